@@ -1,0 +1,377 @@
+"""Stage 1: the toolkits' headers and libraries, from their pinned wheels into a cache."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import zipfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from . import yamlfile
+from .errors import GeneratorError
+
+SPEC_FILE = yamlfile.SPEC / "toolkits.yaml"
+SCHEMA = yamlfile.SPEC / "schema" / "toolkits.json"
+
+# Written last into an unpacked folder; what it holds tells whether the folder is what the pins ask for.
+STAMP = ".pins"
+# Raise this when the unpacking changes, so that folders of the old kind are made anew.
+LAYOUT = "1"
+
+# pip takes the tags that it is told and derives none from them, so each one that a pin has or a
+# future one may have stands here.
+PLATFORMS = [
+    *("manylinux1_x86_64", "manylinux2010_x86_64", "manylinux2014_x86_64"),
+    *(f"manylinux_2_{glibc}_x86_64" for glibc in (5, 12, 17, 24, 27, 28, 31, 34, 35)),
+]
+
+
+@dataclass(frozen=True)
+class Wheel:
+    """One pinned file."""
+
+    package: str
+    version: str
+    file: str
+    sha256: str
+
+    @property
+    def requirement(self) -> str:
+        return f"{self.package}=={self.version} --hash=sha256:{self.sha256}"
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is unpacked together, into one folder of the cache."""
+
+    name: str
+    wheels: tuple[Wheel, ...]
+    cache: Path
+
+    @property
+    def root(self) -> Path:
+        return self.cache / self.name
+
+    @property
+    def pins(self) -> str:
+        text = "\n".join([LAYOUT, *(f"{wheel.file} {wheel.sha256}" for wheel in self.wheels)])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def is_here(self) -> bool:
+        try:
+            return (self.root / STAMP).read_text(encoding="utf-8") == self.pins
+        except OSError:
+            return False
+
+    def folder(self, name: str) -> Path:
+        if not self.is_here():
+            raise GeneratorError(f"{self.name} is not in {self.cache}; run `make toolkits`")
+        return self.root / name
+
+    def library(self, pattern: str) -> Path:
+        found = sorted(self.folder("lib").glob(pattern))
+        if len(found) != 1:
+            raise GeneratorError(f"{self.root / 'lib'} holds {len(found)} files {pattern}; one was expected")
+        return found[0]
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """One CUDA toolkit: its headers and its libcudart."""
+
+    version: str
+    unit: Unit
+    crt: Unit
+
+    @property
+    def pins(self) -> tuple[Wheel, ...]:
+        return self.unit.wheels
+
+    def include_dirs(self) -> list[Path]:
+        return [self.unit.folder("include"), self.crt.folder("include")]
+
+    def libcudart(self) -> Path:
+        return self.unit.library("libcudart.so.*")
+
+
+@dataclass(frozen=True)
+class Toolkits:
+    """Every toolkit of the spec, oldest first, and what they share."""
+
+    toolkits: tuple[Toolkit, ...]
+    crt: Unit
+    nvrtc: Unit
+    cache: Path
+
+    @classmethod
+    def load(cls, spec: Path = SPEC_FILE, cache: Path | None = None) -> Toolkits:
+        cache = cache or cache_folder()
+        document = yamlfile.load(spec, SCHEMA)
+        crt, nvrtc = (_unit(name, document["shared"][name], cache) for name in ("crt", "nvrtc"))
+        toolkits: list[Toolkit] = []
+        for entry in document["toolkits"]:
+            version = entry["version"]
+            if toolkits and _number(version) <= _number(toolkits[-1].version):
+                raise GeneratorError(
+                    f"{version} stands after {toolkits[-1].version}; toolkits stand oldest first, each once",
+                    yamlfile.where(entry, "version"),
+                )
+            toolkits.append(Toolkit(version, _unit(version, entry["wheels"], cache), crt))
+        return cls(tuple(toolkits), crt, nvrtc, cache)
+
+    def __iter__(self) -> Iterator[Toolkit]:
+        return iter(self.toolkits)
+
+    def __len__(self) -> int:
+        return len(self.toolkits)
+
+    def __getitem__(self, version: str) -> Toolkit:
+        for toolkit in self.toolkits:
+            if toolkit.version == version:
+                return toolkit
+        raise GeneratorError(f"no toolkit {version} in the spec; it has {', '.join(t.version for t in self)}")
+
+    @property
+    def newest(self) -> Toolkit:
+        return self.toolkits[-1]
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        return (self.crt, *(toolkit.unit for toolkit in self.toolkits), self.nvrtc)
+
+    def nvrtc_include_dirs(self) -> list[Path]:
+        return [self.nvrtc.folder("include")]
+
+    def libnvrtc(self) -> Path:
+        return self.nvrtc.library("libnvrtc.so.*")
+
+
+def cache_folder() -> Path:
+    """ANYCUDA_TOOLKITS, or a folder of anycuda's own in the user's cache."""
+    if chosen := os.environ.get("ANYCUDA_TOOLKITS"):
+        return Path(chosen).expanduser().absolute()
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # The XDG specification has relative paths ignored.
+    return (base if base.is_absolute() else Path.home() / ".cache") / "anycuda" / "toolkits"
+
+
+def fetch(toolkits: Toolkits, offline: bool = False, jobs: int = 4) -> int:
+    """Brings into the cache what is missing there, and returns how many folders that were."""
+    missing = [unit for unit in toolkits.units if not unit.is_here()]
+    if not missing:
+        return 0
+    if offline:
+        raise GeneratorError(
+            f"{toolkits.cache} lacks {', '.join(unit.name for unit in missing)}; run `make toolkits` with a network, "
+            "or set ANYCUDA_TOOLKITS to a folder that has them"
+        )
+    with _locked(toolkits.cache):
+        # Asked again: another run may have fetched while this one waited for the lock.
+        missing = [unit for unit in missing if not unit.is_here()]
+        try:
+            _fetch_all(missing, jobs)
+        except OSError as error:
+            raise GeneratorError(f"cannot write into {toolkits.cache}: {error.strerror}") from error
+    return len(missing)
+
+
+def _fetch_all(units: list[Unit], jobs: int) -> None:
+    stop = threading.Event()
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        try:
+            for done, future in enumerate(as_completed([pool.submit(_fetch_one, u, stop) for u in units]), 1):
+                print(f"[{done}/{len(units)}] {future.result()}", flush=True)
+        except BaseException:
+            # The first failure is the one worth reading; the rest would repeat it.
+            stop.set()
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _fetch_one(unit: Unit, stop: threading.Event) -> str:
+    with tempfile.TemporaryDirectory(prefix=".part-", dir=unit.cache) as folder:
+        temporary = Path(folder)
+        download([wheel.requirement for wheel in unit.wheels], temporary / "wheels", hashed=True, stop=stop)
+        ready = temporary / "unpacked"
+        for wheel in unit.wheels:
+            _unpack(_verified(temporary / "wheels" / wheel.file, wheel), ready)
+        (ready / STAMP).write_text(unit.pins, encoding="utf-8")
+        if unit.root.exists():
+            unit.root.rename(temporary / "old")
+        ready.rename(unit.root)
+    return f"{unit.name:6} " + ", ".join(f"{wheel.package} {wheel.version}" for wheel in unit.wheels)
+
+
+def download(requirements: list[str], folder: Path, *, hashed: bool, stop: threading.Event | None = None) -> None:
+    """Has pip bring wheels, so that the user's index, proxy and certificates hold."""
+    folder.mkdir(parents=True)
+    listed = folder.parent / "requirements.txt"
+    listed.write_text("\n".join(requirements) + "\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-input"]
+    command += ["--no-deps", "--only-binary=:all:", *(f"--platform={platform}" for platform in PLATFORMS)]
+    command += ["--require-hashes"] if hashed else []
+    command += ["--dest", str(folder), "--requirement", str(listed)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:
+        while True:
+            try:
+                output, _ = pip.communicate(timeout=0.2)
+                break
+            except subprocess.TimeoutExpired:
+                if stop is not None and stop.is_set():
+                    pip.terminate()
+    if pip.returncode != 0:
+        names = ", ".join(requirement.split(" ")[0] for requirement in requirements)
+        raise GeneratorError(f"cannot download {names}: {_reason(output)}")
+
+
+def _reason(output: str) -> str:
+    """What pip says, in one line, and what to do about it."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    if "DO NOT MATCH THE HASHES" in output:
+        # pip prints both hashes below the sentence, each behind its own word.
+        got = re.search(r"Got\s+([0-9a-f]{64})", output)
+        return (
+            f"its sha256 is {got[1] if got else 'another'}, not the pinned one; "
+            "correct the pin in spec/toolkits.yaml or distrust the package index"
+        )
+    # A dead index shows as retries, and only then as "no matching distribution".
+    network = [line for line in lines if "NewConnectionError" in line or "Retrying" in line or "Max retries" in line]
+    if network:
+        return f"no network or no package index: {network[-1]}; check `pip config list` and the proxy"
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    return f"pip says: {' '.join(errors or lines[-1:])}; check the pin and `pip config list`"
+
+
+def _verified(path: Path, wheel: Wheel) -> Path:
+    if not path.is_file():
+        here = ", ".join(sorted(entry.name for entry in path.parent.iterdir()))
+        raise GeneratorError(f"{wheel.package} {wheel.version} came as {here}, not as the pinned {wheel.file}")
+    with path.open("rb") as file:
+        digest = hashlib.sha256()
+        while block := file.read(1 << 20):
+            digest.update(block)
+    if digest.hexdigest() != wheel.sha256:
+        raise GeneratorError(f"{wheel.file} has the sha256 {digest.hexdigest()}, not the pinned {wheel.sha256}")
+    return path
+
+
+def _unpack(wheel: Path, target: Path) -> None:
+    """Takes headers, shared libraries and licences: a toolkit's static libraries are half its size."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for member in archive.infolist():
+                place = _place(PurePosixPath(member.filename))
+                if place is None or member.is_dir():
+                    continue
+                (target / place).parent.mkdir(parents=True, exist_ok=True)
+                with archive.open(member) as source, (target / place).open("wb") as copy:
+                    shutil.copyfileobj(source, copy)
+    except zipfile.BadZipFile as error:
+        raise GeneratorError(f"cannot unpack {wheel.name}: {error}") from error
+    if not (target / "include").is_dir():
+        raise GeneratorError(f"{wheel.name} holds no folder nvidia/*/include; is it the right package?")
+
+
+def _place(member: PurePosixPath) -> PurePosixPath | None:
+    """Where a wheel's file goes: `nvidia/cu13/include/x.h`, `nvidia/cuda_runtime/include/x.h` -> `include/x.h`."""
+    if ".." in member.parts:
+        return None
+    if member.name.lower().startswith("license"):
+        return PurePosixPath("licenses", member.parts[0], member.name)
+    match member.parts:
+        case ("nvidia", _, "include", *rest) if rest and member.suffix != ".py":
+            return PurePosixPath("include", *rest)
+        case ("nvidia", _, "lib", name) if ".so" in name:
+            return PurePosixPath("lib", name)
+    return None
+
+
+@contextlib.contextmanager
+def _locked(cache: Path) -> Iterator[None]:
+    """One fetch at a time; whoever holds the lock may sweep what a killed run left behind."""
+    try:
+        cache.mkdir(parents=True, exist_ok=True)
+        lock = (cache / ".lock").open("w")
+    except OSError as error:
+        raise GeneratorError(
+            f"cannot write to the toolkit cache {cache}: {error.strerror}; set ANYCUDA_TOOLKITS to another folder"
+        ) from error
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print(f"waiting for another fetch into {cache}", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        for left in cache.glob(".part-*"):
+            shutil.rmtree(left, ignore_errors=True)
+        yield
+
+
+def pin(version: str, spec: Path = SPEC_FILE) -> None:
+    """Appends a toolkit to the spec: the newest wheels of that major and minor version."""
+    if not re.fullmatch(r"[0-9]+\.[0-9]+", version):
+        raise GeneratorError(f"`{version}` is not a toolkit's version; it looks like 13.6")
+    newest = Toolkits.load(spec).newest.version
+    if _number(version) <= _number(newest):
+        raise GeneratorError(f"{version} is not newer than {newest}, the last toolkit of the spec")
+    major = _number(version)[0]
+    # From CUDA 13 on the packages carry no major version in their names.
+    suffix = f"-cu{major}" if major < 13 else ""
+    lines = ["", f'  - version: "{version}"', "    wheels:"]
+    with tempfile.TemporaryDirectory() as folder:
+        for package in (f"nvidia-cuda-runtime{suffix}", f"nvidia-cuda-profiler-api{suffix}"):
+            wheels = Path(folder) / package / "wheels"
+            wheels.parent.mkdir()
+            download([f"{package}=={version}.*"], wheels, hashed=False)
+            (file,) = wheels.iterdir()
+            lines += [
+                f"      - package: {package}",
+                f"        version: {file.name.split('-')[1]}",
+                f"        file: {file.name}",
+                f"        sha256: {hashlib.sha256(file.read_bytes()).hexdigest()}",
+            ]
+    before = spec.read_text(encoding="utf-8")
+    spec.write_text(before.rstrip("\n") + "\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    print(f"pinned {version} in {spec.name}")
+
+
+def _unit(name: str, entries: list[Any], cache: Path) -> Unit:
+    return Unit(name, tuple(Wheel(**entry) for entry in entries), cache)
+
+
+def _number(version: str) -> tuple[int, int]:
+    major, minor = version.split(".")
+    return int(major), int(minor)
+
+
+def add_arguments(subparsers: Any) -> None:
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "fetch", help="bring the pinned toolkits into the cache", description=__doc__
+    )
+    parser.add_argument("--offline", action="store_true", help="download nothing; say what is missing")
+    parser.add_argument("--jobs", type=int, default=4, metavar="N", help="downloads at a time (4)")
+    parser.add_argument("--pin", metavar="VERSION", help="first append this toolkit to spec/toolkits.yaml")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    if options.pin:
+        pin(options.pin)
+    toolkits = Toolkits.load()
+    fetched = fetch(toolkits, offline=options.offline, jobs=options.jobs)
+    what = f"{fetched} of {len(toolkits.units)} folders fetched" if fetched else "nothing to fetch"
+    print(f"{len(toolkits)} toolkits, {toolkits.toolkits[0].version} to {toolkits.newest.version}: {what}")
+    print(f"in {toolkits.cache}")
