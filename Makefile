@@ -1,0 +1,82 @@
+# The front door: `make help` lists what it opens.
+#
+# The library itself needs CMake and a C compiler only. What else a target needs, tools/bootstrap.sh
+# puts into .venv, which is why that folder comes first in PATH.
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
+# For configuring, such as CMAKE_FLAGS=-DCMAKE_C_COMPILER=clang
+CMAKE_FLAGS ?=
+
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+# A recipe's shell finds ninja only after the environment was made; it is asked there, not here.
+CONFIGURE = CMAKE_GENERATOR=$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles') cmake -S . $(CMAKE_FLAGS)
+COMPILE   = cmake --build --parallel $(JOBS)
+GENERATOR = python -m generator
+C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]')
+
+.DEFAULT_GOAL := all
+.PHONY: all bench check-generated clean cmake environment fmt generate help install lint lock new-toolkit \
+	test test-build toolkits
+
+all: cmake ## build the library
+	@$(CONFIGURE) -B $(BUILD)/release
+	@$(COMPILE) $(BUILD)/release
+
+install: all ## install it: PREFIX=/usr/local, DESTDIR=
+	@cmake --install $(BUILD)/release --prefix $(PREFIX)
+
+test: test-build ## run every test that needs no GPU; ends with one count
+	@python tools/run_tests.py $(BUILD)/test
+
+test-build: toolkits
+	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	@$(COMPILE) $(BUILD)/test
+
+bench: toolkits ## measure, and print the figures
+	@$(CONFIGURE) -B $(BUILD)/bench -DANYCUDA_BENCH=ON
+	@$(COMPILE) $(BUILD)/bench --target bench
+
+toolkits: environment ## fetch the pinned CUDA toolkits into the cache (ANYCUDA_TOOLKITS=folder)
+	@$(GENERATOR) fetch
+
+generate: toolkits ## extract the facts and render generated/
+	@$(GENERATOR) extract
+	@$(GENERATOR) render
+
+check-generated: environment ## fail if generated/ is not what spec/ and templates/ render to
+	@$(GENERATOR) check
+
+new-toolkit: environment ## add the newest toolkit of a version: VERSION=13.6
+	@test -n "$(VERSION)" || { echo 'error: say which: make new-toolkit VERSION=13.6' >&2; exit 2; }
+	@$(GENERATOR) new-toolkit $(VERSION)
+
+fmt: environment ## format C and Python
+	@ruff format --quiet
+	@ruff check --quiet --fix --exit-zero
+	@echo $(C_FILES) | xargs --no-run-if-empty clang-format -i
+
+lint: test-build ## check format, C (clang-tidy) and Python (ruff, mypy)
+	@ruff format --check --quiet
+	@ruff check --quiet
+	@mypy
+	@echo $(C_FILES) | xargs --no-run-if-empty clang-format --dry-run -Werror
+	@echo $(filter %.c,$(C_FILES)) | xargs --no-run-if-empty --max-procs=$(JOBS) --max-args=4 clang-tidy --quiet -p $(BUILD)/test
+
+lock: environment ## pin the newest Python packages (needs uv)
+	@for name in requirements requirements-cmake; do \
+		uv pip compile --quiet --upgrade --universal --python-version 3.10 --generate-hashes \
+			--custom-compile-command 'make lock' $$name.in -o $$name.lock || exit; done
+
+clean: ## remove what was built; .venv and the toolkits stay
+	@rm -rf $(BUILD)
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+cmake:
+	@tools/bootstrap.sh cmake
+
+environment:
+	@tools/bootstrap.sh
