@@ -1,0 +1,84 @@
+"""The library as its users meet it: installed, by pkg-config, and as a part of their own tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROJECT = Path(__file__).resolve().parent / "project"
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
+    done = subprocess.run(
+        [str(part) for part in command],
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **(env or {})},
+    )
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An installed tree that was moved after installing: nothing in it may know where it was made."""
+    folder = tmp_path_factory.mktemp("installed")
+    run("cmake", "-S", ROOT, "-B", folder / "build")
+    run("cmake", "--build", folder / "build", "--parallel", "2")
+    run("cmake", "--install", folder / "build", "--prefix", folder / "first")
+    (folder / "first").rename(folder / "moved")
+    return folder / "moved"
+
+
+def test_find_package(prefix: Path, tmp_path: Path) -> None:
+    run("cmake", "-S", PROJECT, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
+    run("cmake", "--build", tmp_path)
+    assert run(tmp_path / "consumer") == "linked\n"
+
+
+def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
+    pkg_config = shutil.which("pkg-config") or shutil.which("pkgconf")
+    if pkg_config is None:
+        pytest.skip("there is no pkg-config here")
+    (folder,) = [path.parent for path in prefix.rglob("anycuda.pc")]
+    env = {"PKG_CONFIG_PATH": str(folder)}
+    flags = run(pkg_config, "--cflags", "--libs", "anycuda", env=env).split()
+    run(os.environ.get("CC", "cc"), "-std=c11", PROJECT / "main.c", "-o", tmp_path / "consumer", *flags)
+    assert run(tmp_path / "consumer") == "linked\n"
+    (version,) = [
+        line.split()[2].removesuffix(")")
+        for line in (ROOT / "CMakeLists.txt").read_text().splitlines()
+        if line.startswith("project(anycuda VERSION")
+    ]
+    assert run(pkg_config, "--modversion", "anycuda", env=env).strip() == version
+
+
+def test_add_subdirectory(tmp_path: Path) -> None:
+    run("cmake", "-S", PROJECT, "-B", tmp_path, f"-DSOURCE={ROOT}")
+    run("cmake", "--build", tmp_path, "--parallel", "2")
+    assert run(tmp_path / "consumer") == "linked\n"
+    assert run("ctest", "--test-dir", tmp_path).count("No tests were found") == 1
+
+
+def test_what_is_installed_holds_no_path_of_this_tree(prefix: Path) -> None:
+    for path in prefix.rglob("*"):
+        if path.suffix in (".cmake", ".pc", ".h"):
+            assert str(ROOT) not in path.read_text(), path
+
+
+def test_every_public_header_is_installed(prefix: Path) -> None:
+    public = {
+        path.relative_to(folder)
+        for folder in (ROOT / "include", ROOT / "generated" / "include")
+        for path in folder.rglob("*.h")
+    }
+    installed = {path.relative_to(prefix / "include") for path in (prefix / "include").rglob("*.h")}
+    assert installed == public
+    assert Path("anycuda/load.h") in installed
