@@ -1,0 +1,201 @@
+"""How a call written for the presented API reaches a loaded library: which symbol, and what must be adapted.
+
+For every function and every toolkit there is one `Route`. A route is found by rule where the headers
+prove that the call is right; where they do not, spec/decisions.yaml must answer, and where that does
+not either, generation stops.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from .ctype import CType
+from .errors import GeneratorError
+from .model import Api, Function, Leaf, Library, Record
+from .spec import Decision, Parameters
+
+# How the struct behind a parameter gets through.
+SAME = "same"
+PREFIX = "prefix"  # the loaded layout is a prefix of the presented one: pass the caller's own struct, check or fill the rest
+COPY = "copy"  # another layout: through a temporary, field by field
+
+
+@dataclass(frozen=True)
+class Route:
+    """How one function is called in one toolkit."""
+
+    api: Api
+    target: Function | None  # what is called there; None: the toolkit lacks the function
+    structs: tuple[tuple[str, str], ...] = ()  # parameter name -> PREFIX or COPY, where not SAME
+    decision: Decision | None = None
+
+    @property
+    def adapter(self) -> tuple[object, ...]:
+        """Routes with equal adapters are served by the same code; () where the symbol itself is right."""
+        if self.target is None:
+            return ()
+        if self.decision is not None:
+            return ("decision", self.decision.key, *self.structs)
+        return self.structs and ("structs", *self.structs)
+
+
+@dataclass
+class Undecided:
+    """A change that no rule proves and no decision answers."""
+
+    function: str
+    toolkit: str
+    presented: Function
+    candidates: list[tuple[Function, str]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        lines = [f"{self.function} on toolkit {self.toolkit}: no rule adapts it and spec/decisions.yaml does not answer"]
+        lines.append(f"  presented: {self.function}({', '.join(self.presented.signature)})")
+        for candidate, why in self.candidates:
+            lines.append(f"  {self.toolkit}: {candidate.symbol}({', '.join(candidate.signature)})\n    {why}")
+        return "\n".join(lines)
+
+
+class Router:
+    """Finds the routes of one library's functions."""
+
+    def __init__(self, library: Library, parameters: Parameters, decisions: list[Decision]) -> None:
+        self.library = library
+        self.parameters = parameters
+        self.decisions = decisions
+        self.used: set[str] = set()
+        self._layouts: dict[tuple[str, str], str] = {}
+
+    def routes(self, function: Function, home: Api) -> list[Route]:
+        """One route per toolkit, oldest first. `home` is the toolkit whose declaration users see."""
+        found = []
+        for api in self.library.apis:
+            route = self._route(function, home, api)
+            if isinstance(route, Undecided):
+                raise GeneratorError(str(route))
+            found.append(route)
+        return found
+
+    def undecided(self, function: Function, home: Api) -> list[Undecided]:
+        routes = (self._route(function, home, api) for api in self.library.apis)
+        return [route for route in routes if isinstance(route, Undecided)]
+
+    def _route(self, function: Function, home: Api, api: Api) -> Route | Undecided:
+        rejected: list[tuple[Function, str]] = []
+        fitting: list[tuple[int, Route]] = []
+        candidates = self._candidates(function, api)
+        for candidate in candidates:
+            structs = self._compare(function, home, candidate, api)
+            if isinstance(structs, str):
+                rejected.append((candidate, structs))
+            else:
+                fitting.append((len(structs), Route(api, candidate, structs)))
+        if fitting:
+            return min(fitting, key=lambda item: item[0])[1]  # min is stable: the bare name wins a tie
+        for candidate in candidates:
+            decision = next((d for d in self.decisions if d.answers(function.name, candidate)), None)
+            if decision is not None:
+                return self._decided(function, home, api, candidate, decision)
+        if not candidates:
+            return Route(api, None)
+        return Undecided(function.name, api.toolkit, function, rejected)
+
+    def _decided(self, function: Function, home: Api, api: Api, candidate: Function, decision: Decision) -> Route:
+        self.used.add(decision.key)
+        if decision.absent:
+            return Route(api, None, decision=decision)
+        if decision.same:
+            return Route(api, candidate)
+        target = api.functions.get(decision.call) if decision.call else candidate
+        if target is None:
+            raise GeneratorError(f"{decision.where}: calls {decision.call}, which toolkit {api.toolkit} does not declare")
+        structs = []
+        for param in function.params:
+            state = self._struct_state(home, param.type, api, param.type)
+            if state in (PREFIX, COPY) and param.name in decision.passed:
+                structs.append((param.name, state))
+        return Route(api, target, tuple(structs), decision)
+
+    def _candidates(self, function: Function, api: Api) -> list[Function]:
+        """What the toolkit declares under the name, then under the name with a version suffix."""
+        family = re.compile(re.escape(function.name) + r"_v\d+$")
+        found = [api.functions[function.name]] if function.name in api.functions else []
+        if self.library.presented.functions.get(function.name) is not function:
+            # A gone name keeps exactly its own meaning: what is declared under it, or renamed to it.
+            return found or [f for f in api.functions.values() if f.symbol == function.name]
+        return found + [f for name, f in api.functions.items() if family.match(name)]
+
+    def _compare(self, function: Function, home: Api, candidate: Function, api: Api) -> tuple[tuple[str, str], ...] | str:
+        """The structs to adapt, or why the two signatures cannot be proved to mean the same."""
+        if len(function.params) != len(candidate.params):
+            return f"it takes {len(candidate.params)} parameters, not {len(function.params)}"
+        ours, theirs = [p.name for p in function.params], [p.name for p in candidate.params]
+        if ours != theirs and sorted(ours) == sorted(theirs):
+            return "its parameters have another order"
+        if home.scalar(function.returns) != api.scalar(candidate.returns):
+            return "it returns another type"
+        structs = []
+        for ours_, theirs_ in zip(function.params, candidate.params, strict=True):
+            state = self._type_state(home, ours_.type, api, theirs_.type)
+            if state not in (SAME, PREFIX, COPY):
+                return f"parameter {ours_.name}: {state}"
+            if state != SAME:
+                structs.append((ours_.name, state))
+        return tuple(structs)
+
+    def _type_state(self, home: Api, ours: CType, api: Api, theirs: CType) -> str:
+        if ours.function or theirs.function or "function" in (home.scalar(ours)[0], api.scalar(theirs)[0]):
+            return SAME if ours.function == theirs.function else f"{theirs.spelling} became {ours.spelling}"
+        a, b = home.strip(ours), api.strip(theirs)
+        if len(a.pointers) != len(b.pointers):
+            return f"{theirs.spelling} became {ours.spelling}"
+        if a.base in home.records or b.base in api.records:
+            return self._struct_state(home, ours, api, theirs)
+        if a.pointers and (a.base == "void" or b.base == "void"):
+            return SAME if a.base == b.base else f"{theirs.spelling} became {ours.spelling}"
+        bare_a, bare_b = CType(ours.spelling, a.base, a.tag), CType(theirs.spelling, b.base, b.tag)
+        kind_a, kind_b = home.scalar(bare_a), api.scalar(bare_b)
+        if kind_a[0] == "opaque" or kind_b[0] == "opaque":
+            return SAME if a.base == b.base else f"{theirs.spelling} became {ours.spelling}"
+        integers = ("signed", "unsigned", "enum", "char")
+        same = kind_a[1] == kind_b[1] and (kind_a[0] == kind_b[0] or (kind_a[0] in integers and kind_b[0] in integers))
+        return SAME if same else f"{theirs.spelling} became {ours.spelling}"
+
+    def _struct_state(self, home: Api, ours: CType, api: Api, theirs: CType) -> str:
+        a, b = home.record_of(ours), api.record_of(theirs)
+        if a is None and b is None:
+            return SAME
+        if a is None or b is None:
+            return f"{theirs.spelling} became {ours.spelling}"
+        if a.name != b.name and b.name not in self.library.older_names(a.name):
+            return f"{theirs.spelling} became {ours.spelling}"
+        state = self.layout_state(home, a, api, b)
+        if not home.strip(ours).pointers and (state == COPY or a.size != b.size):
+            return f"{a.name}, which is passed by value, changed its layout"
+        return state
+
+    def layout_state(self, home: Api, ours: Record, api: Api, theirs: Record) -> str:
+        """SAME, PREFIX or COPY."""
+        mine = {leaf.path: leaf for leaf in home.leaves(ours)}
+        other = {leaf.path: leaf for leaf in api.leaves(theirs)}
+        for path, leaf in other.items():
+            if leaf.reserved:
+                continue
+            match = mine.get(path)
+            if match is None and _clashes(leaf, mine, other):
+                return COPY
+            if match is not None and (match.offset, match.size) != (leaf.offset, leaf.size):
+                return COPY
+        if theirs.size > ours.size:
+            return COPY
+        new = any(path not in other and not leaf.reserved for path, leaf in mine.items())
+        return PREFIX if new or theirs.size < ours.size else SAME
+
+
+def _clashes(leaf: Leaf, mine: dict[str, Leaf], other: dict[str, Leaf]) -> bool:
+    """A field that is not ours lies where ours has a meaning which the other layout lacks: not a union, a change."""
+    return any(
+        not one.reserved and path not in other and one.offset < leaf.offset + leaf.size and leaf.offset < one.offset + one.size
+        for path, one in mine.items()
+    )

@@ -1,0 +1,309 @@
+"""Reads one toolkit's headers with libclang and returns what they declare as plain facts.
+
+A fact is a name, a type, a value or an offset: no text of a header leaves this module. Each library
+is parsed three times: as C (declarations, layouts, macros), as C++ with the per-thread default
+stream (default arguments, and the symbol each name stands for then), and as C for aarch64 (layouts
+must be the same there).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clang import cindex
+from clang.cindex import CursorKind, TypeKind
+from elftools.elf.elffile import ELFFile
+from elftools.elf.gnuversions import GNUVerSymSection
+
+from .errors import GeneratorError
+
+Facts = dict[str, Any]
+
+STUBS = Path(__file__).parent / "stubs"
+PTDS = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
+
+
+@dataclass(frozen=True)
+class Source:
+    """What to parse: the headers of one library in one toolkit, and the library itself if it is at hand."""
+
+    library: str
+    toolkit: str
+    headers: tuple[str, ...]
+    include_dirs: tuple[Path, ...]
+    defines: tuple[str, ...] = ()
+    foreign: tuple[str, ...] = ()
+    shared_object: Path | None = None
+
+
+def extract_all(sources: list[Source]) -> list[Facts]:
+    """The facts of several sources, in their order."""
+    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
+        return list(pool.map(extract, sources))
+
+
+def extract(source: Source) -> Facts:
+    """The facts of one library in one toolkit."""
+    plain = _parse(source, "c", ())
+    facts = _Reader(source, plain).facts()
+    _add_cxx_view(facts, _parse(source, "c++", (PTDS,)), source)
+    _require_same_layout_on_aarch64(facts, source)
+    facts["symbols"] = exported_symbols(source.shared_object) if source.shared_object else _declared_symbols(facts)
+    return facts
+
+
+def exported_symbols(library: Path) -> dict[str, str]:
+    """Each function that a shared object exports, with the version node it is tagged with."""
+    with library.open("rb") as stream:
+        elf = ELFFile(stream)
+        dynsym = elf.get_section_by_name(".dynsym")
+        versions = elf.get_section_by_name(".gnu.version")
+        names = elf.get_section_by_name(".gnu.version_d")
+        if dynsym is None:
+            raise GeneratorError(f"{library}: has no dynamic symbols")
+        nodes = {}
+        if names is not None:
+            for definition, auxiliaries in names.iter_versions():
+                nodes[definition["vd_ndx"]] = next(iter(auxiliaries)).name
+        found = {}
+        for index, symbol in enumerate(dynsym.iter_symbols()):
+            if symbol["st_shndx"] == "SHN_UNDEF" or symbol["st_info"]["type"] != "STT_FUNC":
+                continue
+            node = ""
+            if isinstance(versions, GNUVerSymSection):
+                number = versions.get_symbol(index)["ndx"]
+                node = nodes.get(number & 0x7FFF, "") if isinstance(number, int) else ""
+            found[symbol.name] = node
+    return dict(sorted(found.items()))
+
+
+def _parse(source: Source, language: str, defines: tuple[str, ...], target: str = "x86_64-linux-gnu") -> Any:
+    args = ["-x", language, "-nostdinc", f"-I{STUBS}", "-target", target, "-Wno-everything"]
+    args += ["-std=c++17"] if language == "c++" else ["-std=c11"]
+    args += [f"-I{directory}" for directory in source.include_dirs]
+    args += [f"-D{name}" for name in (*source.defines, *defines)]
+    umbrella = "".join(f'#include "{header}"\n' for header in source.headers)
+    unit = cindex.Index.create().parse(
+        "umbrella.h",
+        args,
+        unsaved_files=[("umbrella.h", umbrella)],
+        options=cindex.TranslationUnit.PARSE_DETAILED_PROCESSING_RECORD
+        | cindex.TranslationUnit.PARSE_SKIP_FUNCTION_BODIES,
+    )
+    for problem in unit.diagnostics:
+        if problem.severity >= cindex.Diagnostic.Error:
+            raise GeneratorError(
+                f"toolkit {source.toolkit}: {problem.location.file}:{problem.location.line}: {problem.spelling}"
+            )
+    return unit
+
+
+class _Reader:
+    """Walks the C translation unit and writes down what it declares."""
+
+    def __init__(self, source: Source, unit: Any) -> None:
+        self.source = source
+        self.unit = unit
+        self.roots = tuple(f"{directory}/" for directory in source.include_dirs)
+
+    def facts(self) -> Facts:
+        facts: Facts = {key: {} for key in ("functions", "records", "enums", "typedefs", "macros")}
+        readers = {
+            CursorKind.FUNCTION_DECL: self.function,
+            CursorKind.STRUCT_DECL: self.record,
+            CursorKind.UNION_DECL: self.record,
+            CursorKind.ENUM_DECL: self.enum,
+            CursorKind.TYPEDEF_DECL: self.typedef,
+            CursorKind.MACRO_DEFINITION: self.macro,
+        }
+        for cursor in self.unit.cursor.get_children():
+            reader = readers.get(cursor.kind)
+            if reader is not None and self.is_ours(cursor):
+                reader(facts, cursor)
+        for function in facts["functions"]:  # `#define cudaMemcpy …` renames; the function's symbol says it already
+            facts["macros"].pop(function, None)
+        return facts
+
+    def is_ours(self, cursor: Any) -> bool:
+        file = cursor.location.file
+        return file is not None and str(file.name).startswith(self.roots)
+
+    def function(self, facts: Facts, cursor: Any) -> None:
+        name = _source_name(cursor)
+        if cursor.storage_class == cindex.StorageClass.STATIC or name.startswith("__"):
+            return
+        entry: Facts = {
+            "returns": _spelled(cursor.result_type),
+            "params": [[child.spelling or f"arg{i}", _spelled(child.type)] for i, child in enumerate(cursor.get_arguments())],
+            "header": _header(cursor),
+        }
+        if cursor.spelling != name:
+            entry["symbol"] = cursor.spelling
+        if cursor.availability == cindex.AvailabilityKind.DEPRECATED:
+            entry["deprecated"] = True
+        facts["functions"][name] = entry
+
+    def record(self, facts: Facts, cursor: Any) -> None:
+        if cursor.is_definition():
+            self.require_name(cursor)
+            facts["records"][cursor.spelling] = {"header": _header(cursor), **_layout(cursor)}
+
+    def enum(self, facts: Facts, cursor: Any) -> None:
+        if cursor.is_definition():
+            self.require_name(cursor)
+            values = {child.spelling: child.enum_value for child in cursor.get_children()}
+            entry: Facts = {"header": _header(cursor), "values": values}
+            if cursor.enum_type.get_canonical().kind != TypeKind.UINT:
+                entry["signed"] = True
+            facts["enums"][cursor.spelling] = entry
+
+    def typedef(self, facts: Facts, cursor: Any) -> None:
+        facts["typedefs"][cursor.spelling] = {
+            "header": _header(cursor),
+            "type": _spelled(cursor.underlying_typedef_type),
+        }
+
+    def macro(self, facts: Facts, cursor: Any) -> None:
+        name = cursor.spelling
+        if name.startswith("_") or cindex.conf.lib.clang_Cursor_isMacroFunctionLike(cursor):
+            return
+        tokens = [token.spelling for token in cursor.get_tokens()][1:]
+        if tokens and not any(token.startswith("__") for token in tokens):
+            facts["macros"][name] = {"header": _header(cursor), "value": " ".join(tokens)}
+
+    def require_name(self, cursor: Any) -> None:
+        if cursor.is_anonymous() or not cursor.spelling:
+            raise GeneratorError(
+                f"toolkit {self.source.toolkit}: {_header(cursor)}:{cursor.location.line}: "
+                "an unnamed type at file scope; the extractor has no rule for it"
+            )
+
+
+def _layout(record: Any) -> Facts:
+    """Kind, size, alignment and members of a struct or union; offsets in bytes, bit-fields with their bits."""
+    kind = "union" if record.kind == CursorKind.UNION_DECL else "struct"
+    return {
+        "kind": kind,
+        "size": record.type.get_size(),
+        "align": record.type.get_align(),
+        "fields": list(_fields(record)),
+    }
+
+
+def _fields(record: Any) -> Iterator[Facts]:
+    children = list(record.get_children())
+    named = {child.type.get_declaration().hash for child in children if child.kind == CursorKind.FIELD_DECL}
+    named |= {_element(child.type).get_declaration().hash for child in children if child.kind == CursorKind.FIELD_DECL}
+    for child in children:
+        if child.kind in (CursorKind.STRUCT_DECL, CursorKind.UNION_DECL):
+            if child.is_anonymous() and child.hash not in named:
+                inner = _layout(child)
+                leaf, depth = _first_leaf(child)
+                yield {"offset": record.type.get_offset(leaf) // 8 - depth, "record": inner}
+        elif child.kind == CursorKind.FIELD_DECL:
+            yield _field(record, child)
+
+
+def _field(record: Any, field: Any) -> Facts:
+    bits = record.type.get_offset(field.spelling)
+    entry: Facts = {"name": field.spelling, "offset": bits // 8}
+    if field.is_bitfield():
+        entry["bits"] = [bits % 8, field.get_bitfield_width()]
+    element = _element(field.type)
+    declaration = element.get_declaration()
+    if declaration.is_anonymous():
+        entry["record"] = _layout(declaration)
+        entry["count"] = field.type.get_size() // element.get_size()
+        if entry["count"] == 1:
+            del entry["count"]
+    else:
+        entry["type"] = _spelled(field.type)
+    entry["size"] = field.type.get_size()
+    return entry
+
+
+def _first_leaf(record: Any) -> tuple[str, int]:
+    """The name of a member that C can reach in an anonymous record, and its offset there."""
+    for field in record.type.get_fields():
+        if field.spelling:
+            return field.spelling, record.type.get_offset(field.spelling) // 8
+    raise GeneratorError(f"{_header(record)}:{record.location.line}: an anonymous record without a named member")
+
+
+def _element(kind: Any) -> Any:
+    while kind.kind == TypeKind.CONSTANTARRAY:
+        kind = kind.element_type
+    return kind
+
+
+def _header(cursor: Any) -> str:
+    return Path(cursor.location.file.name).name
+
+
+def _source_name(cursor: Any) -> str:
+    """The name as the header wrote it, before any macro renamed it."""
+    file = cursor.location.file.name
+    with open(file, "rb") as stream:
+        stream.seek(cursor.location.offset)
+        match = re.match(rb"\w+", stream.read(256))
+    return match.group().decode() if match else str(cursor.spelling)
+
+
+def _spelled(kind: Any) -> str:
+    return re.sub(r"\s+", " ", str(kind.spelling))
+
+
+def _functions(cursor: Any) -> Iterator[Any]:
+    for child in cursor.get_children():
+        if child.kind == CursorKind.LINKAGE_SPEC:
+            yield from _functions(child)
+        elif child.kind == CursorKind.FUNCTION_DECL:
+            yield child
+
+
+def _add_cxx_view(facts: Facts, unit: Any, source: Source) -> None:
+    """Adds what only the C++ view with the per-thread default stream says."""
+    for cursor in _functions(unit.cursor):
+        name = _source_name(cursor)
+        entry = facts["functions"].get(name)
+        if entry is None or len(entry["params"]) != len(list(cursor.get_arguments())):
+            continue  # a C++ overload
+        if cursor.spelling != entry.get("symbol", name):
+            entry["ptds"] = cursor.spelling
+        for param, child in zip(entry["params"], cursor.get_arguments(), strict=True):
+            default = _default(child)
+            if default is not None:
+                param.append(default)
+
+
+def _default(param: Any) -> str | None:
+    tokens = [token.spelling for token in param.get_tokens()]
+    for mark, skip in (("__dv", 2), ("=", 1)):
+        if mark in tokens:
+            value = " ".join(tokens[tokens.index(mark) + skip :]).strip()
+            return value or None
+    return None
+
+
+def _require_same_layout_on_aarch64(facts: Facts, source: Source) -> None:
+    unit = _parse(source, "c", (), target="aarch64-linux-gnu")
+    for cursor in unit.cursor.get_children():
+        if cursor.kind in (CursorKind.STRUCT_DECL, CursorKind.UNION_DECL) and cursor.is_definition():
+            known = facts["records"].get(cursor.spelling)
+            if known is not None and {**known} != {"header": known["header"], **_layout(cursor)}:
+                raise GeneratorError(f"toolkit {source.toolkit}: {cursor.spelling} has another layout on aarch64")
+
+
+def _declared_symbols(facts: Facts) -> dict[str, str]:
+    """For a library that is not at hand (the driver): what its header maps names to."""
+    names = set()
+    for name, entry in facts["functions"].items():
+        names.add(entry.get("symbol", name))
+        names.add(entry.get("ptds", name))
+    return {name: "" for name in sorted(names)}

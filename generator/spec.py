@@ -1,0 +1,110 @@
+"""What people wrote about the API: libraries, parameters and decisions, checked and ready to use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from . import yamlfile
+from .errors import GeneratorError, Location
+from .model import Function
+from .yamlfile import SPEC, where
+
+SCHEMA = SPEC / "schema"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A call that the loaded library could not carry out as meant."""
+
+    condition: str
+    what: str
+    newer: bool  # too new for the library; otherwise an invalid value
+    why: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How a person decided that an older signature serves a call of the presented one."""
+
+    function: str
+    answers_to: tuple[str, ...]
+    reason: str
+    where: Location
+    call: str = ""
+    args: tuple[str, ...] = ()
+    locals: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
+    always: bool = False  # `after` runs also when the call failed
+    absent: bool = False
+    same: bool = False  # the symbol itself is right: only the names of parameters moved
+    refuse: tuple[Refusal, ...] = ()
+
+    @property
+    def key(self) -> str:
+        return f"{self.function}({', '.join(self.answers_to)})"
+
+    @property
+    def passed(self) -> set[str]:
+        """Parameters that are handed on as they are."""
+        return {arg for arg in self.args if re.fullmatch(r"\w+", arg)}
+
+    def answers(self, function: str, candidate: Function) -> bool:
+        return self.function == function and self.answers_to == candidate.signature
+
+
+def load_decisions(file: Path = SPEC / "decisions.yaml") -> list[Decision]:
+    document = yamlfile.load(file, SCHEMA / "decisions.json")
+    decisions = []
+    for index, entry in enumerate(document["decisions"]):
+        refusals = tuple(
+            Refusal(r["if"], r.get("newer") or r["invalid"], "newer" in r, r.get("why", "")) for r in entry.get("refuse", [])
+        )
+        decision = Decision(
+            function=entry["function"],
+            answers_to=tuple(entry["answers"]),
+            reason=entry["reason"],
+            where=where(document["decisions"], index),
+            call=entry.get("call", ""),
+            args=tuple(entry.get("args", ())),
+            locals=tuple(entry.get("locals", ())),
+            after=tuple(entry.get("after", ())),
+            always=entry.get("always", False),
+            absent=entry.get("absent", False),
+            same=entry.get("same", False),
+            refuse=refusals,
+        )
+        twin = next((other for other in decisions if other.key == decision.key), None)
+        if twin is not None:
+            raise GeneratorError(f"decides {decision.key} again; {twin.where} does already", decision.where)
+        decisions.append(decision)
+    return decisions
+
+
+@dataclass
+class Parameters:
+    """What the headers do not say of one library (spec/parameters/<library>.yaml)."""
+
+    file: str
+    document: Any = field(default_factory=dict)
+
+    @staticmethod
+    def load(library: str) -> Parameters:
+        file = SPEC / "parameters" / f"{library}.yaml"
+        if not file.exists():
+            return Parameters(str(file.name))
+        return Parameters(str(file), yamlfile.load(file, SCHEMA / "parameters.json"))
+
+    def param(self, function: str, name: str) -> dict[str, Any]:
+        entry: dict[str, Any] = self.document.get("functions", {}).get(function, {}).get(name, {})
+        return entry
+
+    def record(self, name: str) -> dict[str, Any]:
+        entry: dict[str, Any] = self.document.get("records", {}).get(name, {})
+        return entry
+
+    def section(self, name: str) -> dict[str, Any]:
+        entry: dict[str, Any] = self.document.get(name, {})
+        return entry

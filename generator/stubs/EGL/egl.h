@@ -1,0 +1,2 @@
+/* The EGL names that CUDA's interop headers mention. */
+typedef int EGLint;
