@@ -82,14 +82,13 @@ def _case(case: ElementTree.Element) -> Count:
         # A program may also fail outside its cases: a sanitizer's report, a crash at exit.
         inner.failed += int(failed and not inner.failed)
         return inner
-    if failed:
+    message = "" if skipped is None else skipped.get("message", "")
+    # ctest calls a test "notrun" also when its program is missing, which is a failure.
+    if failed or (case.get("status") == "notrun" and not message.startswith("SKIP_")):
         return Count(failed=1)
     if skipped is not None:
         # ctest gives no reason; by custom the test printed it last.
-        said = [line for line in output.splitlines() if line.strip()]
-        reason = skipped.get("message") or ""
-        if not reason or reason.startswith("SKIP_"):
-            reason = said[-1] if said else reason
+        reason = _last_line(output) if message.startswith("SKIP_") else message
         return Count(skipped=1, reasons=[f"{name}: {reason}"])
     return Count(passed=1)
 
@@ -100,10 +99,14 @@ def _cmocka(output: str) -> Count:
     def cases(word: str) -> int:
         return sum(int(number) for number in re.findall(rf"\[ +{word} +\] (\d+) test\(s\)", output))
 
-    skipped = re.findall(r"\[ +SKIPPED +\] (?!\d+ test\(s\))(.+)", output)
-    # Each skipped case is named twice: where it runs, and in the summary.
-    reasons = [f"{name.strip()}: see its output" for name in dict.fromkeys(skipped)]
+    # What a case printed before it skipped itself is its reason.
+    skips = re.findall(r"\[ RUN +\] (\S+)\n((?:(?!\[ ).*\n)*)\[ +SKIPPED +\] \1", output)
+    reasons = [f"{name}: {_last_line(said) or 'it gave no reason'}" for name, said in skips]
     return Count(cases("PASSED"), cases("FAILED"), cases("SKIPPED"), reasons)
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")
 
 
 if __name__ == "__main__":
