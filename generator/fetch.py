@@ -248,11 +248,12 @@ def _reason(output: str) -> str:
             "correct the pin in spec/toolkits.yaml or distrust the package index"
         )
     # A dead index shows as retries, and only then as "no matching distribution".
-    network = [line for line in lines if "NewConnectionError" in line or "Retrying" in line or "Max retries" in line]
-    if network:
-        return f"no network or no package index: {network[-1]}; check `pip config list` and the proxy"
+    if "connection broken by" in output or "Max retries" in output:
+        cause = re.search(r"\[Errno -?[0-9]+\] ([^'\")]+)", output)
+        why = f" ({cause[1]})" if cause else ""
+        return f"the package index does not answer{why}; check the network, the proxy and `pip config list`"
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
-    return f"pip says: {' '.join(errors or lines[-1:])}; check the pin and `pip config list`"
+    return f"pip says: {'; '.join(errors or lines[-1:])}; check the network, the pin and `pip config list`"
 
 
 def _verified(path: Path, wheel: Wheel) -> Path:
