@@ -155,6 +155,7 @@ typedef struct acu_library_info {
     int error_unavailable;          /* function, field or enumerator too new or gone */
     int error_invalid;              /* invalid value */
     int error_no_driver;            /* what it says without a driver; 0 if never */
+    int error_no_device;            /* what it says without a device; 0 if never */
     const acu_type *result_type;    /* names of its result codes */
 } acu_library_info;
 

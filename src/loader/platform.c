@@ -1,0 +1,534 @@
+/* The one file that depends on Linux: glibc's and musl's loader, ELF, files and the clock. */
+#define _GNU_SOURCE /* dl_iterate_phdr, dlinfo, secure_getenv */
+#include "platform.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#if !defined(__BYTE_ORDER__) || __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "anycuda knows little-endian machines only"
+#elif defined(__x86_64__) && defined(__LP64__)
+enum { OWN_MACHINE = EM_X86_64 };
+#elif defined(__aarch64__) && defined(__LP64__)
+enum { OWN_MACHINE = EM_AARCH64 };
+#else
+#error "anycuda knows Linux on x86-64 and aarch64"
+#endif
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+void acu_platform_lock(void) { pthread_mutex_lock(&lock); }
+
+void acu_platform_unlock(void) { pthread_mutex_unlock(&lock); }
+
+const char *acu_platform_env(const char *name) { return secure_getenv(name); }
+
+uint64_t acu_platform_now_ns(void)
+{
+    struct timespec now = {0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
+}
+
+/* strerror() may share a buffer between threads, and its text depends on the locale. */
+static const char *reason(int error)
+{
+    switch (error) {
+    case ENOENT:
+        return "no such file";
+    case EACCES:
+    case EPERM:
+        return "permission denied";
+    case ELOOP:
+        return "its symbolic links go in a circle";
+    case ENOTDIR:
+        return "a part of the path is not a folder";
+    case ENAMETOOLONG:
+        return "the path is too long";
+    case EIO:
+        return "it cannot be read";
+    case ENOMEM:
+        return "out of memory";
+    default:
+        return "it cannot be opened";
+    }
+}
+
+/* ---- opened libraries ----------------------------------------------------------------------- */
+
+void *acu_platform_open(const char *path, bool mapped, char *why, size_t size)
+{
+    void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL | (mapped ? RTLD_NOLOAD : 0));
+    if (!handle) {
+        const char *said = dlerror();
+        snprintf(why, size, "%s", said ? said : "it is not in the process any more");
+    }
+    return handle;
+}
+
+acu_fn acu_platform_symbol(void *handle, const char *name)
+{
+    /* ISO C has no cast between these; POSIX promises that their bits are the same. */
+    void *address = dlsym(handle, name);
+    acu_fn fn = NULL;
+    memcpy(&fn, &address, sizeof fn);
+    return fn;
+}
+
+bool acu_platform_path_of(void *handle, char *path, size_t size)
+{
+    struct link_map *map = NULL;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_name || !*map->l_name)
+        return false;
+    return snprintf(path, size, "%s", map->l_name) < (int)size;
+}
+
+/* ---- finding files -------------------------------------------------------------------------- */
+
+typedef struct visitor {
+    acu_visit *visit;
+    void *data;
+} visitor;
+
+static int visit_mapped(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    const visitor *v = data;
+    if (info->dlpi_name && *info->dlpi_name)
+        v->visit(v->data, info->dlpi_name);
+    return 0;
+}
+
+void acu_platform_mapped(acu_visit *visit, void *data)
+{
+    visitor v = {visit, data};
+    dl_iterate_phdr(visit_mapped, &v);
+}
+
+static void visit_existing(const visitor *v, const char *folder, const char *name)
+{
+    char path[PATH_MAX];
+    int length = snprintf(path, sizeof path, "%s/%s", *folder ? folder : ".", name);
+    if (length > 0 && (size_t)length < sizeof path && access(path, F_OK) == 0)
+        v->visit(v->data, path);
+}
+
+#ifdef RTLD_DI_SERINFO
+/* The folders of LD_LIBRARY_PATH and the run paths of the object that holds this code. */
+static Dl_serinfo *search_path(void)
+{
+    static const char here = 0;
+    Dl_info self;
+    Dl_serinfo sizes, *path = NULL;
+    void *handle = NULL;
+    if (dladdr(&here, &self) && self.dli_fname)
+        handle = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (!handle) /* the program itself has no name to the loader */
+        handle = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+    if (handle && dlinfo(handle, RTLD_DI_SERINFOSIZE, &sizes) == 0 &&
+        (path = calloc(1, sizes.dls_size)) != NULL) {
+        path->dls_size = sizes.dls_size;
+        path->dls_cnt = sizes.dls_cnt;
+        if (dlinfo(handle, RTLD_DI_SERINFO, path) != 0) {
+            free(path);
+            path = NULL;
+        }
+    }
+    /* Only the count that was taken above: no CUDA library is ever closed. */
+    if (handle)
+        dlclose(handle);
+    return path;
+}
+
+static void visit_folders(const visitor *v, const Dl_serinfo *path, bool defaults, const char *name)
+{
+    for (unsigned i = 0; i < path->dls_cnt; i++) {
+        const Dl_serpath *folder = &path->dls_serpath[i];
+        if (((folder->dls_flags & LA_SER_DEFAULT) != 0) == defaults)
+            visit_existing(v, folder->dls_name, name);
+    }
+}
+#endif
+
+/* /etc/ld.so.cache as glibc 2.2 and later write it; a file of another kind says nothing. */
+typedef struct cache_header {
+    char magic[20]; /* "glibc-ld.so.cache1.1" */
+    uint32_t count, strings_length, unused[5];
+} cache_header;
+
+typedef struct cache_entry {
+    int32_t flags;
+    uint32_t name, path; /* offsets from the header */
+    uint32_t os_version;
+    uint64_t hwcap; /* 0: for every machine */
+} cache_entry;
+
+static char *read_whole(const char *path, size_t limit, size_t *size)
+{
+    char *bytes = NULL;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+        (uint64_t)st.st_size < limit && (bytes = malloc((size_t)st.st_size + 1)) != NULL) {
+        ssize_t got = read(fd, bytes, (size_t)st.st_size);
+        *size = got > 0 ? (size_t)got : 0;
+        bytes[*size] = '\0';
+    }
+    if (fd >= 0)
+        close(fd);
+    return bytes;
+}
+
+/* Until 2.31 a cache for older loaders stands before the real one. */
+static size_t skip_old_cache(const char *file, size_t size)
+{
+    static const char magic[] = "ld.so-1.7.0";
+    enum { HEADER = 16, ENTRY = 12 };
+    uint32_t count = 0;
+    if (size < HEADER || memcmp(file, magic, sizeof magic - 1) != 0)
+        return 0;
+    memcpy(&count, file + HEADER - sizeof count, sizeof count);
+    uint64_t end = (HEADER + (uint64_t)count * ENTRY + 7) & ~(uint64_t)7;
+    return end < size ? (size_t)end : size;
+}
+
+static void visit_cache(const visitor *v, const char *name)
+{
+    static const char magic[] = "glibc-ld.so.cache1.1";
+    size_t size = 0;
+    char *file = read_whole("/etc/ld.so.cache", (size_t)64 << 20, &size);
+    size_t skip = file ? skip_old_cache(file, size) : 0;
+    const char *cache = file ? file + skip : NULL;
+    size -= skip;
+    cache_header header;
+    if (cache && size >= sizeof header && memcmp(cache, magic, sizeof magic - 1) == 0) {
+        memcpy(&header, cache, sizeof header);
+        size_t room = (size - sizeof header) / sizeof(cache_entry);
+        for (size_t i = 0; i < header.count && i < room; i++) {
+            cache_entry entry;
+            memcpy(&entry, cache + sizeof header + i * sizeof entry, sizeof entry);
+            /* Every string ends inside the file: read_whole() put a zero behind it. */
+            if (entry.name < size && entry.path < size && entry.hwcap == 0 &&
+                strcmp(cache + entry.name, name) == 0 && access(cache + entry.path, F_OK) == 0)
+                v->visit(v->data, cache + entry.path);
+        }
+    }
+    free(file);
+}
+
+void acu_platform_system(const char *name, acu_visit *visit, void *data)
+{
+    visitor v = {visit, data};
+#ifdef RTLD_DI_SERINFO
+    Dl_serinfo *path = search_path();
+    if (path)
+        visit_folders(&v, path, false, name);
+    visit_cache(&v, name);
+    if (path)
+        visit_folders(&v, path, true, name);
+    free(path);
+#else
+    (void)visit_cache; /* musl: no cache, and it does not tell its folders */
+    (void)visit_existing;
+    (void)v;
+    (void)name;
+#endif
+}
+
+static bool escape(const char *text, char *out, size_t size)
+{
+    size_t used = 0;
+    for (; *text; text++) {
+        if (used + 3 > size)
+            return false;
+        if (strchr("*?[]\\{}~", *text))
+            out[used++] = '\\';
+        out[used++] = *text;
+    }
+    out[used] = '\0';
+    return true;
+}
+
+void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data)
+{
+    char escaped[PATH_MAX], whole[2 * PATH_MAX];
+    glob_t found;
+    if (!escape(folder, escaped, sizeof escaped))
+        return;
+    snprintf(whole, sizeof whole, "%s/%s", escaped, pattern);
+    if (glob(whole, 0, NULL, &found) == 0) {
+        for (size_t i = found.gl_pathc; i-- > 0;)
+            visit(data, found.gl_pathv[i]);
+    }
+    globfree(&found);
+}
+
+bool acu_platform_file_id(const char *path, acu_file_id *id)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        return false;
+    *id = (acu_file_id){st.st_dev, st.st_ino};
+    return true;
+}
+
+void acu_platform_real_path(const char *path, char *real, size_t size)
+{
+    char *found = realpath(path, NULL);
+    snprintf(real, size, "%s", found ? found : path);
+    free(found);
+}
+
+/* ---- reading a library without executing it --------------------------------------------------- */
+
+/* The tables of a libcudart (hash, symbols, names) fit in one read. */
+enum { WINDOW = 64 * 1024 };
+
+static bool is_inside(const acu_elf *elf, uint64_t at, uint64_t length)
+{
+    return at <= elf->size && length <= elf->size - at;
+}
+
+/* `length` bytes at an offset of the file, until the next call; NULL outside of it. */
+static const uint8_t *elf_at(acu_elf *elf, uint64_t at, size_t length)
+{
+    if (length > WINDOW || !is_inside(elf, at, length))
+        return NULL;
+    if (at < elf->window_at || at + length > elf->window_at + elf->window_length) {
+        elf->window_at = at;
+        elf->window_length = 0;
+        size_t want = elf->size - at < WINDOW ? (size_t)(elf->size - at) : WINDOW;
+        while (elf->window_length < want) {
+            ssize_t got = pread(elf->fd, elf->window + elf->window_length,
+                                want - elf->window_length, (off_t)(at + elf->window_length));
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got <= 0) /* it shrank while being read */
+                break;
+            elf->window_length += (size_t)got;
+        }
+        if (length > elf->window_length)
+            return NULL;
+    }
+    return elf->window + (at - elf->window_at);
+}
+
+static bool elf_read(acu_elf *elf, uint64_t at, void *out, size_t length)
+{
+    const uint8_t *bytes = elf_at(elf, at, length);
+    if (bytes)
+        memcpy(out, bytes, length);
+    return bytes != NULL;
+}
+
+/* The file offset of an address; 0 if no segment of the file holds it. */
+static uint64_t elf_offset(const acu_elf *elf, uint64_t address)
+{
+    for (unsigned i = 0; i < elf->segment_count; i++) {
+        uint64_t into = address - elf->segments[i].address;
+        if (address >= elf->segments[i].address && into < elf->segments[i].size)
+            return elf->segments[i].offset + into;
+    }
+    return 0;
+}
+
+static const char *open_file(acu_elf *elf, const char *path)
+{
+    struct stat st;
+    /* stat() first: opening a device or a pipe may have effects, or wait for its other end. */
+    if (stat(path, &st) != 0)
+        return reason(errno);
+    if (S_ISDIR(st.st_mode))
+        return "it is a folder";
+    if (!S_ISREG(st.st_mode))
+        return "it is not a regular file";
+    elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (elf->fd < 0)
+        return reason(errno);
+    if (fstat(elf->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return "it is not a regular file";
+    if (st.st_size <= 0)
+        return "it is empty";
+    elf->size = (uint64_t)st.st_size;
+    elf->window = malloc(WINDOW);
+    return elf->window ? NULL : "out of memory";
+}
+
+static const char *check_header(acu_elf *elf, Elf64_Ehdr *header)
+{
+    const uint8_t *magic = elf_at(elf, 0, SELFMAG);
+    if (!magic)
+        return "it is not an ELF file";
+    if (memcmp(magic, ELFMAG, SELFMAG) != 0)
+        return memcmp(magic, "INPU", 4) == 0 || memcmp(magic, "/* G", 4) == 0
+                   ? "it is a linker script"
+                   : "it is not an ELF file";
+    if (!elf_read(elf, 0, header, sizeof *header))
+        return "it is truncated";
+    if (header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
+        header->e_machine != OWN_MACHINE)
+        return "it is for another machine";
+    if (header->e_type != ET_DYN || header->e_phentsize != sizeof(Elf64_Phdr))
+        return "it is not a shared library";
+    return NULL;
+}
+
+static const char *read_segments(acu_elf *elf, const Elf64_Ehdr *header, Elf64_Phdr *dynamic)
+{
+    *dynamic = (Elf64_Phdr){0};
+    for (unsigned i = 0; i < header->e_phnum; i++) {
+        Elf64_Phdr segment;
+        uint64_t at = header->e_phoff + (uint64_t)i * sizeof segment;
+        if (at < header->e_phoff || !elf_read(elf, at, &segment, sizeof segment))
+            return "it is truncated";
+        if (segment.p_type == PT_DYNAMIC)
+            *dynamic = segment;
+        if (segment.p_type != PT_LOAD)
+            continue;
+        /* The system loader maps it unasked, and the first touch behind the end is a SIGBUS. */
+        if (!is_inside(elf, segment.p_offset, segment.p_filesz))
+            return "it is truncated";
+        if (elf->segment_count == ACU_ELF_SEGMENTS)
+            return "it has too many segments";
+        elf->segments[elf->segment_count].address = segment.p_vaddr;
+        elf->segments[elf->segment_count].offset = segment.p_offset;
+        elf->segments[elf->segment_count].size = segment.p_filesz;
+        elf->segment_count++;
+    }
+    if (!is_inside(elf, dynamic->p_offset, dynamic->p_filesz))
+        return "it is truncated";
+    return dynamic->p_filesz ? NULL : "it is not a shared library";
+}
+
+static const char *read_dynamic(acu_elf *elf, const Elf64_Phdr *dynamic)
+{
+    uint64_t soname = UINT64_MAX;
+    for (uint64_t i = 0; i < dynamic->p_filesz / sizeof(Elf64_Dyn); i++) {
+        Elf64_Dyn entry;
+        if (!elf_read(elf, dynamic->p_offset + i * sizeof entry, &entry, sizeof entry))
+            return "it is truncated";
+        if (entry.d_tag == DT_NULL)
+            break;
+        if (entry.d_tag == DT_SYMTAB)
+            elf->symbols = elf_offset(elf, entry.d_un.d_ptr);
+        else if (entry.d_tag == DT_STRTAB)
+            elf->strings = elf_offset(elf, entry.d_un.d_ptr);
+        else if (entry.d_tag == DT_STRSZ)
+            elf->strings_size = entry.d_un.d_val;
+        else if (entry.d_tag == DT_GNU_HASH)
+            elf->gnu_hash = elf_offset(elf, entry.d_un.d_ptr);
+        else if (entry.d_tag == DT_HASH)
+            elf->hash = elf_offset(elf, entry.d_un.d_ptr);
+        else if (entry.d_tag == DT_SONAME)
+            soname = entry.d_un.d_val;
+    }
+    if (!elf->symbols || !elf->strings || !(elf->gnu_hash || elf->hash) ||
+        !is_inside(elf, elf->strings, elf->strings_size))
+        return "its tables are damaged";
+    for (size_t i = 0; soname < elf->strings_size && i < elf->strings_size - soname; i++) {
+        const uint8_t *c = elf_at(elf, elf->strings + soname + i, 1);
+        if (!c || i + 1 == sizeof elf->soname)
+            return "its soname is damaged";
+        elf->soname[i] = (char)*c;
+        if (*c == '\0')
+            return NULL;
+    }
+    return soname == UINT64_MAX ? NULL : "its soname is damaged";
+}
+
+bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size)
+{
+    Elf64_Ehdr header;
+    Elf64_Phdr dynamic;
+    *elf = (acu_elf){.fd = -1};
+    const char *wrong = open_file(elf, path);
+    if (!wrong)
+        wrong = check_header(elf, &header);
+    if (!wrong)
+        wrong = read_segments(elf, &header, &dynamic);
+    if (!wrong)
+        wrong = read_dynamic(elf, &dynamic);
+    if (wrong)
+        snprintf(why, size, "%s", wrong);
+    return !wrong;
+}
+
+void acu_elf_close(acu_elf *elf)
+{
+    if (elf->fd >= 0)
+        close(elf->fd);
+    free(elf->window);
+    *elf = (acu_elf){.fd = -1};
+}
+
+static bool is_symbol(acu_elf *elf, uint32_t index, const char *name)
+{
+    Elf64_Sym symbol;
+    size_t length = strlen(name) + 1;
+    if (!elf_read(elf, elf->symbols + (uint64_t)index * sizeof symbol, &symbol, sizeof symbol) ||
+        symbol.st_shndx == SHN_UNDEF || symbol.st_name > elf->strings_size ||
+        length > elf->strings_size - symbol.st_name)
+        return false;
+    const uint8_t *found = elf_at(elf, elf->strings + symbol.st_name, length);
+    return found && memcmp(found, name, length) == 0;
+}
+
+static bool find_by_gnu_hash(acu_elf *elf, const char *name)
+{
+    uint32_t hash = 5381, head[4], index, link;
+    for (const char *c = name; *c; c++)
+        hash = hash * 33 + (uint8_t)*c;
+    if (!elf_read(elf, elf->gnu_hash, head, sizeof head) || head[0] == 0)
+        return false;
+    uint64_t buckets = elf->gnu_hash + sizeof head + (uint64_t)head[2] * 8;
+    uint64_t chain = buckets + (uint64_t)head[0] * 4;
+    if (!elf_read(elf, buckets + (uint64_t)(hash % head[0]) * 4, &index, 4) || index < head[1])
+        return false;
+    /* Ends at the latest with the file. */
+    for (; elf_read(elf, chain + (uint64_t)(index - head[1]) * 4, &link, 4); index++) {
+        if ((link | 1) == (hash | 1) && is_symbol(elf, index, name))
+            return true;
+        if ((link & 1) || index == UINT32_MAX)
+            return false;
+    }
+    return false;
+}
+
+static bool find_by_hash(acu_elf *elf, const char *name)
+{
+    uint32_t hash = 0, head[2], index;
+    for (const char *c = name; *c; c++) {
+        hash = (hash << 4) + (uint8_t)*c;
+        hash = (hash ^ ((hash >> 24) & 0xf0)) & 0x0fffffff;
+    }
+    if (!elf_read(elf, elf->hash, head, sizeof head) || head[0] == 0)
+        return false;
+    uint64_t buckets = elf->hash + sizeof head, chain = buckets + (uint64_t)head[0] * 4;
+    if (!elf_read(elf, buckets + (uint64_t)(hash % head[0]) * 4, &index, 4))
+        return false;
+    /* A damaged chain may go in a circle: no more steps than the file can hold links. */
+    for (uint64_t steps = elf->size / 4; index != STN_UNDEF && steps > 0; steps--) {
+        if (is_symbol(elf, index, name))
+            return true;
+        if (!elf_read(elf, chain + (uint64_t)index * 4, &index, 4))
+            return false;
+    }
+    return false;
+}
+
+bool acu_elf_exports(acu_elf *elf, const char *symbol)
+{
+    return elf->gnu_hash ? find_by_gnu_hash(elf, symbol) : find_by_hash(elf, symbol);
+}

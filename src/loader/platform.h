@@ -1,0 +1,68 @@
+/*
+ * All that depends on the operating system or the machine: Linux, x86-64 and aarch64.
+ */
+#ifndef ACU_LOADER_PLATFORM_H
+#define ACU_LOADER_PLATFORM_H
+
+#include "../internal.h"
+
+/* One lock for the whole loader; not recursive. */
+void acu_platform_lock(void);
+void acu_platform_unlock(void);
+
+/* NULL if unset, and in a setuid program: its caller must not choose what it loads. */
+const char *acu_platform_env(const char *name);
+uint64_t acu_platform_now_ns(void);
+
+/* ---- opened libraries ----------------------------------------------------------------------- */
+
+/* Opens a file, or by soname; NULL and why not. `mapped`: only if the process has it already. */
+void *acu_platform_open(const char *path, bool mapped, char *why, size_t size);
+acu_fn acu_platform_symbol(void *handle, const char *name);
+/* The file behind a handle; false if it cannot be told. */
+bool acu_platform_path_of(void *handle, char *path, size_t size);
+
+/* ---- finding files; nothing here executes any of them ---------------------------------------- */
+
+typedef void acu_visit(void *data, const char *path);
+
+/* Each library that is mapped into the process, in load order. */
+void acu_platform_mapped(acu_visit *visit, void *data);
+/* Each existing file that the system loader could mean by `name`, in the order in which it looks. */
+void acu_platform_system(const char *name, acu_visit *visit, void *data);
+/* Each file that matches the pattern under the folder, last name first; the folder may be "". */
+void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data);
+
+typedef struct acu_file_id {
+    uint64_t device, inode;
+} acu_file_id;
+
+bool acu_platform_file_id(const char *path, acu_file_id *id);
+/* The path with all links followed; the path itself if that fails. */
+void acu_platform_real_path(const char *path, char *real, size_t size);
+
+/* ---- reading a library without executing it --------------------------------------------------- */
+
+enum { ACU_ELF_SEGMENTS = 16 };
+
+/* A shared object of this machine. What its tables say is believed only inside the file's bounds. */
+typedef struct acu_elf {
+    int fd;
+    uint64_t size;
+    uint8_t *window; /* the part of the file read last */
+    uint64_t window_at;
+    size_t window_length;
+    struct {
+        uint64_t address, offset, size;
+    } segments[ACU_ELF_SEGMENTS];
+    unsigned segment_count;
+    uint64_t symbols, strings, strings_size, gnu_hash, hash; /* file offsets; 0: none */
+    char soname[128];                                        /* "" if it has none */
+} acu_elf;
+
+/* Close it in either case. Never blocks; `why` says what is wrong with the file. */
+bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size);
+bool acu_elf_exports(acu_elf *elf, const char *symbol);
+void acu_elf_close(acu_elf *elf);
+
+#endif
