@@ -13,6 +13,8 @@ from .errors import GeneratorError
 # sets `run`, a function of the parsed arguments, as that parser's default.
 COMMANDS = {
     "fetch": "fetch",
+    "extract": "extract",
+    "diff": "report",
 }
 
 

@@ -8,8 +8,10 @@ must be the same there).
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
+import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -18,14 +20,16 @@ from typing import Any
 
 from clang import cindex
 from clang.cindex import CursorKind, TypeKind
-from elftools.elf.elffile import ELFFile
-from elftools.elf.gnuversions import GNUVerSymSection
 
+from . import elf, yamlfile
+from . import facts as stored
 from .errors import GeneratorError
+from .fetch import Toolkits, Unit
 
 Facts = dict[str, Any]
 
 STUBS = Path(__file__).parent / "stubs"
+FACTS = yamlfile.SPEC / "facts"
 PTDS = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
 
 
@@ -38,13 +42,12 @@ class Source:
     headers: tuple[str, ...]
     include_dirs: tuple[Path, ...]
     defines: tuple[str, ...] = ()
-    foreign: tuple[str, ...] = ()
     shared_object: Path | None = None
 
 
 def extract_all(sources: list[Source]) -> list[Facts]:
     """The facts of several sources, in their order."""
-    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ProcessPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         return list(pool.map(extract, sources))
 
 
@@ -54,33 +57,9 @@ def extract(source: Source) -> Facts:
     facts = _Reader(source, plain).facts()
     _add_cxx_view(facts, _parse(source, "c++", (PTDS,)), source)
     _require_same_layout_on_aarch64(facts, source)
-    facts["symbols"] = exported_symbols(source.shared_object) if source.shared_object else _declared_symbols(facts)
+    facts["headers"] = [header for header in source.headers if not (STUBS / header).exists()]
+    _add_symbols(facts, source)
     return facts
-
-
-def exported_symbols(library: Path) -> dict[str, str]:
-    """Each function that a shared object exports, with the version node it is tagged with."""
-    with library.open("rb") as stream:
-        elf = ELFFile(stream)
-        dynsym = elf.get_section_by_name(".dynsym")
-        versions = elf.get_section_by_name(".gnu.version")
-        names = elf.get_section_by_name(".gnu.version_d")
-        if dynsym is None:
-            raise GeneratorError(f"{library}: has no dynamic symbols")
-        nodes = {}
-        if names is not None:
-            for definition, auxiliaries in names.iter_versions():
-                nodes[definition["vd_ndx"]] = next(iter(auxiliaries)).name
-        found = {}
-        for index, symbol in enumerate(dynsym.iter_symbols()):
-            if symbol["st_shndx"] == "SHN_UNDEF" or symbol["st_info"]["type"] != "STT_FUNC":
-                continue
-            node = ""
-            if isinstance(versions, GNUVerSymSection):
-                number = versions.get_symbol(index)["ndx"]
-                node = nodes.get(number & 0x7FFF, "") if isinstance(number, int) else ""
-            found[symbol.name] = node
-    return dict(sorted(found.items()))
 
 
 def _parse(source: Source, language: str, defines: tuple[str, ...], target: str = "x86_64-linux-gnu") -> Any:
@@ -140,7 +119,9 @@ class _Reader:
             return
         entry: Facts = {
             "returns": _spelled(cursor.result_type),
-            "params": [[child.spelling or f"arg{i}", _spelled(child.type)] for i, child in enumerate(cursor.get_arguments())],
+            "params": [
+                [child.spelling or f"arg{i}", _spelled(child.type)] for i, child in enumerate(cursor.get_arguments())
+            ],
             "header": _header(cursor),
         }
         if cursor.spelling != name:
@@ -248,8 +229,7 @@ def _header(cursor: Any) -> str:
 
 def _source_name(cursor: Any) -> str:
     """The name as the header wrote it, before any macro renamed it."""
-    file = cursor.location.file.name
-    with open(file, "rb") as stream:
+    with Path(cursor.location.file.name).open("rb") as stream:
         stream.seek(cursor.location.offset)
         match = re.match(rb"\w+", stream.read(256))
     return match.group().decode() if match else str(cursor.spelling)
@@ -300,10 +280,67 @@ def _require_same_layout_on_aarch64(facts: Facts, source: Source) -> None:
                 raise GeneratorError(f"toolkit {source.toolkit}: {cursor.spelling} has another layout on aarch64")
 
 
-def _declared_symbols(facts: Facts) -> dict[str, str]:
-    """For a library that is not at hand (the driver): what its header maps names to."""
-    names = set()
-    for name, entry in facts["functions"].items():
-        names.add(entry.get("symbol", name))
-        names.add(entry.get("ptds", name))
-    return {name: "" for name in sorted(names)}
+def _add_symbols(facts: Facts, source: Source) -> None:
+    """Adds what the library exports, or, for one that is not at hand (the driver), what its header maps names to."""
+    if source.shared_object is not None:
+        library = elf.read(source.shared_object)
+        names = set(library.functions)
+        facts["soname"], facts["version_node"] = library.soname, library.version_node
+    else:
+        names = set()
+        for name, entry in facts["functions"].items():
+            names |= {entry.get("symbol", name), entry.get("ptds", name)}
+    facts["symbols"] = dict.fromkeys(sorted(names), "")
+
+
+def sources(libraries: yamlfile.Mapping, toolkits: Toolkits) -> Iterator[Source]:
+    """What to read for every library of spec/libraries.yaml, oldest toolkit first."""
+    for name, library in libraries.items():
+        if library.get("newest_only"):
+            # It has a wheel of its own, whose version says which toolkit it belongs to.
+            unit: Unit = getattr(toolkits, name)
+            toolkit = ".".join(unit.wheels[0].version.split(".")[:2])
+            yield _source(name, library, toolkit, unit, [unit.folder("include")])
+        else:
+            for entry in toolkits:
+                yield _source(name, library, entry.version, entry.unit, entry.include_dirs())
+
+
+def _source(name: str, library: yamlfile.Mapping, toolkit: str, unit: Unit, include_dirs: list[Path]) -> Source:
+    shipped = [h for h in library["headers"] if any((folder / h).exists() for folder in (STUBS, *include_dirs))]
+    return Source(
+        name,
+        toolkit,
+        tuple(shipped),
+        tuple(include_dirs),
+        tuple(library.get("defines", ())),
+        unit.library(f"{library['file']}.so.*") if library["shared_object"] else None,
+    )
+
+
+def add_arguments(subparsers: Any) -> None:
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "extract", help="write down what the fetched toolkits declare and export", description=__doc__
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if spec/facts is not up to date")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    started = time.monotonic()
+    wanted = list(sources(yamlfile.load(yamlfile.SPEC / "libraries.yaml"), Toolkits.load()))
+    found: dict[str, dict[str, Facts]] = {}
+    for source, facts in zip(wanted, extract_all(wanted), strict=True):
+        found.setdefault(source.library, {})[source.toolkit] = facts
+    spent = time.monotonic() - started
+    changed = [
+        file.relative_to(yamlfile.ROOT)
+        for library, facts in found.items()
+        for file in stored.write_all(FACTS / library, facts, dry=options.check)
+    ]
+    if options.check and changed:
+        names = ", ".join(str(file) for file in changed)
+        raise GeneratorError(f"{names}: not what the toolkits say; run `python -m generator extract`")
+    for library, facts in found.items():
+        print(f"{library}: {len(facts)} toolkit{'s' * (len(facts) > 1)}, {next(iter(facts))} to {list(facts)[-1]}")
+    print(f"extracted in {spent:.1f} s; {len(changed)} files of spec/facts changed")

@@ -15,7 +15,7 @@ Facts = dict[str, Any]
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """"12.10" sorts after "12.9"."""
+    """Sorts "12.10" after "12.9"."""
     return tuple(int(part) for part in version.split("."))
 
 
@@ -38,20 +38,23 @@ def read_all(folder: Path) -> dict[str, Facts]:
     return facts
 
 
-def write_all(folder: Path, facts: dict[str, Facts]) -> list[Path]:
-    """Writes the facts of every toolkit; returns the files whose content changed."""
-    folder.mkdir(parents=True, exist_ok=True)
-    changed = []
+def write_all(folder: Path, facts: dict[str, Facts], dry: bool = False) -> list[Path]:
+    """Makes the folder hold exactly these toolkits' facts; returns the files that differ. `dry` changes nothing."""
+    texts = {}
     before: Facts = {}
     previous = ""
     for toolkit in sorted(facts, key=version_key):
-        text = _dump({"after": previous, **difference(before, facts[toolkit])})
-        file = folder / f"{toolkit}.json"
-        if not file.exists() or file.read_text() != text:
-            file.write_text(text)
-            changed.append(file)
+        texts[folder / f"{toolkit}.json"] = _dump({"after": previous, **difference(before, facts[toolkit])})
         before, previous = facts[toolkit], toolkit
-    return changed
+    gone = [file for file in sorted(folder.glob("*.json")) if file not in texts]
+    changed = [file for file, text in texts.items() if not file.exists() or file.read_text() != text]
+    if not dry:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in gone:
+            file.unlink()
+        for file in changed:
+            file.write_text(texts[file])
+    return changed + gone
 
 
 def merge(target: Any, patch: Any) -> Any:

@@ -121,6 +121,7 @@ class Api:
         self.toolkit = toolkit
         self.version = number(toolkit)
         self.soname: str = facts.get("soname", "")
+        self.headers: list[str] = facts.get("headers", [])
         self.symbols: dict[str, str] = facts["symbols"]
         self.functions = {name: _function(name, entry) for name, entry in sorted(facts["functions"].items())}
         self.records = {name: _record(name, entry) for name, entry in sorted(facts["records"].items())}
@@ -222,6 +223,22 @@ class Library:
         if not wanted:
             raise GeneratorError(f"{name}: there are no facts of toolkit {presented}; known: {', '.join(facts)}")
         self.presented = wanted[0]
+        for api in self.apis:
+            self._lend(api)
+
+    def _lend(self, api: Api) -> None:
+        """Gives a toolkit the functions that its library exports but whose header its packages lack.
+
+        A header can be left out of a package (cuda_profiler_api.h is one of its own; interop headers may go with
+        the interface they serve) while the library goes on exporting what it declares. The nearest toolkit that has
+        the header is the likeliest to agree with the library; the older one at a tie, since calls outlive headers.
+        """
+        missing = {header for other in self.apis for header in other.headers} - set(api.headers)
+        for lender in sorted(self.apis, key=lambda other: abs(self.apis.index(other) - self.apis.index(api))):
+            lent = missing & set(lender.headers)
+            for name, function in lender.functions.items():
+                if function.header in lent and function.symbol in api.symbols:
+                    api.functions.setdefault(name, function)
 
     @property
     def oldest(self) -> Api:
