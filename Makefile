@@ -9,15 +9,16 @@ JOBS   ?= $(shell nproc)
 # For configuring, such as CMAKE_FLAGS=-DCMAKE_C_COMPILER=clang
 CMAKE_FLAGS ?=
 
+export CMAKE_BUILD_PARALLEL_LEVEL ?= $(JOBS)
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # A recipe's shell finds ninja only after the environment was made; it is asked there, not here.
 CONFIGURE = CMAKE_GENERATOR=$$(command -v ninja >/dev/null && echo Ninja || echo 'Unix Makefiles') cmake -S . $(CMAKE_FLAGS)
-COMPILE   = cmake --build --parallel $(JOBS)
+COMPILE   = cmake --build
 GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]')
 
 .DEFAULT_GOAL := all
-.PHONY: all bench check-generated clean cmake environment fmt generate help install lint lock new-toolkit \
+.PHONY: all bench check-generated clean cmake environment fmt generate help install lint lint-c lint-python lock new-toolkit \
 	test test-build toolkits
 
 all: cmake ## build the library
@@ -54,15 +55,20 @@ new-toolkit: environment ## add the newest toolkit of a version: VERSION=13.6
 
 fmt: environment ## format C and Python
 	@ruff format --quiet
-	@ruff check --quiet --fix --exit-zero
+	@ruff check --silent --fix --exit-zero
 	@echo $(C_FILES) | xargs --no-run-if-empty clang-format -i
 
-lint: test-build ## check format, C (clang-tidy) and Python (ruff, mypy)
+lint: lint-python lint-c ## check format and types: ruff, mypy, clang-format, clang-tidy
+
+lint-python: environment
 	@ruff format --check --quiet
 	@ruff check --quiet
 	@mypy
+
+lint-c: test-build
 	@echo $(C_FILES) | xargs --no-run-if-empty clang-format --dry-run -Werror
-	@echo $(filter %.c,$(C_FILES)) | xargs --no-run-if-empty --max-procs=$(JOBS) --max-args=4 clang-tidy --quiet -p $(BUILD)/test
+	@echo $(filter %.c,$(C_FILES)) | xargs --no-run-if-empty --max-procs=$(JOBS) --max-args=4 \
+		clang-tidy --quiet -p $(BUILD)/test
 
 lock: environment ## pin the newest Python packages (needs uv)
 	@for name in requirements requirements-cmake; do \

@@ -12,6 +12,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = Path(__file__).resolve().parent / "project"
 
+# In one process, which builds the library once.
+pytestmark = pytest.mark.xdist_group("consumer")
+
 
 def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
     done = subprocess.run(
@@ -30,7 +33,7 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An installed tree that was moved after installing: nothing in it may know where it was made."""
     folder = tmp_path_factory.mktemp("installed")
-    run("cmake", "-S", ROOT, "-B", folder / "build")
+    run("cmake", "-S", ROOT, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Debug")
     run("cmake", "--build", folder / "build", "--parallel", "2")
     run("cmake", "--install", folder / "build", "--prefix", folder / "first")
     (folder / "first").rename(folder / "moved")
