@@ -49,9 +49,12 @@ generate: toolkits ## extract the facts and render generated/
 check-generated: environment ## fail if generated/ is not what spec/ and templates/ render to
 	@$(GENERATOR) check
 
-new-toolkit: environment ## add the newest toolkit of a version: VERSION=13.6
+new-toolkit: environment ## pin, fetch, extract, render, and say what is new: VERSION=13.6
 	@test -n "$(VERSION)" || { echo 'error: say which: make new-toolkit VERSION=13.6' >&2; exit 2; }
-	@$(GENERATOR) new-toolkit $(VERSION)
+	@$(GENERATOR) fetch --pin $(VERSION)
+	@$(GENERATOR) extract
+	@$(GENERATOR) render
+	@$(GENERATOR) diff $$(sed -n 's/^  - version: "\(.*\)"/\1/p' spec/toolkits.yaml | grep -xB1 '$(VERSION)')
 
 fmt: environment ## format C and Python
 	@ruff format --quiet

@@ -325,7 +325,12 @@ def pin(version: str, spec: Path = SPEC_FILE) -> None:
     """Appends a toolkit to the spec: the newest wheels of that major and minor version."""
     if not re.fullmatch(r"[0-9]+\.[0-9]+", version):
         raise GeneratorError(f"`{version}` is not a toolkit's version; it looks like 13.6")
-    newest = Toolkits.load(spec).newest.version
+    toolkits = Toolkits.load(spec)
+    if any(toolkit.version == version for toolkit in toolkits):
+        # Not an error: adding a toolkit is tried again after a decision that it asked for.
+        print(f"{version} is pinned already")
+        return
+    newest = toolkits.newest.version
     if _number(version) <= _number(newest):
         raise GeneratorError(f"{version} is not newer than {newest}, the last toolkit of the spec")
     major = _number(version)[0]

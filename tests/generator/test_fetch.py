@@ -276,11 +276,17 @@ def test_pinning_appends_and_keeps_every_byte_before(shop: Shop) -> None:
     assert fetch.fetch(toolkits) == 4
 
 
+def test_pinning_what_is_pinned_changes_nothing(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:
+    before = shop.spec.read_text()
+    fetch.pin("99.1", shop.spec)
+    assert capsys.readouterr().out == "99.1 is pinned already\n"
+    assert shop.spec.read_text() == before
+
+
 @pytest.mark.parametrize(
     ("version", "message"),
     [
         ("thirteen", "`thirteen` is not a toolkit's version"),
-        ("99.1", r"99\.1 is not newer than 99\.1"),
         ("12.0", r"12\.0 is not newer than 99\.1"),
         ("101.0", r"cannot download nvidia-cuda-runtime==101\.0\.\*: "),
     ],
