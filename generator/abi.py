@@ -17,7 +17,9 @@ from .spec import Decision, Parameters
 
 # How the struct behind a parameter gets through.
 SAME = "same"
-PREFIX = "prefix"  # the loaded layout is a prefix of the presented one: pass the caller's own struct, check or fill the rest
+PREFIX = (
+    "prefix"  # the loaded layout is a prefix of the presented one: pass the caller's struct, check or fill the rest
+)
 COPY = "copy"  # another layout: through a temporary, field by field
 
 
@@ -50,7 +52,9 @@ class Undecided:
     candidates: list[tuple[Function, str]] = field(default_factory=list)
 
     def __str__(self) -> str:
-        lines = [f"{self.function} on toolkit {self.toolkit}: no rule adapts it and spec/decisions.yaml does not answer"]
+        lines = [
+            f"{self.function} on toolkit {self.toolkit}: no rule adapts it and spec/decisions.yaml does not answer"
+        ]
         lines.append(f"  presented: {self.function}({', '.join(self.presented.signature)})")
         for candidate, why in self.candidates:
             lines.append(f"  {self.toolkit}: {candidate.symbol}({', '.join(candidate.signature)})\n    {why}")
@@ -83,16 +87,16 @@ class Router:
 
     def _route(self, function: Function, home: Api, api: Api) -> Route | Undecided:
         rejected: list[tuple[Function, str]] = []
-        fitting: list[tuple[int, Route]] = []
+        fitting: list[tuple[int, int, Route]] = []
         candidates = self._candidates(function, api)
         for candidate in candidates:
             structs = self._compare(function, home, candidate, api)
             if isinstance(structs, str):
                 rejected.append((candidate, structs))
             else:
-                fitting.append((len(structs), Route(api, candidate, structs)))
+                fitting.append((-self._folded(function, candidate), len(structs), Route(api, candidate, structs)))
         if fitting:
-            return min(fitting, key=lambda item: item[0])[1]  # min is stable: the bare name wins a tie
+            return min(fitting, key=lambda item: item[:2])[2]  # min is stable: the bare name wins a tie
         for candidate in candidates:
             decision = next((d for d in self.decisions if d.answers(function.name, candidate)), None)
             if decision is not None:
@@ -109,7 +113,9 @@ class Router:
             return Route(api, candidate)
         target = api.functions.get(decision.call) if decision.call else candidate
         if target is None:
-            raise GeneratorError(f"{decision.where}: calls {decision.call}, which toolkit {api.toolkit} does not declare")
+            raise GeneratorError(
+                f"{decision.where}: calls {decision.call}, which toolkit {api.toolkit} does not declare"
+            )
         structs = []
         for param in function.params:
             state = self._struct_state(home, param.type, api, param.type)
@@ -126,7 +132,18 @@ class Router:
             return found or [f for f in api.functions.values() if f.symbol == function.name]
         return found + [f for name, f in api.functions.items() if family.match(name)]
 
-    def _compare(self, function: Function, home: Api, candidate: Function, api: Api) -> tuple[tuple[str, str], ...] | str:
+    def _folded(self, function: Function, candidate: Function) -> int:
+        """The N of a name_vN that the presented API has no more: its bare name has taken that meaning over.
+
+        12.8 has cudaEventElapsedTime and cudaEventElapsedTime_v2 with one signature and two meanings; from 13.0 on
+        the bare name means what _v2 meant. A _vN that the presented API still has is a function of its own.
+        """
+        suffix = candidate.name.removeprefix(f"{function.name}_v")
+        return int(suffix) if suffix.isdigit() and candidate.name not in self.library.presented.functions else 0
+
+    def _compare(
+        self, function: Function, home: Api, candidate: Function, api: Api
+    ) -> tuple[tuple[str, str], ...] | str:
         """The structs to adapt, or why the two signatures cannot be proved to mean the same."""
         if len(function.params) != len(candidate.params):
             return f"it takes {len(candidate.params)} parameters, not {len(function.params)}"
@@ -196,6 +213,9 @@ class Router:
 def _clashes(leaf: Leaf, mine: dict[str, Leaf], other: dict[str, Leaf]) -> bool:
     """A field that is not ours lies where ours has a meaning which the other layout lacks: not a union, a change."""
     return any(
-        not one.reserved and path not in other and one.offset < leaf.offset + leaf.size and leaf.offset < one.offset + one.size
+        not one.reserved
+        and path not in other
+        and one.offset < leaf.offset + leaf.size
+        and leaf.offset < one.offset + one.size
         for path, one in mine.items()
     )

@@ -21,7 +21,7 @@ RESERVED = re.compile(r"^(reserved\w*|__?cudaReserved\w*|pad\w*|unused\w*|_+\w*)
 
 
 def number(version: str) -> int:
-    """"12.4" as CUDA counts: 12040."""
+    """ "12.4" as CUDA counts: 12040."""
     major, minor = version.split(".")
     return int(major) * 1000 + int(minor) * 10
 
@@ -75,7 +75,15 @@ class Record:
                 yield entry
             elif entry.record is not None:
                 for inner in entry.record.members():
-                    yield Field(inner.name, entry.offset + inner.offset, inner.size, inner.type, inner.record, inner.count, inner.bits)
+                    yield Field(
+                        inner.name,
+                        entry.offset + inner.offset,
+                        inner.size,
+                        inner.type,
+                        inner.record,
+                        inner.count,
+                        inner.bits,
+                    )
 
 
 @dataclass(frozen=True)
@@ -133,7 +141,9 @@ class Api:
             name: Typedef(name, ctype.parse(entry["type"]), entry["header"])
             for name, entry in sorted(facts["typedefs"].items())
         }
-        self.macros = {name: Macro(name, entry["value"], entry["header"]) for name, entry in sorted(facts["macros"].items())}
+        self.macros = {
+            name: Macro(name, entry["value"], entry["header"]) for name, entry in sorted(facts["macros"].items())
+        }
 
     @cached_property
     def enumerators(self) -> dict[str, int]:
@@ -186,10 +196,14 @@ class Api:
         """All scalars of a record, nested records opened."""
         for member in record.members():
             path, offset = prefix + member.name, base + member.offset
-            inner = member.record or (None if member.type is None or self.strip(member.type).pointers else self.record_of(member.type))
+            inner = member.record or (
+                None if member.type is None or self.strip(member.type).pointers else self.record_of(member.type)
+            )
             if inner is None:
                 assert member.type is not None
-                element = CType(member.type.spelling, member.type.base, member.type.tag, member.type.const, member.type.pointers)
+                element = CType(
+                    member.type.spelling, member.type.base, member.type.tag, member.type.const, member.type.pointers
+                )
                 yield Leaf(path, offset, member.size, self.scalar(element)[0])
                 continue
             count = member.size // inner.size
@@ -359,7 +373,12 @@ def _function(name: str, entry: Facts) -> Function:
 
 def _record(name: str, entry: Facts) -> Record:
     return Record(
-        name, entry["kind"], entry["size"], entry["align"], entry.get("header", ""), tuple(_field(name, f) for f in entry["fields"])
+        name,
+        entry["kind"],
+        entry["size"],
+        entry["align"],
+        entry.get("header", ""),
+        tuple(_field(name, f) for f in entry["fields"]),
     )
 
 
