@@ -17,13 +17,15 @@ pytestmark = pytest.mark.xdist_group("consumer")
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
+    # `make test` shall not hand its own flags to a stranger's make.
+    base = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run(
         [str(part) for part in command],
         check=False,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        env={**os.environ, **(env or {})},
+        env={**base, **(env or {})},
     )
     assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}"
     return done.stdout
