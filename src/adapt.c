@@ -96,7 +96,7 @@ static size_t as_count(int64_t value) {
 }
 
 size_t acu_argument_count(const acu_function *function, unsigned param, const void *const *args) {
-    int by = function->params[param].length;
+    int by = (int)function->params[param].length;
     if (by < 0)
         return 1;
     const acu_param *counter = &function->params[by];
@@ -105,7 +105,7 @@ size_t acu_argument_count(const acu_function *function, unsigned param, const vo
 }
 
 int32_t acu_argument_tag(const acu_function *function, unsigned param, const void *const *args) {
-    int by = function->params[param].tag;
+    int by = (int)function->params[param].tag;
     return by < 0 ? 0 : (int32_t)acu_read_integer(function->params[by].type, args[by]);
 }
 
