@@ -4,7 +4,7 @@
 #ifndef ACU_LOADER_PLATFORM_H
 #define ACU_LOADER_PLATFORM_H
 
-#include "../internal.h"
+#include "internal.h"
 
 /* One lock for the whole loader; not recursive. */
 void acu_platform_lock(void);

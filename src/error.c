@@ -1,0 +1,258 @@
+/* The record of a thread's last failure, and the sentences in it. */
+#include "error.h"
+#include "loader/loader.h"
+#include "loader/platform.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MESSAGE_SIZE = 1024, LOADED_SIZE = 700 };
+
+static _Thread_local struct {
+    int code;
+    char message[MESSAGE_SIZE];
+    /* The refusal that acu_explain, called next by the wrapper, must not explain again. */
+    const acu_function *refused;
+    int own; /* for cudaGetLastError */
+} record;
+
+/* ---- recording --------------------------------------------------------------------------------- */
+
+/* One line, whatever a path or an environment variable holds, and marked where it is cut. */
+static void set_message(const char *format, va_list args)
+{
+    int length = vsnprintf(record.message, sizeof record.message, format, args);
+    if (length >= (int)sizeof record.message)
+        memcpy(record.message + sizeof record.message - 4, "...", 4);
+    for (char *c = record.message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127)
+            *c = '?';
+}
+
+int acu_record(int code, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    set_message(format, args);
+    va_end(args);
+    record.code = code;
+    record.refused = NULL;
+    return code;
+}
+
+bool acu_is_answer(const acu_function *function, int result)
+{
+    for (const int *answer = function->not_failures; answer && *answer; answer++)
+        if (*answer == result)
+            return true;
+    return false;
+}
+
+static bool repeats_errors(const acu_function *function)
+{
+    return (function->quirks & (ACU_QUIRK_GET_LAST_ERROR | ACU_QUIRK_PEEK_LAST_ERROR)) != 0;
+}
+
+int acu_refuse(const acu_function *function, int code, const char *format, ...)
+{
+    if (repeats_errors(function) || acu_is_answer(function, code))
+        return code;
+    va_list args;
+    va_start(args, format);
+    set_message(format, args);
+    va_end(args);
+    record.code = code;
+    record.refused = function;
+    /* The driver API has no last error. */
+    if (function->library->id == ACU_CUDART)
+        record.own = code;
+    return code;
+}
+
+int acu_own_error(bool take)
+{
+    int own = record.own;
+    if (take)
+        record.own = 0;
+    return own;
+}
+
+int acu_last_error(void) { return record.code; }
+
+const char *acu_last_error_message(void) { return record.message; }
+
+void acu_clear_error(void)
+{
+    record.code = 0;
+    record.message[0] = '\0';
+    record.refused = NULL;
+}
+
+/* ---- what is loaded ----------------------------------------------------------------------------- */
+
+/* "libcudart 12.4 (/usr/lib/libcudart.so.12)"; with a verb between name and version if wanted. */
+static const char *loaded_text(const acu_library *library, const char *between,
+                               char text[LOADED_SIZE])
+{
+    if (acu_library_version(library))
+        snprintf(text, LOADED_SIZE, "%s%s %d.%d (%s)", library->info->name, between,
+                 ACU_MAJOR(library->loaded.version), ACU_MINOR(library->loaded.version),
+                 library->loaded.path);
+    else
+        snprintf(text, LOADED_SIZE, "no %s is loaded", library->info->name);
+    return text;
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------- */
+
+int acu_refuse_newer(const acu_function *function, const char *what, int since)
+{
+    char text[LOADED_SIZE];
+    const acu_library *library = function->library;
+    loaded_text(library, " is", text);
+    if (since)
+        return acu_refuse(function, library->info->error_unavailable,
+                          "%s: %s needs CUDA %d.%d; loaded %s", function->name, what,
+                          ACU_MAJOR(since), ACU_MINOR(since), text);
+    return acu_refuse(function, library->info->error_unavailable, "%s: %s is gone; loaded %s",
+                      function->name, what, text);
+}
+
+int acu_refuse_invalid(const acu_function *function, const char *what, const char *why)
+{
+    return acu_refuse(function, function->library->info->error_invalid, "%s: %s %s",
+                      function->name, what, why);
+}
+
+int acu_refuse_as(const acu_function *function, int code, const char *why)
+{
+    return acu_refuse(function, code, "%s: %s", function->name, why);
+}
+
+/* The first known version that lacks the function again; 0 if that is not known. */
+static int gone_since(const acu_function *function)
+{
+    for (const acu_era *era = function->eras; era->since; era++)
+        if (era->since > function->until && !era->symbol)
+            return era->since;
+    return 0;
+}
+
+int acu_refuse_absent(const acu_function *function)
+{
+    char text[LOADED_SIZE];
+    const acu_library *library = function->library;
+    const char *name = function->name, *feature = function->feature;
+    int code = library->info->error_unavailable, version = library->loaded.version;
+    int since = function->since, until = function->until;
+    loaded_text(library, " is", text);
+    if (since > version)
+        return acu_refuse(function, code, "%s needs CUDA %d.%d%s%s%s; loaded %s", name,
+                          ACU_MAJOR(since), ACU_MINOR(since), feature ? " (" : "",
+                          feature ? feature : "", feature ? ")" : "", text);
+    int gone = gone_since(function);
+    if (until && until < version && gone && gone <= version)
+        return acu_refuse(function, code, "%s is gone since CUDA %d.%d (last in %d.%d); loaded %s",
+                          name, ACU_MAJOR(gone), ACU_MINOR(gone), ACU_MAJOR(until),
+                          ACU_MINOR(until), text);
+    if (until && until < version)
+        return acu_refuse(function, code, "%s is gone (last in CUDA %d.%d); loaded %s", name,
+                          ACU_MAJOR(until), ACU_MINOR(until), text);
+    return acu_refuse(function, code, "%s does not exist in this version; loaded %s", name, text);
+}
+
+int acu_refuse_unresolved(const acu_function *function, const char *symbol)
+{
+    char text[LOADED_SIZE];
+    const acu_library *library = function->library;
+    return acu_refuse(function, library->info->error_unavailable,
+                      "%s: the symbol %s should be there, but is missing; loaded %s",
+                      function->name, symbol, loaded_text(library, " is", text));
+}
+
+int acu_refuse_unloaded(const acu_function *function)
+{
+    char why[MESSAGE_SIZE];
+    int code = acu_library_why(function->library, why, sizeof why);
+    return acu_refuse(function, code, "%s: %s", function->name, why);
+}
+
+/* ---- errors of the library ---------------------------------------------------------------------- */
+
+static const char *name_of(const acu_type *type, int result)
+{
+    for (uint32_t i = 0; type && type->values && i < type->count; i++)
+        if (type->values[i].value == result)
+            return type->values[i].name;
+    return "an unknown error";
+}
+
+/*
+ * CUDA says "driver version is insufficient" also where there is no driver at all.
+ * Any driver of a major version carries all its runtimes.
+ */
+static void explain_driver(const acu_library *library, char *why, size_t size)
+{
+    int driver = acu_driver_version(library), major = ACU_MAJOR(library->loaded.version);
+    if (driver == 0)
+        snprintf(why, size, ": no NVIDIA driver is installed");
+    else if (driver < 0)
+        snprintf(why, size, ": the NVIDIA driver does not say its version");
+    else if (ACU_MAJOR(driver) < major)
+        snprintf(why, size, ": driver %d.%d is older than %s %d.x needs", ACU_MAJOR(driver),
+                 ACU_MINOR(driver), library->info->name, major);
+    else
+        snprintf(why, size, ": the NVIDIA driver (CUDA %d.%d) does not work with it",
+                 ACU_MAJOR(driver), ACU_MINOR(driver));
+}
+
+static void explain_device(char *why, size_t size)
+{
+    const char *visible = acu_platform_env("CUDA_VISIBLE_DEVICES");
+    if (visible && (!*visible || strcmp(visible, "-1") == 0))
+        snprintf(why, size, ": no device is visible, because CUDA_VISIBLE_DEVICES is \"%s\"",
+                 visible);
+    else
+        snprintf(why, size, ": the driver sees no device");
+}
+
+static int explain_result(const acu_function *function, int result)
+{
+    char why[160] = "", text[LOADED_SIZE];
+    const acu_library *library = function->library;
+    const acu_library_info *info = library->info;
+    if (result == info->error_no_driver && info->error_no_driver)
+        explain_driver(library, why, sizeof why);
+    else if (result == info->error_no_device && info->error_no_device)
+        explain_device(why, sizeof why);
+    else if (result == info->error_stub && info->error_stub != info->error_missing)
+        snprintf(why, sizeof why, ": a stub library was loaded");
+    return acu_record(result, "%s failed with %s (%d)%s; %s", function->name,
+                      name_of(info->result_type, result), result, why,
+                      loaded_text(library, "", text));
+}
+
+int acu_explain(const acu_function *function, int result, const void *const *args)
+{
+    if (result == 0 || repeats_errors(function) || acu_is_answer(function, result))
+        return result;
+    if (record.refused == function && record.code == result) {
+        record.refused = NULL; /* said by who refused it */
+        return result;
+    }
+    const acu_library *library = function->library;
+    if (result == library->info->error_invalid && args && acu_library_version(library)) {
+        int since = 0;
+        const char *newer = acu_newer_argument(function, args, library->loaded.version, &since);
+        if (newer) {
+            result = acu_refuse_newer(function, newer, since);
+            record.refused = NULL;
+            return result;
+        }
+    }
+    /* The library's error is the later one: its cudaGetLastError tells it. */
+    if (library->id == ACU_CUDART)
+        record.own = 0;
+    return explain_result(function, result);
+}

@@ -1,0 +1,25 @@
+/* The record of a thread's last failure. Nothing here allocates. */
+#ifndef ACU_ERROR_H
+#define ACU_ERROR_H
+
+#include "internal.h"
+
+/* Records a failure that is no CUDA call's; returns the code. */
+int acu_record(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Records the refusal of a call, in one sentence about it; returns the code. acu_explain leaves the
+ * record as it is, and cudaGetLastError returns the code once.
+ */
+int acu_refuse(const acu_function *function, int code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The reasons why a slot cannot be bound. */
+int acu_refuse_absent(const acu_function *function);
+int acu_refuse_unresolved(const acu_function *function, const char *symbol);
+int acu_refuse_unloaded(const acu_function *function);
+
+/* The result is an answer of this function: cudaErrorNotReady of a query. */
+bool acu_is_answer(const acu_function *function, int result);
+
+#endif

@@ -1,0 +1,86 @@
+/*
+ * The slow path of a slot: from a function's description to a pointer.
+ *
+ * Published is only what was bound: a refused function comes here at each call, so that it is
+ * recorded each time, and works as soon as a later acu_load() succeeds.
+ */
+#include "error.h"
+#include "layers.h"
+#include "loader/loader.h"
+#include "loader/platform.h"
+
+/* The variant for what is loaded; what is older than all that is known is like the oldest. */
+static const acu_era *era_of(const acu_function *function, int abi)
+{
+    const acu_era *found = function->eras;
+    for (const acu_era *era = function->eras; era->since && era->since <= abi; era++)
+        found = era;
+    return found;
+}
+
+/* The simulator reports versions whose ABI it does not have; then since and until decide. */
+static bool is_absent(const acu_function *function, const acu_era *era)
+{
+    const acu_load_info *loaded = &function->library->loaded;
+    return !era->symbol ||
+           (loaded->is_sim && (function->since > loaded->version ||
+                               (function->until && function->until < loaded->version)));
+}
+
+static acu_fn bind(const acu_function *function, const acu_era *era, bool publish)
+{
+    acu_platform_lock();
+    acu_fn symbol = acu_library_symbol(function->library, era->symbol);
+    acu_fn fn = symbol && era->adapter ? era->adapter : symbol;
+    /* First what the adapter reads, then the slot that leads to it. Both are written under the lock,
+     * `real` only when it changes: other threads' adapters may be reading it. */
+    if (symbol && function->real && *function->real != symbol)
+        __atomic_store_n(function->real, symbol, __ATOMIC_RELEASE);
+    if (fn && publish)
+        acu_publish(function->library, function, fn);
+    acu_platform_unlock();
+    return fn;
+}
+
+static int refused_result(const acu_function *function, int code)
+{
+    if (function->quirks & ACU_QUIRK_GET_LAST_ERROR)
+        return acu_own_error(true);
+    if (function->quirks & ACU_QUIRK_PEEK_LAST_ERROR)
+        return acu_own_error(false);
+    return function->returns == ACU_RETURNS_STATUS ? code : 0;
+}
+
+static void find(acu_call *call, bool publish)
+{
+    const acu_function *function = call->function;
+    bool has_fallback = (function->quirks & ACU_QUIRK_NO_LIBRARY) != 0;
+    int code = 0;
+    if (!acu_library_ready(function->library)) {
+        code = has_fallback ? 0 : acu_refuse_unloaded(function);
+    } else {
+        const acu_era *era = era_of(function, function->library->abi);
+        if (is_absent(function, era))
+            code = has_fallback ? 0 : acu_refuse_absent(function);
+        else if ((call->fn = bind(function, era, publish)) == NULL)
+            code = has_fallback ? 0 : acu_refuse_unresolved(function, era->symbol);
+    }
+    if (!call->fn)
+        call->result = refused_result(function, code);
+}
+
+void acu_call_begin(acu_call *call, const acu_function *function, const void *const *args)
+{
+    *call = (acu_call){.function = function, .args = args, .layered = acu_layers_on()};
+    find(call, !call->layered);
+    if (call->layered)
+        acu_layers_begin(call);
+    call->made_here = call->fn == NULL;
+}
+
+int acu_call_end(acu_call *call)
+{
+    if (call->layered)
+        acu_layers_end(call);
+    return call->result;
+}

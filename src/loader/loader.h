@@ -1,0 +1,79 @@
+/* The state of a library, and what the parts of the core ask of the loader. */
+#ifndef ACU_LOADER_LOADER_H
+#define ACU_LOADER_LOADER_H
+
+#include <anycuda/load.h>
+
+#include "internal.h"
+
+/* For printf("%d.%d"). */
+#define ACU_MAJOR(version) ((version) / 1000)
+#define ACU_MINOR(version) ((version) % 1000 / 10)
+
+enum { ACU_PATH_SIZE = 4096, ACU_WHY_SIZE = 512 };
+
+typedef enum acu_load_state { ACU_UNTRIED, ACU_LOADED, ACU_FAILED } acu_load_state;
+
+/* A slot that was published, and what stood in it before. */
+typedef struct acu_published {
+    const acu_function *function;
+    acu_fn entry;
+} acu_published;
+
+struct acu_library {
+    const acu_library_info *info;
+    acu_library_id id;
+    const char *wheel; /* its folder in a Python package; NULL: it comes with the driver only */
+    acu_library *follows; /* takes its major version where there are several */
+    /* Every incompatible change has a new symbol, so any version may be bound. */
+    bool by_symbol;
+    bool needs_driver; /* its major version must not be above the driver's */
+    int (*ask)(acu_fn version_symbol); /* 12040; 0 if it will not say */
+
+    int state; /* acu_load_state; atomic: the rest may be read once it is ACU_LOADED */
+    int abi;   /* the version bound against; of the simulator not the version it reports */
+    acu_load_info loaded;
+    void *handle;
+    void *(*resolve)(const char *symbol, void *data);
+    void *data;
+    char soname[128];
+    char path[ACU_PATH_SIZE];
+
+    char *trace; /* this and below: under the lock */
+    int code;    /* why the last try failed */
+    char why[ACU_WHY_SIZE];
+    acu_published *published;
+    size_t published_count, published_room;
+};
+
+/* What plays CUDA where there is none. */
+typedef struct acu_sim {
+    acu_fn (*resolve)(const char *symbol);
+    int (*version)(acu_library_id library); /* the version it reports; 0: it does not play this one */
+    int abi;                                /* the presented version, whose ABI it has */
+} acu_sim;
+
+/* NULL: this build has no simulator. */
+extern const acu_sim *acu_sim_provider;
+
+/* Loads the library if that was not tried yet; what first use does. */
+bool acu_library_ready(acu_library *library);
+/* Why the last try failed; returns the code. */
+int acu_library_why(acu_library *library, char *why, size_t size);
+/* A symbol of a loaded library, or NULL. */
+acu_fn acu_library_symbol(const acu_library *library, const char *symbol);
+/* Stores the function's pointer in its slot; under the lock. */
+void acu_publish(acu_library *library, const acu_function *function, acu_fn fn);
+/* Sends every published slot of the library back through acu_call_begin; takes the lock. */
+void acu_unpublish(acu_library *library);
+
+/*
+ * What the installed driver supports: 13000; 0: no driver is installed; -1: it did not say.
+ * Asks libcuda.so.1, or the library's resolver where it has one.
+ */
+int acu_driver_version(const acu_library *library);
+
+/* As if the process had just begun. Only while no other thread uses the library. */
+void acu_unload_for_tests(void);
+
+#endif
