@@ -7,7 +7,6 @@ not either, generation stops.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from .ctype import CType
@@ -17,10 +16,10 @@ from .spec import Decision, Parameters
 
 # How the struct behind a parameter gets through.
 SAME = "same"
-PREFIX = (
-    "prefix"  # the loaded layout is a prefix of the presented one: pass the caller's struct, check or fill the rest
-)
-COPY = "copy"  # another layout: through a temporary, field by field
+# PREFIX: the loaded layout is the first part of the presented one: pass the caller's struct, check or fill the rest.
+# COPY: another layout: through a temporary, field by field.
+PREFIX = "prefix"
+COPY = "copy"
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ class Router:
         self.parameters = parameters
         self.decisions = decisions
         self.used: set[str] = set()
-        self._layouts: dict[tuple[str, str], str] = {}
+        self._layouts: dict[tuple[str, str, str, str], str] = {}
 
     def routes(self, function: Function, home: Api) -> list[Route]:
         """One route per toolkit, oldest first. `home` is the toolkit whose declaration users see."""
@@ -125,12 +124,11 @@ class Router:
 
     def _candidates(self, function: Function, api: Api) -> list[Function]:
         """What the toolkit declares under the name, then under the name with a version suffix."""
-        family = re.compile(re.escape(function.name) + r"_v\d+$")
         found = [api.functions[function.name]] if function.name in api.functions else []
         if self.library.presented.functions.get(function.name) is not function:
             # A gone name keeps exactly its own meaning: what is declared under it, or renamed to it.
             return found or [f for f in api.functions.values() if f.symbol == function.name]
-        return found + [f for name, f in api.functions.items() if family.match(name)]
+        return found + api.versioned.get(function.name, [])
 
     def _folded(self, function: Function, candidate: Function) -> int:
         """The N of a name_vN that the presented API has no more: its bare name has taken that meaning over.
@@ -194,6 +192,12 @@ class Router:
 
     def layout_state(self, home: Api, ours: Record, api: Api, theirs: Record) -> str:
         """SAME, PREFIX or COPY."""
+        key = (home.toolkit, ours.name, api.toolkit, theirs.name)
+        if key not in self._layouts:
+            self._layouts[key] = self._layout_state(home, ours, api, theirs)
+        return self._layouts[key]
+
+    def _layout_state(self, home: Api, ours: Record, api: Api, theirs: Record) -> str:
         mine = {leaf.path: leaf for leaf in home.leaves(ours)}
         other = {leaf.path: leaf for leaf in api.leaves(theirs)}
         for path, leaf in other.items():

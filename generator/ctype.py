@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 BUILTINS = {
     "char": ("char", 1),
@@ -59,6 +60,7 @@ class CType:
         return f"{stem}{'' if stem.endswith('*') else ' '}{name}{bounds}"
 
 
+@cache  # the toolkits' 75 000 spellings are a few hundred different ones
 def parse(spelling: str) -> CType:
     """Reads `const struct x *const *`, `char[64]`, `void (*)(int)`."""
     if "(*" in spelling:

@@ -149,6 +149,16 @@ class Api:
     def enumerators(self) -> dict[str, int]:
         return {name: value for enum in self.enums.values() for name, value in enum.values.items()}
 
+    @cached_property
+    def versioned(self) -> dict[str, list[Function]]:
+        """name -> the functions name_v2, name_v3 … that are declared beside it or instead of it."""
+        found: dict[str, list[Function]] = {}
+        for function in self.functions.values():
+            stem = re.sub(r"_v\d+$", "", function.name)
+            if stem != function.name:
+                found.setdefault(stem, []).append(function)
+        return found
+
     def strip(self, kind: CType) -> CType:
         """The type with typedefs of its base resolved; pointers and arrays of the typedef are added to its own."""
         seen = kind
