@@ -435,14 +435,18 @@ static const acu_value *newer_value(const acu_type *type, int64_t value, int ver
     return newer;
 }
 
-static const acu_value *newer_flag(const acu_type *type, int64_t bits, int version) {
-    int64_t known = 0;
+static bool has_flag(const acu_value *flag, uint64_t bits) {
+    return ((uint64_t)flag->value & ~bits) == 0;
+}
+
+static const acu_value *newer_flag(const acu_type *type, uint64_t bits, int version) {
+    uint64_t known = 0;
     const acu_value *v = type->values;
     for (uint32_t i = 0; i < type->count; i++)
-        if (v[i].since <= version && (v[i].value & ~bits) == 0)
-            known |= v[i].value;
+        if (v[i].since <= version && has_flag(&v[i], bits))
+            known |= (uint64_t)v[i].value;
     for (uint32_t i = 0; i < type->count; i++)
-        if (v[i].since > version && (v[i].value & ~bits) == 0 && (v[i].value & ~known) != 0)
+        if (v[i].since > version && has_flag(&v[i], bits) && !has_flag(&v[i], known))
             return &v[i];
     return NULL;
 }
@@ -484,7 +488,7 @@ static const acu_value *find_in(search *s, const acu_type *type, const unsigned 
     else if (type->kind == ACU_KIND_ENUM)
         newer = newer_value(type, acu_read_integer(type, at), s->version);
     else if (type->kind == ACU_KIND_FLAGS)
-        newer = newer_flag(type, acu_read_integer(type, at), s->version);
+        newer = newer_flag(type, (uint64_t)acu_read_integer(type, at), s->version);
     if (newer && type->kind != ACU_KIND_RECORD && (path->up || path->pointer)) {
         append_path(&s->where, path);
         append(&s->where, " = ");

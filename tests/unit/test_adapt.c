@@ -324,7 +324,8 @@ static void what_was_not_written_gets_its_default(void **state) {
         assert_int_equal(out[1].type, (int)0xaaaaaaaa);
         assert_int_equal(out[0].ordinal, version < 13040 ? -1 : (int)0xaaaaaaaa);
         assert_int_equal(out[1].ordinal, version < 13040 ? -1 : (int)0xaaaaaaaa);
-        assert_int_equal(out[0].reserved[0] | out[1].reserved[1], 0);
+        assert_int_equal(out[0].reserved[0], 0);
+        assert_int_equal(out[1].reserved[1], 0);
     }
 }
 
@@ -440,7 +441,8 @@ static void the_tag_may_be_an_argument(void **state) {
     library.version = 11070;
     acu_fill_out(&launch, 2, &v, 1, 2);
     assert_int_equal(v.pad[31], (char)0xff);
-    assert_int_equal(v.pad[32] | v.pad[63], 0);
+    assert_int_equal(v.pad[32], 0);
+    assert_int_equal(v.pad[63], 0);
 }
 
 static void records_behind_a_field_are_checked_with_the_tag_of_their_own(void **state) {
@@ -637,7 +639,10 @@ static void moved_fields_go_to_their_old_places(void **state) {
     assert_int_equal(loaded.pairs[0].b, 2);
     assert_int_equal(loaded.pairs[1].a, 3);
     assert_int_equal(loaded.pairs[1].b, 4);
-    assert_int_equal(loaded.pairs[1].gone | loaded.removed | loaded.name[8] | loaded.name[11], 0);
+    assert_int_equal(loaded.pairs[1].gone, 0);
+    assert_int_equal(loaded.removed, 0);
+    assert_int_equal(loaded.name[8], 0);
+    assert_int_equal(loaded.name[11], 0);
     assert_true(loaded.ratio == 0.5F);
     in.kind = KERNEL;
     in.wide = INT64_MAX;
@@ -683,7 +688,8 @@ static void what_comes_back_is_complete(void **state) {
     assert_int_equal(out.pairs[1].b, 7);
     assert_int_equal(out.numa, -1);
     assert_int_equal(out.gone_later, 4);
-    assert_int_equal(out.reserved[0] | out.reserved[3], 0);
+    assert_int_equal(out.reserved[0], 0);
+    assert_int_equal(out.reserved[3], 0);
 }
 
 static void the_presented_layout_is_copied_as_it_is(void **state) {
@@ -713,24 +719,30 @@ static void integers_are_read_by_their_kind(void **state) {
     assert_false(acu_same_value(&long_type, -1, 0xffffffff));
 }
 
+/* The same sequence everywhere. */
+static uint32_t any(uint32_t below) {
+    static uint32_t state = 1;
+    state = state * 1664525 + 1013904223;
+    return (state >> 8U) % below;
+}
+
 /* Whatever stands in a record: no byte beyond it is read or written (ASan and UBSan are the
  * judges). */
 static void any_bytes_are_survived(void **state) {
     (void)state;
     const int versions[] = {11070, 11080, 12000, 12030, 13000, 13010, 13020, 13040};
-    srand(1);
     for (int round = 0; round < 20000; round++) {
         struct node *node = malloc(sizeof *node);
         struct properties *in = malloc(sizeof *in);
         unsigned char *loaded = malloc(200);
         assert_true(node && in && loaded);
         for (size_t i = 0; i < sizeof *node; i++)
-            ((unsigned char *)node)[i] = (unsigned char)(rand() % 4 ? 0 : rand());
+            ((unsigned char *)node)[i] = (unsigned char)(any(4) ? 0 : any(256));
         for (size_t i = 0; i < sizeof *in; i++)
-            ((unsigned char *)in)[i] = (unsigned char)rand();
-        node->kind = rand() % 5;
-        in->kind = rand() % 3;
-        library.version = versions[rand() % 8];
+            ((unsigned char *)in)[i] = (unsigned char)any(256);
+        node->kind = (int)any(5);
+        in->kind = (int)any(3);
+        library.version = versions[any(8)];
         (void)acu_check_in(&add_node, 0, node, 1, 0);
         acu_fill_out(&add_node, 0, node, 1, 0);
         memset(loaded, 0, 200);

@@ -1,0 +1,45 @@
+/*
+ * Two layers between a program and CUDA: a trace of all calls, and faults made on purpose.
+ *
+ * Both work over every libcudart and over the simulator, and cost nothing while they are off. The
+ * environment sets them for any program; these functions set them from within, at any time, though
+ * a call that is under way in another thread may still pass them by. Each copy of this library in a
+ * process has layers of its own.
+ */
+#ifndef ACU_LAYERS_H
+#define ACU_LAYERS_H
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+/**
+ * Writes a line per call, with arguments, result and duration, as ANYCUDA_TRACE does.
+ *
+ * `target` is "stderr", or a file that is appended to; NULL ends it. Each line is one write, so
+ * those of several threads or processes do not mix. A pointer's target is shown as it is after the
+ * call. Returns 0, or the errno with which the file could not be opened; the trace is off then.
+ */
+int acu_trace_to(const char *target);
+
+/**
+ * Makes calls fail without reaching CUDA, as ANYCUDA_FAIL does.
+ *
+ * `rule` is a list, separated by ';' or ',', of FUNCTION@WHEN:RESULT and seed=NUMBER; NULL ends it.
+ *   FUNCTION   a name, or the beginning of names and '*': cudaMalloc, cudaMemcpy*, *
+ *   WHEN       3 the third call, 3+ from the third call on, * each call, 5% or 0.5% by chance
+ *   RESULT     2, or cudaErrorMemoryAllocation
+ * So cudaMalloc@3:2 lets the third cudaMalloc run out of memory. Calls are counted for each
+ * function, over all threads, from when the rule was set. Chance is repeatable: it depends on the
+ * seed, the function and the number of the call, on nothing else. A rule with '*' leaves the
+ * queries of the last error alone. A fault is the thread's last error, as if CUDA had made it.
+ * Returns 0, EINVAL if the rule is malformed (stderr says what is wrong, and no call will fail), or
+ * ENOMEM.
+ */
+int acu_fail_when(const char *rule);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif

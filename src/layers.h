@@ -1,0 +1,22 @@
+/*
+ * The layers as the loader sees them. While one is on, slots are not published, and each call comes
+ * through acu_call_begin and acu_call_end.
+ */
+#ifndef ACU_SRC_LAYERS_H
+#define ACU_SRC_LAYERS_H
+
+#include "anycuda/layers.h"
+#include "internal.h"
+
+/*
+ * Reads the environment on first use. Whoever publishes a slot asks this under the loader's lock:
+ * the layers switch on first and take published slots back then.
+ */
+bool acu_layers_on(void);
+
+/* Before the call: may take its fn away and give it a result (made_here, injected). */
+void acu_layers_begin(acu_call *call);
+/* After it, with its result; changes nothing. Neither touches errno. */
+void acu_layers_end(acu_call *call);
+
+#endif
