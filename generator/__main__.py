@@ -14,6 +14,8 @@ from .errors import GeneratorError
 COMMANDS = {
     "fetch": "fetch",
     "extract": "extract",
+    "render": "render",
+    "check": "render",
     "diff": "report",
 }
 

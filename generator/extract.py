@@ -134,6 +134,9 @@ class _Reader:
         if cursor.is_definition():
             self.require_name(cursor)
             facts["records"][cursor.spelling] = {"header": _header(cursor), **_layout(cursor)}
+            for child in cursor.get_children():  # C has no nested scopes: a named inner struct is a type like others
+                if child.kind in (CursorKind.STRUCT_DECL, CursorKind.UNION_DECL) and not child.is_anonymous():
+                    self.record(facts, child)
 
     def enum(self, facts: Facts, cursor: Any) -> None:
         if cursor.is_definition():

@@ -22,4 +22,7 @@ int acu_refuse_unloaded(const acu_function *function);
 /* The result is an answer of this function: cudaErrorNotReady of a query. */
 bool acu_is_answer(const acu_function *function, int result);
 
+/* Adds to the message of the call that is failing now: "copy 3". */
+void acu_error_note(const char *what, size_t index);
+
 #endif

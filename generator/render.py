@@ -1,0 +1,607 @@
+"""Facts and spec in, text out: every generated file, as a pure function of what is committed.
+
+`python -m generator render` writes the files, `check` compares them with what is committed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from . import facts, yamlfile
+from .abi import COPY, PREFIX, Route, Router
+from .ctype import CType
+from .describe import Describer, ParamRow, TypeRow
+from .errors import GeneratorError
+from .model import Api, Field, Function, Library, Record
+from .spec import Decision, Parameters, load_decisions
+from .typesheet import record_lines, since_macro, type_sheet
+from .yamlfile import ROOT, SPEC
+
+TEMPLATES = ROOT / "templates"
+GENERATED = ROOT / "generated"
+
+
+@dataclass(frozen=True)
+class Era:
+    """From this version on: which symbol, through which adapter."""
+
+    since: int
+    symbol: str | None
+    adapter: str | None
+
+
+@dataclass(frozen=True)
+class StructArg:
+    """A parameter whose struct must be checked, filled or copied."""
+
+    name: str
+    index: int
+    mode: str  # prefix or copy
+    direction: str  # in, out, inout
+    by_value: bool
+    count: str  # C expression
+    tag: str  # C expression
+    size: int  # of a temporary
+
+    @property
+    def goes_in(self) -> bool:
+        return self.direction in ("in", "inout")
+
+    @property
+    def comes_out(self) -> bool:
+        return self.direction in ("out", "inout")
+
+
+@dataclass(frozen=True)
+class Refusal:
+    condition: str
+    what: str
+    since: int  # 0: an invalid value
+    why: str
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """One generated function between the presented call and a loaded symbol."""
+
+    name: str
+    comment: str
+    target: str  # "cudaError_t (*)(…)"
+    args: tuple[str, ...]
+    structs: tuple[StructArg, ...] = ()
+    decision: Decision | None = None
+    refusals: tuple[Refusal, ...] = ()
+    hook: bool = False
+    attributes: str = ""
+
+
+@dataclass
+class Slot:
+    """A function as users call it, and all that stands behind it."""
+
+    function: Function
+    home: Api
+    gone: bool
+    since: int
+    until: int
+    eras: list[Era]
+    eras_ptds: list[Era]
+    params: list[ParamRow]
+    adapters: list[Adapter]
+    hook: bool
+    quirks: list[str]
+    results: list[str]
+    feature: str | None
+    header: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    @property
+    def ptds(self) -> bool:
+        return bool(self.eras_ptds)
+
+    @property
+    def status(self) -> bool:
+        return self.function.returns.base not in ("char", "void") and not self.function.returns.tag
+
+    @property
+    def local(self) -> str:
+        """A name for the result that is no parameter's."""
+        return self._free("result", "outcome")
+
+    @property
+    def array(self) -> str:
+        """A name for the array of the arguments' addresses."""
+        return self._free("args", "addresses")
+
+    def _free(self, *names: str) -> str:
+        taken = {p.name for p in self.function.params}
+        return next(name for name in names if name not in taken)
+
+    @property
+    def declaration(self) -> str:
+        return ", ".join(p.type.declare(p.name) for p in self.function.params) or "void"
+
+    @property
+    def defaulted(self) -> str:
+        parts = (
+            p.type.declare(p.name) + (f" ACU_DEFAULT({p.default})" if p.default else "") for p in self.function.params
+        )
+        return ", ".join(parts) or "void"
+
+    @property
+    def arguments(self) -> str:
+        return ", ".join(p.name for p in self.function.params)
+
+    @property
+    def comma(self) -> str:
+        """The arguments after another one."""
+        return f", {self.arguments}" if self.function.params else ""
+
+    @property
+    def comma_declaration(self) -> str:
+        return f", {self.declaration}" if self.function.params else ""
+
+    @property
+    def symbols(self) -> list[str]:
+        """Library symbols whose text differs from the function's name, each once in the whole file."""
+        found = {era.symbol for era in (*self.eras, *self.eras_ptds) if era.symbol}
+        return sorted(found - {self.name})
+
+    def symbol_ref(self, symbol: str | None) -> str:
+        if symbol is None:
+            return "NULL"
+        return f"name_{self.name}" if symbol == self.name else f"symbol_{self.name}_{symbol}"
+
+    @property
+    def addresses(self) -> str:
+        return ", ".join(f"&{p.name}" for p in self.function.params) or "NULL"
+
+    @property
+    def pointer_type(self) -> str:
+        return f"{self.function.returns.spelling} (*)({', '.join(p.type.spelling for p in self.function.params) or 'void'})"
+
+    @property
+    def returns(self) -> str:
+        return "ACU_RETURNS_STATUS" if self.status else "ACU_RETURNS_OTHER"
+
+    @property
+    def mark(self) -> str:
+        return f" {since_macro(self.since)}" if self.since else ""
+
+
+@dataclass
+class Bindings:
+    """One library, ready for its templates."""
+
+    name: str
+    info: Any
+    library: Library
+    router: Router
+    describer: Describer
+    slots: list[Slot] = field(default_factory=list)
+    aliases: list[tuple[str, str]] = field(default_factory=list)
+
+    shared_records: set[str] = field(default_factory=set)
+    result_type: str = ""
+
+    @property
+    def presented(self) -> Api:
+        return self.library.presented
+
+    @property
+    def gone(self) -> list[tuple[Function, Api]]:
+        return [(slot.function, slot.home) for slot in self.slots if slot.gone]
+
+    @property
+    def success(self) -> str:
+        """The result type's enumerator for 0."""
+        enum = self.presented.enums[self.presented.typedefs[self.info["result"]].type.base]
+        return next(name for name, value in enum.values.items() if value == 0)
+
+    @property
+    def sonames(self) -> list[str]:
+        """Newest first: what the toolkits' libraries call themselves, then what spec/libraries.yaml adds."""
+        found = [api.soname for api in reversed(self.library.apis) if api.soname]
+        return list(dict.fromkeys([*found, *self.info.get("sonames", ())]))
+
+    @property
+    def sentinels(self) -> list[str]:
+        """A few symbols that every known version exports and that say it is the real thing."""
+        common = set.intersection(*(set(api.symbols) for api in self.library.apis))
+        return [name for name in self.info.get("sentinels", ()) if name in common]
+
+    @property
+    def markers(self) -> list[tuple[int, str]]:
+        """Per version, the first symbol (by name) that no older one exports."""
+        found = []
+        for older, api in itertools.pairwise(self.library.apis):
+            new = sorted(name for name in api.symbols if name not in older.symbols and not name.startswith("_"))
+            later = [other for other in self.library.apis if other.version > api.version]
+            lasting = [name for name in new if all(name in other.symbols for other in later)] or new
+            if lasting:
+                found.append((api.version, lasting[0]))
+        return found
+
+    @property
+    def attribute_tables(self) -> list[Record]:
+        names = self.describer.parameters.section("records")
+        return [r for n, r in self.presented.records.items() if names.get(n, {}).get("attributes")]
+
+    @property
+    def type_aliases(self) -> list[tuple[str, str]]:
+        """Names that types had in older toolkits and that the presented header does not define itself."""
+        known = self.presented.macros.keys() | self.presented.typedefs.keys() | self.presented.records.keys()
+        pairs = ((old, new) for new, names in self.library._older_names.items() for old in names if old not in known)
+        return sorted(pairs)
+
+    def is_interop(self, header: str) -> bool:
+        return header in self.info.get("interop", ())
+
+    def enumerator_mark(self, name: str) -> str:
+        version = self.library.enumerator_since(name)
+        return f" {since_macro(version)}" if version else ""
+
+    def alignment(self, record: Record) -> str:
+        """An attribute where the record is aligned more than its members ask for."""
+        natural = max((self._member_alignment(member) for member in record.members()), default=1)
+        return "" if natural == record.align else f" __attribute__((aligned({record.align})))"
+
+    def _member_alignment(self, member: Field) -> int:
+        if member.record is not None:
+            return member.record.align
+        assert member.type is not None
+        if self.presented.strip(member.type).pointers or member.type.function:
+            return 8
+        inner = self.presented.record_of(member.type)
+        kind = CType(member.type.spelling, member.type.base, member.type.tag)
+        return inner.align if inner else max(1, self.presented.scalar(kind)[1])
+
+
+def load_libraries(presented: str | None = None, folder: Path = SPEC / "facts") -> list[Library]:
+    """All libraries of spec/libraries.yaml that there are facts of."""
+    info = yamlfile.load(SPEC / "libraries.yaml")
+    found = []
+    for name in info:
+        if any((folder / name).glob("*.json")):
+            newest_only = info[name].get("newest_only", False)
+            found.append(Library(name, facts.read_all(folder / name), None if newest_only else presented))
+    return found
+
+
+def bind(library: Library, driver: Library | None = None, features: dict[str, str] | None = None) -> Bindings:
+    """Everything the templates need to know of one library; `driver` is the one below it, if it has one."""
+    info = yamlfile.load(SPEC / "libraries.yaml")[library.name]
+    parameters = Parameters.load(library.name)
+    router = Router(library, parameters, load_decisions() if info.get("adapt") else [])
+    bindings = Bindings(library.name, info, library, router, Describer(library, parameters, router, driver))
+    for function in library.presented.functions.values():
+        bindings.slots.append(_slot(bindings, parameters, function, library.presented, False, features or {}))
+    if info.get("adapt"):
+        for gone, api in library.gone_functions().values():
+            alias = library.alias_of(gone)
+            if alias is not None:
+                bindings.aliases.append((gone.name, alias.name))
+            else:
+                bindings.slots.append(_slot(bindings, parameters, gone, api, True, features or {}))
+    bindings.result_type = bindings.describer.result_type(info["result"])
+    return bindings
+
+
+def _slot(
+    bindings: Bindings, parameters: Parameters, function: Function, home: Api, gone: bool, features: dict[str, str]
+) -> Slot:
+    quirk = parameters.section("quirks").get(function.name)
+    hook = quirk is not None
+    adapters: dict[object, Adapter] = {}
+    if bindings.info.get("adapt"):
+        routes = bindings.router.routes(function, home)
+        eras = _eras(bindings, function, home, routes, adapters, hook)
+    else:
+        routes = []
+        eras = [Era(0, function.symbol, None)]
+    span = _span(bindings, function, routes)
+    eras_ptds = _ptds_eras(bindings, function, routes, eras)
+    return Slot(
+        function=function,
+        home=home,
+        gone=gone,
+        since=span[0],
+        until=span[1],
+        eras=eras,
+        eras_ptds=eras_ptds,
+        params=bindings.describer.params(function, home),
+        adapters=list(adapters.values()),
+        hook=hook,
+        quirks=[f"ACU_QUIRK_{quirk.upper()}"] if quirk else [],
+        results=list(parameters.section("results").get(function.name, ())),
+        feature=features.get(function.name),
+        header="interop" if function.header in bindings.info.get("interop", ()) else "",
+    )
+
+
+def _span(bindings: Bindings, function: Function, routes: list[Route]) -> tuple[int, int]:
+    """First and last version that can serve the function; 0 where that is beyond what is known."""
+    library = bindings.library
+    if not routes:
+        return library.symbol_span(function.symbol)
+    served = [route.api.version for route in routes if route.target is not None]
+    since = 0 if served[0] == library.oldest.version else served[0]
+    until = 0 if served[-1] == library.newest.version else served[-1]
+    return since, until
+
+
+def _eras(
+    bindings: Bindings, function: Function, home: Api, routes: list[Route], adapters: dict[object, Adapter], hook: bool
+) -> list[Era]:
+    """One era per run of toolkits that are served alike."""
+    eras: list[Era] = []
+    for index, route in enumerate(routes):
+        adapter = None
+        if route.target is not None and (route.adapter or hook):
+            key = route.adapter or "hook"
+            if key not in adapters:
+                adapters[key] = _adapter(bindings, function, home, routes, index, len(adapters), hook)
+            adapter = adapters[key].name
+        symbol = route.target.symbol if route.target else None
+        if not eras or (eras[-1].symbol, eras[-1].adapter) != (symbol, adapter):
+            eras.append(Era(0 if index == 0 else route.api.version, symbol, adapter))
+    return eras
+
+
+def _ptds_eras(bindings: Bindings, function: Function, routes: list[Route], eras: list[Era]) -> list[Era]:
+    """The same eras with the symbols of the per-thread default stream; none where the function has no such symbol."""
+    if not bindings.info.get("adapt"):
+        return [Era(0, function.ptds, None)] if function.ptds else []
+    if not any(route.target and route.target.ptds for route in routes):
+        return []
+    by_symbol = {r.target.symbol: r.target.ptds or r.target.symbol for r in routes if r.target}
+    return [Era(era.since, by_symbol[era.symbol] if era.symbol else None, era.adapter) for era in eras]
+
+
+def _adapter(
+    bindings: Bindings, function: Function, home: Api, routes: list[Route], index: int, number: int, hook: bool
+) -> Adapter:
+    route = routes[index]
+    assert route.target is not None
+    name = f"{'hook' if hook else 'adapt'}_{function.name}{number if number else ''}"
+    structs = tuple(_struct_arg(bindings, function, home, param, mode) for param, mode in route.structs)
+    decision = route.decision
+    target = route.target if decision else function
+    pointer = f"{target.returns.spelling} (*)({', '.join(p.type.spelling for p in target.params) or 'void'})"
+    args = decision.args if decision else tuple(p.name for p in function.params)
+    args = tuple(_through(arg, structs) for arg in args)
+    return Adapter(
+        name=name,
+        comment=_comment(route, structs),
+        target=pointer,
+        args=args,
+        structs=structs,
+        decision=decision,
+        refusals=_refusals(decision, routes, index),
+        hook=hook,
+        attributes=_attributes(bindings, function, home, structs),
+    )
+
+
+def _through(arg: str, structs: tuple[StructArg, ...]) -> str:
+    copied = next((s for s in structs if s.name == arg and s.mode == COPY), None)
+    return f"({arg} == NULL) ? NULL : (void *)&loaded_{arg}" if copied else arg
+
+
+def _comment(route: Route, structs: tuple[StructArg, ...]) -> str:
+    if route.decision is not None:
+        return " ".join(route.decision.reason.split())
+    if not structs:
+        return "Answers also where the library cannot."
+    parts = []
+    for struct in structs:
+        how = "is checked or filled where the loaded layout ends" if struct.mode == PREFIX else "goes through the loaded layout"
+        parts.append(f"{struct.name} {how}")
+    return "; ".join(parts) + "."
+
+
+def _refusals(decision: Decision | None, routes: list[Route], index: int) -> tuple[Refusal, ...]:
+    """What the decision refuses; too new is what the next era without the decision can do."""
+    if decision is None:
+        return ()
+    later = (r.api.version for r in routes[index:] if r.target is not None and r.decision is not decision)
+    since = next(later, 0)
+    return tuple(Refusal(r.condition, r.what, since if r.newer else 0, r.why) for r in decision.refuse)
+
+
+def _struct_arg(bindings: Bindings, function: Function, home: Api, name: str, mode: str) -> StructArg:
+    param = next(p for p in function.params if p.name == name)
+    extra = bindings.describer.parameters.param(function.name, name)
+    record = home.record_of(param.type)
+    assert record is not None
+    length = extra.get("length")
+    count = "1"
+    if length:
+        counter = next(p for p in function.params if p.name == length)
+        count = f"({length} == NULL ? 0 : (size_t)*{length})" if counter.type.depth else f"(size_t){length}"
+    return StructArg(
+        name=name,
+        index=[p.name for p in function.params].index(name),
+        mode=mode,
+        direction=bindings.describer.direction(function, home, name),
+        by_value=not home.strip(param.type).pointers,
+        count=count,
+        tag=f"(int){extra['tag']}" if "tag" in extra else "0",
+        size=bindings.describer.loaded_size(record),
+    )
+
+
+def _attributes(bindings: Bindings, function: Function, home: Api, structs: tuple[StructArg, ...]) -> str:
+    """The record whose missing fields device attributes can fill, if the call says which device."""
+    names = {p.name for p in function.params}
+    for struct in structs:
+        param = next(p for p in function.params if p.name == struct.name)
+        record = home.record_of(param.type)
+        if record and struct.comes_out and "device" in names and bindings.describer.parameters.record(record.name).get("attributes"):
+            return record.name
+    return ""
+
+
+# ---- output
+
+
+def render(presented: str | None = None, folder: Path = SPEC / "facts") -> dict[str, str]:
+    """Every generated file: its path below generated/, and its text."""
+    libraries = load_libraries(presented, folder)
+    by_name = {library.name: library for library in libraries}
+    bindings = [bind(library, by_name.get("cuda") if library.name == "cudart" else None) for library in libraries]
+    for one in bindings:
+        others = (other.presented.records.keys() for other in bindings if other is not one)
+        one.shared_records = one.presented.records.keys() & set().union(*others)
+    versions = sorted({api.version for library in libraries for api in library.apis})
+    environment = _environment()
+    outputs: dict[str, str] = {}
+    for file in sorted(TEMPLATES.rglob("*.j2")):
+        path = str(file.relative_to(TEMPLATES)).removesuffix(".j2")
+        if path.startswith("docs/"):
+            continue
+        template = environment.get_template(path + ".j2")
+        if "LIBRARY" in path:
+            for one in bindings:
+                text = template.render(b=one, versions=versions, all=bindings)
+                if text.strip():
+                    outputs[path.replace("LIBRARY", one.name)] = _tidy(text)
+        else:
+            by_name = {one.name: one for one in bindings}
+            outputs[path] = _tidy(template.render(all=bindings, versions=versions, **by_name))
+    return outputs
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.globals.update(builtin_rows=_builtin_rows, record_lines=record_lines, type_sheet=type_sheet, since_macro=since_macro)
+    environment.filters.update(tokens=_tokens, wrap=_wrap, dotted=_dotted, pointer=_function_pointer, comment=_wrap_comment)
+    return environment
+
+
+def _builtin_rows(bindings: list[Bindings]) -> list[TypeRow]:
+    rows = {row.symbol: row for one in bindings for row in one.describer.builtin_rows()}
+    return [rows[symbol] for symbol in sorted(rows)]
+
+
+def _tokens(text: str) -> str:
+    """A macro's tokens as a person would write them: "( ( int ) - 1 )" becomes "((int)-1)"."""
+    text = re.sub(r"(?<=[(~]) | (?=\))", "", text)
+    text = re.sub(r"\) (?=[\w-])", ")", text)
+    return re.sub(r"- (?=\d)", "-", text)
+
+
+def _dotted(version: int) -> str:
+    """12030 -> 12.3"""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def _function_pointer(slot: Slot, name: str) -> str:
+    return f"{slot.function.returns.declare(f'(*{name})')}({slot.declaration})"
+
+
+def _wrap(text: str, width: int = 110) -> str:
+    """Breaks a long declaration or call at its commas, the rest indented by eight."""
+    lines = []
+    for line in text.split("\n"):
+        indent = re.match(r" *", line).group() + "        "  # type: ignore[union-attr]
+        while len(line) > width:
+            cut = line.rfind(", ", 0, width)
+            if cut <= len(indent):
+                break
+            lines.append(line[: cut + 1])
+            line = indent + line[cut + 2 :]
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _wrap_comment(text: str, width: int = 100) -> str:
+    words, lines, line = text.split(), [], ""
+    for word in words:
+        if len(line) + len(word) > width:
+            lines.append(line.rstrip())
+            line = ""
+        line += word + " "
+    return "\n * ".join([*lines, line.rstrip()])
+
+
+def _tidy(text: str) -> str:
+    """No trailing blanks, no runs of empty lines, one newline at the end."""
+    text = re.sub(r"[ \t]+\n", "\n", text)
+    return re.sub(r"\n{3,}", "\n\n", text).strip("\n") + "\n"
+
+
+def write(outputs: dict[str, str], folder: Path = GENERATED) -> list[str]:
+    """Writes what differs and removes what is no longer made; returns the paths that changed."""
+    changed = []
+    for path, text in outputs.items():
+        file = folder / path
+        if not file.exists() or file.read_text() != text:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+            changed.append(path)
+    for file in sorted(folder.rglob("*")):
+        path = str(file.relative_to(folder))
+        if file.is_file() and path not in outputs and file.name != "README.md":
+            file.unlink()
+            changed.append(path)
+    return changed
+
+
+def differences(outputs: dict[str, str], folder: Path = GENERATED) -> list[str]:
+    """What is committed and is not what would be generated, in a line each."""
+    found = []
+    for path, text in outputs.items():
+        file = folder / path
+        if not file.exists():
+            found.append(f"{path}: is missing")
+        elif file.read_text() != text:
+            found.append(f"{path}: differs")
+    for file in sorted(folder.rglob("*")):
+        path = str(file.relative_to(folder))
+        if file.is_file() and path not in outputs and file.name != "README.md":
+            found.append(f"{path}: is not generated")
+    return found
+
+
+def all_outputs(presented: str | None = None, folder: Path = SPEC / "facts") -> dict[str, str]:
+    """Sources and documents."""
+    return render(presented, folder)
+
+
+def add_arguments(subparsers: Any) -> None:
+    parser = subparsers.add_parser("render", help="write everything below generated/ from spec/")
+    parser.add_argument("--presented", metavar="VERSION", help="the toolkit whose API users see (default: the newest)")
+    parser.add_argument("--output", type=Path, default=GENERATED, metavar="FOLDER")
+    parser.set_defaults(run=_run_render)
+    parser = subparsers.add_parser("check", help="fail if generated/ is not what spec/ gives")
+    parser.set_defaults(run=_run_check)
+
+
+def _run_render(options: argparse.Namespace) -> None:
+    outputs = all_outputs(options.presented)
+    changed = write(outputs, options.output)
+    print(f"{len(outputs)} files, {len(changed)} changed")
+
+
+def _run_check(_: argparse.Namespace) -> None:
+    found = differences(all_outputs())
+    if found:
+        raise GeneratorError("generated/ is not what spec/ gives; run `make generate`:\n  " + "\n  ".join(found))
+    print("generated/ is what spec/ gives")
