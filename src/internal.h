@@ -169,6 +169,7 @@ extern const acu_library_info acu_nvrtc_info;
 
 /* The version bound against (12040), after a successful load; 0 before. Adapters ask it. */
 int acu_library_version(const acu_library *library);
+const acu_library_info *acu_library_about(const acu_library *library);
 
 /* ---- one call: used by generated entries, wrappers and adapters ------------------------------ */
 
@@ -199,10 +200,11 @@ int acu_explain(const acu_function *function, int result, const void *const *arg
 /*
  * Refusals made by adapters: each records the error (code, function, reason) as the thread's last one
  * and returns the code. `what` names the parameter or field ("nodeParams->kernel.ctx"); since == 0: it
- * is gone.
+ * is gone. acu_refuse_as takes any code (an injected fault).
  */
 int acu_refuse_newer(const acu_function *function, const char *what, int since);
 int acu_refuse_invalid(const acu_function *function, const char *what, const char *why);
+int acu_refuse_as(const acu_function *function, int code, const char *why);
 
 /*
  * Rule 1 for structs whose old layouts are a prefix of the presented one.

@@ -19,7 +19,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "error.h"
 #include "loader/loader.h"
 #include "loader/platform.h"
 
@@ -289,7 +288,7 @@ static void put_argument(line *out, const acu_call *call, unsigned i, bool writt
 }
 
 static void put_result(line *out, const acu_call *call) {
-    const acu_type *results = call->function->library->info->result_type;
+    const acu_type *results = acu_library_about(call->function->library)->result_type;
     if (call->function->returns == ACU_RETURNS_STATUS) {
         const char *name = name_of(results, call->result);
         put(out, " = ");
@@ -300,7 +299,7 @@ static void put_result(line *out, const acu_call *call) {
     }
     if (call->injected)
         put(out, " (injected)");
-    else if (call->made_here)
+    else if (call->made_here && call->result)
         put(out, " (refused)");
 }
 
@@ -572,7 +571,7 @@ static bool is_due(const fault *r, const acu_function *function, uint64_t seed, 
 
 /* The rule's result as this library numbers it; 0, said once, if it has none of that name. */
 static int code_of(fault *r, const acu_function *function) {
-    const acu_library_info *about = function->library->info;
+    const acu_library_info *about = acu_library_about(function->library);
     if (r->code)
         return r->code;
     for (uint32_t i = 0; i < about->result_type->count; i++)
@@ -614,7 +613,7 @@ static void inject(acu_call *call) {
         return;
     call->fn = NULL;
     call->made_here = call->injected = true;
-    call->result = acu_refuse(call->function, code, "%s", why);
+    call->result = acu_refuse_as(call->function, code, why);
 }
 
 /* ---- switching on and off

@@ -3,7 +3,6 @@
  * fail.
  */
 #define _GNU_SOURCE
-#include "error.h"
 #include "layers.h"
 #include "loader/loader.h"
 
@@ -26,27 +25,30 @@
 
 static _Thread_local char refusal[512];
 
-int acu_refuse(const acu_function *function, int code, const char *format, ...) {
-    va_list list;
+int acu_refuse_as(const acu_function *function, int code, const char *why) {
     (void)function;
-    va_start(list, format);
-    vsnprintf(refusal, sizeof refusal, format, list);
-    va_end(list);
+    snprintf(refusal, sizeof refusal, "%s", why);
     return code;
 }
 
 /* src/adapt.c, linked for its reading of values, asks for the rest. */
+const acu_library_info *acu_library_about(const acu_library *l) {
+    return l->info;
+}
+
 int acu_library_version(const acu_library *l) {
     (void)l;
     return 13050;
 }
 
 int acu_refuse_newer(const acu_function *function, const char *what, int since) {
-    return acu_refuse(function, 801, "%s %d", what, since);
+    (void)since;
+    return acu_refuse_as(function, 801, what);
 }
 
 int acu_refuse_invalid(const acu_function *function, const char *what, const char *why) {
-    return acu_refuse(function, 1, "%s %s", what, why);
+    (void)why;
+    return acu_refuse_as(function, 1, what);
 }
 
 /* ---- descriptions ------------------------------------------------------------------------------
