@@ -1,0 +1,105 @@
+"""What changed between two toolkits, and what each of them has, as Markdown and as one self-contained HTML page."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+from . import facts, yamlfile
+from .abi import Router
+from .availability import STATES, Availability, availability
+from .changes import Changes, compare, prototype
+from .errors import GeneratorError
+from .model import Api, Library
+from .spec import Parameters, load_decisions
+
+TEMPLATES = yamlfile.ROOT / "templates"
+FACTS = yamlfile.SPEC / "facts"
+
+
+def outputs(libraries: Iterable[Library]) -> dict[str, str]:
+    """The documents below generated/: path -> text."""
+    tables = [_availability(library) for library in libraries]
+    return {
+        "docs/availability.md": render("docs/availability.md.j2", tables=tables, states=STATES),
+        "docs/availability.html": render("docs/availability.html.j2", tables=tables, states=STATES),
+    }
+
+
+def diff(changes: list[Changes], html: bool = False) -> str:
+    """What changed between two toolkits."""
+    before, after = changes[0].before.toolkit, changes[0].after.toolkit
+    template = "docs/diff.html.j2" if html else "docs/diff.md.j2"
+    return render(template, changes=changes, before=before, after=after, titles=_titles())
+
+
+def compare_libraries(before: str, after: str, folder: Path = FACTS) -> list[Changes]:
+    """The changes of every library of which both toolkits have facts."""
+    found = []
+    known: set[str] = set()
+    for name in _titles():
+        if not any((folder / name).glob("*.json")):
+            continue
+        stored = facts.read_all(folder / name)
+        known |= stored.keys()
+        if before in stored and after in stored:
+            found.append(compare(name, Api(before, stored[before]), Api(after, stored[after])))
+    missing = [toolkit for toolkit in (before, after) if toolkit not in known]
+    if missing or not found:
+        listed = ", ".join(sorted(known, key=facts.version_key))
+        raise GeneratorError(f"there are no facts of toolkit {' and '.join(missing)}; known: {listed}")
+    return found
+
+
+def render(name: str, **values: Any) -> str:
+    """One template; HTML is escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=name.endswith(".html.j2"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(prototype=prototype, tokens=_tokens)
+    return re.sub(r"\n{3,}", "\n\n", environment.get_template(name).render(**values))
+
+
+def _tokens(text: str) -> str:
+    """A macro's value as a person would write it: "( ( int ) - 1 )" is "((int)-1)"."""
+    text = re.sub(r"(?<=[(~]) | (?=\))", "", text)
+    return re.sub(r"- (?=\d)", "-", re.sub(r"\) (?=[\w-])", ")", text))
+
+
+def _titles() -> dict[str, str]:
+    return {name: entry["title"] for name, entry in yamlfile.load(yamlfile.SPEC / "libraries.yaml").items()}
+
+
+def _availability(library: Library) -> Availability:
+    info = yamlfile.load(yamlfile.SPEC / "libraries.yaml")[library.name]
+    router = Router(library, Parameters.load(library.name), load_decisions()) if info.get("adapt") else None
+    return availability(library, info["title"], router)
+
+
+def add_arguments(subparsers: Any) -> None:
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "diff", help="say what changed between two toolkits", description="What changed between two toolkits."
+    )
+    parser.add_argument("before", help="the older toolkit, such as 12.9")
+    parser.add_argument("after", help="the newer toolkit, such as 13.0")
+    parser.add_argument("--html", action="store_true", help="one HTML page instead of Markdown")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="where to write it (standard output)")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> None:
+    text = diff(compare_libraries(options.before, options.after), options.html)
+    if options.output is None:
+        print(text, end="")
+    else:
+        options.output.write_text(text, encoding="utf-8")
