@@ -15,6 +15,7 @@ static _Thread_local struct {
     /* The refusal that acu_explain, called next by the wrapper, must not explain again. */
     const acu_function *refused;
     int own; /* for cudaGetLastError */
+    char note[64]; /* for the next message */
 } record;
 
 /* ---- recording --------------------------------------------------------------------------------- */
@@ -39,6 +40,15 @@ int acu_record(int code, const char *format, ...)
     record.code = code;
     record.refused = NULL;
     return code;
+}
+
+void acu_error_note(const char *what, size_t index)
+{
+    size_t used = record.refused ? strlen(record.message) : 0;
+    if (record.refused) /* the call failed here, and its message is written */
+        snprintf(record.message + used, sizeof record.message - used, " (%s %zu)", what, index);
+    else
+        snprintf(record.note, sizeof record.note, " (%s %zu)", what, index);
 }
 
 bool acu_is_answer(const acu_function *function, int result)
@@ -219,8 +229,10 @@ static void explain_device(char *why, size_t size)
 
 static int explain_result(const acu_function *function, int result)
 {
-    char why[160] = "", text[LOADED_SIZE];
+    char why[160] = "", note[sizeof record.note], text[LOADED_SIZE];
     const acu_library *library = function->library;
+    memcpy(note, record.note, sizeof note);
+    record.note[0] = '\0';
     const acu_library_info *info = library->info;
     if (result == info->error_no_driver && info->error_no_driver)
         explain_driver(library, why, sizeof why);
@@ -228,8 +240,8 @@ static int explain_result(const acu_function *function, int result)
         explain_device(why, sizeof why);
     else if (result == info->error_stub && info->error_stub != info->error_missing)
         snprintf(why, sizeof why, ": a stub library was loaded");
-    return acu_record(result, "%s failed with %s (%d)%s; %s", function->name,
-                      name_of(info->result_type, result), result, why,
+    return acu_record(result, "%s failed with %s (%d)%s%s; %s", function->name,
+                      name_of(info->result_type, result), result, note, why,
                       loaded_text(library, "", text));
 }
 

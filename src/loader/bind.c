@@ -27,7 +27,7 @@ static bool is_absent(const acu_function *function, const acu_era *era)
                                (function->until && function->until < loaded->version)));
 }
 
-static acu_fn bind(const acu_function *function, const acu_era *era, bool publish)
+static acu_fn bind(const acu_function *function, const acu_era *era)
 {
     acu_platform_lock();
     acu_fn symbol = acu_library_symbol(function->library, era->symbol);
@@ -36,7 +36,8 @@ static acu_fn bind(const acu_function *function, const acu_era *era, bool publis
      * `real` only when it changes: other threads' adapters may be reading it. */
     if (symbol && function->real && *function->real != symbol)
         __atomic_store_n(function->real, symbol, __ATOMIC_RELEASE);
-    if (fn && publish)
+    /* Asked under the lock: a layer is switched on first, and takes published slots back then. */
+    if (fn && !acu_layers_on())
         acu_publish(function->library, function, fn);
     acu_platform_unlock();
     return fn;
@@ -51,7 +52,7 @@ static int refused_result(const acu_function *function, int code)
     return function->returns == ACU_RETURNS_STATUS ? code : 0;
 }
 
-static void find(acu_call *call, bool publish)
+static void find(acu_call *call)
 {
     const acu_function *function = call->function;
     bool has_fallback = (function->quirks & ACU_QUIRK_NO_LIBRARY) != 0;
@@ -62,7 +63,7 @@ static void find(acu_call *call, bool publish)
         const acu_era *era = era_of(function, function->library->abi);
         if (is_absent(function, era))
             code = has_fallback ? 0 : acu_refuse_absent(function);
-        else if ((call->fn = bind(function, era, publish)) == NULL)
+        else if ((call->fn = bind(function, era)) == NULL)
             code = has_fallback ? 0 : acu_refuse_unresolved(function, era->symbol);
     }
     if (!call->fn)
@@ -72,7 +73,7 @@ static void find(acu_call *call, bool publish)
 void acu_call_begin(acu_call *call, const acu_function *function, const void *const *args)
 {
     *call = (acu_call){.function = function, .args = args, .layered = acu_layers_on()};
-    find(call, !call->layered);
+    find(call);
     if (call->layered)
         acu_layers_begin(call);
     call->made_here = call->fn == NULL;

@@ -77,7 +77,8 @@ static acu_fn as_function(void *address)
     return fn;
 }
 
-acu_fn acu_library_symbol(const acu_library *library, const char *symbol)
+/* Also while it is being loaded. */
+static acu_fn symbol_of(const acu_library *library, const char *symbol)
 {
     if (library->loaded.is_sim)
         return acu_sim_provider->resolve(symbol);
@@ -266,13 +267,13 @@ static bool elf_has(void *where, const char *symbol) { return acu_elf_exports(wh
 
 static bool library_has(void *where, const char *symbol)
 {
-    return acu_library_symbol(where, symbol) != NULL;
+    return symbol_of(where, symbol) != NULL;
 }
 
 /* From 11.x without a driver (its version function fails) and from files that are not opened. */
 static int version_by_markers(const acu_library_info *info, int major, has_symbol *has, void *where)
 {
-    int version = major > ACU_MAJOR(info->oldest) ? major * 1000 : info->oldest;
+    int version = major && major != ACU_MAJOR(info->oldest) ? major * 1000 : info->oldest;
     for (const acu_marker *marker = info->markers; marker && marker->version; marker++)
         if ((major == 0 || ACU_MAJOR(marker->version) == major) && has(where, marker->symbol))
             version = marker->version;
@@ -456,7 +457,7 @@ static void succeed(search *s, const char *path, int version)
 static int ask_version(const acu_library *library, int major)
 {
     const acu_library_info *info = library->info;
-    acu_fn symbol = info->version_symbol ? acu_library_symbol(library, info->version_symbol) : NULL;
+    acu_fn symbol = info->version_symbol ? symbol_of(library, info->version_symbol) : NULL;
     int version = symbol ? library->ask(symbol) : 0;
     if (version)
         return version;
@@ -757,6 +758,11 @@ bool acu_library_ready(acu_library *library)
         state = state_of(library);
     }
     return state == ACU_LOADED;
+}
+
+acu_fn acu_library_symbol(acu_library *library, const char *symbol)
+{
+    return acu_library_ready(library) ? symbol_of(library, symbol) : NULL;
 }
 
 int acu_library_why(acu_library *library, char *why, size_t size)

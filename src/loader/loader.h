@@ -60,8 +60,8 @@ extern const acu_sim *acu_sim_provider;
 bool acu_library_ready(acu_library *library);
 /* Why the last try failed; returns the code. */
 int acu_library_why(acu_library *library, char *why, size_t size);
-/* A symbol of a loaded library, or NULL. */
-acu_fn acu_library_symbol(const acu_library *library, const char *symbol);
+/* A symbol, after loading the library if that was not tried yet; NULL if either is not there. */
+acu_fn acu_library_symbol(acu_library *library, const char *symbol);
 /* Stores the function's pointer in its slot; under the lock. */
 void acu_publish(acu_library *library, const acu_function *function, acu_fn fn);
 /* Sends every published slot of the library back through acu_call_begin; takes the lock. */
