@@ -219,6 +219,45 @@ enum cudaComputeMode {
     cudaComputeModeExclusiveProcess = 3,
 };
 
+enum cudaDataType_t {
+    CUDA_R_16F = 2,
+    CUDA_C_16F = 6,
+    CUDA_R_16BF = 14,
+    CUDA_C_16BF = 15,
+    CUDA_R_32F = 0,
+    CUDA_C_32F = 4,
+    CUDA_R_64F = 1,
+    CUDA_C_64F = 5,
+    CUDA_R_4I = 16,
+    CUDA_C_4I = 17,
+    CUDA_R_4U = 18,
+    CUDA_C_4U = 19,
+    CUDA_R_8I = 3,
+    CUDA_C_8I = 7,
+    CUDA_R_8U = 8,
+    CUDA_C_8U = 9,
+    CUDA_R_16I = 20,
+    CUDA_C_16I = 21,
+    CUDA_R_16U = 22,
+    CUDA_C_16U = 23,
+    CUDA_R_32I = 10,
+    CUDA_C_32I = 11,
+    CUDA_R_32U = 12,
+    CUDA_C_32U = 13,
+    CUDA_R_64I = 24,
+    CUDA_C_64I = 25,
+    CUDA_R_64U = 26,
+    CUDA_C_64U = 27,
+    CUDA_R_8F_E4M3 ACU_SINCE_11_8 = 28,
+    CUDA_R_8F_E5M2 ACU_SINCE_11_8 = 29,
+    CUDA_R_4F_E2M1 ACU_SINCE_12_8 = 33,
+    CUDA_R_6F_E2M3 ACU_SINCE_12_8 = 31,
+    CUDA_R_6F_E3M2 ACU_SINCE_12_8 = 32,
+    CUDA_R_8F_UE4M3 ACU_SINCE_12_8 = 28,
+    CUDA_R_8F_UE8M0 ACU_SINCE_12_8 = 30,
+    CUDA_R_8F_UE5M3 ACU_SINCE_13_4 = 34,
+};
+
 enum cudaDevResourceType {
     cudaDevResourceTypeInvalid ACU_SINCE_13_1 = 0,
     cudaDevResourceTypeSm ACU_SINCE_13_1 = 1,
@@ -407,6 +446,24 @@ enum cudaDriverEntryPointQueryResult {
     cudaDriverEntryPointSuccess ACU_SINCE_12_0 = 0,
     cudaDriverEntryPointSymbolNotFound ACU_SINCE_12_0 = 1,
     cudaDriverEntryPointVersionNotSufficent ACU_SINCE_12_0 = 2,
+};
+
+enum cudaEmulationMantissaControl_t {
+    CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC ACU_SINCE_13_0 = 0,
+    CUDA_EMULATION_MANTISSA_CONTROL_FIXED ACU_SINCE_13_0 = 1,
+};
+
+enum cudaEmulationSpecialValuesSupport_t {
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT ACU_SINCE_13_0 = 65535,
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NONE ACU_SINCE_13_0 = 0,
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_INFINITY ACU_SINCE_13_0 = 1,
+    CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NAN ACU_SINCE_13_0 = 2,
+};
+
+enum cudaEmulationStrategy_t {
+    CUDA_EMULATION_STRATEGY_DEFAULT ACU_SINCE_13_0 = 0,
+    CUDA_EMULATION_STRATEGY_PERFORMANT ACU_SINCE_13_0 = 1,
+    CUDA_EMULATION_STRATEGY_EAGER ACU_SINCE_13_0 = 2,
 };
 
 enum cudaError {
@@ -1091,6 +1148,12 @@ enum cudaUserObjectRetainFlags {
     cudaGraphUserObjectMove = 1,
 };
 
+enum libraryPropertyType_t {
+    MAJOR_VERSION = 0,
+    MINOR_VERSION = 1,
+    PATCH_LEVEL = 2,
+};
+
 struct CUdevResourceDesc_st;
 struct CUeglStreamConnection_st;
 struct CUevent_st;
@@ -1257,9 +1320,17 @@ typedef struct cudaAsyncNotificationInfo cudaAsyncNotificationInfo_t;
 typedef struct cudaAsyncCallbackEntry *cudaAsyncCallbackHandle_t;
 typedef void (*cudaAsyncCallback)(cudaAsyncNotificationInfo_t *, void *, cudaAsyncCallbackHandle_t);
 typedef enum cudaAsyncNotificationType_enum cudaAsyncNotificationType;
+typedef enum cudaDataType_t cudaDataType_t;
+typedef enum cudaDataType_t cudaDataType;
 typedef struct cudaDevResource_st cudaDevResource;
 typedef struct CUdevResourceDesc_st *cudaDevResourceDesc_t;
 typedef struct cudaDevSmResourceGroupParams_st cudaDevSmResourceGroupParams;
+typedef enum cudaEmulationMantissaControl_t cudaEmulationMantissaControl_t;
+typedef enum cudaEmulationMantissaControl_t cudaEmulationMantissaControl;
+typedef enum cudaEmulationSpecialValuesSupport_t cudaEmulationSpecialValuesSupport_t;
+typedef enum cudaEmulationSpecialValuesSupport_t cudaEmulationSpecialValuesSupport;
+typedef enum cudaEmulationStrategy_t cudaEmulationStrategy_t;
+typedef enum cudaEmulationStrategy_t cudaEmulationStrategy;
 typedef enum cudaError cudaError_t;
 typedef struct CUevent_st *cudaEvent_t;
 typedef struct cudaExecutionContext_st *cudaExecutionContext_t;
@@ -1321,6 +1392,8 @@ typedef struct int1 int1;
 typedef struct int2 int2;
 typedef struct int3 int3;
 typedef struct int4 int4;
+typedef enum libraryPropertyType_t libraryPropertyType_t;
+typedef enum libraryPropertyType_t libraryPropertyType;
 typedef struct long1 long1;
 typedef struct long2 long2;
 typedef struct long3 long3;
