@@ -233,6 +233,18 @@ static void put_field(line *out, const acu_type *type, const acu_field *field, c
         put_value(out, field->type, at, tag, depth);
 }
 
+/* The array in a union that only gives it its size (cudaLaunchAttributeValue.pad). */
+static bool is_filler(const acu_type *type, const acu_field *field) {
+    size_t end = field->offset + (size_t)field->count * field->type->size;
+    if (field->tags || field->count == 1)
+        return false;
+    for (uint32_t i = 0; i < type->count; i++)
+        if (type->fields[i].tags && type->fields[i].offset >= field->offset &&
+            type->fields[i].offset < end)
+            return true;
+    return false;
+}
+
 /* The fields that mean something: neither padding nor a union's inactive members. */
 static void put_record(line *out, const acu_type *type, const char *record, int32_t tag,
                        int depth) {
@@ -241,7 +253,7 @@ static void put_record(line *out, const acu_type *type, const char *record, int3
     for (uint32_t i = 0; i < type->count; i++) {
         const acu_field *field = &type->fields[i];
         int32_t own = acu_field_tag(type, field, record, tag);
-        if (field->reserved || !acu_field_active(field, own))
+        if (field->reserved || !acu_field_active(field, own) || is_filler(type, field))
             continue;
         put(out, shown ? ", " : "");
         if (shown++ == FIELDS_SHOWN || depth == DEPTH_SHOWN) {

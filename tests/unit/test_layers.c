@@ -94,6 +94,7 @@ struct location {
     union {
         int id;                     /* type 1 */
         unsigned char localized[2]; /* type 2 */
+        char pad[4];
     };
     int reserved;
 };
@@ -103,6 +104,7 @@ static const acu_type location_kind = {
 static const int32_t device[] = {1, ACU_TAG_END}, localized[] = {2, ACU_TAG_END};
 static const acu_field location_fields[] = {
     {.name = "type", .type = &location_kind, .count = 1},
+    {.name = "pad", .type = &char_type, .offset = 4, .count = 4},
     {.name = "id", .type = &int_type, .offset = 4, .count = 1, .tags = device},
     {.name = "localized", .type = &byte_type, .offset = 4, .count = 2, .tags = localized},
     {.name = "reserved", .type = &int_type, .offset = 8, .count = 1, .reserved = true}};
