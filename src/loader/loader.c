@@ -401,7 +401,8 @@ static bool judge(search *s, candidate *c)
     }
     acu_elf_close(&elf);
     if (good && s->want_major && c->major != s->want_major) {
-        note(s, "%s: left for later: the loaded libcudart is %d", c->path, s->want_major);
+        note(s, "%s: left for later: the loaded %s is %d", c->path, s->library->follows->info->name,
+             s->want_major);
         return false;
     }
     return good && judge_driver(s, c);

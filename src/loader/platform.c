@@ -125,7 +125,7 @@ static void visit_existing(const visitor *v, const char *folder, const char *nam
         v->visit(v->data, path);
 }
 
-#ifdef RTLD_DI_SERINFO
+#ifdef __GLIBC__
 /* The folders of LD_LIBRARY_PATH and the run paths of the object that holds this code. */
 static Dl_serinfo *search_path(void)
 {
@@ -152,13 +152,19 @@ static Dl_serinfo *search_path(void)
     return path;
 }
 
-static void visit_folders(const visitor *v, const Dl_serinfo *path, bool defaults, const char *name)
+/* glibc does not mark its built-in folders, which come last, after its cache. */
+static unsigned first_built_in(const Dl_serinfo *path)
 {
-    for (unsigned i = 0; i < path->dls_cnt; i++) {
-        const Dl_serpath *folder = &path->dls_serpath[i];
-        if (((folder->dls_flags & LA_SER_DEFAULT) != 0) == defaults)
-            visit_existing(v, folder->dls_name, name);
+    unsigned first = path->dls_cnt;
+    for (; first > 0; first--) {
+        const char *name = path->dls_serpath[first - 1].dls_name;
+        if (strncmp(name, "/usr", 4) == 0)
+            name += 4;
+        if (strcmp(name, "/lib") != 0 && strcmp(name, "/lib64") != 0 &&
+            !(strncmp(name, "/lib/", 5) == 0 && strstr(name, "-linux-gnu")))
+            break;
     }
+    return first;
 }
 #endif
 
@@ -231,16 +237,17 @@ static void visit_cache(const visitor *v, const char *name)
 void acu_platform_system(const char *name, acu_visit *visit, void *data)
 {
     visitor v = {visit, data};
-#ifdef RTLD_DI_SERINFO
+#ifdef __GLIBC__
     Dl_serinfo *path = search_path();
-    if (path)
-        visit_folders(&v, path, false, name);
+    unsigned count = path ? path->dls_cnt : 0, built_in = path ? first_built_in(path) : 0;
+    for (unsigned i = 0; i < built_in; i++)
+        visit_existing(&v, path->dls_serpath[i].dls_name, name);
     visit_cache(&v, name);
-    if (path)
-        visit_folders(&v, path, true, name);
+    for (unsigned i = built_in; i < count; i++)
+        visit_existing(&v, path->dls_serpath[i].dls_name, name);
     free(path);
 #else
-    (void)visit_cache; /* musl: no cache, and it does not tell its folders */
+    (void)visit_cache; /* musl has no cache, and does not tell its folders */
     (void)visit_existing;
     (void)v;
     (void)name;

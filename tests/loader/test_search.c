@@ -1,0 +1,575 @@
+/* Where the loader looks, in which order, what it accepts, and what it says. */
+#define _GNU_SOURCE
+#include "made_up.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Where the system loader looks in this program: its run path leads here. */
+static void put_in_system(const char *fake, const char *name)
+{
+    char from[512], to[512];
+    snprintf(from, sizeof from, "%s/%s", FAKES, fake);
+    snprintf(to, sizeof to, "%s/%s", SYSTEM, name);
+    unlink(to);
+    assert_int_equal(symlink(from, to), 0);
+}
+
+static void expect(int version, const char *found)
+{
+    const acu_load_info *info = acu_loaded(ACU_CUDART);
+    if (!info)
+        print_error("%s\n%s", acu_last_error_message(), acu_load_trace(ACU_CUDART));
+    assert_non_null(info);
+    assert_int_equal(info->version, version);
+    assert_string_equal(info->found, found);
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "taken");
+}
+
+static void expect_refused(int code, const char *why)
+{
+    assert_null(acu_loaded(ACU_CUDART));
+    assert_int_equal(acu_last_error(), code);
+    CHECK_CONTAINS(acu_last_error_message(), why);
+    CHECK_CONTAINS(acu_last_error_message(), "acu_load_trace() has the whole search");
+}
+
+/* ---- order --------------------------------------------------------------------------------------- */
+
+static void path_before_all(void)
+{
+    setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "env/libacutest.so.12"), 1);
+    const char *path = put("13.0/libacutest.so.13", "path/libacutest.so.13");
+    assert_int_equal(load_path(path, 0), 0);
+    expect(13000, "path");
+    assert_string_equal(acu_loaded(ACU_CUDART)->path, path);
+    assert_string_equal(acu_loaded(ACU_CUDART)->soname, "libacutest.so.13");
+    assert_int_equal(acu_loaded(ACU_CUDART)->driver, 13000);
+}
+
+static void environment_before_search(void)
+{
+    setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "env/libacutest.so.12"), 1);
+    setenv("CUDA_PATH", scratch(), 1);
+    put("13.0/libacutest.so.13", "lib64/libacutest.so.13");
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "ANYCUDA_CUDART");
+}
+
+static void environment_fails_loudly(void)
+{
+    setenv("CUDA_PATH", scratch(), 1);
+    put("13.0/libacutest.so.13", "lib64/libacutest.so.13");
+    setenv("ANYCUDA_CUDART", in_scratch("nothing.so"), 1);
+    assert_int_equal(acu_load(NULL), MISSING);
+    expect_refused(MISSING, "ANYCUDA_CUDART=");
+    CHECK_CONTAINS(acu_last_error_message(), "nothing.so: no such file");
+}
+
+static void path_fails_loudly(void)
+{
+    setenv("CUDA_PATH", scratch(), 1);
+    put("13.0/libacutest.so.13", "lib64/libacutest.so.13");
+    assert_int_equal(load_path(in_scratch("nothing.so"), 0), MISSING);
+    expect_refused(MISSING, "path=");
+}
+
+static void process_before_system(void)
+{
+    put_in_system("13.0/libacutest.so.13", "libacutest.so.13");
+    assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "already in the process");
+}
+
+static void system_before_environments(void)
+{
+    put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
+    setenv("VIRTUAL_ENV", scratch(), 1);
+    put("13.0/libacutest.so.13", "lib/libacutest.so.13");
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "system loader");
+}
+
+static void newest_soname_of_system(void)
+{
+    put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
+    put_in_system("13.0/libacutest.so.13", "libacutest.so.13");
+    assert_int_equal(acu_load(NULL), 0);
+    expect(13000, "system loader");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "libacutest.so.12: good, but ");
+}
+
+static void virtual_env_before_conda(void)
+{
+    put("12.4/libacutest.so.12",
+        "venv/lib/python3.11/site-packages/nvidia/cuda_runtime/lib/libacutest.so.12");
+    put("13.0/libacutest.so.13", "conda/lib/libacutest.so.13");
+    setenv("VIRTUAL_ENV", in_scratch("venv"), 1);
+    setenv("CONDA_PREFIX", in_scratch("conda"), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "VIRTUAL_ENV");
+}
+
+static void newest_wheel_of_an_environment(void)
+{
+    put("12.9/libacutest.so.12",
+        "venv/lib/python3.11/site-packages/nvidia/cuda_runtime/lib/libacutest.so.12");
+    put("13.0/libacutest.so.13",
+        "venv/lib/python3.11/site-packages/nvidia/cu13/lib/libacutest.so.13");
+    setenv("VIRTUAL_ENV", in_scratch("venv"), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(13000, "VIRTUAL_ENV");
+}
+
+static void conda_before_cuda_path_before_cuda_home(void)
+{
+    put("13.0/libacutest.so.13", "home/lib64/libacutest.so.13");
+    put("12.9/libacutest.so.12", "path/lib64/libacutest.so.12");
+    setenv("CUDA_PATH", in_scratch("path"), 1);
+    setenv("CUDA_HOME", in_scratch("home"), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12090, "CUDA_PATH");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "VIRTUAL_ENV: not set\nCONDA_PREFIX: not set\n");
+}
+
+static void toolkit_layouts(void)
+{
+    put("12.4/libacutest.so.12", "cuda/targets/x86_64-linux/lib/libacutest.so.12");
+    setenv("CUDA_HOME", in_scratch("cuda"), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "CUDA_HOME");
+}
+
+/* The minor version is told by the file's name, else by its symbols. */
+static void newest_minor_of_a_place(void)
+{
+    put("12.4/libacutest.so.12", "cuda/lib/libacutest.so.12");
+    put("12.9/libacutest.so.12", "cuda/lib64/libacutest.so.12.9.79");
+    assert_int_equal(symlink("libacutest.so.12.9.79", in_scratch("cuda/lib64/libacutest.so.12")), 0);
+    setenv("CUDA_PATH", in_scratch("cuda"), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12090, "CUDA_PATH");
+}
+
+static void special_characters_in_a_folder(void)
+{
+    put("12.4/libacutest.so.12", "we[i]rd *?\\\n{a,b}/lib/libacutest.so.12");
+    setenv("CUDA_PATH", in_scratch("we[i]rd *?\\\n{a,b}"), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "CUDA_PATH");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "we[i]rd *?\\?{a,b}"); /* printable */
+}
+
+static void nothing_anywhere(void)
+{
+    assert_int_equal(acu_load(NULL), MISSING);
+    expect_refused(MISSING, "looked for libacutest.so.13, libacutest.so.12 or libacutest.so.11.0");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "already in the process: nothing there\n"
+                                               "system loader: nothing there\n"
+                                               "VIRTUAL_ENV: not set\n");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "/usr/local/cuda*: nothing there\n");
+}
+
+static void bare_name_is_the_system_loaders(void)
+{
+    put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
+    setenv("ANYCUDA_CUDART", "libacutest.so.12", 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "ANYCUDA_CUDART");
+}
+
+static void bare_name_is_not_of_the_current_folder(void)
+{
+    put("12.4/libacutest.so.12", "libacutest.so.12");
+    assert_int_equal(chdir(scratch()), 0);
+    setenv("ANYCUDA_CUDART", "libacutest.so.12", 1);
+    assert_int_equal(acu_load(NULL), MISSING);
+    expect_refused(MISSING, "ANYCUDA_CUDART=libacutest.so.12: the system loader does not find it");
+}
+
+/* ---- acceptance ------------------------------------------------------------------------------------ */
+
+static void unknown_major(void)
+{
+    const char *path = put("14.0/libacutest.so.14", "libacutest.so.14");
+    assert_int_equal(load_path(path, 0), MISSING);
+    expect_refused(MISSING, "its soname libacutest.so.14 is of an unknown version");
+    assert_int_equal(load_path(path, ACU_LOAD_ALLOW_UNKNOWN | ACU_LOAD_SKIP_DRIVER), 0);
+    expect(14000, "path");
+}
+
+static void older_than_the_oldest(void)
+{
+    const char *path = put("10.2/libacutest.so.10.2", "libacutest.so.10.2");
+    assert_int_equal(load_path(path, 0), MISSING);
+    expect_refused(MISSING, "its soname libacutest.so.10.2 is of an old, unsupported version");
+    assert_int_equal(load_path(path, ACU_LOAD_ALLOW_UNKNOWN), 0);
+    expect(10000, "path");
+}
+
+static void older_minor_told_by_its_name(void)
+{
+    assert_int_equal(load_path(put("11.7/libacutest.so.11.0", "libacutest.so.11.4.148"), 0), MISSING);
+    expect_refused(MISSING, "it is CUDA 11.4, older than the oldest known, 11.7");
+}
+
+static void newer_minor_is_taken_and_said(void)
+{
+    assert_int_equal(load_path(put("13.9/libacutest.so.13", "libacutest.so.13"), 0), 0);
+    expect(13090, "path");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "newer than all that are known");
+}
+
+static void driver_too_old(void)
+{
+    setenv("FAKE_DRIVER", "12040", 1);
+    put("13.0/libacutest.so.13", "cuda/lib64/libacutest.so.13");
+    put("12.9/libacutest.so.12", "cuda/lib64/libacutest.so.12");
+    setenv("CUDA_PATH", in_scratch("cuda"), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12090, "CUDA_PATH"); /* a newer minor than the driver's is fine */
+    assert_int_equal(acu_loaded(ACU_CUDART)->driver, 12040);
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART),
+                   "it needs a driver for CUDA 13; the installed one supports 12.4");
+}
+
+static void only_one_and_the_driver_too_old(void)
+{
+    setenv("FAKE_DRIVER", "11040", 1);
+    assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), MISSING);
+    expect_refused(MISSING, "it needs a driver for CUDA 12; the installed one supports 11.4");
+    assert_int_equal(load_path(in_scratch("libacutest.so.12"), ACU_LOAD_SKIP_DRIVER), 0);
+    assert_int_equal(acu_loaded(ACU_CUDART)->driver, 0);
+}
+
+static void driver_that_does_not_say(void)
+{
+    unsetenv("FAKE_DRIVER");
+    assert_int_equal(load_path(put("13.0/libacutest.so.13", "libacutest.so.13"), 0), 0);
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "driver: does not say its version");
+}
+
+static void stub_by_its_folder(void)
+{
+    assert_int_equal(load_path(put("12.4/libacutest.so.12", "lib64/stubs/libacutest.so.12"), 0), STUB);
+    expect_refused(STUB, "it is a stub to link against");
+    /* Also behind a link, as distributions make them. */
+    assert_int_equal(symlink(in_scratch("lib64/stubs/libacutest.so.12"), in_scratch("libacutest.so.12")),
+                     0);
+    assert_int_equal(load_path(in_scratch("libacutest.so.12"), 0), STUB);
+}
+
+static void stub_by_its_symbols(void)
+{
+    assert_int_equal(load_path(put("stub/libacutest.so.12", "libacutest.so.12"), 0), STUB);
+    expect_refused(STUB, "it lacks acutestMalloc");
+    assert_int_equal(load_path(in_scratch("libacutest.so.12"), ACU_LOAD_ALLOW_UNKNOWN), STUB);
+}
+
+static void another_soname(void)
+{
+    assert_int_equal(load_path(put("other/libother.so.12", "libacutest.so.12"), 0), MISSING);
+    expect_refused(MISSING, "its soname is \"libother.so.12\", not libacutest's");
+}
+
+static void no_soname(void)
+{
+    assert_int_equal(load_path(put("nameless/libacutest.so.12", "libacutest.so.12"), 0), MISSING);
+    expect_refused(MISSING, "its soname is \"\"");
+}
+
+static void version_from_markers(void)
+{
+    assert_int_equal(load_path(put("11.8/libacutest.so.11.0", "libacutest.so.11.0"), 0), 0);
+    expect(11080, "path");
+}
+
+static void version_of_the_oldest_without_markers(void)
+{
+    assert_int_equal(load_path(put("11.7/libacutest.so.11.0", "libacutest.so.11.0"), 0), 0);
+    expect(11070, "path");
+}
+
+/* A library that cannot be opened gives way to the next best of its place. */
+static void unopenable(void)
+{
+    put("unopenable/libacutest.so.13", "cuda/lib64/libacutest.so.13");
+    put("12.4/libacutest.so.12", "cuda/lib64/libacutest.so.12");
+    setenv("CUDA_PATH", in_scratch("cuda"), 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "CUDA_PATH");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "libacutest_missing_dependency.so");
+}
+
+/* ---- once per process -------------------------------------------------------------------------------- */
+
+static void same_choice_and_another(void)
+{
+    const char *path = put("12.4/libacutest.so.12", "libacutest.so.12");
+    const char *other = put("13.0/libacutest.so.13", "libacutest.so.13");
+    assert_int_equal(load_path(path, 0), 0);
+    assert_int_equal(load_path(path, 0), 0);
+    assert_int_equal(acu_load(NULL), 0);
+    assert_int_equal(symlink(path, in_scratch("link")), 0);
+    assert_int_equal(load_path(in_scratch("link"), 0), 0);
+    assert_int_equal(acu_last_error(), 0);
+    assert_int_equal(load_path(other, 0), MISSING);
+    CHECK_CONTAINS(acu_last_error_message(), "acu_load: libacutest 12.4 is loaded already (");
+    CHECK_CONTAINS(acu_last_error_message(), path);
+    made_up library = {.version = 13000};
+    assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_made_up, .data = &library}), MISSING);
+    assert_int_equal(load_path("sim", 0), MISSING);
+    assert_int_equal(acu_loaded(ACU_CUDART)->version, 12040);
+}
+
+static void later_load_succeeds(void)
+{
+    assert_int_equal(load_path(in_scratch("nothing"), 0), MISSING);
+    assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), 0);
+    expect(12040, "path");
+}
+
+static void no_such_library(void)
+{
+    assert_int_equal(acu_load(&(acu_load_options){.library = (acu_library_id)7}), INVALID);
+    CHECK_CONTAINS(acu_last_error_message(), "no library 7");
+    assert_null(acu_loaded((acu_library_id)7));
+    assert_string_equal(acu_load_trace((acu_library_id)7), "");
+}
+
+static void no_simulator_in_this_build(void)
+{
+    setenv("ANYCUDA_CUDART", "sim", 1);
+    assert_int_equal(acu_load(NULL), MISSING);
+    expect_refused(MISSING, "ANYCUDA_CUDART=sim: this build has no simulator");
+}
+
+/* ---- a simulator, played ----------------------------------------------------------------------------- */
+
+static acu_fn resolve_sim(const char *symbol)
+{
+    (void)symbol;
+    return NULL;
+}
+
+static int version_of_sim(acu_library_id id) { return id == ACU_CUDART ? 12040 : 0; }
+
+static const acu_sim sim = {resolve_sim, version_of_sim, 13050};
+
+static void simulator_by_environment(void)
+{
+    acu_sim_provider = &sim;
+    setenv("ANYCUDA_CUDART", "sim", 1);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "ANYCUDA_CUDART");
+    assert_true(acu_loaded(ACU_CUDART)->is_sim);
+    assert_int_equal(acu_library_version(&acu_cudart), 13050); /* the ABI that is bound */
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC, .path = "sim"}), MISSING);
+    CHECK_CONTAINS(acu_last_error_message(), "does not play this library");
+}
+
+static void simulator_only_if_allowed(void)
+{
+    acu_sim_provider = &sim;
+    assert_int_equal(acu_load(NULL), MISSING);
+    assert_int_equal(acu_load(&(acu_load_options){.flags = ACU_LOAD_ALLOW_SIM}), 0);
+    expect(12040, "ACU_LOAD_ALLOW_SIM");
+}
+
+static void simulator_only_if_there_is_nothing(void)
+{
+    acu_sim_provider = &sim;
+    setenv("CUDA_PATH", scratch(), 1);
+    put("13.0/libacutest.so.13", "lib/libacutest.so.13");
+    assert_int_equal(acu_load(&(acu_load_options){.flags = ACU_LOAD_ALLOW_SIM}), 0);
+    expect(13000, "CUDA_PATH");
+}
+
+/* ---- the others ---------------------------------------------------------------------------------------- */
+
+static void nvrtc_follows_the_runtime(void)
+{
+    put("13.0/libacujit.so.13", "cuda/lib64/libacujit.so.13");
+    put("12.4/libacujit.so.12", "cuda/lib64/libacujit.so.12");
+    setenv("CUDA_PATH", in_scratch("cuda"), 1);
+    assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), 0);
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC}), 0);
+    assert_int_equal(acu_loaded(ACU_NVRTC)->version, 12040);
+    CHECK_CONTAINS(acu_load_trace(ACU_NVRTC), "left for later: the loaded libacutest is 12");
+}
+
+static void nvrtc_alone_is_the_newest(void)
+{
+    put("13.0/libacujit.so.13", "cuda/lib64/libacujit.so.13");
+    put("12.4/libacujit.so.12", "cuda/lib64/libacujit.so.12");
+    setenv("CUDA_PATH", in_scratch("cuda"), 1);
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC}), 0);
+    assert_int_equal(acu_loaded(ACU_NVRTC)->version, 13000);
+}
+
+static void nvrtc_of_another_major_is_better_than_none(void)
+{
+    put("13.0/libacujit.so.13", "cuda/lib64/libacujit.so.13");
+    setenv("CUDA_PATH", in_scratch("cuda"), 1);
+    assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), 0);
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC}), 0);
+    assert_int_equal(acu_loaded(ACU_NVRTC)->version, 13000);
+}
+
+static void driver_is_not_looked_for_in_toolkits(void)
+{
+    put("12.4/libacudrv.so.1", "cuda/lib64/libacudrv.so.1");
+    setenv("CUDA_PATH", in_scratch("cuda"), 1);
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_CUDA}), MISSING);
+    assert_null(strstr(acu_load_trace(ACU_CUDA), "CUDA_PATH"));
+    setenv("ANYCUDA_CUDA", in_scratch("cuda/lib64/libacudrv.so.1"), 1);
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_CUDA}), 0);
+    assert_int_equal(acu_loaded(ACU_CUDA)->version, 12040);
+    assert_null(acu_loaded(ACU_CUDART)); /* each loads by itself */
+}
+
+/* ---- seen in the field -------------------------------------------------------------------------------- */
+
+/* vLLM PR 47586: a scan of the process for "libcudart" found a stub. */
+static void vllm_47586_exact_name_and_no_stub(void)
+{
+    const char *stub = put("12.4/libacutest.so.12", "stubs/libacutest.so.12");
+    assert_non_null(dlopen(stub, RTLD_NOW));
+    assert_non_null(dlopen(put("12.4/libacutest.so.12", "mylibacutest.so.12"), RTLD_NOW));
+    assert_non_null(dlopen(put("12.4/libacutest.so.12", "libacutest_static.so"), RTLD_NOW));
+    assert_non_null(dlopen(put("12.4/libacutest.so.12", "libacutest.so.12.bak"), RTLD_NOW));
+    assert_int_equal(acu_load(NULL), STUB);
+    expect_refused(STUB, "stubs/libacutest.so.12: it is a stub");
+    assert_null(strstr(acu_load_trace(ACU_CUDART), "mylib"));
+    assert_null(strstr(acu_load_trace(ACU_CUDART), "_static"));
+    assert_null(strstr(acu_load_trace(ACU_CUDART), ".bak"));
+}
+
+/* Wheels that bundle a runtime put a hash into its name, and mean one per process. */
+static void cuda_quantum_4236_reuse_what_is_mapped_also_with_a_hash(void)
+{
+    setenv("CUDA_PATH", scratch(), 1);
+    put("13.0/libacutest.so.13", "lib64/libacutest.so.13");
+    void *mapped = dlopen(FAKES "/hash/libacutest-d0da41ae.so.11.0", RTLD_NOW);
+    assert_non_null(mapped);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(11070, "already in the process");
+    assert_ptr_equal(acu_cudart.handle, mapped);
+    assert_string_equal(acu_loaded(ACU_CUDART)->soname, "libacutest-d0da41ae.so.11.0");
+}
+
+/* cudnn-frontend issue 267: 12 and 13 in one process. */
+static void cudnn_frontend_267_two_majors(void)
+{
+    assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
+    assert_non_null(dlopen(FAKES "/13.0/libacutest.so.13", RTLD_NOW));
+    assert_int_equal(acu_load(NULL), 0);
+    expect(13000, "already in the process");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "two major versions are in this process, 13 and 12");
+}
+
+static void two_majors_and_the_driver_takes_one(void)
+{
+    setenv("FAKE_DRIVER", "12040", 1);
+    assert_non_null(dlopen(FAKES "/13.0/libacutest.so.13", RTLD_NOW));
+    assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "already in the process");
+}
+
+/* aws-ofi-nccl PR 224: runtime images have versioned sonames only. */
+static void aws_ofi_nccl_224_no_bare_name(void)
+{
+    put_in_system("11.7/libacutest.so.11.0", "libacutest.so.11.0");
+    assert_int_equal(acu_load(NULL), 0);
+    expect(11070, "system loader");
+}
+
+/* UCX issue 10787: libcudart.so.13 renamed to .12 is still 13. */
+static void ucx_10787_renamed(void)
+{
+    assert_int_equal(load_path(put("13.0/libacutest.so.13", "libacutest.so.12"), 0), 0);
+    expect(13000, "path");
+    assert_string_equal(acu_loaded(ACU_CUDART)->soname, "libacutest.so.13");
+}
+
+/* candle issue 3900: a program starts where there is no CUDA, and is told so at its first call. */
+static void candle_3900_starts_without_cuda(void)
+{
+    assert_int_equal(acu_last_error(), 0);
+    assert_string_equal(acu_last_error_message(), "");
+    assert_null(acu_loaded(ACU_CUDART));
+    assert_false(acu_library_ready(&acu_cudart));
+    assert_int_equal(acu_last_error(), 0); /* a load is no call */
+}
+
+/* A mapped library whose file was replaced or removed. */
+static void mapped_file_is_gone(void)
+{
+    const char *path = put("12.4/libacutest.so.12", "libacutest.so.12");
+    assert_non_null(dlopen(path, RTLD_NOW));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "already in the process");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ALONE(path_before_all),
+        ALONE(environment_before_search),
+        ALONE(environment_fails_loudly),
+        ALONE(path_fails_loudly),
+        ALONE(process_before_system),
+        ALONE(system_before_environments),
+        ALONE(newest_soname_of_system),
+        ALONE(virtual_env_before_conda),
+        ALONE(newest_wheel_of_an_environment),
+        ALONE(conda_before_cuda_path_before_cuda_home),
+        ALONE(toolkit_layouts),
+        ALONE(newest_minor_of_a_place),
+        ALONE(special_characters_in_a_folder),
+        ALONE(nothing_anywhere),
+        ALONE(bare_name_is_the_system_loaders),
+        ALONE(bare_name_is_not_of_the_current_folder),
+        ALONE(unknown_major),
+        ALONE(older_than_the_oldest),
+        ALONE(older_minor_told_by_its_name),
+        ALONE(newer_minor_is_taken_and_said),
+        ALONE(driver_too_old),
+        ALONE(only_one_and_the_driver_too_old),
+        ALONE(driver_that_does_not_say),
+        ALONE(stub_by_its_folder),
+        ALONE(stub_by_its_symbols),
+        ALONE(another_soname),
+        ALONE(no_soname),
+        ALONE(version_from_markers),
+        ALONE(version_of_the_oldest_without_markers),
+        ALONE(unopenable),
+        ALONE(same_choice_and_another),
+        ALONE(later_load_succeeds),
+        ALONE(no_such_library),
+        ALONE(no_simulator_in_this_build),
+        ALONE(simulator_by_environment),
+        ALONE(simulator_only_if_allowed),
+        ALONE(simulator_only_if_there_is_nothing),
+        ALONE(nvrtc_follows_the_runtime),
+        ALONE(nvrtc_alone_is_the_newest),
+        ALONE(nvrtc_of_another_major_is_better_than_none),
+        ALONE(driver_is_not_looked_for_in_toolkits),
+        ALONE(vllm_47586_exact_name_and_no_stub),
+        ALONE(cuda_quantum_4236_reuse_what_is_mapped_also_with_a_hash),
+        ALONE(cudnn_frontend_267_two_majors),
+        ALONE(two_majors_and_the_driver_takes_one),
+        ALONE(aws_ofi_nccl_224_no_bare_name),
+        ALONE(ucx_10787_renamed),
+        ALONE(candle_3900_starts_without_cuda),
+        ALONE(mapped_file_is_gone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
