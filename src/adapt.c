@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- reading what the tables describe -------------------------------------------------------- */
+/* ---- reading what the tables describe ------------------------------------------------------ */
 
 int64_t acu_read_integer(const acu_type *type, const void *at) {
     bool is_signed = type->kind == ACU_KIND_SIGNED || type->kind == ACU_KIND_ENUM;
@@ -119,8 +119,7 @@ size_t acu_target_count(const acu_type *type, const acu_field *field, const void
     return 0;
 }
 
-/* ---- where we are, for the messages -----------------------------------------------------------
- */
+/* ---- where we are, for the messages -------------------------------------------------------- */
 
 /* A step to a field: a chain on the stack, written out only when there is something to say. */
 typedef struct step {
@@ -155,8 +154,7 @@ static void append_path(text *out, const step *path) {
     }
 }
 
-/* ---- what the loaded version lays out otherwise -----------------------------------------------
- */
+/* ---- what the loaded version lays out otherwise -------------------------------------------- */
 
 typedef struct walk {
     const acu_function *function;
@@ -235,8 +233,7 @@ static bool in_use(const acu_type *owner, const acu_field *field, const unsigned
            !acu_same_value(type, value, field->harmless);
 }
 
-/* ---- on the way in: refuse what would be lost --------------------------------------------------
- */
+/* ---- on the way in: refuse what would be lost ---------------------------------------------- */
 
 static int refuse_newer(const walk *w, const acu_field *field, const step *path) {
     char what[160];
@@ -303,8 +300,7 @@ int acu_check_in(const acu_function *function, unsigned param, const void *recor
     return check_each(&w, w.param->type, record, count, tag, &path, w.param->length >= 0);
 }
 
-/* ---- on the way out: give what was not written its default -------------------------------------
- */
+/* ---- on the way out: give what was not written its default --------------------------------- */
 
 static void set_absent(const acu_field *field, unsigned char *at, bool keeps_harmless) {
     const acu_type *type = field->type;
@@ -353,8 +349,7 @@ void acu_fill_out(const acu_function *function, unsigned param, void *record, si
         fill(&w, w.param->type, at, tag);
 }
 
-/* ---- a temporary of the loaded layout -----------------------------------------------------------
- */
+/* ---- a temporary of the loaded layout ------------------------------------------------------ */
 
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
@@ -409,8 +404,7 @@ void acu_from_loaded(const acu_function *function, unsigned param, void *present
     fill(&w, w.param->type, presented, tag);
 }
 
-/* ---- explaining a failure: what in the arguments is newer than the library?
- * ---------------------- */
+/* ---- explaining a failure: what in the arguments is newer than the library? ---------------- */
 
 /* A count may be the very thing that was wrong: look at so many elements, not at all of them. */
 enum { LOOK_AT = 64 };

@@ -22,8 +22,7 @@
 #include "loader/loader.h"
 #include "loader/platform.h"
 
-/* ---- a line of text ----------------------------------------------------------------------------
- */
+/* ---- a line of text ------------------------------------------------------------------------ */
 
 enum {
     LINE = 4096,     /* PIPE_BUF: what a pipe takes in one piece */
@@ -92,8 +91,7 @@ static void write_line(line *out, int fd) {
         continue;
 }
 
-/* ---- values
- * -------------------------------------------------------------------------------------- */
+/* ---- values -------------------------------------------------------------------------------- */
 
 static const void *read_pointer(const void *at) {
     const void *pointer;
@@ -265,8 +263,7 @@ static void put_record(line *out, const acu_type *type, const char *record, int3
     put(out, "}");
 }
 
-/* ---- the trace
- * ------------------------------------------------------------------------------------ */
+/* ---- the trace ----------------------------------------------------------------------------- */
 
 /* What a pointer leads to is shown only where something readable is known to be there. */
 static bool can_follow(const acu_param *param, const void *pointer, bool written) {
@@ -334,8 +331,7 @@ static void trace(const acu_call *call, int fd, uint64_t duration_ns) {
     write_line(&out, fd);
 }
 
-/* ---- the rules of faults
- * ---------------------------------------------------------------------------- */
+/* ---- the rules of faults ------------------------------------------------------------------- */
 
 enum { RULES = 32, NAME = 96, COUNTERS = 1024, MILLION = 1000000 };
 
@@ -537,8 +533,7 @@ static int set_faults(const char *rules, const char *about) {
     return error;
 }
 
-/* ---- injecting
- * ---------------------------------------------------------------------------------------- */
+/* ---- injecting ----------------------------------------------------------------------------- */
 
 static uint64_t count_call(rule_set *set, const acu_function *function) {
     size_t at = ((uintptr_t)function >> 4U) % COUNTERS;
@@ -628,8 +623,7 @@ static void inject(acu_call *call) {
     call->result = acu_refuse_as(call->function, code, why);
 }
 
-/* ---- switching on and off
- * -------------------------------------------------------------------------------- */
+/* ---- switching on and off ------------------------------------------------------------------ */
 
 /* The file's descriptor is never closed, only replaced: another thread may be about to write to it.
  */

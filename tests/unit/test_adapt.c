@@ -15,8 +15,7 @@
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* ---- the core's part, played by the test ------------------------------------------------------
- */
+/* ---- the core's part, played by the test --------------------------------------------------- */
 
 struct acu_library {
     int version;
@@ -44,8 +43,7 @@ int acu_refuse_invalid(const acu_function *function, const char *what, const cha
     return INVALID;
 }
 
-/* ---- scalars ----------------------------------------------------------------------------------
- */
+/* ---- scalars ------------------------------------------------------------------------------- */
 
 static const acu_type int_type = {.name = "int", .kind = ACU_KIND_SIGNED, .size = 4};
 static const acu_type short_type = {.name = "short", .kind = ACU_KIND_SIGNED, .size = 2};
@@ -76,8 +74,7 @@ static const acu_type flags_type = {.name = "flags",
                                     .count = COUNT(flag_values),
                                     .values = flag_values};
 
-/* ---- a record that grew, in a union of a record of constant size, as cudaGraphNodeParams --------
- */
+/* ---- a record that grew, in a union of a record of constant size, as cudaGraphNodeParams --- */
 
 struct kernel {
     void *func;
@@ -278,7 +275,7 @@ static void an_in_out_record_keeps_what_the_caller_gave(void **state) {
 }
 
 /* ---- a record written by the library, with a default that is not zero, as cudaPointerAttributes
- * -- */
+ */
 
 struct attributes {
     int type;
@@ -329,8 +326,7 @@ static void what_was_not_written_gets_its_default(void **state) {
     }
 }
 
-/* ---- a union whose tag is an argument, or a field of the record around it
- * ------------------------- */
+/* ---- a union whose tag is an argument, or a field of the record around it ------------------ */
 
 union value {
     char pad[64];
@@ -503,8 +499,7 @@ static void the_oldest_name_of_a_value_says_since_when(void **state) {
     assert_null(acu_newer_argument(&add_node, (const void *const[]){&at}, 12030, &since));
 }
 
-/* ---- a record whose fields moved, as cudaDeviceProp
- * ----------------------------------------------- */
+/* ---- a record whose fields moved, as cudaDeviceProp ---------------------------------------- */
 
 struct pair {
     int a;
@@ -703,8 +698,102 @@ static void the_presented_layout_is_copied_as_it_is(void **state) {
     assert_string_equal(back.name, "x");
 }
 
-/* ---- numbers
- * ---------------------------------------------------------------------------------------- */
+/* ---- a record that is itself newer, by value and in-out ------------------------------------ */
+
+struct newer {
+    int kind;
+    int only_kernel; /* active for KERNEL */
+    int ordinal;     /* -1 */
+};
+struct holder {
+    int old;
+    struct newer extra[2]; /* 12.4 */
+};
+static const acu_field newer_fields[] = {
+    {.name = "kind", .type = &kind_type, .count = 1},
+    {.name = "only_kernel", .type = &int_type, .offset = 4, .count = 1, .tags = is_kernel},
+    {.name = "ordinal", .type = &int_type, .offset = 8, .count = 1, .absent = -1},
+};
+static const acu_type newer_type = {.name = "newer",
+                                    .kind = ACU_KIND_RECORD,
+                                    .size = sizeof(struct newer),
+                                    .count = COUNT(newer_fields),
+                                    .fields = newer_fields};
+static const acu_field holder_fields[] = {
+    {.name = "old", .type = &int_type, .count = 1},
+    {.name = "extra", .type = &newer_type, .offset = 4, .count = 2, .since = 12040},
+};
+static const int32_t holder_offsets[] = {4, -1};
+static const uint32_t holder_sizes[] = {4, 0};
+static const acu_layout holder_layouts[] = {{0, 12000, 8, holder_offsets, holder_sizes},
+                                            {.until = 0}};
+static const acu_type holder_type = {.name = "holder",
+                                     .kind = ACU_KIND_RECORD,
+                                     .size = sizeof(struct holder),
+                                     .count = COUNT(holder_fields),
+                                     .fields = holder_fields,
+                                     .layouts = holder_layouts};
+static const acu_param holder_params[] = {
+    {.name = "value", .type = &holder_type, .length = -1, .tag = -1},
+    {.name = "inout",
+     .type = &holder_type,
+     .depth = 1,
+     .direction = ACU_INOUT,
+     .length = -1,
+     .tag = -1},
+    {.name = "out",
+     .type = &holder_type,
+     .depth = 1,
+     .direction = ACU_OUT,
+     .length = -1,
+     .tag = -1}};
+static const acu_function hold = {
+    .library = &library, .name = "hold", .params = holder_params, .param_count = 3};
+
+static void a_newer_record_is_in_use_by_its_active_fields(void **state) {
+    (void)state;
+    struct holder h = {.old = 1, .extra[1].only_kernel = 5};
+    library.version = 12030;
+    assert_int_equal(acu_check_in(&hold, 0, &h, 1, 0), 0);
+    h.extra[1].ordinal = -1; /* what it is where it is absent */
+    assert_int_equal(acu_check_in(&hold, 0, &h, 1, 0), 0);
+    h.extra[1].ordinal = 3;
+    assert_int_equal(acu_check_in(&hold, 0, &h, 1, 0), NEWER);
+    assert_string_equal(refused, "value.extra since 12040");
+    assert_int_equal(acu_check_in(&hold, 1, &h, 1, 0), NEWER);
+    assert_string_equal(refused, "inout->extra since 12040");
+    h.extra[1] = (struct newer){.kind = KERNEL};
+    assert_int_equal(acu_check_in(&hold, 0, &h, 1, 0), NEWER);
+}
+
+static void a_newer_record_is_filled_with_its_own_defaults(void **state) {
+    (void)state;
+    struct holder h;
+    memset(&h, 0xaa, sizeof h);
+    library.version = 12030;
+    acu_fill_out(&hold, 2, &h, 1, 0);
+    assert_int_equal(h.old, (int)0xaaaaaaaa);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(h.extra[i].kind, 0);
+        assert_int_equal(h.extra[i].only_kernel, 0);
+        assert_int_equal(h.extra[i].ordinal, -1);
+    }
+}
+
+static void an_in_out_temporary_brings_back_what_the_call_wrote(void **state) {
+    (void)state;
+    struct holder h = {.old = 1};
+    int loaded[2];
+    library.version = 11080;
+    assert_int_equal(acu_to_loaded(&hold, 1, loaded, &h, 0), 0);
+    assert_int_equal(loaded[1], 1);
+    loaded[1] = 2;
+    acu_from_loaded(&hold, 1, &h, loaded, 0);
+    assert_int_equal(h.old, 2);
+    assert_int_equal(h.extra[0].ordinal, -1);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------- */
 
 static void integers_are_read_by_their_kind(void **state) {
     (void)state;
@@ -775,6 +864,9 @@ int main(void) {
         cmocka_unit_test(what_the_loaded_layout_lacks_is_refused_or_dropped),
         cmocka_unit_test(what_comes_back_is_complete),
         cmocka_unit_test(the_presented_layout_is_copied_as_it_is),
+        cmocka_unit_test(a_newer_record_is_in_use_by_its_active_fields),
+        cmocka_unit_test(a_newer_record_is_filled_with_its_own_defaults),
+        cmocka_unit_test(an_in_out_temporary_brings_back_what_the_call_wrote),
         cmocka_unit_test(integers_are_read_by_their_kind),
         cmocka_unit_test(any_bytes_are_survived),
     };

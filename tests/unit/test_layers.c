@@ -20,8 +20,7 @@
 
 #define COUNT(array) ((uint32_t)(sizeof(array) / sizeof((array)[0])))
 
-/* ---- the core's part, played by the test ------------------------------------------------------
- */
+/* ---- the core's part, played by the test --------------------------------------------------- */
 
 static _Thread_local char refusal[512];
 
@@ -51,8 +50,7 @@ int acu_refuse_invalid(const acu_function *function, const char *what, const cha
     return acu_refuse_as(function, 1, what);
 }
 
-/* ---- descriptions ------------------------------------------------------------------------------
- */
+/* ---- descriptions -------------------------------------------------------------------------- */
 
 static const acu_value results[] = {
     {"cudaSuccess", 0, 0}, {"cudaErrorInvalidValue", 1, 0}, {"cudaErrorMemoryAllocation", 2, 0}};
@@ -176,8 +174,7 @@ static int call(const acu_function *function, const void *const *args, int resul
     return c.result;
 }
 
-/* ---- the trace
- * ----------------------------------------------------------------------------------- */
+/* ---- the trace ----------------------------------------------------------------------------- */
 
 static char file[] = "/tmp/anycuda-trace-XXXXXX";
 
@@ -395,8 +392,7 @@ static void the_trace_can_go_to_stderr_and_change_files(void **state) {
     assert_string_equal(strchr(first + 1, '\n'), "\n"); /* two lines: it was appended to */
 }
 
-/* ---- faults
- * -------------------------------------------------------------------------------------- */
+/* ---- faults -------------------------------------------------------------------------------- */
 
 /* The results of the first calls of a function under a rule, as digits. */
 static const char *outcome(const char *rule, const acu_function *function, unsigned calls) {
@@ -526,8 +522,7 @@ static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
     assert_non_null(strstr(said, "too long"));
 }
 
-/* ---- counting over threads
- * ------------------------------------------------------------------------ */
+/* ---- counting over threads ----------------------------------------------------------------- */
 
 enum { THREADS = 8, CALLS = 2000 };
 
@@ -585,8 +580,7 @@ static void rules_may_change_while_others_call(void **state) {
     acu_trace_to(NULL);
 }
 
-/* ---- any rule
- * ------------------------------------------------------------------------------------- */
+/* ---- any rule ------------------------------------------------------------------------------ */
 
 /* The same sequence everywhere. */
 static uint32_t any(uint32_t below) {
