@@ -12,8 +12,9 @@ enum { MESSAGE_SIZE = 1024, LOADED_SIZE = 700 };
 static _Thread_local struct {
     int code;
     char message[MESSAGE_SIZE];
-    /* The refusal that acu_explain, called next by the wrapper, must not explain again. */
-    const acu_function *refused;
+    /* The refusal that acu_explain, called next by the wrapper, must not explain again: the name, which
+     * both variants of a function (default stream per thread or not) share. */
+    const char *refused;
     int own; /* for cudaGetLastError */
     char note[64]; /* for the next message */
 } record;
@@ -73,7 +74,7 @@ int acu_refuse(const acu_function *function, int code, const char *format, ...)
     set_message(format, args);
     va_end(args);
     record.code = code;
-    record.refused = function;
+    record.refused = function->name;
     /* The driver API has no last error. */
     if (function->library->id == ACU_CUDART)
         record.own = code;
@@ -185,6 +186,8 @@ int acu_refuse_unloaded(const acu_function *function)
 {
     char why[MESSAGE_SIZE];
     int code = acu_library_why(function->library, why, sizeof why);
+    if (!code)
+        return 0;
     return acu_refuse(function, code, "%s: %s", function->name, why);
 }
 
@@ -249,7 +252,7 @@ int acu_explain(const acu_function *function, int result, const void *const *arg
 {
     if (result == 0 || repeats_errors(function) || acu_is_answer(function, result))
         return result;
-    if (record.refused == function && record.code == result) {
+    if (record.refused == function->name && record.code == result) {
         record.refused = NULL; /* said by who refused it */
         return result;
     }

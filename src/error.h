@@ -17,6 +17,7 @@ int acu_refuse(const acu_function *function, int code, const char *format, ...)
 /* The reasons why a slot cannot be bound. */
 int acu_refuse_absent(const acu_function *function);
 int acu_refuse_unresolved(const acu_function *function, const char *symbol);
+/* 0: another thread has loaded the library in the meantime. */
 int acu_refuse_unloaded(const acu_function *function);
 
 /* The result is an answer of this function: cudaErrorNotReady of a query. */

@@ -57,9 +57,12 @@ static void find(acu_call *call)
     const acu_function *function = call->function;
     bool has_fallback = (function->quirks & ACU_QUIRK_NO_LIBRARY) != 0;
     int code = 0;
-    if (!acu_library_ready(function->library)) {
-        code = has_fallback ? 0 : acu_refuse_unloaded(function);
-    } else {
+    while (!code && !acu_library_ready(function->library)) {
+        if (has_fallback)
+            break;
+        code = acu_refuse_unloaded(function);
+    }
+    if (!code && acu_library_version(function->library)) {
         const acu_era *era = era_of(function, function->library->abi);
         if (is_absent(function, era))
             code = has_fallback ? 0 : acu_refuse_absent(function);

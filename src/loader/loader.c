@@ -766,17 +766,22 @@ acu_fn acu_library_symbol(acu_library *library, const char *symbol)
     return acu_library_ready(library) ? symbol_of(library, symbol) : NULL;
 }
 
+/* Under the lock. */
+static int tell_why(const acu_library *library, char *why, size_t size)
+{
+    snprintf(why, size, "no usable %s: %s; acu_load_trace() has the whole search",
+             library->info->name, library->why);
+    return library->code;
+}
+
 int acu_library_why(acu_library *library, char *why, size_t size)
 {
-    const acu_library_info *info = library->info;
     if (loading) {
         snprintf(why, size, "called while a CUDA library is being loaded");
-        return info->error_missing;
+        return library->info->error_missing;
     }
     acu_platform_lock();
-    snprintf(why, size, "no usable %s: %s; acu_load_trace() has the whole search", info->name,
-             library->why);
-    int code = library->code;
+    int code = tell_why(library, why, size);
     acu_platform_unlock();
     return code;
 }
@@ -855,6 +860,8 @@ int acu_load(const acu_load_options *options)
     acu_platform_lock();
     bool before = state_of(library) == ACU_LOADED;
     bool good = before ? is_same_choice(library, options) : load(library, options);
+    char why[2 * ACU_WHY_SIZE];
+    int code = tell_why(library, why, sizeof why);
     acu_platform_unlock();
     if (good)
         return 0;
@@ -863,8 +870,6 @@ int acu_load(const acu_load_options *options)
                           "acu_load: %s %d.%d is loaded already (%s, found: %s)", info->name,
                           ACU_MAJOR(library->loaded.version), ACU_MINOR(library->loaded.version),
                           library->path, library->loaded.found);
-    char why[2 * ACU_WHY_SIZE];
-    int code = acu_library_why(library, why, sizeof why);
     return acu_record(code, "acu_load: %s", why);
 }
 

@@ -58,7 +58,7 @@ extern const acu_sim *acu_sim_provider;
 
 /* Loads the library if that was not tried yet; what first use does. */
 bool acu_library_ready(acu_library *library);
-/* Why the last try failed; returns the code. */
+/* Why the last try failed; returns the code, 0 if it did not fail. */
 int acu_library_why(acu_library *library, char *why, size_t size);
 /* A symbol, after loading the library if that was not tried yet; NULL if either is not there. */
 acu_fn acu_library_symbol(acu_library *library, const char *symbol);

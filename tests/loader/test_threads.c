@@ -1,0 +1,111 @@
+/* The first use of a library from many threads at once; meant for TSan, and true without it. */
+#define _GNU_SOURCE
+#include "made_up.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { THREADS = 32, CALLS = 200 };
+
+static int enter_malloc(int size);
+static int (*slot_malloc)(int) = enter_malloc;
+static int (*real_malloc)(int);
+static pthread_barrier_t barrier;
+
+static int adapt_malloc(int size) { return real_malloc(size); }
+
+static const acu_function malloc_function = {
+    .library = &acu_cudart,
+    .name = "acutestMalloc",
+    .eras = (const acu_era[]){{11070, "acutestMalloc", (acu_fn)adapt_malloc}, {0, NULL, NULL}},
+    .slot = (acu_fn *)(void *)&slot_malloc,
+    .real = (acu_fn *)(void *)&real_malloc,
+};
+
+static int enter_malloc(int size)
+{
+    const void *args[] = {&size};
+    acu_call call;
+    acu_call_begin(&call, &malloc_function, args);
+    if (call.fn)
+        call.result = ((int (*)(int))call.fn)(size);
+    return acu_call_end(&call);
+}
+
+static int call(int size)
+{
+    const void *args[] = {&size};
+    int result = __atomic_load_n(&slot_malloc, __ATOMIC_ACQUIRE)(size);
+    return result ? acu_explain(&malloc_function, result, args) : 0;
+}
+
+/* cmocka's assertions are the main thread's: others count. */
+static void *call_often(void *data)
+{
+    size_t wrong = 0;
+    int own = 1 + (int)(size_t)data % 30;
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < CALLS; i++)
+        if (call(-own) != own || acu_last_error() != own)
+            wrong++;
+    return (void *)wrong;
+}
+
+static void *call_until_loaded(void *data)
+{
+    pthread_barrier_wait(&barrier);
+    if (data == NULL)
+        acu_load(&(acu_load_options){.path = getenv("TEST_PATH")});
+    while (call(-5) != 5)
+        if (acu_last_error() != MISSING || !strstr(acu_last_error_message(), "libacutest"))
+            return (void *)1;
+    return NULL;
+}
+
+static void run(void *(*body)(void *))
+{
+    pthread_t threads[THREADS];
+    pthread_barrier_init(&barrier, NULL, THREADS);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, body, (void *)i), 0);
+    for (size_t i = 0; i < THREADS; i++) {
+        void *wrong = NULL;
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_ptr_equal(wrong, NULL);
+    }
+    pthread_barrier_destroy(&barrier);
+}
+
+static void first_use(void)
+{
+    setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "libacutest.so.12"), 1);
+    run(call_often);
+    assert_ptr_equal(slot_malloc, adapt_malloc);
+    assert_int_equal(acu_cudart.published_count, 1);
+}
+
+static void first_use_through_the_search(void)
+{
+    setenv("CUDA_PATH", scratch(), 1);
+    put("12.4/libacutest.so.12", "lib64/libacutest.so.12");
+    run(call_often);
+}
+
+static void one_loads_while_others_are_refused(void)
+{
+    setenv("ANYCUDA_CUDART", in_scratch("none"), 1);
+    setenv("TEST_PATH", put("12.4/libacutest.so.12", "libacutest.so.12"), 1);
+    run(call_until_loaded);
+    assert_ptr_equal(slot_malloc, adapt_malloc);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        ALONE(first_use),
+        ALONE(first_use_through_the_search),
+        ALONE(one_loads_while_others_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
