@@ -160,11 +160,12 @@ class Router:
         return tuple(structs)
 
     def _type_state(self, home: Api, ours: CType, api: Api, theirs: CType) -> str:
-        if ours.function or theirs.function or "function" in (home.scalar(ours)[0], api.scalar(theirs)[0]):
-            return SAME if ours.function == theirs.function else f"{theirs.spelling} became {ours.spelling}"
         a, b = home.strip(ours), api.strip(theirs)
         if len(a.pointers) != len(b.pointers):
             return f"{theirs.spelling} became {ours.spelling}"
+        if "" in (a.base, b.base):  # a callback, or a pointer to one: the library calls it as its own header says
+            same = (a.base, a.spelling) == (b.base, b.spelling)
+            return SAME if same else f"{b.spelling} became {a.spelling}"
         if a.base in home.records or b.base in api.records:
             return self._struct_state(home, ours, api, theirs)
         if a.pointers and (a.base == "void" or b.base == "void"):
@@ -206,7 +207,7 @@ class Router:
             match = mine.get(path)
             if match is None and _clashes(leaf, mine, other):
                 return COPY
-            if match is not None and (match.offset, match.size) != (leaf.offset, leaf.size):
+            if match is not None and match.place != leaf.place:
                 return COPY
         if theirs.size > ours.size:
             return COPY

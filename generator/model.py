@@ -94,6 +94,11 @@ class Leaf:
     offset: int
     size: int
     kind: str  # signed, unsigned, float, char, enum, pointer
+    bits: tuple[int, int] | None = None
+
+    @property
+    def place(self) -> tuple[object, ...]:
+        return self.offset, self.size, self.bits
 
     @property
     def reserved(self) -> bool:
@@ -214,7 +219,7 @@ class Api:
                 element = CType(
                     member.type.spelling, member.type.base, member.type.tag, member.type.const, member.type.pointers
                 )
-                yield Leaf(path, offset, member.size, self.scalar(element)[0])
+                yield Leaf(path, offset, member.size, self.scalar(element)[0], member.bits)
                 continue
             count = member.size // inner.size
             for index in range(count):
