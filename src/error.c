@@ -12,18 +12,18 @@ enum { MESSAGE_SIZE = 1024, LOADED_SIZE = 700 };
 static _Thread_local struct {
     int code;
     char message[MESSAGE_SIZE];
-    /* The refusal that acu_explain, called next by the wrapper, must not explain again: the name, which
-     * both variants of a function (default stream per thread or not) share. */
+    /* The refusal that acu_explain, called next by the wrapper, must not explain again: the name,
+     * which both variants of a function (default stream per thread or not) share. */
     const char *refused;
-    int own; /* for cudaGetLastError */
+    int own;       /* for cudaGetLastError */
     char note[64]; /* for the next message */
 } record;
 
-/* ---- recording --------------------------------------------------------------------------------- */
+/* ---- recording ---------------------------------------------------------------------------------
+ */
 
 /* One line, whatever a path or an environment variable holds, and marked where it is cut. */
-static void set_message(const char *format, va_list args)
-{
+static void set_message(const char *format, va_list args) {
     int length = vsnprintf(record.message, sizeof record.message, format, args);
     if (length >= (int)sizeof record.message)
         memcpy(record.message + sizeof record.message - 4, "...", 4);
@@ -32,8 +32,7 @@ static void set_message(const char *format, va_list args)
             *c = '?';
 }
 
-int acu_record(int code, const char *format, ...)
-{
+int acu_record(int code, const char *format, ...) {
     va_list args;
     va_start(args, format);
     set_message(format, args);
@@ -43,8 +42,7 @@ int acu_record(int code, const char *format, ...)
     return code;
 }
 
-void acu_error_note(const char *what, size_t index)
-{
+void acu_error_note(const char *what, size_t index) {
     size_t used = record.refused ? strlen(record.message) : 0;
     if (record.refused) /* the call failed here, and its message is written */
         snprintf(record.message + used, sizeof record.message - used, " (%s %zu)", what, index);
@@ -52,21 +50,18 @@ void acu_error_note(const char *what, size_t index)
         snprintf(record.note, sizeof record.note, " (%s %zu)", what, index);
 }
 
-bool acu_is_answer(const acu_function *function, int result)
-{
+bool acu_is_answer(const acu_function *function, int result) {
     for (const int *answer = function->not_failures; answer && *answer; answer++)
         if (*answer == result)
             return true;
     return false;
 }
 
-static bool repeats_errors(const acu_function *function)
-{
+static bool repeats_errors(const acu_function *function) {
     return (function->quirks & (ACU_QUIRK_GET_LAST_ERROR | ACU_QUIRK_PEEK_LAST_ERROR)) != 0;
 }
 
-int acu_refuse(const acu_function *function, int code, const char *format, ...)
-{
+int acu_refuse(const acu_function *function, int code, const char *format, ...) {
     if (repeats_errors(function) || acu_is_answer(function, code))
         return code;
     va_list args;
@@ -81,31 +76,33 @@ int acu_refuse(const acu_function *function, int code, const char *format, ...)
     return code;
 }
 
-int acu_own_error(bool take)
-{
+int acu_own_error(bool take) {
     int own = record.own;
     if (take)
         record.own = 0;
     return own;
 }
 
-int acu_last_error(void) { return record.code; }
+int acu_last_error(void) {
+    return record.code;
+}
 
-const char *acu_last_error_message(void) { return record.message; }
+const char *acu_last_error_message(void) {
+    return record.message;
+}
 
-void acu_clear_error(void)
-{
+void acu_clear_error(void) {
     record.code = 0;
     record.message[0] = '\0';
     record.refused = NULL;
 }
 
-/* ---- what is loaded ----------------------------------------------------------------------------- */
+/* ---- what is loaded -----------------------------------------------------------------------------
+ */
 
 /* "libcudart 12.4 (/usr/lib/libcudart.so.12)"; with a verb between name and version if wanted. */
 static const char *loaded_text(const acu_library *library, const char *between,
-                               char text[LOADED_SIZE])
-{
+                               char text[LOADED_SIZE]) {
     if (acu_library_version(library))
         snprintf(text, LOADED_SIZE, "%s%s %d.%d (%s)", library->info->name, between,
                  ACU_MAJOR(library->loaded.version), ACU_MINOR(library->loaded.version),
@@ -115,10 +112,10 @@ static const char *loaded_text(const acu_library *library, const char *between,
     return text;
 }
 
-/* ---- refusals ----------------------------------------------------------------------------------- */
+/* ---- refusals -----------------------------------------------------------------------------------
+ */
 
-int acu_refuse_newer(const acu_function *function, const char *what, int since)
-{
+int acu_refuse_newer(const acu_function *function, const char *what, int since) {
     char text[LOADED_SIZE];
     const acu_library *library = function->library;
     loaded_text(library, " is", text);
@@ -130,28 +127,24 @@ int acu_refuse_newer(const acu_function *function, const char *what, int since)
                       function->name, what, text);
 }
 
-int acu_refuse_invalid(const acu_function *function, const char *what, const char *why)
-{
-    return acu_refuse(function, function->library->info->error_invalid, "%s: %s %s",
-                      function->name, what, why);
+int acu_refuse_invalid(const acu_function *function, const char *what, const char *why) {
+    return acu_refuse(function, function->library->info->error_invalid, "%s: %s %s", function->name,
+                      what, why);
 }
 
-int acu_refuse_as(const acu_function *function, int code, const char *why)
-{
+int acu_refuse_as(const acu_function *function, int code, const char *why) {
     return acu_refuse(function, code, "%s: %s", function->name, why);
 }
 
 /* The first known version that lacks the function again; 0 if that is not known. */
-static int gone_since(const acu_function *function)
-{
+static int gone_since(const acu_function *function) {
     for (const acu_era *era = function->eras; era->since; era++)
         if (era->since > function->until && !era->symbol)
             return era->since;
     return 0;
 }
 
-int acu_refuse_absent(const acu_function *function)
-{
+int acu_refuse_absent(const acu_function *function) {
     char text[LOADED_SIZE];
     const acu_library *library = function->library;
     const char *name = function->name, *feature = function->feature;
@@ -173,8 +166,7 @@ int acu_refuse_absent(const acu_function *function)
     return acu_refuse(function, code, "%s does not exist in this version; loaded %s", name, text);
 }
 
-int acu_refuse_unresolved(const acu_function *function, const char *symbol)
-{
+int acu_refuse_unresolved(const acu_function *function, const char *symbol) {
     char text[LOADED_SIZE];
     const acu_library *library = function->library;
     return acu_refuse(function, library->info->error_unavailable,
@@ -182,8 +174,7 @@ int acu_refuse_unresolved(const acu_function *function, const char *symbol)
                       function->name, symbol, loaded_text(library, " is", text));
 }
 
-int acu_refuse_unloaded(const acu_function *function)
-{
+int acu_refuse_unloaded(const acu_function *function) {
     char why[MESSAGE_SIZE];
     int code = acu_library_why(function->library, why, sizeof why);
     if (!code)
@@ -191,10 +182,10 @@ int acu_refuse_unloaded(const acu_function *function)
     return acu_refuse(function, code, "%s: %s", function->name, why);
 }
 
-/* ---- errors of the library ---------------------------------------------------------------------- */
+/* ---- errors of the library ----------------------------------------------------------------------
+ */
 
-static const char *name_of(const acu_type *type, int result)
-{
+static const char *name_of(const acu_type *type, int result) {
     for (uint32_t i = 0; type && type->values && i < type->count; i++)
         if (type->values[i].value == result)
             return type->values[i].name;
@@ -205,8 +196,7 @@ static const char *name_of(const acu_type *type, int result)
  * CUDA says "driver version is insufficient" also where there is no driver at all.
  * Any driver of a major version carries all its runtimes.
  */
-static void explain_driver(const acu_library *library, char *why, size_t size)
-{
+static void explain_driver(const acu_library *library, char *why, size_t size) {
     int driver = acu_driver_version(library), major = ACU_MAJOR(library->loaded.version);
     if (driver == 0)
         snprintf(why, size, ": no NVIDIA driver is installed");
@@ -220,8 +210,7 @@ static void explain_driver(const acu_library *library, char *why, size_t size)
                  ACU_MAJOR(driver), ACU_MINOR(driver));
 }
 
-static void explain_device(char *why, size_t size)
-{
+static void explain_device(char *why, size_t size) {
     const char *visible = acu_platform_env("CUDA_VISIBLE_DEVICES");
     if (visible && (!*visible || strcmp(visible, "-1") == 0))
         snprintf(why, size, ": no device is visible, because CUDA_VISIBLE_DEVICES is \"%s\"",
@@ -230,8 +219,7 @@ static void explain_device(char *why, size_t size)
         snprintf(why, size, ": the driver sees no device");
 }
 
-static int explain_result(const acu_function *function, int result)
-{
+static int explain_result(const acu_function *function, int result) {
     char why[160] = "", note[sizeof record.note], text[LOADED_SIZE];
     const acu_library *library = function->library;
     memcpy(note, record.note, sizeof note);
@@ -248,8 +236,7 @@ static int explain_result(const acu_function *function, int result)
                       loaded_text(library, "", text));
 }
 
-int acu_explain(const acu_function *function, int result, const void *const *args)
-{
+int acu_explain(const acu_function *function, int result, const void *const *args) {
     if (result == 0 || repeats_errors(function) || acu_is_answer(function, result))
         return result;
     if (record.refused == function->name && record.code == result) {

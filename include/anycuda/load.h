@@ -19,9 +19,10 @@ typedef enum acu_library_id {
 
 /** Bits of acu_load_options.flags. */
 enum acu_load_flag {
-    ACU_LOAD_ALLOW_SIM = 1,     /* take the simulator where there is no library, or no driver */
-    ACU_LOAD_ALLOW_UNKNOWN = 2, /* take an unknown major version, or one older than all known ones */
-    ACU_LOAD_SKIP_DRIVER = 4    /* do not ask the driver's version: faster, judges less */
+    ACU_LOAD_ALLOW_SIM = 1, /* take the simulator where there is no library, or no driver */
+    ACU_LOAD_ALLOW_UNKNOWN =
+        2,                   /* take an unknown major version, or one older than all known ones */
+    ACU_LOAD_SKIP_DRIVER = 4 /* do not ask the driver's version: faster, judges less */
 };
 
 /** What to load; zero means the default everywhere. */
@@ -29,8 +30,8 @@ typedef struct acu_load_options {
     acu_library_id library; /* the default is the CUDA runtime */
     const char *path;       /* this file, or "sim" for the simulator, and nothing else */
     unsigned flags;         /* acu_load_flag bits */
-    /* Instead of a file: where symbols come from; NULL for one that does not exist. It must not call
-     * CUDA or anycuda, and is called from any thread, by one at a time. */
+    /* Instead of a file: where symbols come from; NULL for one that does not exist. It must not
+     * call CUDA or anycuda, and is called from any thread, by one at a time. */
     void *(*resolve)(const char *symbol, void *data);
     void *data;  /* passed to `resolve`, not owned */
     int version; /* what `resolve` stands for, 12040 for 12.4; 0 asks its symbols */
@@ -42,8 +43,9 @@ typedef struct acu_load_info {
     const char *soname; /* "libcudart.so.12", or "" where there is no file */
     const char *found;  /* the place where it was found: "system loader", "CUDA_PATH" … */
     int version;        /* 12040 for 12.4 */
-    int driver;         /* what the installed driver supports, 13000; 0 if there is none or it was not asked */
-    int is_sim;         /* it is the simulator */
+    int driver; /* what the installed driver supports, 13000; 0 if there is none or it was not asked
+                 */
+    int is_sim; /* it is the simulator */
 } acu_load_info;
 
 /**

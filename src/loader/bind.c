@@ -10,8 +10,7 @@
 #include "loader/platform.h"
 
 /* The variant for what is loaded; what is older than all that is known is like the oldest. */
-static const acu_era *era_of(const acu_function *function, int abi)
-{
+static const acu_era *era_of(const acu_function *function, int abi) {
     const acu_era *found = function->eras;
     for (const acu_era *era = function->eras; era->since && era->since <= abi; era++)
         found = era;
@@ -19,23 +18,21 @@ static const acu_era *era_of(const acu_function *function, int abi)
 }
 
 /* The simulator reports versions whose ABI it does not have; then since and until decide. */
-static bool is_absent(const acu_function *function, const acu_era *era)
-{
+static bool is_absent(const acu_function *function, const acu_era *era) {
     const acu_load_info *loaded = &function->library->loaded;
     return !era->symbol ||
            (loaded->is_sim && (function->since > loaded->version ||
                                (function->until && function->until < loaded->version)));
 }
 
-static acu_fn bind(const acu_function *function, const acu_era *era)
-{
+static acu_fn bind(const acu_function *function, const acu_era *era) {
     acu_platform_lock();
     acu_fn symbol = acu_library_symbol(function->library, era->symbol);
     acu_fn fn = symbol && era->adapter ? era->adapter : symbol;
-    /* First what the adapter reads, then the slot that leads to it. Both are written under the lock,
-     * `real` only when it changes: other threads' adapters may be reading it. */
+    /* First what the adapter reads, then, by release, the slot that leads to it. Written once:
+     * other threads' adapters may be reading it when a second thread comes here. */
     if (symbol && function->real && *function->real != symbol)
-        __atomic_store_n(function->real, symbol, __ATOMIC_RELEASE);
+        *function->real = symbol;
     /* Asked under the lock: a layer is switched on first, and takes published slots back then. */
     if (fn && !acu_layers_on())
         acu_publish(function->library, function, fn);
@@ -43,8 +40,7 @@ static acu_fn bind(const acu_function *function, const acu_era *era)
     return fn;
 }
 
-static int refused_result(const acu_function *function, int code)
-{
+static int refused_result(const acu_function *function, int code) {
     if (function->quirks & ACU_QUIRK_GET_LAST_ERROR)
         return acu_own_error(true);
     if (function->quirks & ACU_QUIRK_PEEK_LAST_ERROR)
@@ -52,8 +48,7 @@ static int refused_result(const acu_function *function, int code)
     return function->returns == ACU_RETURNS_STATUS ? code : 0;
 }
 
-static void find(acu_call *call)
-{
+static void find(acu_call *call) {
     const acu_function *function = call->function;
     bool has_fallback = (function->quirks & ACU_QUIRK_NO_LIBRARY) != 0;
     int code = 0;
@@ -73,8 +68,7 @@ static void find(acu_call *call)
         call->result = refused_result(function, code);
 }
 
-void acu_call_begin(acu_call *call, const acu_function *function, const void *const *args)
-{
+void acu_call_begin(acu_call *call, const acu_function *function, const void *const *args) {
     *call = (acu_call){.function = function, .args = args, .layered = acu_layers_on()};
     find(call);
     if (call->layered)
@@ -82,8 +76,7 @@ void acu_call_begin(acu_call *call, const acu_function *function, const void *co
     call->made_here = call->fn == NULL;
 }
 
-int acu_call_end(acu_call *call)
-{
+int acu_call_end(acu_call *call) {
     if (call->layered)
         acu_layers_end(call);
     return call->result;

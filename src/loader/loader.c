@@ -1,8 +1,8 @@
 /*
  * Finds, judges and opens a library, once per process.
  *
- * Nothing is ever closed: pointers into a library live in slots and in the program, and CUDA does not
- * survive it. So a file is judged by reading it, before it is opened.
+ * Nothing is ever closed: pointers into a library live in slots and in the program, and CUDA does
+ * not survive it. So a file is judged by reading it, before it is opened.
  */
 #include "loader/loader.h"
 #include "error.h"
@@ -13,17 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the three libraries ---------------------------------------------------------------------- */
+/* ---- the three libraries ----------------------------------------------------------------------
+ */
 
-static int ask_one(acu_fn version_symbol)
-{
+static int ask_one(acu_fn version_symbol) {
     int version = 0;
     int result = ((int (*)(int *))version_symbol)(&version);
     return result == 0 && version > 0 ? version : 0;
 }
 
-static int ask_two(acu_fn version_symbol)
-{
+static int ask_two(acu_fn version_symbol) {
     int major = 0, minor = 0;
     int result = ((int (*)(int *, int *))version_symbol)(&major, &minor);
     return result == 0 && major > 0 ? major * 1000 + minor * 10 : 0;
@@ -58,28 +57,26 @@ const acu_sim *acu_sim_provider;
 /* A call from inside a load (a library's constructor, a resolver) must not wait for itself. */
 static _Thread_local bool loading;
 
-static acu_load_state state_of(const acu_library *library)
-{
+static acu_load_state state_of(const acu_library *library) {
     return (acu_load_state)__atomic_load_n(&library->state, __ATOMIC_ACQUIRE);
 }
 
-int acu_library_version(const acu_library *library)
-{
+int acu_library_version(const acu_library *library) {
     return state_of(library) == ACU_LOADED ? library->abi : 0;
 }
 
-const acu_library_info *acu_library_about(const acu_library *library) { return library->info; }
+const acu_library_info *acu_library_about(const acu_library *library) {
+    return library->info;
+}
 
-static acu_fn as_function(void *address)
-{
+static acu_fn as_function(void *address) {
     acu_fn fn = NULL;
     memcpy(&fn, &address, sizeof fn);
     return fn;
 }
 
 /* Also while it is being loaded. */
-static acu_fn symbol_of(const acu_library *library, const char *symbol)
-{
+static acu_fn symbol_of(const acu_library *library, const char *symbol) {
     if (library->loaded.is_sim)
         return acu_sim_provider->resolve(symbol);
     if (library->resolve)
@@ -87,21 +84,20 @@ static acu_fn symbol_of(const acu_library *library, const char *symbol)
     return acu_platform_symbol(library->handle, symbol);
 }
 
-/* ---- the driver's version --------------------------------------------------------------------- */
+/* ---- the driver's version ---------------------------------------------------------------------
+ */
 
 enum { DRIVER_NOT_ASKED = -2, DRIVER_SILENT = -1, DRIVER_NONE = 0 };
 
 static int driver = DRIVER_NOT_ASKED;
 
 /* cuDriverGetVersion needs no cuInit, and a runtime opens libcuda.so.1 itself at its first call. */
-static int ask_driver(acu_fn get_version)
-{
+static int ask_driver(acu_fn get_version) {
     int version = get_version ? ask_one(get_version) : 0;
     return version > 0 ? version : DRIVER_SILENT;
 }
 
-int acu_driver_version(const acu_library *library)
-{
+int acu_driver_version(const acu_library *library) {
     if (library->resolve) {
         acu_fn get_version = as_function(library->resolve("cuDriverGetVersion", library->data));
         return get_version ? ask_driver(get_version) : DRIVER_NONE;
@@ -110,13 +106,15 @@ int acu_driver_version(const acu_library *library)
     if (known == DRIVER_NOT_ASKED) {
         char why[ACU_WHY_SIZE];
         void *handle = acu_platform_open("libcuda.so.1", false, why, sizeof why);
-        known = handle ? ask_driver(acu_platform_symbol(handle, "cuDriverGetVersion")) : DRIVER_NONE;
+        known =
+            handle ? ask_driver(acu_platform_symbol(handle, "cuDriverGetVersion")) : DRIVER_NONE;
         __atomic_store_n(&driver, known, __ATOMIC_RELAXED);
     }
     return known;
 }
 
-/* ---- a search and its trace -------------------------------------------------------------------- */
+/* ---- a search and its trace --------------------------------------------------------------------
+ */
 
 typedef struct candidate {
     char path[ACU_PATH_SIZE];
@@ -147,8 +145,7 @@ typedef struct search {
 /* Adds a line to the trace; without memory the trace ends early and the search goes on. */
 static void note(search *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-static void note(search *s, const char *format, ...)
-{
+static void note(search *s, const char *format, ...) {
     char line[ACU_PATH_SIZE + 2 * ACU_WHY_SIZE];
     int head = snprintf(line, sizeof line, "%s: ", s->place);
     va_list args;
@@ -174,8 +171,7 @@ static void note(search *s, const char *format, ...)
 static bool refuse(search *s, const char *path, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static bool refuse(search *s, const char *path, int code, const char *format, ...)
-{
+static bool refuse(search *s, const char *path, int code, const char *format, ...) {
     char why[ACU_WHY_SIZE];
     va_list args;
     va_start(args, format);
@@ -189,10 +185,11 @@ static bool refuse(search *s, const char *path, int code, const char *format, ..
     return false;
 }
 
-static bool allows(const search *s, unsigned flag) { return (s->options->flags & flag) != 0; }
+static bool allows(const search *s, unsigned flag) {
+    return (s->options->flags & flag) != 0;
+}
 
-static int ask_for_driver(search *s)
-{
+static int ask_for_driver(search *s) {
     if (allows(s, ACU_LOAD_SKIP_DRIVER))
         return DRIVER_SILENT;
     bool first = __atomic_load_n(&driver, __ATOMIC_RELAXED) == DRIVER_NOT_ASKED;
@@ -207,20 +204,19 @@ static int ask_for_driver(search *s)
     return version;
 }
 
-/* ---- names and versions ----------------------------------------------------------------------- */
+/* ---- names and versions -----------------------------------------------------------------------
+ */
 
-static const char *base_name(const char *path)
-{
+static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
 /*
- * Takes apart "libcudart.so", "libcudart.so.12", "libcudart.so.12.4.127" and what wheels make of it,
- * "libcudart-d0da41ae.so.11.0": returns the part from ".so" on, or NULL for any other name.
+ * Takes apart "libcudart.so", "libcudart.so.12", "libcudart.so.12.4.127" and what wheels make of
+ * it, "libcudart-d0da41ae.so.11.0": returns the part from ".so" on, or NULL for any other name.
  */
-static const char *parse_name(const char *stem, const char *name, int numbers[3])
-{
+static const char *parse_name(const char *stem, const char *name, int numbers[3]) {
     size_t length = strlen(stem);
     numbers[0] = numbers[1] = numbers[2] = -1;
     if (strncmp(name, stem, length) != 0)
@@ -245,16 +241,17 @@ static const char *parse_name(const char *stem, const char *name, int numbers[3]
 }
 
 /* "libcudart.so.13, libcudart.so.12 or libcudart.so.11.0" */
-static void list_sonames(const acu_library_info *info, char *list, size_t size)
-{
+static void list_sonames(const acu_library_info *info, char *list, size_t size) {
     size_t used = 0;
     for (const char *const *name = info->sonames; *name && used < size; name++)
         used += (size_t)snprintf(list + used, size - used, "%s%s",
-                                 name == info->sonames ? "" : name[1] ? ", " : " or ", *name);
+                                 name == info->sonames ? ""
+                                 : name[1]             ? ", "
+                                                       : " or ",
+                                 *name);
 }
 
-static bool is_known_soname(const acu_library_info *info, const char *from_so)
-{
+static bool is_known_soname(const acu_library_info *info, const char *from_so) {
     for (const char *const *name = info->sonames; *name; name++)
         if (strcmp(*name + strlen(info->name), from_so) == 0)
             return true;
@@ -263,16 +260,17 @@ static bool is_known_soname(const acu_library_info *info, const char *from_so)
 
 typedef bool has_symbol(void *where, const char *symbol);
 
-static bool elf_has(void *where, const char *symbol) { return acu_elf_exports(where, symbol); }
+static bool elf_has(void *where, const char *symbol) {
+    return acu_elf_exports(where, symbol);
+}
 
-static bool library_has(void *where, const char *symbol)
-{
+static bool library_has(void *where, const char *symbol) {
     return symbol_of(where, symbol) != NULL;
 }
 
 /* From 11.x without a driver (its version function fails) and from files that are not opened. */
-static int version_by_markers(const acu_library_info *info, int major, has_symbol *has, void *where)
-{
+static int version_by_markers(const acu_library_info *info, int major, has_symbol *has,
+                              void *where) {
     int version = major && major != ACU_MAJOR(info->oldest) ? major * 1000 : info->oldest;
     for (const acu_marker *marker = info->markers; marker && marker->version; marker++)
         if ((major == 0 || ACU_MAJOR(marker->version) == major) && has(where, marker->symbol))
@@ -281,8 +279,7 @@ static int version_by_markers(const acu_library_info *info, int major, has_symbo
 }
 
 /* libcudart.so.12.4.127 says it; libcuda.so.580.65 says the driver's own number. */
-static int version_by_name(const search *s, const char *path, int major)
-{
+static int version_by_name(const search *s, const char *path, int major) {
     char real[ACU_PATH_SIZE];
     int numbers[3];
     acu_platform_real_path(path, real, sizeof real);
@@ -292,16 +289,15 @@ static int version_by_name(const search *s, const char *path, int major)
     return numbers[0] * 1000 + numbers[1] * 10;
 }
 
-/* ---- judging ---------------------------------------------------------------------------------- */
+/* ---- judging ----------------------------------------------------------------------------------
+ */
 
-static bool is_in_stubs(const char *path)
-{
+static bool is_in_stubs(const char *path) {
     const char *end = strrchr(path, '/');
     return end && end - path >= 6 && memcmp(end - 6, "/stubs", 6) == 0;
 }
 
-static bool judge_version(search *s, const char *path, int version)
-{
+static bool judge_version(search *s, const char *path, int version) {
     const acu_library_info *info = s->library->info;
     if (s->library->by_symbol || allows(s, ACU_LOAD_ALLOW_UNKNOWN))
         return true;
@@ -317,8 +313,7 @@ static bool judge_version(search *s, const char *path, int version)
     return true;
 }
 
-static bool judge_soname(search *s, candidate *c)
-{
+static bool judge_soname(search *s, candidate *c) {
     const acu_library_info *info = s->library->info;
     int numbers[3];
     const char *from_so = parse_name(info->name, c->soname, numbers);
@@ -327,16 +322,14 @@ static bool judge_soname(search *s, candidate *c)
                       info->name);
     c->major = numbers[0] > 0 ? numbers[0] : 0;
     if (!is_known_soname(info, from_so) && !allows(s, ACU_LOAD_ALLOW_UNKNOWN))
-        return refuse(s, c->path, info->error_missing, "its soname %s is of an %s version",
-                      c->soname,
-                      c->major && c->major < ACU_MAJOR(info->oldest) ? "old, unsupported"
-                                                                      : "unknown");
+        return refuse(
+            s, c->path, info->error_missing, "its soname %s is of an %s version", c->soname,
+            c->major && c->major < ACU_MAJOR(info->oldest) ? "old, unsupported" : "unknown");
     return true;
 }
 
 /* The stub libraries that NVIDIA ships to link against export names which do nothing. */
-static bool judge_symbols(search *s, const char *path, has_symbol *has, void *where)
-{
+static bool judge_symbols(search *s, const char *path, has_symbol *has, void *where) {
     const acu_library_info *info = s->library->info;
     const char *missing = NULL;
     bool any = false;
@@ -353,8 +346,7 @@ static bool judge_symbols(search *s, const char *path, has_symbol *has, void *wh
                   missing, ACU_MAJOR(info->oldest), ACU_MINOR(info->oldest));
 }
 
-static bool judge_driver(search *s, const candidate *c)
-{
+static bool judge_driver(search *s, const candidate *c) {
     if (!s->library->needs_driver || !c->major)
         return true;
     int version = ask_for_driver(s);
@@ -365,8 +357,7 @@ static bool judge_driver(search *s, const candidate *c)
                   ACU_MAJOR(version), ACU_MINOR(version));
 }
 
-static bool judge_file(search *s, candidate *c, acu_elf *elf)
-{
+static bool judge_file(search *s, candidate *c, acu_elf *elf) {
     const acu_library_info *info = s->library->info;
     memcpy(c->soname, elf->soname, sizeof c->soname);
     if (!judge_soname(s, c) || !judge_symbols(s, c->path, elf_has, elf))
@@ -379,8 +370,7 @@ static bool judge_file(search *s, candidate *c, acu_elf *elf)
 }
 
 /* All that can be said of a file without executing it. */
-static bool judge(search *s, candidate *c)
-{
+static bool judge(search *s, candidate *c) {
     char why[128], real[ACU_PATH_SIZE];
     const acu_library_info *info = s->library->info;
     acu_platform_real_path(c->path, real, sizeof real);
@@ -409,8 +399,7 @@ static bool judge(search *s, candidate *c)
 }
 
 /* Judges a file and keeps it if it is good; the same file under another name is not looked at. */
-static void consider(search *s, const char *path, void *handle)
-{
+static void consider(search *s, const char *path, void *handle) {
     acu_file_id id = {0, 0};
     bool has_id = acu_platform_file_id(path, &id);
     for (size_t i = 0; i < s->count; i++)
@@ -432,10 +421,10 @@ static void consider(search *s, const char *path, void *handle)
         s->count++;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------- */
+/* ---- opening ----------------------------------------------------------------------------------
+ */
 
-static void succeed(search *s, const char *path, int version)
-{
+static void succeed(search *s, const char *path, int version) {
     acu_library *library = s->library;
     const acu_library_info *info = library->info;
     snprintf(library->path, sizeof library->path, "%s", path);
@@ -455,8 +444,7 @@ static void succeed(search *s, const char *path, int version)
                                 : "");
 }
 
-static int ask_version(const acu_library *library, int major)
-{
+static int ask_version(const acu_library *library, int major) {
     const acu_library_info *info = library->info;
     acu_fn symbol = info->version_symbol ? symbol_of(library, info->version_symbol) : NULL;
     int version = symbol ? library->ask(symbol) : 0;
@@ -465,8 +453,7 @@ static int ask_version(const acu_library *library, int major)
     return version_by_markers(info, library->wheel ? major : 0, library_has, (void *)library);
 }
 
-static bool open_candidate(search *s, candidate *c)
-{
+static bool open_candidate(search *s, candidate *c) {
     char why[ACU_WHY_SIZE];
     acu_library *library = s->library;
     void *handle = c->handle ? c->handle : acu_platform_open(c->path, s->mapped, why, sizeof why);
@@ -483,8 +470,7 @@ static bool open_candidate(search *s, candidate *c)
     return true;
 }
 
-static void sort_candidates(search *s)
-{
+static void sort_candidates(search *s) {
     for (size_t i = 1; i < s->count; i++)
         for (size_t j = i; j > 0 && s->candidates[j].rank > s->candidates[j - 1].rank; j--) {
             candidate swap = s->candidates[j];
@@ -494,8 +480,7 @@ static void sort_candidates(search *s)
 }
 
 /* Opens the best candidate of a place, or the next best where that fails. */
-static bool take_best(search *s)
-{
+static bool take_best(search *s) {
     sort_candidates(s);
     bool taken = false;
     for (size_t i = 0; i < s->count; i++) {
@@ -511,10 +496,10 @@ static bool take_best(search *s)
     return taken;
 }
 
-/* ---- places ----------------------------------------------------------------------------------- */
+/* ---- places -----------------------------------------------------------------------------------
+ */
 
-static void visit(void *data, const char *path)
-{
+static void visit(void *data, const char *path) {
     search *s = data;
     int numbers[3];
     /* The exact name: "libcudart_static.so" or "mylibcudart.so" is something else. */
@@ -522,16 +507,15 @@ static void visit(void *data, const char *path)
         consider(s, path, NULL);
 }
 
-/* What is in the process already is what its other parts use: a second runtime would not know their streams. */
-static void look_at_process(search *s, const char *unused)
-{
+/* What is in the process already is what its other parts use: a second runtime would not know their
+ * streams. */
+static void look_at_process(search *s, const char *unused) {
     (void)unused;
     s->mapped = true;
     acu_platform_mapped(visit, s);
 }
 
-static void look_at_system(search *s, const char *unused)
-{
+static void look_at_system(search *s, const char *unused) {
     (void)unused;
     const acu_library_info *info = s->library->info;
     s->in_order = true;
@@ -543,8 +527,9 @@ static void look_at_system(search *s, const char *unused)
         acu_platform_system(bare, visit, s);
     }
     /*
-     * No file in any of its folders that we know of: it may know more (musl tells none, LD_AUDIT and
-     * hardware folders). Then nothing can be judged before it is opened, and what is refused stays.
+     * No file in any of its folders that we know of: it may know more (musl tells none, LD_AUDIT
+     * and hardware folders). Then nothing can be judged before it is opened, and what is refused
+     * stays.
      */
     for (const char *const *name = info->sonames; *name && s->seen == 0; name++) {
         char path[ACU_PATH_SIZE], why[ACU_WHY_SIZE];
@@ -554,15 +539,13 @@ static void look_at_system(search *s, const char *unused)
     }
 }
 
-static void look_in(search *s, const char *root, const char *folder)
-{
+static void look_in(search *s, const char *root, const char *folder) {
     char pattern[256];
     snprintf(pattern, sizeof pattern, "%s/%s*.so*", folder, s->library->info->name);
     acu_platform_match(root, pattern, visit, s);
 }
 
-static const char *folder_of(search *s, const char *variable)
-{
+static const char *folder_of(search *s, const char *variable) {
     const char *folder = acu_platform_env(variable);
     if (folder && *folder)
         return folder;
@@ -571,8 +554,7 @@ static const char *folder_of(search *s, const char *variable)
     return NULL;
 }
 
-static void look_at_python(search *s, const char *variable)
-{
+static void look_at_python(search *s, const char *variable) {
     char folder[128];
     const char *root = folder_of(s, variable);
     if (!root)
@@ -584,8 +566,7 @@ static void look_at_python(search *s, const char *variable)
     look_in(s, root, "lib/python3*/site-packages/nvidia/cu[0-9]*/lib");
 }
 
-static void look_at_toolkit(search *s, const char *variable)
-{
+static void look_at_toolkit(search *s, const char *variable) {
     const char *root = folder_of(s, variable);
     if (!root)
         return;
@@ -594,8 +575,7 @@ static void look_at_toolkit(search *s, const char *variable)
     look_in(s, root, "targets/*/lib");
 }
 
-static void look_at_usr_local(search *s, const char *unused)
-{
+static void look_at_usr_local(search *s, const char *unused) {
     (void)unused;
     look_in(s, "", "usr/local/cuda*/lib64");
     look_in(s, "", "usr/local/cuda*/lib");
@@ -616,8 +596,7 @@ static const struct {
     {"/usr/local/cuda*", look_at_usr_local, true},
 };
 
-static bool search_places(search *s)
-{
+static bool search_places(search *s) {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         if (places[i].installed && !s->library->wheel)
             continue;
@@ -633,10 +612,10 @@ static bool search_places(search *s)
     return false;
 }
 
-/* ---- one load --------------------------------------------------------------------------------- */
+/* ---- one load ---------------------------------------------------------------------------------
+ */
 
-static bool load_sim(search *s)
-{
+static bool load_sim(search *s) {
     acu_library *library = s->library;
     int version = acu_sim_provider ? acu_sim_provider->version(library->id) : 0;
     if (!version)
@@ -648,8 +627,7 @@ static bool load_sim(search *s)
     return true;
 }
 
-static bool load_resolver(search *s)
-{
+static bool load_resolver(search *s) {
     acu_library *library = s->library;
     s->place = "custom resolver";
     library->resolve = s->options->resolve;
@@ -664,11 +642,12 @@ static bool load_resolver(search *s)
     return false;
 }
 
-static void visit_any_name(void *data, const char *path) { consider(data, path, NULL); }
+static void visit_any_name(void *data, const char *path) {
+    consider(data, path, NULL);
+}
 
 /* What the user chose is taken or fails: never something else in its place. */
-static bool load_only(search *s, const char *place, const char *path)
-{
+static bool load_only(search *s, const char *place, const char *path) {
     s->place = place;
     if (strcmp(path, "sim") == 0 && load_sim(s))
         return true;
@@ -689,8 +668,7 @@ static bool load_only(search *s, const char *place, const char *path)
     return false;
 }
 
-static bool load_any(search *s)
-{
+static bool load_any(search *s) {
     const acu_library_info *info = s->library->info;
     bool sim = allows(s, ACU_LOAD_ALLOW_SIM) && acu_sim_provider != NULL;
     s->place = "ACU_LOAD_ALLOW_SIM";
@@ -723,8 +701,7 @@ static bool load_any(search *s)
 }
 
 /* Under the lock. */
-static bool load(acu_library *library, const acu_load_options *options)
-{
+static bool load(acu_library *library, const acu_load_options *options) {
     search s = {.library = library, .options = options, .place = "acu_load"};
     const char *env = acu_platform_env(library->info->env);
     bool loaded = false;
@@ -747,8 +724,7 @@ static bool load(acu_library *library, const acu_load_options *options)
     return loaded;
 }
 
-bool acu_library_ready(acu_library *library)
-{
+bool acu_library_ready(acu_library *library) {
     static const acu_load_options defaults;
     acu_load_state state = state_of(library);
     if (state == ACU_UNTRIED && !loading) {
@@ -761,21 +737,18 @@ bool acu_library_ready(acu_library *library)
     return state == ACU_LOADED;
 }
 
-acu_fn acu_library_symbol(acu_library *library, const char *symbol)
-{
+acu_fn acu_library_symbol(acu_library *library, const char *symbol) {
     return acu_library_ready(library) ? symbol_of(library, symbol) : NULL;
 }
 
 /* Under the lock. */
-static int tell_why(const acu_library *library, char *why, size_t size)
-{
+static int tell_why(const acu_library *library, char *why, size_t size) {
     snprintf(why, size, "no usable %s: %s; acu_load_trace() has the whole search",
              library->info->name, library->why);
     return library->code;
 }
 
-int acu_library_why(acu_library *library, char *why, size_t size)
-{
+int acu_library_why(acu_library *library, char *why, size_t size) {
     if (loading) {
         snprintf(why, size, "called while a CUDA library is being loaded");
         return library->info->error_missing;
@@ -786,10 +759,10 @@ int acu_library_why(acu_library *library, char *why, size_t size)
     return code;
 }
 
-/* ---- slots ------------------------------------------------------------------------------------ */
+/* ---- slots ------------------------------------------------------------------------------------
+ */
 
-void acu_publish(acu_library *library, const acu_function *function, acu_fn fn)
-{
+void acu_publish(acu_library *library, const acu_function *function, acu_fn fn) {
     acu_fn entry = *function->slot; /* written under the lock only */
     if (entry == fn)
         return;
@@ -805,8 +778,7 @@ void acu_publish(acu_library *library, const acu_function *function, acu_fn fn)
     __atomic_store_n(function->slot, fn, __ATOMIC_RELEASE);
 }
 
-void acu_unpublish(acu_library *library)
-{
+void acu_unpublish(acu_library *library) {
     acu_platform_lock();
     for (size_t i = 0; i < library->published_count; i++) {
         const acu_published *p = &library->published[i];
@@ -816,10 +788,10 @@ void acu_unpublish(acu_library *library)
     acu_platform_unlock();
 }
 
-/* ---- for everyone ----------------------------------------------------------------------------- */
+/* ---- for everyone -----------------------------------------------------------------------------
+ */
 
-static acu_library *library_of(acu_library_id id)
-{
+static acu_library *library_of(acu_library_id id) {
     switch (id) {
     case ACU_CUDART:
         return &acu_cudart;
@@ -831,8 +803,7 @@ static acu_library *library_of(acu_library_id id)
     return NULL;
 }
 
-static bool is_same_choice(const acu_library *library, const acu_load_options *options)
-{
+static bool is_same_choice(const acu_library *library, const acu_load_options *options) {
     acu_file_id a, b;
     if (options->resolve)
         return library->resolve == options->resolve && library->data == options->data;
@@ -840,12 +811,11 @@ static bool is_same_choice(const acu_library *library, const acu_load_options *o
         return true;
     if (library->loaded.is_sim || library->resolve)
         return library->loaded.is_sim && strcmp(options->path, "sim") == 0;
-    return acu_platform_file_id(options->path, &a) &&
-           acu_platform_file_id(library->path, &b) && a.device == b.device && a.inode == b.inode;
+    return acu_platform_file_id(options->path, &a) && acu_platform_file_id(library->path, &b) &&
+           a.device == b.device && a.inode == b.inode;
 }
 
-int acu_load(const acu_load_options *options)
-{
+int acu_load(const acu_load_options *options) {
     static const acu_load_options defaults;
     if (!options)
         options = &defaults;
@@ -873,14 +843,12 @@ int acu_load(const acu_load_options *options)
     return acu_record(code, "acu_load: %s", why);
 }
 
-const acu_load_info *acu_loaded(acu_library_id id)
-{
+const acu_load_info *acu_loaded(acu_library_id id) {
     const acu_library *library = library_of(id);
     return library && state_of(library) == ACU_LOADED ? &library->loaded : NULL;
 }
 
-const char *acu_load_trace(acu_library_id id)
-{
+const char *acu_load_trace(acu_library_id id) {
     const acu_library *library = library_of(id);
     acu_platform_lock();
     const char *trace = library && library->trace ? library->trace : "";
@@ -888,8 +856,7 @@ const char *acu_load_trace(acu_library_id id)
     return trace;
 }
 
-static void forget(acu_library *library)
-{
+static void forget(acu_library *library) {
     acu_unpublish(library);
     free(library->published);
     free(library->trace);
@@ -904,8 +871,7 @@ static void forget(acu_library *library)
     __atomic_store_n(&library->state, ACU_UNTRIED, __ATOMIC_RELEASE);
 }
 
-void acu_unload_for_tests(void)
-{
+void acu_unload_for_tests(void) {
     forget(&acu_cudart);
     forget(&acu_cuda);
     forget(&acu_nvrtc);

@@ -23,11 +23,11 @@ typedef struct acu_published {
 struct acu_library {
     const acu_library_info *info;
     acu_library_id id;
-    const char *wheel; /* its folder in a Python package; NULL: it comes with the driver only */
+    const char *wheel;    /* its folder in a Python package; NULL: it comes with the driver only */
     acu_library *follows; /* takes its major version where there are several */
     /* Every incompatible change has a new symbol, so any version may be bound. */
     bool by_symbol;
-    bool needs_driver; /* its major version must not be above the driver's */
+    bool needs_driver;                 /* its major version must not be above the driver's */
     int (*ask)(acu_fn version_symbol); /* 12040; 0 if it will not say */
 
     int state; /* acu_load_state; atomic: the rest may be read once it is ACU_LOADED */
@@ -49,8 +49,9 @@ struct acu_library {
 /* What plays CUDA where there is none. */
 typedef struct acu_sim {
     acu_fn (*resolve)(const char *symbol);
-    int (*version)(acu_library_id library); /* the version it reports; 0: it does not play this one */
-    int abi;                                /* the presented version, whose ABI it has */
+    int (*version)(
+        acu_library_id library); /* the version it reports; 0: it does not play this one */
+    int abi;                     /* the presented version, whose ABI it has */
 } acu_sim;
 
 /* NULL: this build has no simulator. */

@@ -29,22 +29,26 @@ enum { OWN_MACHINE = EM_AARCH64 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void acu_platform_lock(void) { pthread_mutex_lock(&lock); }
+void acu_platform_lock(void) {
+    pthread_mutex_lock(&lock);
+}
 
-void acu_platform_unlock(void) { pthread_mutex_unlock(&lock); }
+void acu_platform_unlock(void) {
+    pthread_mutex_unlock(&lock);
+}
 
-const char *acu_platform_env(const char *name) { return secure_getenv(name); }
+const char *acu_platform_env(const char *name) {
+    return secure_getenv(name);
+}
 
-uint64_t acu_platform_now_ns(void)
-{
+uint64_t acu_platform_now_ns(void) {
     struct timespec now = {0};
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t)now.tv_sec * 1000000000U + (uint64_t)now.tv_nsec;
 }
 
 /* strerror() may share a buffer between threads, and its text depends on the locale. */
-static const char *reason(int error)
-{
+static const char *reason(int error) {
     switch (error) {
     case ENOENT:
         return "no such file";
@@ -68,8 +72,7 @@ static const char *reason(int error)
 
 /* ---- opened libraries ----------------------------------------------------------------------- */
 
-void *acu_platform_open(const char *path, bool mapped, char *why, size_t size)
-{
+void *acu_platform_open(const char *path, bool mapped, char *why, size_t size) {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL | (mapped ? RTLD_NOLOAD : 0));
     if (!handle) {
         const char *said = dlerror();
@@ -78,8 +81,7 @@ void *acu_platform_open(const char *path, bool mapped, char *why, size_t size)
     return handle;
 }
 
-acu_fn acu_platform_symbol(void *handle, const char *name)
-{
+acu_fn acu_platform_symbol(void *handle, const char *name) {
     /* ISO C has no cast between these; POSIX promises that their bits are the same. */
     void *address = dlsym(handle, name);
     acu_fn fn = NULL;
@@ -87,8 +89,7 @@ acu_fn acu_platform_symbol(void *handle, const char *name)
     return fn;
 }
 
-bool acu_platform_path_of(void *handle, char *path, size_t size)
-{
+bool acu_platform_path_of(void *handle, char *path, size_t size) {
     struct link_map *map = NULL;
     if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_name || !*map->l_name)
         return false;
@@ -102,8 +103,7 @@ typedef struct visitor {
     void *data;
 } visitor;
 
-static int visit_mapped(struct dl_phdr_info *info, size_t size, void *data)
-{
+static int visit_mapped(struct dl_phdr_info *info, size_t size, void *data) {
     (void)size;
     const visitor *v = data;
     if (info->dlpi_name && *info->dlpi_name)
@@ -111,14 +111,12 @@ static int visit_mapped(struct dl_phdr_info *info, size_t size, void *data)
     return 0;
 }
 
-void acu_platform_mapped(acu_visit *visit, void *data)
-{
+void acu_platform_mapped(acu_visit *visit, void *data) {
     visitor v = {visit, data};
     dl_iterate_phdr(visit_mapped, &v);
 }
 
-static void visit_existing(const visitor *v, const char *folder, const char *name)
-{
+static void visit_existing(const visitor *v, const char *folder, const char *name) {
     char path[PATH_MAX];
     int length = snprintf(path, sizeof path, "%s/%s", *folder ? folder : ".", name);
     if (length > 0 && (size_t)length < sizeof path && access(path, F_OK) == 0)
@@ -127,8 +125,7 @@ static void visit_existing(const visitor *v, const char *folder, const char *nam
 
 #ifdef __GLIBC__
 /* The folders of LD_LIBRARY_PATH and the run paths of the object that holds this code. */
-static Dl_serinfo *search_path(void)
-{
+static Dl_serinfo *search_path(void) {
     static const char here = 0;
     Dl_info self;
     Dl_serinfo sizes, *path = NULL;
@@ -153,8 +150,7 @@ static Dl_serinfo *search_path(void)
 }
 
 /* glibc does not mark its built-in folders, which come last, after its cache. */
-static unsigned first_built_in(const Dl_serinfo *path)
-{
+static unsigned first_built_in(const Dl_serinfo *path) {
     unsigned first = path->dls_cnt;
     for (; first > 0; first--) {
         const char *name = path->dls_serpath[first - 1].dls_name;
@@ -181,8 +177,7 @@ typedef struct cache_entry {
     uint64_t hwcap; /* 0: for every machine */
 } cache_entry;
 
-static char *read_whole(const char *path, size_t limit, size_t *size)
-{
+static char *read_whole(const char *path, size_t limit, size_t *size) {
     char *bytes = NULL;
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -198,8 +193,7 @@ static char *read_whole(const char *path, size_t limit, size_t *size)
 }
 
 /* Until 2.31 a cache for older loaders stands before the real one. */
-static size_t skip_old_cache(const char *file, size_t size)
-{
+static size_t skip_old_cache(const char *file, size_t size) {
     static const char magic[] = "ld.so-1.7.0";
     enum { HEADER = 16, ENTRY = 12 };
     uint32_t count = 0;
@@ -210,8 +204,7 @@ static size_t skip_old_cache(const char *file, size_t size)
     return end < size ? (size_t)end : size;
 }
 
-static void visit_cache(const visitor *v, const char *name)
-{
+static void visit_cache(const visitor *v, const char *name) {
     static const char magic[] = "glibc-ld.so.cache1.1";
     size_t size = 0;
     char *file = read_whole("/etc/ld.so.cache", (size_t)64 << 20, &size);
@@ -234,8 +227,7 @@ static void visit_cache(const visitor *v, const char *name)
     free(file);
 }
 
-void acu_platform_system(const char *name, acu_visit *visit, void *data)
-{
+void acu_platform_system(const char *name, acu_visit *visit, void *data) {
     visitor v = {visit, data};
 #ifdef __GLIBC__
     Dl_serinfo *path = search_path();
@@ -254,8 +246,7 @@ void acu_platform_system(const char *name, acu_visit *visit, void *data)
 #endif
 }
 
-static bool escape(const char *text, char *out, size_t size)
-{
+static bool escape(const char *text, char *out, size_t size) {
     size_t used = 0;
     for (; *text; text++) {
         if (used + 3 > size)
@@ -268,8 +259,7 @@ static bool escape(const char *text, char *out, size_t size)
     return true;
 }
 
-void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data)
-{
+void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data) {
     char escaped[PATH_MAX], whole[2 * PATH_MAX];
     glob_t found;
     if (!escape(folder, escaped, sizeof escaped))
@@ -282,8 +272,7 @@ void acu_platform_match(const char *folder, const char *pattern, acu_visit *visi
     globfree(&found);
 }
 
-bool acu_platform_file_id(const char *path, acu_file_id *id)
-{
+bool acu_platform_file_id(const char *path, acu_file_id *id) {
     struct stat st;
     if (stat(path, &st) != 0)
         return false;
@@ -291,26 +280,24 @@ bool acu_platform_file_id(const char *path, acu_file_id *id)
     return true;
 }
 
-void acu_platform_real_path(const char *path, char *real, size_t size)
-{
+void acu_platform_real_path(const char *path, char *real, size_t size) {
     char *found = realpath(path, NULL);
     snprintf(real, size, "%s", found ? found : path);
     free(found);
 }
 
-/* ---- reading a library without executing it --------------------------------------------------- */
+/* ---- reading a library without executing it ---------------------------------------------------
+ */
 
 /* The tables of a libcudart (hash, symbols, names) fit in one read. */
 enum { WINDOW = 64 * 1024 };
 
-static bool is_inside(const acu_elf *elf, uint64_t at, uint64_t length)
-{
+static bool is_inside(const acu_elf *elf, uint64_t at, uint64_t length) {
     return at <= elf->size && length <= elf->size - at;
 }
 
 /* `length` bytes at an offset of the file, until the next call; NULL outside of it. */
-static const uint8_t *elf_at(acu_elf *elf, uint64_t at, size_t length)
-{
+static const uint8_t *elf_at(acu_elf *elf, uint64_t at, size_t length) {
     if (length > WINDOW || !is_inside(elf, at, length))
         return NULL;
     if (at < elf->window_at || at + length > elf->window_at + elf->window_length) {
@@ -332,8 +319,7 @@ static const uint8_t *elf_at(acu_elf *elf, uint64_t at, size_t length)
     return elf->window + (at - elf->window_at);
 }
 
-static bool elf_read(acu_elf *elf, uint64_t at, void *out, size_t length)
-{
+static bool elf_read(acu_elf *elf, uint64_t at, void *out, size_t length) {
     const uint8_t *bytes = elf_at(elf, at, length);
     if (bytes)
         memcpy(out, bytes, length);
@@ -341,8 +327,7 @@ static bool elf_read(acu_elf *elf, uint64_t at, void *out, size_t length)
 }
 
 /* The file offset of an address; 0 if no segment of the file holds it. */
-static uint64_t elf_offset(const acu_elf *elf, uint64_t address)
-{
+static uint64_t elf_offset(const acu_elf *elf, uint64_t address) {
     for (unsigned i = 0; i < elf->segment_count; i++) {
         uint64_t into = address - elf->segments[i].address;
         if (address >= elf->segments[i].address && into < elf->segments[i].size)
@@ -351,8 +336,7 @@ static uint64_t elf_offset(const acu_elf *elf, uint64_t address)
     return 0;
 }
 
-static const char *open_file(acu_elf *elf, const char *path)
-{
+static const char *open_file(acu_elf *elf, const char *path) {
     struct stat st;
     /* stat() first: opening a device or a pipe may have effects, or wait for its other end. */
     if (stat(path, &st) != 0)
@@ -373,8 +357,7 @@ static const char *open_file(acu_elf *elf, const char *path)
     return elf->window ? NULL : "out of memory";
 }
 
-static const char *check_header(acu_elf *elf, Elf64_Ehdr *header)
-{
+static const char *check_header(acu_elf *elf, Elf64_Ehdr *header) {
     const uint8_t *magic = elf_at(elf, 0, SELFMAG);
     if (!magic)
         return "it is not an ELF file";
@@ -392,8 +375,7 @@ static const char *check_header(acu_elf *elf, Elf64_Ehdr *header)
     return NULL;
 }
 
-static const char *read_segments(acu_elf *elf, const Elf64_Ehdr *header, Elf64_Phdr *dynamic)
-{
+static const char *read_segments(acu_elf *elf, const Elf64_Ehdr *header, Elf64_Phdr *dynamic) {
     *dynamic = (Elf64_Phdr){0};
     for (unsigned i = 0; i < header->e_phnum; i++) {
         Elf64_Phdr segment;
@@ -419,8 +401,7 @@ static const char *read_segments(acu_elf *elf, const Elf64_Ehdr *header, Elf64_P
     return dynamic->p_filesz ? NULL : "it is not a shared library";
 }
 
-static const char *read_dynamic(acu_elf *elf, const Elf64_Phdr *dynamic)
-{
+static const char *read_dynamic(acu_elf *elf, const Elf64_Phdr *dynamic) {
     uint64_t soname = UINT64_MAX;
     for (uint64_t i = 0; i < dynamic->p_filesz / sizeof(Elf64_Dyn); i++) {
         Elf64_Dyn entry;
@@ -455,8 +436,7 @@ static const char *read_dynamic(acu_elf *elf, const Elf64_Phdr *dynamic)
     return soname == UINT64_MAX ? NULL : "its soname is damaged";
 }
 
-bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size)
-{
+bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size) {
     Elf64_Ehdr header;
     Elf64_Phdr dynamic;
     *elf = (acu_elf){.fd = -1};
@@ -472,16 +452,14 @@ bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size)
     return !wrong;
 }
 
-void acu_elf_close(acu_elf *elf)
-{
+void acu_elf_close(acu_elf *elf) {
     if (elf->fd >= 0)
         close(elf->fd);
     free(elf->window);
     *elf = (acu_elf){.fd = -1};
 }
 
-static bool is_symbol(acu_elf *elf, uint32_t index, const char *name)
-{
+static bool is_symbol(acu_elf *elf, uint32_t index, const char *name) {
     Elf64_Sym symbol;
     size_t length = strlen(name) + 1;
     if (!elf_read(elf, elf->symbols + (uint64_t)index * sizeof symbol, &symbol, sizeof symbol) ||
@@ -492,8 +470,7 @@ static bool is_symbol(acu_elf *elf, uint32_t index, const char *name)
     return found && memcmp(found, name, length) == 0;
 }
 
-static bool find_by_gnu_hash(acu_elf *elf, const char *name)
-{
+static bool find_by_gnu_hash(acu_elf *elf, const char *name) {
     uint32_t hash = 5381, head[4], index, link;
     for (const char *c = name; *c; c++)
         hash = hash * 33 + (uint8_t)*c;
@@ -513,8 +490,7 @@ static bool find_by_gnu_hash(acu_elf *elf, const char *name)
     return false;
 }
 
-static bool find_by_hash(acu_elf *elf, const char *name)
-{
+static bool find_by_hash(acu_elf *elf, const char *name) {
     uint32_t hash = 0, head[2], index;
     for (const char *c = name; *c; c++) {
         hash = (hash << 4) + (uint8_t)*c;
@@ -535,7 +511,6 @@ static bool find_by_hash(acu_elf *elf, const char *name)
     return false;
 }
 
-bool acu_elf_exports(acu_elf *elf, const char *symbol)
-{
+bool acu_elf_exports(acu_elf *elf, const char *symbol) {
     return elf->gnu_hash ? find_by_gnu_hash(elf, symbol) : find_by_hash(elf, symbol);
 }

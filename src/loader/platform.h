@@ -28,7 +28,8 @@ typedef void acu_visit(void *data, const char *path);
 
 /* Each library that is mapped into the process, in load order. */
 void acu_platform_mapped(acu_visit *visit, void *data);
-/* Each existing file that the system loader could mean by `name`, in the order in which it looks. */
+/* Each existing file that the system loader could mean by `name`, in the order in which it looks.
+ */
 void acu_platform_system(const char *name, acu_visit *visit, void *data);
 /* Each file that matches the pattern under the folder, last name first; the folder may be "". */
 void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data);
@@ -41,11 +42,13 @@ bool acu_platform_file_id(const char *path, acu_file_id *id);
 /* The path with all links followed; the path itself if that fails. */
 void acu_platform_real_path(const char *path, char *real, size_t size);
 
-/* ---- reading a library without executing it --------------------------------------------------- */
+/* ---- reading a library without executing it ---------------------------------------------------
+ */
 
 enum { ACU_ELF_SEGMENTS = 16 };
 
-/* A shared object of this machine. What its tables say is believed only inside the file's bounds. */
+/* A shared object of this machine. What its tables say is believed only inside the file's bounds.
+ */
 typedef struct acu_elf {
     int fd;
     uint64_t size;

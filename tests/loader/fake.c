@@ -4,23 +4,25 @@
 
 #if !defined(FAKE_STUB)
 EXPORT int acutestMalloc(int size);
-int acutestMalloc(int size) { return size == 0 ? 1 : size < 0 ? -size : 0; }
+int acutestMalloc(int size) {
+    return size == 0 ? 1 : size < 0 ? -size : 0;
+}
 EXPORT int acutestLaunch(void);
-int acutestLaunch(void) { return 0; }
+int acutestLaunch(void) {
+    return 0;
+}
 #endif
 
 /* 11.x says 35 without a driver. */
 EXPORT int acutestVersion(int *version);
-int acutestVersion(int *version)
-{
+int acutestVersion(int *version) {
     *version = FAKE_VERSION;
     return FAKE_VERSION < 12000 ? 35 : 0;
 }
 
 /* nvrtc's way. */
 EXPORT int acutestVersionPair(int *major, int *minor);
-int acutestVersionPair(int *major, int *minor)
-{
+int acutestVersionPair(int *major, int *minor) {
     *major = FAKE_VERSION / 1000;
     *minor = FAKE_VERSION % 1000 / 10;
     return 0;
@@ -28,16 +30,24 @@ int acutestVersionPair(int *major, int *minor)
 
 #if FAKE_VERSION >= 11080
 EXPORT int acutestSince1108(void);
-int acutestSince1108(void) { return 0; }
+int acutestSince1108(void) {
+    return 0;
+}
 #endif
 #if FAKE_VERSION >= 12040
 EXPORT int acutestSince1204(void);
-int acutestSince1204(void) { return 0; }
+int acutestSince1204(void) {
+    return 0;
+}
 #endif
 #if FAKE_VERSION >= 13000
 EXPORT int acutestSince1300(void);
-int acutestSince1300(void) { return 0; }
+int acutestSince1300(void) {
+    return 0;
+}
 #else
 EXPORT int acutestUntil1209(void);
-int acutestUntil1209(void) { return 0; }
+int acutestUntil1209(void) {
+    return 0;
+}
 #endif

@@ -3,8 +3,7 @@
 
 __attribute__((visibility("default"))) int cuDriverGetVersion(int *version);
 
-int cuDriverGetVersion(int *version)
-{
+int cuDriverGetVersion(int *version) {
     const char *said = getenv("FAKE_DRIVER");
     *version = said ? atoi(said) : 0;
     return said ? 0 : 34;

@@ -7,12 +7,7 @@
 #ifndef MADE_UP_H
 #define MADE_UP_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "alone.h"
 
 #include <anycuda/load.h>
 
@@ -29,40 +24,17 @@ enum {
     UNAVAILABLE = 801
 };
 
-/* ---- a test in a process of its own: what it loads stays mapped in it -------------------------- */
-
-struct lonely {
-    void (*body)(void);
-};
-
-void run_alone(void **state);
-
-#define ALONE(test)                                                                                \
-    { #test, run_alone, NULL, NULL, &(struct lonely){test} }
-
-#define CHECK_CONTAINS(text, part) check_contains(text, part, __FILE__, __LINE__)
-void check_contains(const char *text, const char *part, const char *file, int line);
-
-/* ---- files ------------------------------------------------------------------------------------ */
-
-/* A fresh folder that is removed at the end of the test. */
-const char *scratch(void);
-/* "SCRATCH/name", in one of a few buffers that take turns. */
-const char *in_scratch(const char *name);
-/* Copies FAKES/fake to SCRATCH/name, making folders; returns the path. */
-const char *put(const char *fake, const char *name);
-void write_file(const char *path, const void *bytes, size_t size);
-
 /* Loads and returns the code. */
 int load_path(const char *path, unsigned flags);
 
-/* ---- a resolver ------------------------------------------------------------------------------- */
+/* ---- a resolver -------------------------------------------------------------------------------
+ */
 
 /* A library of that version as a table; test it with `made_up`. */
 typedef struct made_up {
-    int version;        /* what its version function says; 0: it fails */
-    int driver;         /* 0: none */
-    const char *lacks;  /* a symbol it should have and has not */
+    int version;       /* what its version function says; 0: it fails */
+    int driver;        /* 0: none */
+    const char *lacks; /* a symbol it should have and has not */
 } made_up;
 
 void *resolve_made_up(const char *symbol, void *data);

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- made-up functions, as the generator would write them ------------------------------------------- */
+/* ---- made-up functions, as the generator would write them
+ * ------------------------------------------- */
 
 static int enter_malloc(int size);
 static int enter_newer(int size);
@@ -53,7 +54,8 @@ static const acu_function malloc_function = {
 static const acu_function newer_function = {
     .library = &acu_cudart,
     .name = "acutestConditional",
-    .eras = (const acu_era[]){{11070, NULL, NULL}, {12030, "acutestSince1203", NULL}, {0, NULL, NULL}},
+    .eras =
+        (const acu_era[]){{11070, NULL, NULL}, {12030, "acutestSince1203", NULL}, {0, NULL, NULL}},
     .since = 12030,
     SLOT(newer),
 };
@@ -61,7 +63,8 @@ static const acu_function newer_function = {
 static const acu_function gone_function = {
     .library = &acu_cudart,
     .name = "acutestThreadExit",
-    .eras = (const acu_era[]){{11070, "acutestSinceEver", NULL}, {13000, NULL, NULL}, {0, NULL, NULL}},
+    .eras =
+        (const acu_era[]){{11070, "acutestSinceEver", NULL}, {13000, NULL, NULL}, {0, NULL, NULL}},
     .until = 12090,
     SLOT(gone),
 };
@@ -85,14 +88,14 @@ static const acu_function peek_function = {
 static const acu_function void_function = {
     .library = &acu_cudart,
     .name = "acutestVoid",
-    .eras = (const acu_era[]){{11070, NULL, NULL}, {12030, "acutestSince1203", NULL}, {0, NULL, NULL}},
+    .eras =
+        (const acu_era[]){{11070, NULL, NULL}, {12030, "acutestSince1203", NULL}, {0, NULL, NULL}},
     .returns = ACU_RETURNS_VOID,
     .since = 12030,
     SLOT(void),
 };
 
-static int enter(const acu_function *function, int size)
-{
+static int enter(const acu_function *function, int size) {
     const void *args[] = {&size};
     acu_call call;
     acu_call_begin(&call, function, args);
@@ -101,33 +104,43 @@ static int enter(const acu_function *function, int size)
     return acu_call_end(&call);
 }
 
-static int enter_malloc(int size) { return enter(&malloc_function, size); }
-static int enter_newer(int size) { return enter(&newer_function, size); }
-static int enter_gone(int size) { return enter(&gone_function, size); }
-static int enter_last(void) { return enter(&last_function, 0); }
-static int enter_peek(void) { return enter(&peek_function, 0); }
-static void enter_void(int size) { enter(&void_function, size); }
+static int enter_malloc(int size) {
+    return enter(&malloc_function, size);
+}
+static int enter_newer(int size) {
+    return enter(&newer_function, size);
+}
+static int enter_gone(int size) {
+    return enter(&gone_function, size);
+}
+static int enter_last(void) {
+    return enter(&last_function, 0);
+}
+static int enter_peek(void) {
+    return enter(&peek_function, 0);
+}
+static void enter_void(int size) {
+    enter(&void_function, size);
+}
 
 /* A wrapper: the call, and the cold path behind it. */
-static int call(const acu_function *function, int size)
-{
+static int call(const acu_function *function, int size) {
     const void *args[] = {&size};
     int (*fn)(int) = (int (*)(int))__atomic_load_n(function->slot, __ATOMIC_ACQUIRE);
     int result = fn(size);
     return result ? acu_explain(function, result, args) : 0;
 }
 
-static void expect(const acu_function *function, int size, int code, const char *message)
-{
+static void expect(const acu_function *function, int size, int code, const char *message) {
     assert_int_equal(call(function, size), code);
     assert_int_equal(acu_last_error(), code);
     assert_string_equal(acu_last_error_message(), message);
 }
 
-/* ---- binding ------------------------------------------------------------------------------------------ */
+/* ---- binding
+ * ------------------------------------------------------------------------------------------ */
 
-static void era_of_the_loaded_version(void)
-{
+static void era_of_the_loaded_version(void) {
     made_up old = {.version = 12090}, new = {.version = 13000};
     assert_int_equal(load_made_up(&old, 0), 0);
     assert_int_equal(call(&malloc_function, 7), 0);
@@ -140,45 +153,43 @@ static void era_of_the_loaded_version(void)
 }
 
 /* sglang PR 23136 chose by the driver, and crashed with a 12 runtime on a 13 driver. */
-static void sglang_23136_runtime_not_driver_decides(void)
-{
+static void sglang_23136_runtime_not_driver_decides(void) {
     made_up library = {.version = 12040, .driver = 13000};
     assert_int_equal(load_made_up(&library, 0), 0);
     assert_int_equal(call(&malloc_function, 7), 0);
     assert_ptr_equal(slot_malloc, real_malloc);
 }
 
-static void version_that_is_given(void)
-{
+static void version_that_is_given(void) {
     made_up library = {.version = 12090};
     assert_int_equal(load_made_up(&library, 13000), 0);
     assert_int_equal(acu_loaded(ACU_CUDART)->version, 13000);
     assert_int_equal(acu_library_version(&acu_cudart), 13000);
 }
 
-static void version_from_markers(void)
-{
+static void version_from_markers(void) {
     made_up library = {.version = 0, .lacks = "acutestSince1300"};
     assert_int_equal(load_made_up(&library, 0), 0);
     assert_int_equal(acu_loaded(ACU_CUDART)->version, 12040);
 }
 
-static void unknown_versions(void)
-{
+static void unknown_versions(void) {
     made_up newer = {.version = 14000}, older = {.version = 11040};
     assert_int_equal(load_made_up(&newer, 0), MISSING);
     CHECK_CONTAINS(acu_last_error_message(), "it is CUDA 14.0, an unknown major version");
     assert_int_equal(load_made_up(&older, 0), MISSING);
     CHECK_CONTAINS(acu_last_error_message(), "it is CUDA 11.4, older than the oldest known, 11.7");
-    assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_made_up, .data = &older,
-                                                  .flags = ACU_LOAD_ALLOW_UNKNOWN}), 0);
+    assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_made_up,
+                                                  .data = &older,
+                                                  .flags = ACU_LOAD_ALLOW_UNKNOWN}),
+                     0);
     assert_int_equal(call(&malloc_function, 7), 0); /* like the oldest */
 }
 
-/* ---- refusals ------------------------------------------------------------------------------------------ */
+/* ---- refusals
+ * ------------------------------------------------------------------------------------------ */
 
-static void function_too_new(void)
-{
+static void function_too_new(void) {
     made_up library = {.version = 12010};
     assert_int_equal(load_made_up(&library, 0), 0);
     expect(&newer_function, 0, UNAVAILABLE,
@@ -189,15 +200,16 @@ static void function_too_new(void)
     acu_function named = newer_function;
     named.feature = "graph conditional nodes";
     assert_int_equal(enter(&named, 0), UNAVAILABLE);
-    assert_int_equal(acu_explain(&newer_function, UNAVAILABLE, NULL), UNAVAILABLE); /* _ptds's twin */
-    assert_string_equal(acu_last_error_message(),
-           "acutestConditional needs CUDA 12.3 (graph conditional nodes); loaded libacutest is "
-           "12.1 (resolver)");
+    assert_int_equal(acu_explain(&newer_function, UNAVAILABLE, NULL),
+                     UNAVAILABLE); /* _ptds's twin */
+    assert_string_equal(
+        acu_last_error_message(),
+        "acutestConditional needs CUDA 12.3 (graph conditional nodes); loaded libacutest is "
+        "12.1 (resolver)");
 }
 
 /* cuVS PR 1280: a name that is gone in 13. */
-static void cuvs_1280_function_gone(void)
-{
+static void cuvs_1280_function_gone(void) {
     made_up library = {.version = 13050};
     assert_int_equal(load_made_up(&library, 0), 0);
     expect(&gone_function, 0, UNAVAILABLE,
@@ -206,8 +218,7 @@ static void cuvs_1280_function_gone(void)
 }
 
 /* cutlass issue 2079, vLLM PR 38919: one missing symbol concerns its own calls only. */
-static void cutlass_2079_symbol_missing(void)
-{
+static void cutlass_2079_symbol_missing(void) {
     made_up library = {.version = 12040, .lacks = "acutestMalloc"};
     assert_int_equal(load_made_up(&library, 0), 0);
     expect(&malloc_function, 1, UNAVAILABLE,
@@ -216,8 +227,7 @@ static void cutlass_2079_symbol_missing(void)
     assert_int_equal(call(&newer_function, 0), 0);
 }
 
-static void void_function_refused(void)
-{
+static void void_function_refused(void) {
     made_up library = {.version = 12010};
     assert_int_equal(load_made_up(&library, 0), 0);
     slot_void(0);
@@ -225,11 +235,11 @@ static void void_function_refused(void)
     CHECK_CONTAINS(acu_last_error_message(), "acutestVoid needs CUDA 12.3");
 }
 
-static void no_library_and_later_one(void)
-{
+static void no_library_and_later_one(void) {
     setenv("ANYCUDA_CUDART", in_scratch("none"), 1);
     assert_int_equal(call(&malloc_function, 1), MISSING);
-    CHECK_CONTAINS(acu_last_error_message(), "acutestMalloc: no usable libacutest: ANYCUDA_CUDART=");
+    CHECK_CONTAINS(acu_last_error_message(),
+                   "acutestMalloc: no usable libacutest: ANYCUDA_CUDART=");
     CHECK_CONTAINS(acu_last_error_message(), "no such file; acu_load_trace() has the whole search");
     setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "libacutest.so.12"), 1);
     assert_int_equal(call(&malloc_function, 1), MISSING); /* remembered, not tried at every call */
@@ -238,8 +248,7 @@ static void no_library_and_later_one(void)
     assert_ptr_equal(slot_malloc, real_malloc);
 }
 
-static void works_without_a_library(void)
-{
+static void works_without_a_library(void) {
     acu_function named = malloc_function;
     named.quirks = ACU_QUIRK_NO_LIBRARY;
     setenv("ANYCUDA_CUDART", in_scratch("none"), 1);
@@ -253,27 +262,27 @@ static void works_without_a_library(void)
     assert_int_equal(acu_last_error(), 0);
 }
 
-static void *resolve_and_call(const char *symbol, void *data)
-{
+static void *resolve_and_call(const char *symbol, void *data) {
     slot_malloc(1); /* it must not; but it must not hang either */
     return resolve_made_up(symbol, data);
 }
 
-static void call_from_inside_a_load(void)
-{
+static void call_from_inside_a_load(void) {
     made_up library = {.version = 12040};
-    assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_and_call, .data = &library}), 0);
+    assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_and_call, .data = &library}),
+                     0);
     CHECK_CONTAINS(acu_last_error_message(), "called while a CUDA library is being loaded");
 }
 
-/* ---- the record ---------------------------------------------------------------------------------------- */
+/* ---- the record
+ * ---------------------------------------------------------------------------------------- */
 
-static void error_of_the_library(void)
-{
+static void error_of_the_library(void) {
     made_up library = {.version = 12040};
     assert_int_equal(load_made_up(&library, 0), 0);
-    expect(&malloc_function, -OUT_OF_MEMORY, OUT_OF_MEMORY,
-           "acutestMalloc failed with acutestErrorMemoryAllocation (2); libacutest 12.4 (resolver)");
+    expect(
+        &malloc_function, -OUT_OF_MEMORY, OUT_OF_MEMORY,
+        "acutestMalloc failed with acutestErrorMemoryAllocation (2); libacutest 12.4 (resolver)");
     expect(&malloc_function, -12345, 12345,
            "acutestMalloc failed with an unknown error (12345); libacutest 12.4 (resolver)");
     acu_clear_error();
@@ -281,8 +290,7 @@ static void error_of_the_library(void)
     assert_string_equal(acu_last_error_message(), "");
 }
 
-static void answers_are_no_failures(void)
-{
+static void answers_are_no_failures(void) {
     made_up library = {.version = 12040};
     assert_int_equal(load_made_up(&library, 0), 0);
     assert_int_equal(call(&malloc_function, -NOT_READY), NOT_READY);
@@ -290,8 +298,7 @@ static void answers_are_no_failures(void)
 }
 
 /* OpenCV issue 7679: "driver version is insufficient" where there is no driver at all. */
-static void opencv_7679_no_driver_is_not_an_old_driver(void)
-{
+static void opencv_7679_no_driver_is_not_an_old_driver(void) {
     made_up none = {.version = 12040}, old = {.version = 12040, .driver = 11040};
     made_up same = {.version = 12040, .driver = 12020};
     assert_int_equal(load_made_up(&none, 0), 0);
@@ -307,8 +314,7 @@ static void opencv_7679_no_driver_is_not_an_old_driver(void)
     CHECK_CONTAINS(acu_last_error_message(), "the NVIDIA driver (CUDA 12.2) does not work with it");
 }
 
-static void no_device(void)
-{
+static void no_device(void) {
     made_up library = {.version = 12040};
     assert_int_equal(load_made_up(&library, 0), 0);
     assert_int_equal(call(&malloc_function, -NO_DEVICE), NO_DEVICE);
@@ -322,20 +328,19 @@ static void no_device(void)
     CHECK_CONTAINS(acu_last_error_message(), "CUDA_VISIBLE_DEVICES is \"-1\"");
 }
 
-static int answer_invalid(int kind)
-{
+static int answer_invalid(int kind) {
     (void)kind;
     return INVALID;
 }
 
-static void enumerator_too_new(void)
-{
+static void enumerator_too_new(void) {
     made_up library = {.version = 12040};
     assert_int_equal(load_made_up(&library, 0), 0);
     slot_malloc = answer_invalid;
     assert_int_equal(call(&malloc_function, 5), UNAVAILABLE);
     CHECK_CONTAINS(acu_last_error_message(), "acutestShiny");
-    CHECK_CONTAINS(acu_last_error_message(), "needs CUDA 12.8; loaded libacutest is 12.4 (resolver)");
+    CHECK_CONTAINS(acu_last_error_message(),
+                   "needs CUDA 12.8; loaded libacutest is 12.4 (resolver)");
     assert_int_equal(acu_own_error(true), UNAVAILABLE);
     assert_int_equal(call(&malloc_function, 1), INVALID); /* known: just wrong */
     CHECK_CONTAINS(acu_last_error_message(), "failed with acutestErrorInvalidValue (1)");
@@ -343,24 +348,24 @@ static void enumerator_too_new(void)
 }
 
 /* What an adapter does on its way. */
-static void refusals_of_adapters(void)
-{
+static void refusals_of_adapters(void) {
     made_up library = {.version = 12040};
     const void *args[] = {&library};
     assert_int_equal(load_made_up(&library, 0), 0);
     assert_int_equal(acu_refuse_newer(&malloc_function, "params->ctx", 13010), UNAVAILABLE);
     assert_int_equal(acu_explain(&malloc_function, UNAVAILABLE, args), UNAVAILABLE);
-    assert_string_equal(acu_last_error_message(), "acutestMalloc: params->ctx needs CUDA 13.1; loaded "
-                                                  "libacutest is 12.4 (resolver)");
+    assert_string_equal(acu_last_error_message(),
+                        "acutestMalloc: params->ctx needs CUDA 13.1; loaded "
+                        "libacutest is 12.4 (resolver)");
     assert_int_equal(acu_refuse_newer(&malloc_function, "prop->clockRate", 0), UNAVAILABLE);
     CHECK_CONTAINS(acu_last_error_message(), "prop->clockRate is gone; loaded");
-    assert_int_equal(acu_refuse_invalid(&malloc_function, "params->reserved", "must be zero"), INVALID);
+    assert_int_equal(acu_refuse_invalid(&malloc_function, "params->reserved", "must be zero"),
+                     INVALID);
     assert_int_equal(acu_explain(&malloc_function, INVALID, args), INVALID);
     assert_string_equal(acu_last_error_message(), "acutestMalloc: params->reserved must be zero");
 }
 
-static void note_of_what_failed(void)
-{
+static void note_of_what_failed(void) {
     made_up library = {.version = 12040};
     const void *args[] = {&library};
     assert_int_equal(load_made_up(&library, 0), 0);
@@ -374,8 +379,7 @@ static void note_of_what_failed(void)
     CHECK_CONTAINS(acu_last_error_message(), "p must not be NULL (copy 4)");
 }
 
-static void last_error_repeats_and_never_overwrites(void)
-{
+static void last_error_repeats_and_never_overwrites(void) {
     made_up library = {.version = 12010};
     assert_int_equal(load_made_up(&library, 0), 0);
     assert_int_equal(call(&newer_function, 0), UNAVAILABLE);
@@ -387,8 +391,7 @@ static void last_error_repeats_and_never_overwrites(void)
     assert_int_equal(acu_own_error(true), 0);
 }
 
-static void last_error_without_a_library(void)
-{
+static void last_error_without_a_library(void) {
     setenv("ANYCUDA_CUDART", in_scratch("none"), 1);
     assert_int_equal(slot_last(), 0);
     assert_int_equal(acu_last_error(), 0);
@@ -399,8 +402,7 @@ static void last_error_without_a_library(void)
     assert_int_equal(acu_last_error(), MISSING);
 }
 
-static void the_drivers_errors_are_not_the_runtimes(void)
-{
+static void the_drivers_errors_are_not_the_runtimes(void) {
     acu_function named = malloc_function;
     named.library = &acu_cuda;
     setenv("ANYCUDA_CUDA", in_scratch("none"), 1);
@@ -409,8 +411,7 @@ static void the_drivers_errors_are_not_the_runtimes(void)
     assert_int_equal(acu_own_error(true), 0);
 }
 
-static void long_and_odd_messages(void)
-{
+static void long_and_odd_messages(void) {
     char path[3000];
     memset(path, 'p', sizeof path - 1);
     memcpy(path, "/tmp/\n\033", 7);
@@ -425,8 +426,7 @@ static void long_and_odd_messages(void)
     assert_string_equal(acu_last_error_message() + 1019, "w...");
 }
 
-static acu_fn resolve_sim(const char *symbol)
-{
+static acu_fn resolve_sim(const char *symbol) {
     made_up library = {.version = 13050};
     void *address = resolve_made_up(symbol, &library);
     acu_fn fn;
@@ -434,11 +434,12 @@ static acu_fn resolve_sim(const char *symbol)
     return fn;
 }
 
-static int version_of_sim(acu_library_id id) { return id == ACU_CUDART ? 12010 : 0; }
+static int version_of_sim(acu_library_id id) {
+    return id == ACU_CUDART ? 12010 : 0;
+}
 
 /* It has one ABI, whatever version it reports. */
-static void simulator_reports_one_version_and_has_the_abi_of_another(void)
-{
+static void simulator_reports_one_version_and_has_the_abi_of_another(void) {
     static const acu_sim sim = {resolve_sim, version_of_sim, 13050};
     acu_sim_provider = &sim;
     setenv("ANYCUDA_CUDART", "sim", 1);
@@ -448,8 +449,7 @@ static void simulator_reports_one_version_and_has_the_abi_of_another(void)
     assert_int_equal(call(&gone_function, 0), UNAVAILABLE);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         ALONE(era_of_the_loaded_version),
         ALONE(sglang_23136_runtime_not_driver_decides),

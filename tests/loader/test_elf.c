@@ -1,4 +1,5 @@
-/* Files of every kind in the place of a library: each is refused with its reason, none is executed. */
+/* Files of every kind in the place of a library: each is refused with its reason, none is executed.
+ */
 #define _GNU_SOURCE
 #include "made_up.h"
 #include "loader/platform.h"
@@ -14,8 +15,7 @@
 static unsigned char good[1 << 20];
 static size_t good_size;
 
-static int read_good(void **state)
-{
+static int read_good(void **state) {
     (void)state;
     FILE *file = fopen(FAKES "/12.4/libacutest.so.12", "rb");
     if (!file)
@@ -25,15 +25,13 @@ static int read_good(void **state)
     return 0;
 }
 
-static void expect_refused(const char *path, const char *why)
-{
+static void expect_refused(const char *path, const char *why) {
     assert_int_equal(load_path(path, 0), MISSING);
     CHECK_CONTAINS(acu_last_error_message(), why);
     assert_null(strchr(acu_last_error_message(), '\n'));
 }
 
-static void reads_a_good_one(void **state)
-{
+static void reads_a_good_one(void **state) {
     (void)state;
     acu_elf elf;
     char why[64];
@@ -47,8 +45,7 @@ static void reads_a_good_one(void **state)
     acu_elf_close(&elf);
 }
 
-static void reads_the_old_hash_table(void **state)
-{
+static void reads_the_old_hash_table(void **state) {
     (void)state;
     acu_elf elf;
     char why[64];
@@ -59,12 +56,12 @@ static void reads_the_old_hash_table(void **state)
     acu_elf_close(&elf);
 }
 
-static void not_a_file(void)
-{
+static void not_a_file(void) {
     expect_refused(in_scratch("nothing"), "no such file");
     expect_refused(scratch(), "it is a folder");
     assert_int_equal(mkfifo(in_scratch("pipe"), 0666), 0);
-    expect_refused(in_scratch("pipe"), "it is not a regular file"); /* and does not wait for a writer */
+    expect_refused(in_scratch("pipe"),
+                   "it is not a regular file"); /* and does not wait for a writer */
     expect_refused("/dev/zero", "it is not a regular file");
     assert_int_equal(symlink("circle", in_scratch("circle")), 0);
     expect_refused(in_scratch("circle"), "its symbolic links go in a circle");
@@ -77,8 +74,7 @@ static void not_a_file(void)
     assert_int_equal(load_path(path, 0), MISSING);
 }
 
-static void not_a_library(void)
-{
+static void not_a_library(void) {
     write_file(in_scratch("empty"), "", 0);
     expect_refused(in_scratch("empty"), "it is empty");
     write_file(in_scratch("text"), "hello, world", 12);
@@ -89,8 +85,7 @@ static void not_a_library(void)
     expect_refused(in_scratch("magic"), "it is truncated");
 }
 
-static void unreadable(void)
-{
+static void unreadable(void) {
     const char *path = put("12.4/libacutest.so.12", "libacutest.so.12");
     assert_int_equal(chmod(path, 0), 0);
     if (access(path, R_OK) == 0) {
@@ -102,8 +97,7 @@ static void unreadable(void)
     assert_int_equal(seteuid(getuid()), 0);
 }
 
-static void patch(const char *name, size_t at, unsigned value, size_t size)
-{
+static void patch(const char *name, size_t at, unsigned value, size_t size) {
     static unsigned char bytes[sizeof good];
     memcpy(bytes, good, good_size);
     for (size_t i = 0; i < size; i++)
@@ -111,8 +105,7 @@ static void patch(const char *name, size_t at, unsigned value, size_t size)
     write_file(in_scratch(name), bytes, good_size);
 }
 
-static void wrong_machine(void)
-{
+static void wrong_machine(void) {
     patch("machine", offsetof(Elf64_Ehdr, e_machine), EM_PPC64, 2);
     expect_refused(in_scratch("machine"), "it is for another machine");
     patch("class", EI_CLASS, ELFCLASS32, 1);
@@ -124,9 +117,9 @@ static void wrong_machine(void)
     expect_refused("/proc/self/exe", "not libacutest's");
 }
 
-/* What the system loader would map of a shorter file ends in a SIGBUS; sections behind that may be missing. */
-static uint64_t end_of_segments(void)
-{
+/* What the system loader would map of a shorter file ends in a SIGBUS; sections behind that may be
+ * missing. */
+static uint64_t end_of_segments(void) {
     Elf64_Ehdr header;
     uint64_t end = 0;
     memcpy(&header, good, sizeof header);
@@ -139,8 +132,7 @@ static uint64_t end_of_segments(void)
     return end;
 }
 
-static void truncated_at_every_length(void)
-{
+static void truncated_at_every_length(void) {
     uint64_t end = end_of_segments();
     assert_in_range(end, 1, good_size);
     for (size_t size = 0; size < end; size += size < 1024 || size + 256 > end ? 1 : 61) {
@@ -151,17 +143,16 @@ static void truncated_at_every_length(void)
     assert_int_equal(load_path(in_scratch("long enough"), 0), 0);
 }
 
-/* ---- mutations ----------------------------------------------------------------------------------- */
+/* ---- mutations
+ * ----------------------------------------------------------------------------------- */
 
-static uint64_t next(uint64_t *seed)
-{
+static uint64_t next(uint64_t *seed) {
     *seed ^= *seed << 13;
     *seed ^= *seed >> 7;
     return *seed ^= *seed << 17;
 }
 
-static void mutate(unsigned char *bytes, size_t *size, uint64_t *seed)
-{
+static void mutate(unsigned char *bytes, size_t *size, uint64_t *seed) {
     static const uint64_t odd[] = {0, 1, 0x7f, 0xff, 0x7fffffff, 0xffffffff, UINT64_MAX, 1u << 31};
     uint64_t changes = 1 + next(seed) % 8;
     while (changes-- > 0) {
@@ -175,8 +166,7 @@ static void mutate(unsigned char *bytes, size_t *size, uint64_t *seed)
         *size = next(seed) % *size;
 }
 
-static void read_all(int fd)
-{
+static void read_all(int fd) {
     static const char *const names[] = {"acutestMalloc", "acutestNone", "", "a"};
     char path[64], why[64];
     acu_elf elf;
@@ -188,8 +178,7 @@ static void read_all(int fd)
     acu_elf_close(&elf);
 }
 
-static void mutations(void **state)
-{
+static void mutations(void **state) {
     (void)state;
     const char *rounds = getenv("ACU_TEST_ROUNDS"), *start = getenv("ACU_TEST_SEED");
     uint64_t seed = start ? strtoull(start, NULL, 10) : 1;
@@ -208,13 +197,16 @@ static void mutations(void **state)
     close(fd);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_a_good_one), cmocka_unit_test(reads_the_old_hash_table),
-        ALONE(not_a_file),                  ALONE(not_a_library),
-        ALONE(unreadable),                  ALONE(wrong_machine),
-        ALONE(truncated_at_every_length),   cmocka_unit_test(mutations),
+        cmocka_unit_test(reads_a_good_one),
+        cmocka_unit_test(reads_the_old_hash_table),
+        ALONE(not_a_file),
+        ALONE(not_a_library),
+        ALONE(unreadable),
+        ALONE(wrong_machine),
+        ALONE(truncated_at_every_length),
+        cmocka_unit_test(mutations),
     };
     return cmocka_run_group_tests(tests, read_good, NULL);
 }

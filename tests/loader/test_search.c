@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 /* Where the system loader looks in this program: its run path leads here. */
-static void put_in_system(const char *fake, const char *name)
-{
+static void put_in_system(const char *fake, const char *name) {
     char from[512], to[512];
     snprintf(from, sizeof from, "%s/%s", FAKES, fake);
     snprintf(to, sizeof to, "%s/%s", SYSTEM, name);
@@ -19,8 +18,7 @@ static void put_in_system(const char *fake, const char *name)
     assert_int_equal(symlink(from, to), 0);
 }
 
-static void expect(int version, const char *found)
-{
+static void expect(int version, const char *found) {
     const acu_load_info *info = acu_loaded(ACU_CUDART);
     if (!info)
         print_error("%s\n%s", acu_last_error_message(), acu_load_trace(ACU_CUDART));
@@ -30,18 +28,17 @@ static void expect(int version, const char *found)
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "taken");
 }
 
-static void expect_refused(int code, const char *why)
-{
+static void expect_refused(int code, const char *why) {
     assert_null(acu_loaded(ACU_CUDART));
     assert_int_equal(acu_last_error(), code);
     CHECK_CONTAINS(acu_last_error_message(), why);
     CHECK_CONTAINS(acu_last_error_message(), "acu_load_trace() has the whole search");
 }
 
-/* ---- order --------------------------------------------------------------------------------------- */
+/* ---- order
+ * --------------------------------------------------------------------------------------- */
 
-static void path_before_all(void)
-{
+static void path_before_all(void) {
     setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "env/libacutest.so.12"), 1);
     const char *path = put("13.0/libacutest.so.13", "path/libacutest.so.13");
     assert_int_equal(load_path(path, 0), 0);
@@ -51,8 +48,7 @@ static void path_before_all(void)
     assert_int_equal(acu_loaded(ACU_CUDART)->driver, 13000);
 }
 
-static void environment_before_search(void)
-{
+static void environment_before_search(void) {
     setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "env/libacutest.so.12"), 1);
     setenv("CUDA_PATH", scratch(), 1);
     put("13.0/libacutest.so.13", "lib64/libacutest.so.13");
@@ -60,8 +56,7 @@ static void environment_before_search(void)
     expect(12040, "ANYCUDA_CUDART");
 }
 
-static void environment_fails_loudly(void)
-{
+static void environment_fails_loudly(void) {
     setenv("CUDA_PATH", scratch(), 1);
     put("13.0/libacutest.so.13", "lib64/libacutest.so.13");
     setenv("ANYCUDA_CUDART", in_scratch("nothing.so"), 1);
@@ -70,24 +65,21 @@ static void environment_fails_loudly(void)
     CHECK_CONTAINS(acu_last_error_message(), "nothing.so: no such file");
 }
 
-static void path_fails_loudly(void)
-{
+static void path_fails_loudly(void) {
     setenv("CUDA_PATH", scratch(), 1);
     put("13.0/libacutest.so.13", "lib64/libacutest.so.13");
     assert_int_equal(load_path(in_scratch("nothing.so"), 0), MISSING);
     expect_refused(MISSING, "path=");
 }
 
-static void process_before_system(void)
-{
+static void process_before_system(void) {
     put_in_system("13.0/libacutest.so.13", "libacutest.so.13");
     assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
     assert_int_equal(acu_load(NULL), 0);
     expect(12040, "already in the process");
 }
 
-static void system_before_environments(void)
-{
+static void system_before_environments(void) {
     put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
     setenv("VIRTUAL_ENV", scratch(), 1);
     put("13.0/libacutest.so.13", "lib/libacutest.so.13");
@@ -95,8 +87,7 @@ static void system_before_environments(void)
     expect(12040, "system loader");
 }
 
-static void newest_soname_of_system(void)
-{
+static void newest_soname_of_system(void) {
     put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
     put_in_system("13.0/libacutest.so.13", "libacutest.so.13");
     assert_int_equal(acu_load(NULL), 0);
@@ -104,8 +95,7 @@ static void newest_soname_of_system(void)
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "libacutest.so.12: good, but ");
 }
 
-static void virtual_env_before_conda(void)
-{
+static void virtual_env_before_conda(void) {
     put("12.4/libacutest.so.12",
         "venv/lib/python3.11/site-packages/nvidia/cuda_runtime/lib/libacutest.so.12");
     put("13.0/libacutest.so.13", "conda/lib/libacutest.so.13");
@@ -115,8 +105,7 @@ static void virtual_env_before_conda(void)
     expect(12040, "VIRTUAL_ENV");
 }
 
-static void newest_wheel_of_an_environment(void)
-{
+static void newest_wheel_of_an_environment(void) {
     put("12.9/libacutest.so.12",
         "venv/lib/python3.11/site-packages/nvidia/cuda_runtime/lib/libacutest.so.12");
     put("13.0/libacutest.so.13",
@@ -126,8 +115,7 @@ static void newest_wheel_of_an_environment(void)
     expect(13000, "VIRTUAL_ENV");
 }
 
-static void conda_before_cuda_path_before_cuda_home(void)
-{
+static void conda_before_cuda_path_before_cuda_home(void) {
     put("13.0/libacutest.so.13", "home/lib64/libacutest.so.13");
     put("12.9/libacutest.so.12", "path/lib64/libacutest.so.12");
     setenv("CUDA_PATH", in_scratch("path"), 1);
@@ -137,8 +125,7 @@ static void conda_before_cuda_path_before_cuda_home(void)
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "VIRTUAL_ENV: not set\nCONDA_PREFIX: not set\n");
 }
 
-static void toolkit_layouts(void)
-{
+static void toolkit_layouts(void) {
     put("12.4/libacutest.so.12", "cuda/targets/x86_64-linux/lib/libacutest.so.12");
     setenv("CUDA_HOME", in_scratch("cuda"), 1);
     assert_int_equal(acu_load(NULL), 0);
@@ -146,18 +133,17 @@ static void toolkit_layouts(void)
 }
 
 /* The minor version is told by the file's name, else by its symbols. */
-static void newest_minor_of_a_place(void)
-{
+static void newest_minor_of_a_place(void) {
     put("12.4/libacutest.so.12", "cuda/lib/libacutest.so.12");
     put("12.9/libacutest.so.12", "cuda/lib64/libacutest.so.12.9.79");
-    assert_int_equal(symlink("libacutest.so.12.9.79", in_scratch("cuda/lib64/libacutest.so.12")), 0);
+    assert_int_equal(symlink("libacutest.so.12.9.79", in_scratch("cuda/lib64/libacutest.so.12")),
+                     0);
     setenv("CUDA_PATH", in_scratch("cuda"), 1);
     assert_int_equal(acu_load(NULL), 0);
     expect(12090, "CUDA_PATH");
 }
 
-static void special_characters_in_a_folder(void)
-{
+static void special_characters_in_a_folder(void) {
     put("12.4/libacutest.so.12", "we[i]rd *?\\\n{a,b}/lib/libacutest.so.12");
     setenv("CUDA_PATH", in_scratch("we[i]rd *?\\\n{a,b}"), 1);
     assert_int_equal(acu_load(NULL), 0);
@@ -165,8 +151,7 @@ static void special_characters_in_a_folder(void)
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "we[i]rd *?\\?{a,b}"); /* printable */
 }
 
-static void nothing_anywhere(void)
-{
+static void nothing_anywhere(void) {
     assert_int_equal(acu_load(NULL), MISSING);
     expect_refused(MISSING, "looked for libacutest.so.13, libacutest.so.12 or libacutest.so.11.0");
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "already in the process: nothing there\n"
@@ -175,16 +160,14 @@ static void nothing_anywhere(void)
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "/usr/local/cuda*: nothing there\n");
 }
 
-static void bare_name_is_the_system_loaders(void)
-{
+static void bare_name_is_the_system_loaders(void) {
     put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
     setenv("ANYCUDA_CUDART", "libacutest.so.12", 1);
     assert_int_equal(acu_load(NULL), 0);
     expect(12040, "ANYCUDA_CUDART");
 }
 
-static void bare_name_is_not_of_the_current_folder(void)
-{
+static void bare_name_is_not_of_the_current_folder(void) {
     put("12.4/libacutest.so.12", "libacutest.so.12");
     assert_int_equal(chdir(scratch()), 0);
     setenv("ANYCUDA_CUDART", "libacutest.so.12", 1);
@@ -192,10 +175,10 @@ static void bare_name_is_not_of_the_current_folder(void)
     expect_refused(MISSING, "ANYCUDA_CUDART=libacutest.so.12: the system loader does not find it");
 }
 
-/* ---- acceptance ------------------------------------------------------------------------------------ */
+/* ---- acceptance
+ * ------------------------------------------------------------------------------------ */
 
-static void unknown_major(void)
-{
+static void unknown_major(void) {
     const char *path = put("14.0/libacutest.so.14", "libacutest.so.14");
     assert_int_equal(load_path(path, 0), MISSING);
     expect_refused(MISSING, "its soname libacutest.so.14 is of an unknown version");
@@ -203,8 +186,7 @@ static void unknown_major(void)
     expect(14000, "path");
 }
 
-static void older_than_the_oldest(void)
-{
+static void older_than_the_oldest(void) {
     const char *path = put("10.2/libacutest.so.10.2", "libacutest.so.10.2");
     assert_int_equal(load_path(path, 0), MISSING);
     expect_refused(MISSING, "its soname libacutest.so.10.2 is of an old, unsupported version");
@@ -212,21 +194,19 @@ static void older_than_the_oldest(void)
     expect(10000, "path");
 }
 
-static void older_minor_told_by_its_name(void)
-{
-    assert_int_equal(load_path(put("11.7/libacutest.so.11.0", "libacutest.so.11.4.148"), 0), MISSING);
+static void older_minor_told_by_its_name(void) {
+    assert_int_equal(load_path(put("11.7/libacutest.so.11.0", "libacutest.so.11.4.148"), 0),
+                     MISSING);
     expect_refused(MISSING, "it is CUDA 11.4, older than the oldest known, 11.7");
 }
 
-static void newer_minor_is_taken_and_said(void)
-{
+static void newer_minor_is_taken_and_said(void) {
     assert_int_equal(load_path(put("13.9/libacutest.so.13", "libacutest.so.13"), 0), 0);
     expect(13090, "path");
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "newer than all that are known");
 }
 
-static void driver_too_old(void)
-{
+static void driver_too_old(void) {
     setenv("FAKE_DRIVER", "12040", 1);
     put("13.0/libacutest.so.13", "cuda/lib64/libacutest.so.13");
     put("12.9/libacutest.so.12", "cuda/lib64/libacutest.so.12");
@@ -238,8 +218,7 @@ static void driver_too_old(void)
                    "it needs a driver for CUDA 13; the installed one supports 12.4");
 }
 
-static void only_one_and_the_driver_too_old(void)
-{
+static void only_one_and_the_driver_too_old(void) {
     setenv("FAKE_DRIVER", "11040", 1);
     assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), MISSING);
     expect_refused(MISSING, "it needs a driver for CUDA 12; the installed one supports 11.4");
@@ -247,57 +226,50 @@ static void only_one_and_the_driver_too_old(void)
     assert_int_equal(acu_loaded(ACU_CUDART)->driver, 0);
 }
 
-static void driver_that_does_not_say(void)
-{
+static void driver_that_does_not_say(void) {
     unsetenv("FAKE_DRIVER");
     assert_int_equal(load_path(put("13.0/libacutest.so.13", "libacutest.so.13"), 0), 0);
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "driver: does not say its version");
 }
 
-static void stub_by_its_folder(void)
-{
-    assert_int_equal(load_path(put("12.4/libacutest.so.12", "lib64/stubs/libacutest.so.12"), 0), STUB);
+static void stub_by_its_folder(void) {
+    assert_int_equal(load_path(put("12.4/libacutest.so.12", "lib64/stubs/libacutest.so.12"), 0),
+                     STUB);
     expect_refused(STUB, "it is a stub to link against");
     /* Also behind a link, as distributions make them. */
-    assert_int_equal(symlink(in_scratch("lib64/stubs/libacutest.so.12"), in_scratch("libacutest.so.12")),
-                     0);
+    assert_int_equal(
+        symlink(in_scratch("lib64/stubs/libacutest.so.12"), in_scratch("libacutest.so.12")), 0);
     assert_int_equal(load_path(in_scratch("libacutest.so.12"), 0), STUB);
 }
 
-static void stub_by_its_symbols(void)
-{
+static void stub_by_its_symbols(void) {
     assert_int_equal(load_path(put("stub/libacutest.so.12", "libacutest.so.12"), 0), STUB);
     expect_refused(STUB, "it lacks acutestMalloc");
     assert_int_equal(load_path(in_scratch("libacutest.so.12"), ACU_LOAD_ALLOW_UNKNOWN), STUB);
 }
 
-static void another_soname(void)
-{
+static void another_soname(void) {
     assert_int_equal(load_path(put("other/libother.so.12", "libacutest.so.12"), 0), MISSING);
     expect_refused(MISSING, "its soname is \"libother.so.12\", not libacutest's");
 }
 
-static void no_soname(void)
-{
+static void no_soname(void) {
     assert_int_equal(load_path(put("nameless/libacutest.so.12", "libacutest.so.12"), 0), MISSING);
     expect_refused(MISSING, "its soname is \"\"");
 }
 
-static void version_from_markers(void)
-{
+static void version_from_markers(void) {
     assert_int_equal(load_path(put("11.8/libacutest.so.11.0", "libacutest.so.11.0"), 0), 0);
     expect(11080, "path");
 }
 
-static void version_of_the_oldest_without_markers(void)
-{
+static void version_of_the_oldest_without_markers(void) {
     assert_int_equal(load_path(put("11.7/libacutest.so.11.0", "libacutest.so.11.0"), 0), 0);
     expect(11070, "path");
 }
 
 /* A library that cannot be opened gives way to the next best of its place. */
-static void unopenable(void)
-{
+static void unopenable(void) {
     put("unopenable/libacutest.so.13", "cuda/lib64/libacutest.so.13");
     put("12.4/libacutest.so.12", "cuda/lib64/libacutest.so.12");
     setenv("CUDA_PATH", in_scratch("cuda"), 1);
@@ -306,10 +278,10 @@ static void unopenable(void)
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "libacutest_missing_dependency.so");
 }
 
-/* ---- once per process -------------------------------------------------------------------------------- */
+/* ---- once per process
+ * -------------------------------------------------------------------------------- */
 
-static void same_choice_and_another(void)
-{
+static void same_choice_and_another(void) {
     const char *path = put("12.4/libacutest.so.12", "libacutest.so.12");
     const char *other = put("13.0/libacutest.so.13", "libacutest.so.13");
     assert_int_equal(load_path(path, 0), 0);
@@ -322,47 +294,46 @@ static void same_choice_and_another(void)
     CHECK_CONTAINS(acu_last_error_message(), "acu_load: libacutest 12.4 is loaded already (");
     CHECK_CONTAINS(acu_last_error_message(), path);
     made_up library = {.version = 13000};
-    assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_made_up, .data = &library}), MISSING);
+    assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_made_up, .data = &library}),
+                     MISSING);
     assert_int_equal(load_path("sim", 0), MISSING);
     assert_int_equal(acu_loaded(ACU_CUDART)->version, 12040);
 }
 
-static void later_load_succeeds(void)
-{
+static void later_load_succeeds(void) {
     assert_int_equal(load_path(in_scratch("nothing"), 0), MISSING);
     assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), 0);
     expect(12040, "path");
 }
 
-static void no_such_library(void)
-{
+static void no_such_library(void) {
     assert_int_equal(acu_load(&(acu_load_options){.library = (acu_library_id)7}), INVALID);
     CHECK_CONTAINS(acu_last_error_message(), "no library 7");
     assert_null(acu_loaded((acu_library_id)7));
     assert_string_equal(acu_load_trace((acu_library_id)7), "");
 }
 
-static void no_simulator_in_this_build(void)
-{
+static void no_simulator_in_this_build(void) {
     setenv("ANYCUDA_CUDART", "sim", 1);
     assert_int_equal(acu_load(NULL), MISSING);
     expect_refused(MISSING, "ANYCUDA_CUDART=sim: this build has no simulator");
 }
 
-/* ---- a simulator, played ----------------------------------------------------------------------------- */
+/* ---- a simulator, played
+ * ----------------------------------------------------------------------------- */
 
-static acu_fn resolve_sim(const char *symbol)
-{
+static acu_fn resolve_sim(const char *symbol) {
     (void)symbol;
     return NULL;
 }
 
-static int version_of_sim(acu_library_id id) { return id == ACU_CUDART ? 12040 : 0; }
+static int version_of_sim(acu_library_id id) {
+    return id == ACU_CUDART ? 12040 : 0;
+}
 
 static const acu_sim sim = {resolve_sim, version_of_sim, 13050};
 
-static void simulator_by_environment(void)
-{
+static void simulator_by_environment(void) {
     acu_sim_provider = &sim;
     setenv("ANYCUDA_CUDART", "sim", 1);
     assert_int_equal(acu_load(NULL), 0);
@@ -373,16 +344,14 @@ static void simulator_by_environment(void)
     CHECK_CONTAINS(acu_last_error_message(), "does not play this library");
 }
 
-static void simulator_only_if_allowed(void)
-{
+static void simulator_only_if_allowed(void) {
     acu_sim_provider = &sim;
     assert_int_equal(acu_load(NULL), MISSING);
     assert_int_equal(acu_load(&(acu_load_options){.flags = ACU_LOAD_ALLOW_SIM}), 0);
     expect(12040, "ACU_LOAD_ALLOW_SIM");
 }
 
-static void simulator_only_if_there_is_nothing(void)
-{
+static void simulator_only_if_there_is_nothing(void) {
     acu_sim_provider = &sim;
     setenv("CUDA_PATH", scratch(), 1);
     put("13.0/libacutest.so.13", "lib/libacutest.so.13");
@@ -390,10 +359,10 @@ static void simulator_only_if_there_is_nothing(void)
     expect(13000, "CUDA_PATH");
 }
 
-/* ---- the others ---------------------------------------------------------------------------------------- */
+/* ---- the others
+ * ---------------------------------------------------------------------------------------- */
 
-static void nvrtc_follows_the_runtime(void)
-{
+static void nvrtc_follows_the_runtime(void) {
     put("13.0/libacujit.so.13", "cuda/lib64/libacujit.so.13");
     put("12.4/libacujit.so.12", "cuda/lib64/libacujit.so.12");
     setenv("CUDA_PATH", in_scratch("cuda"), 1);
@@ -403,8 +372,7 @@ static void nvrtc_follows_the_runtime(void)
     CHECK_CONTAINS(acu_load_trace(ACU_NVRTC), "left for later: the loaded libacutest is 12");
 }
 
-static void nvrtc_alone_is_the_newest(void)
-{
+static void nvrtc_alone_is_the_newest(void) {
     put("13.0/libacujit.so.13", "cuda/lib64/libacujit.so.13");
     put("12.4/libacujit.so.12", "cuda/lib64/libacujit.so.12");
     setenv("CUDA_PATH", in_scratch("cuda"), 1);
@@ -412,8 +380,7 @@ static void nvrtc_alone_is_the_newest(void)
     assert_int_equal(acu_loaded(ACU_NVRTC)->version, 13000);
 }
 
-static void nvrtc_of_another_major_is_better_than_none(void)
-{
+static void nvrtc_of_another_major_is_better_than_none(void) {
     put("13.0/libacujit.so.13", "cuda/lib64/libacujit.so.13");
     setenv("CUDA_PATH", in_scratch("cuda"), 1);
     assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), 0);
@@ -421,8 +388,7 @@ static void nvrtc_of_another_major_is_better_than_none(void)
     assert_int_equal(acu_loaded(ACU_NVRTC)->version, 13000);
 }
 
-static void driver_is_not_looked_for_in_toolkits(void)
-{
+static void driver_is_not_looked_for_in_toolkits(void) {
     put("12.4/libacudrv.so.1", "cuda/lib64/libacudrv.so.1");
     setenv("CUDA_PATH", in_scratch("cuda"), 1);
     assert_int_equal(acu_load(&(acu_load_options){.library = ACU_CUDA}), MISSING);
@@ -433,11 +399,11 @@ static void driver_is_not_looked_for_in_toolkits(void)
     assert_null(acu_loaded(ACU_CUDART)); /* each loads by itself */
 }
 
-/* ---- seen in the field -------------------------------------------------------------------------------- */
+/* ---- seen in the field
+ * -------------------------------------------------------------------------------- */
 
 /* vLLM PR 47586: a scan of the process for "libcudart" found a stub. */
-static void vllm_47586_exact_name_and_no_stub(void)
-{
+static void vllm_47586_exact_name_and_no_stub(void) {
     const char *stub = put("12.4/libacutest.so.12", "stubs/libacutest.so.12");
     assert_non_null(dlopen(stub, RTLD_NOW));
     assert_non_null(dlopen(put("12.4/libacutest.so.12", "mylibacutest.so.12"), RTLD_NOW));
@@ -451,8 +417,7 @@ static void vllm_47586_exact_name_and_no_stub(void)
 }
 
 /* Wheels that bundle a runtime put a hash into its name, and mean one per process. */
-static void cuda_quantum_4236_reuse_what_is_mapped_also_with_a_hash(void)
-{
+static void cuda_quantum_4236_reuse_what_is_mapped_also_with_a_hash(void) {
     setenv("CUDA_PATH", scratch(), 1);
     put("13.0/libacutest.so.13", "lib64/libacutest.so.13");
     void *mapped = dlopen(FAKES "/hash/libacutest-d0da41ae.so.11.0", RTLD_NOW);
@@ -464,8 +429,7 @@ static void cuda_quantum_4236_reuse_what_is_mapped_also_with_a_hash(void)
 }
 
 /* cudnn-frontend issue 267: 12 and 13 in one process. */
-static void cudnn_frontend_267_two_majors(void)
-{
+static void cudnn_frontend_267_two_majors(void) {
     assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
     assert_non_null(dlopen(FAKES "/13.0/libacutest.so.13", RTLD_NOW));
     assert_int_equal(acu_load(NULL), 0);
@@ -473,8 +437,7 @@ static void cudnn_frontend_267_two_majors(void)
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "two major versions are in this process, 13 and 12");
 }
 
-static void two_majors_and_the_driver_takes_one(void)
-{
+static void two_majors_and_the_driver_takes_one(void) {
     setenv("FAKE_DRIVER", "12040", 1);
     assert_non_null(dlopen(FAKES "/13.0/libacutest.so.13", RTLD_NOW));
     assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
@@ -483,24 +446,21 @@ static void two_majors_and_the_driver_takes_one(void)
 }
 
 /* aws-ofi-nccl PR 224: runtime images have versioned sonames only. */
-static void aws_ofi_nccl_224_no_bare_name(void)
-{
+static void aws_ofi_nccl_224_no_bare_name(void) {
     put_in_system("11.7/libacutest.so.11.0", "libacutest.so.11.0");
     assert_int_equal(acu_load(NULL), 0);
     expect(11070, "system loader");
 }
 
 /* UCX issue 10787: libcudart.so.13 renamed to .12 is still 13. */
-static void ucx_10787_renamed(void)
-{
+static void ucx_10787_renamed(void) {
     assert_int_equal(load_path(put("13.0/libacutest.so.13", "libacutest.so.12"), 0), 0);
     expect(13000, "path");
     assert_string_equal(acu_loaded(ACU_CUDART)->soname, "libacutest.so.13");
 }
 
 /* candle issue 3900: a program starts where there is no CUDA, and is told so at its first call. */
-static void candle_3900_starts_without_cuda(void)
-{
+static void candle_3900_starts_without_cuda(void) {
     assert_int_equal(acu_last_error(), 0);
     assert_string_equal(acu_last_error_message(), "");
     assert_null(acu_loaded(ACU_CUDART));
@@ -509,8 +469,7 @@ static void candle_3900_starts_without_cuda(void)
 }
 
 /* A mapped library whose file was replaced or removed. */
-static void mapped_file_is_gone(void)
-{
+static void mapped_file_is_gone(void) {
     const char *path = put("12.4/libacutest.so.12", "libacutest.so.12");
     assert_non_null(dlopen(path, RTLD_NOW));
     assert_int_equal(unlink(path), 0);
@@ -518,8 +477,7 @@ static void mapped_file_is_gone(void)
     expect(12040, "already in the process");
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         ALONE(path_before_all),
         ALONE(environment_before_search),

@@ -3,6 +3,7 @@
 #include "made_up.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,9 @@ static int (*slot_malloc)(int) = enter_malloc;
 static int (*real_malloc)(int);
 static pthread_barrier_t barrier;
 
-static int adapt_malloc(int size) { return real_malloc(size); }
+static int adapt_malloc(int size) {
+    return real_malloc(size);
+}
 
 static const acu_function malloc_function = {
     .library = &acu_cudart,
@@ -23,8 +26,7 @@ static const acu_function malloc_function = {
     .real = (acu_fn *)(void *)&real_malloc,
 };
 
-static int enter_malloc(int size)
-{
+static int enter_malloc(int size) {
     const void *args[] = {&size};
     acu_call call;
     acu_call_begin(&call, &malloc_function, args);
@@ -33,16 +35,14 @@ static int enter_malloc(int size)
     return acu_call_end(&call);
 }
 
-static int call(int size)
-{
+static int call(int size) {
     const void *args[] = {&size};
     int result = __atomic_load_n(&slot_malloc, __ATOMIC_ACQUIRE)(size);
     return result ? acu_explain(&malloc_function, result, args) : 0;
 }
 
 /* cmocka's assertions are the main thread's: others count. */
-static void *call_often(void *data)
-{
+static void *call_often(void *data) {
     size_t wrong = 0;
     int own = 1 + (int)(size_t)data % 30;
     pthread_barrier_wait(&barrier);
@@ -52,8 +52,7 @@ static void *call_often(void *data)
     return (void *)wrong;
 }
 
-static void *call_until_loaded(void *data)
-{
+static void *call_until_loaded(void *data) {
     pthread_barrier_wait(&barrier);
     if (data == NULL)
         acu_load(&(acu_load_options){.path = getenv("TEST_PATH")});
@@ -63,8 +62,19 @@ static void *call_until_loaded(void *data)
     return NULL;
 }
 
-static void run(void *(*body)(void *))
-{
+/* Threads that never take the loader's lock: only the slot hands them what the first one wrote. */
+static void *call_what_another_bound(void *data) {
+    size_t wrong = 0;
+    pthread_barrier_wait(&barrier);
+    if (data == NULL)
+        wrong += call(-5) != 5;
+    while (__atomic_load_n(&slot_malloc, __ATOMIC_RELAXED) == enter_malloc)
+        sched_yield();
+    wrong += call(-5) != 5;
+    return (void *)wrong;
+}
+
+static void run(void *(*body)(void *)) {
     pthread_t threads[THREADS];
     pthread_barrier_init(&barrier, NULL, THREADS);
     for (size_t i = 0; i < THREADS; i++)
@@ -77,34 +87,36 @@ static void run(void *(*body)(void *))
     pthread_barrier_destroy(&barrier);
 }
 
-static void first_use(void)
-{
+static void first_use(void) {
     setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "libacutest.so.12"), 1);
     run(call_often);
     assert_ptr_equal(slot_malloc, adapt_malloc);
     assert_int_equal(acu_cudart.published_count, 1);
 }
 
-static void first_use_through_the_search(void)
-{
+static void first_use_through_the_search(void) {
     setenv("CUDA_PATH", scratch(), 1);
     put("12.4/libacutest.so.12", "lib64/libacutest.so.12");
     run(call_often);
 }
 
-static void one_loads_while_others_are_refused(void)
-{
+static void published(void) {
+    setenv("ANYCUDA_CUDART", put("12.4/libacutest.so.12", "libacutest.so.12"), 1);
+    run(call_what_another_bound);
+}
+
+static void one_loads_while_others_are_refused(void) {
     setenv("ANYCUDA_CUDART", in_scratch("none"), 1);
     setenv("TEST_PATH", put("12.4/libacutest.so.12", "libacutest.so.12"), 1);
     run(call_until_loaded);
     assert_ptr_equal(slot_malloc, adapt_malloc);
 }
 
-int main(void)
-{
+int main(void) {
     const struct CMUnitTest tests[] = {
         ALONE(first_use),
         ALONE(first_use_through_the_search),
+        ALONE(published),
         ALONE(one_loads_while_others_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
