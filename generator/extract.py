@@ -12,9 +12,10 @@ import argparse
 import os
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ Facts = dict[str, Any]
 
 STUBS = Path(__file__).parent / "stubs"
 FACTS = yamlfile.SPEC / "facts"
+PROBE = "acu_is_defined_"
 PTDS = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
 
 
@@ -56,18 +58,27 @@ def extract(source: Source) -> Facts:
     plain = _parse(source, "c", ())
     facts = _Reader(source, plain).facts()
     _add_cxx_view(facts, _parse(source, "c++", (PTDS,)), source)
-    _require_same_layout_on_aarch64(facts, source)
+    third = _parse(source, "c", (), target="aarch64-linux-gnu", probes=facts["macros"])
+    _require_same_layout(facts, third, source)
+    _drop_undefined(facts, third)
     facts["headers"] = [header for header in source.headers if not (STUBS / header).exists()]
     _add_symbols(facts, source)
     return facts
 
 
-def _parse(source: Source, language: str, defines: tuple[str, ...], target: str = "x86_64-linux-gnu") -> Any:
+def _parse(
+    source: Source,
+    language: str,
+    defines: tuple[str, ...],
+    target: str = "x86_64-linux-gnu",
+    probes: Iterable[str] = (),
+) -> Any:
     args = ["-x", language, "-nostdinc", f"-I{STUBS}", "-target", target, "-Wno-everything"]
     args += ["-std=c++17"] if language == "c++" else ["-std=c11"]
     args += [f"-I{directory}" for directory in source.include_dirs]
     args += [f"-D{name}" for name in (*source.defines, *defines)]
     umbrella = "".join(f'#include "{header}"\n' for header in source.headers)
+    umbrella += "".join(f"#ifdef {name}\nextern int {PROBE}{name};\n#endif\n" for name in probes)
     unit = cindex.Index.create().parse(
         "umbrella.h",
         args,
@@ -230,11 +241,14 @@ def _header(cursor: Any) -> str:
     return Path(cursor.location.file.name).name
 
 
+@cache
+def _bytes(file: str) -> bytes:
+    return Path(file).read_bytes()
+
+
 def _source_name(cursor: Any) -> str:
     """The name as the header wrote it, before any macro renamed it."""
-    with Path(cursor.location.file.name).open("rb") as stream:
-        stream.seek(cursor.location.offset)
-        match = re.match(rb"\w+", stream.read(256))
+    match = re.compile(rb"\w+").match(_bytes(cursor.location.file.name), cursor.location.offset)
     return match.group().decode() if match else str(cursor.spelling)
 
 
@@ -259,10 +273,19 @@ def _add_cxx_view(facts: Facts, unit: Any, source: Source) -> None:
             continue  # a C++ overload
         if cursor.spelling != entry.get("symbol", name):
             entry["ptds"] = cursor.spelling
+        if not _may_have_defaults(cursor):
+            continue
         for param, child in zip(entry["params"], cursor.get_arguments(), strict=True):
             default = _default(child)
             if default is not None:
                 param.append(default)
+
+
+def _may_have_defaults(cursor: Any) -> bool:
+    """Asks the text first: libclang takes its time to give the tokens of each parameter."""
+    start, end = cursor.extent.start, cursor.extent.end
+    text = _bytes(start.file.name)[start.offset : end.offset]
+    return b"__dv" in text or b"=" in text
 
 
 def _default(param: Any) -> str | None:
@@ -274,13 +297,19 @@ def _default(param: Any) -> str | None:
     return None
 
 
-def _require_same_layout_on_aarch64(facts: Facts, source: Source) -> None:
-    unit = _parse(source, "c", (), target="aarch64-linux-gnu")
+def _require_same_layout(facts: Facts, unit: Any, source: Source) -> None:
     for cursor in unit.cursor.get_children():
         if cursor.kind in (CursorKind.STRUCT_DECL, CursorKind.UNION_DECL) and cursor.is_definition():
             known = facts["records"].get(cursor.spelling)
             if known is not None and {**known} != {"header": known["header"], **_layout(cursor)}:
                 raise GeneratorError(f"toolkit {source.toolkit}: {cursor.spelling} has another layout on aarch64")
+
+
+def _drop_undefined(facts: Facts, unit: Any) -> None:
+    """Drops macros that a header undefined again after its own use; libclang shows no #undef."""
+    variables = (cursor.spelling for cursor in unit.cursor.get_children() if cursor.kind == CursorKind.VAR_DECL)
+    defined = {name.removeprefix(PROBE) for name in variables if name.startswith(PROBE)}
+    facts["macros"] = {name: entry for name, entry in facts["macros"].items() if name in defined}
 
 
 def _add_symbols(facts: Facts, source: Source) -> None:

@@ -103,12 +103,15 @@ def test_a_macro_that_renames_a_function_is_its_symbol_and_no_macro(tmp_path: Pa
     #define madeGet madeGet_v2
     #define MADE_VERSION 2
     #define MADE_CAST(x) ((int)(x))
+    #define MADE_SCRATCH 40
+    struct made_room { char bytes[MADE_SCRATCH]; };
+    #undef MADE_SCRATCH
     made_error_t madeGet(int *value);
     """
     api = library(tmp_path, {"1.0": header}).presented
     assert api.functions.keys() == {"madeGet"}
     assert api.functions["madeGet"].symbol == "madeGet_v2"
-    assert {name: macro.value for name, macro in api.macros.items()} == {"MADE_VERSION": "2"}
+    assert {name: macro.value for name, macro in api.macros.items()} == {"MADE_VERSION": "2"}, "one is undefined again"
 
 
 def test_enumerators(tmp_path: Path) -> None:
