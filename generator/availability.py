@@ -57,6 +57,12 @@ class Row:
     runs: tuple[Run, ...]
     symbol: str = ""  # of the presented library, where it is not the name
     remark: str = ""
+    library: str = ""
+
+    @property
+    def anchor(self) -> str:
+        """Functions by their name; a record may be in two libraries."""
+        return f"{self.library}.{self.name}" if self.library else self.name
 
     @property
     def letters(self) -> list[str]:
@@ -211,7 +217,7 @@ def _record(library: Library, name: str) -> Row:
         cells.append(Cell(AS_IS, str(record.size), note))
         before = record
     assert before is not None
-    return _row(library, name, cells, remark=before.kind)
+    return replace(_row(library, name, cells, remark=before.kind), library=library.name)
 
 
 def _what_changed(change: RecordChange) -> str:

@@ -67,7 +67,8 @@ def render(name: str, **values: Any) -> str:
         keep_trailing_newline=True,
     )
     environment.filters.update(prototype=prototype, tokens=_tokens)
-    return re.sub(r"\n{3,}", "\n\n", environment.get_template(name).render(**values))
+    text = environment.get_template(name).render(**values)
+    return re.sub(r"\n{3,}", "\n\n", text).rstrip() + "\n"
 
 
 def _tokens(text: str) -> str:

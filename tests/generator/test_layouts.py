@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -83,9 +84,9 @@ def test_a_wrong_fact_does_not_compile(tmp_path: Path) -> None:
         ('"const struct made *"', '"struct made *"'),
         ('{"header": "made.h", "type": "struct made"}', '{"header": "made.h", "type": "int"}'),
     ):
-        text = facts.json.dumps(right)
+        text = json.dumps(right)
         assert old in text, old
-        api = Api("1.0", facts.json.loads(text.replace(old, new)))
+        api = Api("1.0", json.loads(text.replace(old, new)))
         assert "error" in compiled("gcc", source, list(Asserter(api).all()), tmp_path), f"{new} was believed"
 
 
