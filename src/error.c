@@ -50,6 +50,11 @@ void acu_error_note(const char *what, size_t index) {
         snprintf(record.note, sizeof record.note, " (%s %zu)", what, index);
 }
 
+bool acu_has_quirk(const acu_function *function, unsigned quirk) {
+    unsigned quirks = function->quirks;
+    return (quirks & quirk) != 0;
+}
+
 bool acu_is_answer(const acu_function *function, int result) {
     for (const int *answer = function->not_failures; answer && *answer; answer++)
         if (*answer == result)
@@ -58,7 +63,8 @@ bool acu_is_answer(const acu_function *function, int result) {
 }
 
 static bool repeats_errors(const acu_function *function) {
-    return (function->quirks & (ACU_QUIRK_GET_LAST_ERROR | ACU_QUIRK_PEEK_LAST_ERROR)) != 0;
+    return acu_has_quirk(function, ACU_QUIRK_GET_LAST_ERROR) ||
+           acu_has_quirk(function, ACU_QUIRK_PEEK_LAST_ERROR);
 }
 
 int acu_refuse(const acu_function *function, int code, const char *format, ...) {

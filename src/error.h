@@ -20,6 +20,8 @@ int acu_refuse_unresolved(const acu_function *function, const char *symbol);
 /* 0: another thread has loaded the library in the meantime. */
 int acu_refuse_unloaded(const acu_function *function);
 
+bool acu_has_quirk(const acu_function *function, unsigned quirk); /* an acu_quirk */
+
 /* The result is an answer of this function: cudaErrorNotReady of a query. */
 bool acu_is_answer(const acu_function *function, int result);
 

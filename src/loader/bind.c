@@ -41,16 +41,16 @@ static acu_fn bind(const acu_function *function, const acu_era *era) {
 }
 
 static int refused_result(const acu_function *function, int code) {
-    if (function->quirks & ACU_QUIRK_GET_LAST_ERROR)
+    if (acu_has_quirk(function, ACU_QUIRK_GET_LAST_ERROR))
         return acu_own_error(true);
-    if (function->quirks & ACU_QUIRK_PEEK_LAST_ERROR)
+    if (acu_has_quirk(function, ACU_QUIRK_PEEK_LAST_ERROR))
         return acu_own_error(false);
     return function->returns == ACU_RETURNS_STATUS ? code : 0;
 }
 
 static void find(acu_call *call) {
     const acu_function *function = call->function;
-    bool has_fallback = (function->quirks & ACU_QUIRK_NO_LIBRARY) != 0;
+    bool has_fallback = acu_has_quirk(function, ACU_QUIRK_NO_LIBRARY);
     int code = 0;
     while (!code && !acu_library_ready(function->library)) {
         if (has_fallback)

@@ -843,15 +843,15 @@ int acu_load(const acu_load_options *options) {
     return acu_record(code, "acu_load: %s", why);
 }
 
-const acu_load_info *acu_loaded(acu_library_id id) {
-    const acu_library *library = library_of(id);
-    return library && state_of(library) == ACU_LOADED ? &library->loaded : NULL;
+const acu_load_info *acu_loaded(acu_library_id library) {
+    const acu_library *l = library_of(library);
+    return l && state_of(l) == ACU_LOADED ? &l->loaded : NULL;
 }
 
-const char *acu_load_trace(acu_library_id id) {
-    const acu_library *library = library_of(id);
+const char *acu_load_trace(acu_library_id library) {
+    const acu_library *l = library_of(library);
     acu_platform_lock();
-    const char *trace = library && library->trace ? library->trace : "";
+    const char *trace = l && l->trace ? l->trace : "";
     acu_platform_unlock();
     return trace;
 }

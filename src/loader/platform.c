@@ -165,6 +165,8 @@ static unsigned first_built_in(const Dl_serinfo *path) {
 #endif
 
 /* /etc/ld.so.cache as glibc 2.2 and later write it; a file of another kind says nothing. */
+enum { CACHE_MOST = 64 * 1024 * 1024 }; /* bytes; a usual one has 100 KB */
+
 typedef struct cache_header {
     char magic[20]; /* "glibc-ld.so.cache1.1" */
     uint32_t count, strings_length, unused[5];
@@ -207,7 +209,7 @@ static size_t skip_old_cache(const char *file, size_t size) {
 static void visit_cache(const visitor *v, const char *name) {
     static const char magic[] = "glibc-ld.so.cache1.1";
     size_t size = 0;
-    char *file = read_whole("/etc/ld.so.cache", (size_t)64 << 20, &size);
+    char *file = read_whole("/etc/ld.so.cache", CACHE_MOST, &size);
     size_t skip = file ? skip_old_cache(file, size) : 0;
     const char *cache = file ? file + skip : NULL;
     size -= skip;
@@ -482,9 +484,9 @@ static bool find_by_gnu_hash(acu_elf *elf, const char *name) {
         return false;
     /* Ends at the latest with the file. */
     for (; elf_read(elf, chain + (uint64_t)(index - head[1]) * 4, &link, 4); index++) {
-        if ((link | 1) == (hash | 1) && is_symbol(elf, index, name))
+        if ((link | 1U) == (hash | 1U) && is_symbol(elf, index, name))
             return true;
-        if ((link & 1) || index == UINT32_MAX)
+        if ((link & 1U) || index == UINT32_MAX)
             return false;
     }
     return false;
@@ -493,8 +495,8 @@ static bool find_by_gnu_hash(acu_elf *elf, const char *name) {
 static bool find_by_hash(acu_elf *elf, const char *name) {
     uint32_t hash = 0, head[2], index;
     for (const char *c = name; *c; c++) {
-        hash = (hash << 4) + (uint8_t)*c;
-        hash = (hash ^ ((hash >> 24) & 0xf0)) & 0x0fffffff;
+        hash = (hash << 4U) + (uint8_t)*c;
+        hash = (hash ^ ((hash >> 24U) & 0xf0U)) & 0x0fffffffU;
     }
     if (!elf_read(elf, elf->hash, head, sizeof head) || head[0] == 0)
         return false;

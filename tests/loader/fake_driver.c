@@ -5,6 +5,6 @@ __attribute__((visibility("default"))) int cuDriverGetVersion(int *version);
 
 int cuDriverGetVersion(int *version) {
     const char *said = getenv("FAKE_DRIVER");
-    *version = said ? atoi(said) : 0;
+    *version = said ? (int)strtol(said, NULL, 10) : 0;
     return said ? 0 : 34;
 }

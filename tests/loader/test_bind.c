@@ -36,7 +36,7 @@ static const acu_type kind_type = {
 static const acu_param params[] = {
     {.name = "kind", .type = &kind_type, .direction = ACU_IN, .length = -1, .tag = -1}};
 
-#define SLOT(name) .slot = (acu_fn *)(void *)&slot_##name
+#define SLOT(name) ((acu_fn *)(void *)&slot_##name)
 
 static const acu_function malloc_function = {
     .library = &acu_cudart,
@@ -47,7 +47,7 @@ static const acu_function malloc_function = {
     .params = params,
     .param_count = 1,
     .not_failures = (const int[]){NOT_READY, 0},
-    SLOT(malloc),
+    .slot = SLOT(malloc),
     .real = (acu_fn *)(void *)&real_malloc,
 };
 
@@ -57,7 +57,7 @@ static const acu_function newer_function = {
     .eras =
         (const acu_era[]){{11070, NULL, NULL}, {12030, "acutestSince1203", NULL}, {0, NULL, NULL}},
     .since = 12030,
-    SLOT(newer),
+    .slot = SLOT(newer),
 };
 
 static const acu_function gone_function = {
@@ -66,7 +66,7 @@ static const acu_function gone_function = {
     .eras =
         (const acu_era[]){{11070, "acutestSinceEver", NULL}, {13000, NULL, NULL}, {0, NULL, NULL}},
     .until = 12090,
-    SLOT(gone),
+    .slot = SLOT(gone),
 };
 
 static const acu_function last_function = {
@@ -74,7 +74,7 @@ static const acu_function last_function = {
     .name = "acutestGetLastError",
     .eras = (const acu_era[]){{11070, "acutestGetLastError", NULL}, {0, NULL, NULL}},
     .quirks = ACU_QUIRK_GET_LAST_ERROR,
-    SLOT(last),
+    .slot = SLOT(last),
 };
 
 static const acu_function peek_function = {
@@ -82,7 +82,7 @@ static const acu_function peek_function = {
     .name = "acutestPeekAtLastError",
     .eras = (const acu_era[]){{11070, "acutestGetLastError", NULL}, {0, NULL, NULL}},
     .quirks = ACU_QUIRK_PEEK_LAST_ERROR,
-    SLOT(peek),
+    .slot = SLOT(peek),
 };
 
 static const acu_function void_function = {
@@ -92,7 +92,7 @@ static const acu_function void_function = {
         (const acu_era[]){{11070, NULL, NULL}, {12030, "acutestSince1203", NULL}, {0, NULL, NULL}},
     .returns = ACU_RETURNS_VOID,
     .since = 12030,
-    SLOT(void),
+    .slot = SLOT(void),
 };
 
 static int enter(const acu_function *function, int size) {

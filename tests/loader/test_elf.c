@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static unsigned char good[1 << 20];
+static unsigned char good[1024 * 1024];
 static size_t good_size;
 
 static int read_good(void **state) {
@@ -101,7 +101,7 @@ static void patch(const char *name, size_t at, unsigned value, size_t size) {
     static unsigned char bytes[sizeof good];
     memcpy(bytes, good, good_size);
     for (size_t i = 0; i < size; i++)
-        bytes[at + i] = (unsigned char)(value >> (8 * i));
+        bytes[at + i] = (unsigned char)(value >> (8U * i));
     write_file(in_scratch(name), bytes, good_size);
 }
 
@@ -147,13 +147,14 @@ static void truncated_at_every_length(void) {
  * ----------------------------------------------------------------------------------- */
 
 static uint64_t next(uint64_t *seed) {
-    *seed ^= *seed << 13;
-    *seed ^= *seed >> 7;
-    return *seed ^= *seed << 17;
+    *seed ^= *seed << 13U;
+    *seed ^= *seed >> 7U;
+    return *seed ^= *seed << 17U;
 }
 
 static void mutate(unsigned char *bytes, size_t *size, uint64_t *seed) {
-    static const uint64_t odd[] = {0, 1, 0x7f, 0xff, 0x7fffffff, 0xffffffff, UINT64_MAX, 1u << 31};
+    static const uint64_t odd[] = {0,          1,          0x7f,       0xff,
+                                   0x7fffffff, 0xffffffff, UINT64_MAX, 0x80000000};
     uint64_t changes = 1 + next(seed) % 8;
     while (changes-- > 0) {
         /* Mostly in the headers and tables, which a small library has in its first part. */
@@ -182,7 +183,7 @@ static void mutations(void **state) {
     (void)state;
     const char *rounds = getenv("ACU_TEST_ROUNDS"), *start = getenv("ACU_TEST_SEED");
     uint64_t seed = start ? strtoull(start, NULL, 10) : 1;
-    long count = rounds ? atol(rounds) : 20000;
+    long count = rounds ? strtol(rounds, NULL, 10) : 20000;
     static unsigned char bytes[sizeof good];
     int fd = memfd_create("mutated", 0);
     assert_true(fd >= 0);

@@ -50,11 +50,15 @@ static void find_toolkits(const char *folder) {
     DIR *all = opendir(folder);
     for (struct dirent *entry; all && count < MOST && (entry = readdir(all)) != NULL;) {
         toolkit *t = &toolkits[count];
-        int major, minor, used = 0;
-        if (sscanf(entry->d_name, "%d.%d%n", &major, &minor, &used) != 2 || entry->d_name[used])
+        char *end;
+        long major = strtol(entry->d_name, &end, 10);
+        if (*end != '.')
+            continue;
+        long minor = strtol(end + 1, &end, 10);
+        if (*end)
             continue;
         snprintf(t->version, sizeof t->version, "%.15s", entry->d_name);
-        t->number = major * 1000 + minor * 10;
+        t->number = (int)(major * 1000 + minor * 10);
         if (find_library(folder, t))
             count++;
     }
