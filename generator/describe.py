@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -273,7 +273,8 @@ class Describer:
         symbol = self._symbol(record.name)
         if symbol not in self.types:
             self.types[symbol] = row = TypeRow(symbol, record.name, "ACU_KIND_RECORD", record.size)
-            members = list(_opened(record))
+            padding = self.parameters.record(record.name).get("padding", ())  # only gives a union its size
+            members = [member for member in _opened(record) if not _names(member.name, padding)]
             row.fields = [self._field(home, record, member) for member in members]
             row.layouts = self._layouts(home, record, members)
         return symbol
@@ -284,14 +285,16 @@ class Describer:
         assert member.type is not None
         symbol, size = self._member(home, member.type, said)
         tag_offset, tags = self._tags(home, record, member.name)
-        opaque = member.name in extra.get("opaque", ()) or said.get("opaque", False)
+        if "tag" in said:  # handed down to the record in this field, whose union asks for it
+            tag_offset = self._offset(home, record, str(said["tag"]))
+        ageless = _names(member.name, extra.get("opaque", ())) or said.get("opaque")  # CUDA's own, never too new
         target, target_count = self._target(home, record, member, said)
         return FieldRow(
             name=member.name,
             type=symbol,
             offset=member.offset,
             count=max(1, member.size // size) if size else 1,
-            since=0 if opaque else self.library.field_since(record.name, member.name),
+            since=0 if ageless else self.library.field_since(record.name, member.name),
             tag_offset=tag_offset,
             tags=tags,
             reserved=member.name in extra.get("reserved", ()),
@@ -407,6 +410,11 @@ class Describer:
     def loaded_size(self, record: Record) -> int:
         """The largest size any toolkit gives the record: what a temporary needs."""
         return max(r.size for api in self.library.apis for r in self.library.records_named(api, record.name))
+
+
+def _names(path: str, listed: Iterable[str]) -> bool:
+    """True if the path, or a record that it lies in, is listed."""
+    return any(path == one or path.startswith(f"{one}.") for one in listed)
 
 
 def _opened(record: Record) -> Iterator[Field]:

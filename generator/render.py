@@ -251,6 +251,19 @@ class Bindings:
         version = self.library.enumerator_since(name)
         return f" {since_macro(version)}" if version else ""
 
+    @property
+    def vectors(self) -> list[Record]:
+        """float4 and its like, but not dim3, which has constructors."""
+        records = self.presented.records.values()
+        return [r for r in records if r.header == "vector_types.h" and r.name not in self.info.get("cxx", {})]
+
+    @property
+    def channel_bits(self) -> list[tuple[int, str, str]]:
+        """The formats that the presented toolkit has: value, enumerator, bits per channel."""
+        known = self.presented.enums["cudaChannelFormatKind"].values
+        rows = ((f"cudaChannelFormatKind{name}", bits) for bits, names in self.info["channel_bits"].items() for name in names)
+        return sorted((known[name], name, bits) for name, bits in rows if name in known)
+
     def alignment(self, record: Record) -> str:
         """An attribute where the record is aligned more than its members ask for."""
         natural = max((self._member_alignment(member) for member in record.members()), default=1)
@@ -303,14 +316,14 @@ def _slot(
     quirk = parameters.section("quirks").get(function.name)
     hook = quirk is not None
     adapters: dict[object, Adapter] = {}
+    routes: list[Route] = []
     if bindings.info.get("adapt"):
         routes = bindings.router.routes(function, home)
-        eras = _eras(bindings, function, home, routes, adapters, hook)
+        eras, eras_ptds = _eras(bindings, function, home, routes, adapters, hook)
     else:
-        routes = []
         eras = [Era(0, function.symbol, None)]
+        eras_ptds = [Era(0, function.ptds, None)] if function.ptds else []
     span = _span(bindings, function, routes)
-    eras_ptds = _ptds_eras(bindings, function, routes, eras)
     return Slot(
         function=function,
         home=home,
@@ -342,9 +355,9 @@ def _span(bindings: Bindings, function: Function, routes: list[Route]) -> tuple[
 
 def _eras(
     bindings: Bindings, function: Function, home: Api, routes: list[Route], adapters: dict[object, Adapter], hook: bool
-) -> list[Era]:
-    """One era per run of toolkits that are served alike."""
-    eras: list[Era] = []
+) -> tuple[list[Era], list[Era]]:
+    """One era per run of toolkits that are served alike; the same for the per-thread default stream, if it differs."""
+    each: list[Era] = []
     for index, route in enumerate(routes):
         adapter = None
         if route.target is not None and (route.adapter or hook):
@@ -352,20 +365,20 @@ def _eras(
             if key not in adapters:
                 adapters[key] = _adapter(bindings, function, home, routes, index, len(adapters), hook)
             adapter = adapters[key].name
-        symbol = route.target.symbol if route.target else None
-        if not eras or (eras[-1].symbol, eras[-1].adapter) != (symbol, adapter):
-            eras.append(Era(0 if index == 0 else route.api.version, symbol, adapter))
-    return eras
-
-
-def _ptds_eras(bindings: Bindings, function: Function, routes: list[Route], eras: list[Era]) -> list[Era]:
-    """The same eras with the symbols of the per-thread default stream; none where the function has no such symbol."""
-    if not bindings.info.get("adapt"):
-        return [Era(0, function.ptds, None)] if function.ptds else []
+        each.append(Era(0 if index == 0 else route.api.version, route.target.symbol if route.target else None, adapter))
+    plain = _with_ptds(each, [era.symbol for era in each])
     if not any(route.target and route.target.ptds for route in routes):
-        return []
-    by_symbol = {r.target.symbol: r.target.ptds or r.target.symbol for r in routes if r.target}
-    return [Era(era.since, by_symbol[era.symbol] if era.symbol else None, era.adapter) for era in eras]
+        return plain, []
+    return plain, _with_ptds(each, [route.target and (route.target.ptds or route.target.symbol) for route in routes])
+
+
+def _with_ptds(eras: list[Era], symbols: list[str | None]) -> list[Era]:
+    """The eras of the per-thread default stream: one symbol per toolkit, equal neighbours joined as before."""
+    joined: list[Era] = []
+    for era, symbol in zip(eras, symbols, strict=True):
+        if not joined or (joined[-1].symbol, joined[-1].adapter) != (symbol, era.adapter):
+            joined.append(Era(era.since, symbol, era.adapter))
+    return joined
 
 
 def _adapter(
@@ -471,7 +484,11 @@ def render(presented: str | None = None, folder: Path = SPEC / "facts") -> dict[
         if path.startswith("docs/"):
             continue
         template = environment.get_template(path + ".j2")
-        if "LIBRARY" in path:
+        if "COMPAT" in path:
+            for one in bindings:
+                for header in (*one.info.get("compat", ()), *one.info.get("compat_empty", ())):
+                    outputs[path.replace("COMPAT", header)] = _tidy(template.render(b=one, header=header))
+        elif "LIBRARY" in path:
             for one in bindings:
                 text = template.render(b=one, versions=versions, all=bindings)
                 if text.strip():

@@ -154,9 +154,9 @@ def _declare(field: Field) -> str:
 
 def _mark(library: Library, record: str, path: str) -> str:
     version = library.field_since(record, path)
-    return f" {since_macro(version)}" if version else ""
+    return f" {since_macro(version, 'ACU_FIELD_SINCE')}" if version else ""
 
 
-def since_macro(version: int) -> str:
+def since_macro(version: int, prefix: str = "ACU_SINCE") -> str:
     """12030 -> ACU_SINCE_12_3"""
-    return f"ACU_SINCE_{version // 1000}_{version % 1000 // 10}"
+    return f"{prefix}_{version // 1000}_{version % 1000 // 10}"

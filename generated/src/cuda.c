@@ -5,7 +5,9 @@
  *
  * Every name is an array of its own, so that the linker drops the names of functions nobody uses.
  */
-#define ACU_INLINE /* this file holds the one copy of each wrapper that is not inlined */
+/* This file holds the one copy of each wrapper that is not inlined. */
+#define ACU_INLINE
+#define ACU_INLINE_PTDS
 #include "anycuda/cuda.h"
 
 #include "internal.h"
@@ -413,7 +415,7 @@ CUresult acu_failed_cuCheckpointOperationComplete(CUresult result, CUcheckpointO
 static const char name_cuCheckpointProcessCheckpoint[] = "cuCheckpointProcessCheckpoint";
 static const acu_param params_cuCheckpointProcessCheckpoint[] = {
     {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_cuda_type_CUcheckpointCheckpointArgs_st, 1, ACU_OUT, -1, -1, false},
+    {"args", &acu_cuda_type_CUcheckpointCheckpointArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessCheckpoint[] = {
     {1, name_cuCheckpointProcessCheckpoint, NULL},
@@ -539,7 +541,7 @@ CUresult acu_failed_cuCheckpointProcessGetState(CUresult result, int pid, CUproc
 static const char name_cuCheckpointProcessLock[] = "cuCheckpointProcessLock";
 static const acu_param params_cuCheckpointProcessLock[] = {
     {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_cuda_type_CUcheckpointLockArgs_st, 1, ACU_OUT, -1, -1, false},
+    {"args", &acu_cuda_type_CUcheckpointLockArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessLock[] = {
     {1, name_cuCheckpointProcessLock, NULL},
@@ -581,7 +583,7 @@ CUresult acu_failed_cuCheckpointProcessLock(CUresult result, int pid, CUcheckpoi
 static const char name_cuCheckpointProcessRestore[] = "cuCheckpointProcessRestore";
 static const acu_param params_cuCheckpointProcessRestore[] = {
     {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_cuda_type_CUcheckpointRestoreArgs_st, 1, ACU_OUT, -1, -1, false},
+    {"args", &acu_cuda_type_CUcheckpointRestoreArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessRestore[] = {
     {1, name_cuCheckpointProcessRestore, NULL},
@@ -623,7 +625,7 @@ CUresult acu_failed_cuCheckpointProcessRestore(CUresult result, int pid, CUcheck
 static const char name_cuCheckpointProcessUnlock[] = "cuCheckpointProcessUnlock";
 static const acu_param params_cuCheckpointProcessUnlock[] = {
     {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_cuda_type_CUcheckpointUnlockArgs_st, 1, ACU_OUT, -1, -1, false},
+    {"args", &acu_cuda_type_CUcheckpointUnlockArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessUnlock[] = {
     {1, name_cuCheckpointProcessUnlock, NULL},
@@ -745,8 +747,8 @@ CUresult acu_failed_cuCoredumpDeregisterStartCallback(CUresult result, CUcoredum
 static const char name_cuCoredumpGetAttribute[] = "cuCoredumpGetAttribute";
 static const acu_param params_cuCoredumpGetAttribute[] = {
     {"attrib", &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"value", &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
+    {"size", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpGetAttribute[] = {
     {1, name_cuCoredumpGetAttribute, NULL},
@@ -789,8 +791,8 @@ CUresult acu_failed_cuCoredumpGetAttribute(CUresult result, CUcoredumpSettings a
 static const char name_cuCoredumpGetAttributeGlobal[] = "cuCoredumpGetAttributeGlobal";
 static const acu_param params_cuCoredumpGetAttributeGlobal[] = {
     {"attrib", &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"value", &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
+    {"size", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpGetAttributeGlobal[] = {
     {1, name_cuCoredumpGetAttributeGlobal, NULL},
@@ -926,7 +928,7 @@ static const char name_cuCoredumpSetAttribute[] = "cuCoredumpSetAttribute";
 static const acu_param params_cuCoredumpSetAttribute[] = {
     {"attrib", &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
     {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"size", &acu_type_size_t, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpSetAttribute[] = {
     {1, name_cuCoredumpSetAttribute, NULL},
@@ -970,7 +972,7 @@ static const char name_cuCoredumpSetAttributeGlobal[] = "cuCoredumpSetAttributeG
 static const acu_param params_cuCoredumpSetAttributeGlobal[] = {
     {"attrib", &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
     {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"size", &acu_type_size_t, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpSetAttributeGlobal[] = {
     {1, name_cuCoredumpSetAttributeGlobal, NULL},
@@ -1013,7 +1015,7 @@ CUresult acu_failed_cuCoredumpSetAttributeGlobal(CUresult result, CUcoredumpSett
 static const char name_cuCtxAttach[] = "cuCtxAttach";
 static const acu_param params_cuCtxAttach[] = {
     {"pctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxAttach[] = {
     {1, name_cuCtxAttach, NULL},
@@ -1055,8 +1057,8 @@ static const char name_cuCtxCreate[] = "cuCtxCreate";
 static const char symbol_cuCtxCreate_cuCtxCreate_v4[] = "cuCtxCreate_v4";
 static const acu_param params_cuCtxCreate[] = {
     {"pctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"ctxCreateParams", &acu_cuda_type_CUctxCreateParams_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"ctxCreateParams", &acu_cuda_type_CUctxCreateParams_st, 1, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
     {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxCreate[] = {
@@ -1223,7 +1225,7 @@ CUresult acu_failed_cuCtxDisablePeerAccess(CUresult result, CUcontext peerContex
 static const char name_cuCtxEnablePeerAccess[] = "cuCtxEnablePeerAccess";
 static const acu_param params_cuCtxEnablePeerAccess[] = {
     {"peerContext", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxEnablePeerAccess[] = {
     {1, name_cuCtxEnablePeerAccess, NULL},
@@ -1596,7 +1598,7 @@ CUresult acu_failed_cuCtxGetExecAffinity(CUresult result, CUexecAffinityParam *p
 
 static const char name_cuCtxGetFlags[] = "cuCtxGetFlags";
 static const acu_param params_cuCtxGetFlags[] = {
-    {"flags", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetFlags[] = {
     {1, name_cuCtxGetFlags, NULL},
@@ -2038,7 +2040,7 @@ CUresult acu_failed_cuCtxSetCurrent(CUresult result, CUcontext ctx)
 
 static const char name_cuCtxSetFlags[] = "cuCtxSetFlags";
 static const acu_param params_cuCtxSetFlags[] = {
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxSetFlags[] = {
     {1, name_cuCtxSetFlags, NULL},
@@ -2356,7 +2358,7 @@ CUresult acu_failed_cuDestroyExternalSemaphore(CUresult result, CUexternalSemaph
 static const char name_cuDevResourceGenerateDesc[] = "cuDevResourceGenerateDesc";
 static const acu_param params_cuDevResourceGenerateDesc[] = {
     {"phDesc", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"resources", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {"resources", &acu_cuda_type_CUdevResource_st, 1, ACU_IN, 2, -1, false},
     {"nbResources", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevResourceGenerateDesc[] = {
@@ -2401,12 +2403,12 @@ CUresult acu_failed_cuDevResourceGenerateDesc(CUresult result, CUdevResourceDesc
 
 static const char name_cuDevSmResourceSplit[] = "cuDevSmResourceSplit";
 static const acu_param params_cuDevSmResourceSplit[] = {
-    {"result", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {"result", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
     {"nbGroups", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"input", &acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
     {"remainder", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"groupParams", &acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st, 1, ACU_OUT, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {"groupParams", &acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st, 1, ACU_INOUT, 1, -1, false},
 };
 static const acu_era eras_cuDevSmResourceSplit[] = {
     {1, name_cuDevSmResourceSplit, NULL},
@@ -2454,11 +2456,11 @@ CUresult acu_failed_cuDevSmResourceSplit(CUresult outcome, CUdevResource *result
 
 static const char name_cuDevSmResourceSplitByCount[] = "cuDevSmResourceSplitByCount";
 static const acu_param params_cuDevSmResourceSplitByCount[] = {
-    {"result", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"nbGroups", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {"result", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
+    {"nbGroups", &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
     {"input", &acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
     {"remainder", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
     {"minCount", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevSmResourceSplitByCount[] = {
@@ -2758,8 +2760,8 @@ CUresult acu_failed_cuDeviceGetCliqueCount(CUresult result, size_t *count, CUdev
 
 static const char name_cuDeviceGetCliqueInfo[] = "cuDeviceGetCliqueInfo";
 static const acu_param params_cuDeviceGetCliqueInfo[] = {
-    {"cliqueInfo", &acu_cuda_type_CUcliqueInfo_st, 1, ACU_OUT, -1, -1, false},
-    {"count", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"cliqueInfo", &acu_cuda_type_CUcliqueInfo_st, 1, ACU_OUT, 1, -1, false},
+    {"count", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
     {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetCliqueInfo[] = {
@@ -3018,7 +3020,7 @@ static const char name_cuDeviceGetGraphMemAttribute[] = "cuDeviceGetGraphMemAttr
 static const acu_param params_cuDeviceGetGraphMemAttribute[] = {
     {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
     {"attr", &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"value", &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cuDeviceGetGraphMemAttribute[] = {
     {1, name_cuDeviceGetGraphMemAttribute, NULL},
@@ -3061,8 +3063,8 @@ CUresult acu_failed_cuDeviceGetGraphMemAttribute(CUresult result, CUdevice devic
 
 static const char name_cuDeviceGetHostAtomicCapabilities[] = "cuDeviceGetHostAtomicCapabilities";
 static const acu_param params_cuDeviceGetHostAtomicCapabilities[] = {
-    {"capabilities", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"operations", &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, -1, -1, false},
+    {"capabilities", &acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {"operations", &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
     {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
@@ -3194,7 +3196,7 @@ CUresult acu_failed_cuDeviceGetMemPool(CUresult result, CUmemoryPool *pool, CUde
 
 static const char name_cuDeviceGetName[] = "cuDeviceGetName";
 static const acu_param params_cuDeviceGetName[] = {
-    {"name", &acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {"name", &acu_type_char, 1, ACU_OUT, 1, -1, false},
     {"len", &acu_type_int, 0, ACU_IN, -1, -1, false},
     {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
@@ -3238,7 +3240,7 @@ static const char name_cuDeviceGetNvSciSyncAttributes[] = "cuDeviceGetNvSciSyncA
 static const acu_param params_cuDeviceGetNvSciSyncAttributes[] = {
     {"nvSciSyncAttrList", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_nvSciSync, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetNvSciSyncAttributes[] = {
     {1, name_cuDeviceGetNvSciSyncAttributes, NULL},
@@ -3280,8 +3282,8 @@ CUresult acu_failed_cuDeviceGetNvSciSyncAttributes(CUresult result, void *nvSciS
 
 static const char name_cuDeviceGetP2PAtomicCapabilities[] = "cuDeviceGetP2PAtomicCapabilities";
 static const acu_param params_cuDeviceGetP2PAtomicCapabilities[] = {
-    {"capabilities", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"operations", &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, -1, -1, false},
+    {"capabilities", &acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {"operations", &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
     {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"srcDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
     {"dstDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
@@ -3376,7 +3378,7 @@ CUresult acu_failed_cuDeviceGetP2PAttribute(CUresult result, int *value, CUdevic
 
 static const char name_cuDeviceGetPCIBusId[] = "cuDeviceGetPCIBusId";
 static const acu_param params_cuDeviceGetPCIBusId[] = {
-    {"pciBusId", &acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {"pciBusId", &acu_type_char, 1, ACU_OUT, 1, -1, false},
     {"len", &acu_type_int, 0, ACU_IN, -1, -1, false},
     {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
@@ -3589,7 +3591,7 @@ CUresult acu_failed_cuDeviceGraphMemTrim(CUresult result, CUdevice device)
 static const char name_cuDevicePrimaryCtxGetState[] = "cuDevicePrimaryCtxGetState";
 static const acu_param params_cuDevicePrimaryCtxGetState[] = {
     {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
     {"active", &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxGetState[] = {
@@ -3757,7 +3759,7 @@ static const char name_cuDevicePrimaryCtxSetFlags[] = "cuDevicePrimaryCtxSetFlag
 static const char symbol_cuDevicePrimaryCtxSetFlags_cuDevicePrimaryCtxSetFlags_v2[] = "cuDevicePrimaryCtxSetFlags_v2";
 static const acu_param params_cuDevicePrimaryCtxSetFlags[] = {
     {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxSetFlags[] = {
     {1, symbol_cuDevicePrimaryCtxSetFlags_cuDevicePrimaryCtxSetFlags_v2, NULL},
@@ -3847,7 +3849,7 @@ static const char name_cuDeviceSetGraphMemAttribute[] = "cuDeviceSetGraphMemAttr
 static const acu_param params_cuDeviceSetGraphMemAttribute[] = {
     {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
     {"attr", &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"value", &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cuDeviceSetGraphMemAttribute[] = {
     {1, name_cuDeviceSetGraphMemAttribute, NULL},
@@ -4057,7 +4059,7 @@ CUresult acu_failed_cuDriverGetVersion(CUresult result, int *driverVersion)
 static const char name_cuEventCreate[] = "cuEventCreate";
 static const acu_param params_cuEventCreate[] = {
     {"phEvent", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuEventCreate[] = {
     {1, name_cuEventCreate, NULL},
@@ -4143,6 +4145,7 @@ static const acu_param params_cuEventElapsedTime[] = {
     {"hStart", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"hEnd", &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const int answers_cuEventElapsedTime[] = { CUDA_ERROR_NOT_READY, 0};
 static const acu_era eras_cuEventElapsedTime[] = {
     {1, symbol_cuEventElapsedTime_cuEventElapsedTime_v2, NULL},
     {0, NULL, NULL},
@@ -4156,6 +4159,7 @@ const acu_function acu_function_cuEventElapsedTime = {
     .returns = ACU_RETURNS_STATUS,
     .since = 12080,
     .until = 0,
+    .not_failures = answers_cuEventElapsedTime,
     .slot = (acu_fn *)(void *)&acu_slot_cuEventElapsedTime,
 };
 static CUresult enter_cuEventElapsedTime(float *pMilliseconds, CUevent hStart, CUevent hEnd)
@@ -4184,6 +4188,7 @@ static const char name_cuEventQuery[] = "cuEventQuery";
 static const acu_param params_cuEventQuery[] = {
     {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const int answers_cuEventQuery[] = { CUDA_ERROR_NOT_READY, 0};
 static const acu_era eras_cuEventQuery[] = {
     {1, name_cuEventQuery, NULL},
     {0, NULL, NULL},
@@ -4197,6 +4202,7 @@ const acu_function acu_function_cuEventQuery = {
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
+    .not_failures = answers_cuEventQuery,
     .slot = (acu_fn *)(void *)&acu_slot_cuEventQuery,
 };
 static CUresult enter_cuEventQuery(CUevent hEvent)
@@ -4224,7 +4230,7 @@ static const char name_cuEventRecord[] = "cuEventRecord";
 static const char symbol_cuEventRecord_cuEventRecord_ptsz[] = "cuEventRecord_ptsz";
 static const acu_param params_cuEventRecord[] = {
     {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuEventRecord[] = {
     {1, name_cuEventRecord, NULL},
@@ -4294,8 +4300,8 @@ static const char name_cuEventRecordWithFlags[] = "cuEventRecordWithFlags";
 static const char symbol_cuEventRecordWithFlags_cuEventRecordWithFlags_ptsz[] = "cuEventRecordWithFlags_ptsz";
 static const acu_param params_cuEventRecordWithFlags[] = {
     {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuEventRecordWithFlags[] = {
     {1, name_cuEventRecordWithFlags, NULL},
@@ -4501,9 +4507,9 @@ static const char name_cuFabricCpyBatchAsync[] = "cuFabricCpyBatchAsync";
 static const char symbol_cuFabricCpyBatchAsync_cuFabricCpyBatchAsync_ptsz[] = "cuFabricCpyBatchAsync_ptsz";
 static const acu_param params_cuFabricCpyBatchAsync[] = {
     {"numOps", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"opList", &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"opList", &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFabricCpyBatchAsync[] = {
     {1, name_cuFabricCpyBatchAsync, NULL},
@@ -5263,7 +5269,7 @@ static const acu_param params_cuGetProcAddress[] = {
     {"symbol", &acu_type_text, 0, ACU_IN, -1, -1, false},
     {"pfn", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
     {"cudaVersion", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
     {"symbolStatus", &acu_cuda_type_CUdriverProcAddressQueryResult_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGetProcAddress[] = {
@@ -5310,7 +5316,7 @@ static const char name_cuGraphAddBatchMemOpNode[] = "cuGraphAddBatchMemOpNode";
 static const acu_param params_cuGraphAddBatchMemOpNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"nodeParams", &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
@@ -5362,7 +5368,7 @@ static const char name_cuGraphAddChildGraphNode[] = "cuGraphAddChildGraphNode";
 static const acu_param params_cuGraphAddChildGraphNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"childGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
@@ -5411,9 +5417,9 @@ static const char name_cuGraphAddDependencies[] = "cuGraphAddDependencies";
 static const char symbol_cuGraphAddDependencies_cuGraphAddDependencies_v2[] = "cuGraphAddDependencies_v2";
 static const acu_param params_cuGraphAddDependencies[] = {
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"from", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"to", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, -1, -1, false},
+    {"from", &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {"to", &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddDependencies[] = {
@@ -5460,7 +5466,7 @@ static const char name_cuGraphAddEmptyNode[] = "cuGraphAddEmptyNode";
 static const acu_param params_cuGraphAddEmptyNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddEmptyNode[] = {
@@ -5507,7 +5513,7 @@ static const char name_cuGraphAddEventRecordNode[] = "cuGraphAddEventRecordNode"
 static const acu_param params_cuGraphAddEventRecordNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
@@ -5556,7 +5562,7 @@ static const char name_cuGraphAddEventWaitNode[] = "cuGraphAddEventWaitNode";
 static const acu_param params_cuGraphAddEventWaitNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
@@ -5605,7 +5611,7 @@ static const char name_cuGraphAddExternalSemaphoresSignalNode[] = "cuGraphAddExt
 static const acu_param params_cuGraphAddExternalSemaphoresSignalNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"nodeParams", &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
@@ -5657,7 +5663,7 @@ static const char name_cuGraphAddExternalSemaphoresWaitNode[] = "cuGraphAddExter
 static const acu_param params_cuGraphAddExternalSemaphoresWaitNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"nodeParams", &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
@@ -5709,7 +5715,7 @@ static const char name_cuGraphAddHostNode[] = "cuGraphAddHostNode";
 static const acu_param params_cuGraphAddHostNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"nodeParams", &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
@@ -5760,7 +5766,7 @@ static const char symbol_cuGraphAddKernelNode_cuGraphAddKernelNode_v2[] = "cuGra
 static const acu_param params_cuGraphAddKernelNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"nodeParams", &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
 };
@@ -5810,9 +5816,9 @@ static const char name_cuGraphAddMemAllocNode[] = "cuGraphAddMemAllocNode";
 static const acu_param params_cuGraphAddMemAllocNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
+    {"nodeParams", &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddMemAllocNode[] = {
     {1, name_cuGraphAddMemAllocNode, NULL},
@@ -5860,7 +5866,7 @@ static const char name_cuGraphAddMemFreeNode[] = "cuGraphAddMemFreeNode";
 static const acu_param params_cuGraphAddMemFreeNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
@@ -5909,7 +5915,7 @@ static const char name_cuGraphAddMemcpyNode[] = "cuGraphAddMemcpyNode";
 static const acu_param params_cuGraphAddMemcpyNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"copyParams", &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
     {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
@@ -5962,7 +5968,7 @@ static const char name_cuGraphAddMemsetNode[] = "cuGraphAddMemsetNode";
 static const acu_param params_cuGraphAddMemsetNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"memsetParams", &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
     {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
@@ -6016,10 +6022,10 @@ static const char symbol_cuGraphAddNode_cuGraphAddNode_v2[] = "cuGraphAddNode_v2
 static const acu_param params_cuGraphAddNode[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
+    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddNode[] = {
     {1, symbol_cuGraphAddNode_cuGraphAddNode_v2, NULL},
@@ -6069,10 +6075,10 @@ static const char name_cuGraphAddNode_v3[] = "cuGraphAddNode_v3";
 static const acu_param params_cuGraphAddNode_v3[] = {
     {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
+    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddNode_v3[] = {
     {1, name_cuGraphAddNode_v3, NULL},
@@ -6297,7 +6303,7 @@ static const acu_param params_cuGraphConditionalHandleCreate[] = {
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"defaultLaunchValue", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphConditionalHandleCreate[] = {
     {1, name_cuGraphConditionalHandleCreate, NULL},
@@ -6343,7 +6349,7 @@ CUresult acu_failed_cuGraphConditionalHandleCreate(CUresult result, CUgraphCondi
 static const char name_cuGraphCreate[] = "cuGraphCreate";
 static const acu_param params_cuGraphCreate[] = {
     {"phGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphCreate[] = {
     {1, name_cuGraphCreate, NULL},
@@ -6385,7 +6391,7 @@ static const char name_cuGraphDebugDotPrint[] = "cuGraphDebugDotPrint";
 static const acu_param params_cuGraphDebugDotPrint[] = {
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"path", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_graphDebugDot, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphDebugDotPrint[] = {
     {1, name_cuGraphDebugDotPrint, NULL},
@@ -6994,7 +7000,7 @@ CUresult acu_failed_cuGraphExecExternalSemaphoresWaitNodeSetParams(CUresult resu
 static const char name_cuGraphExecGetFlags[] = "cuGraphExecGetFlags";
 static const acu_param params_cuGraphExecGetFlags[] = {
     {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_graphInstantiate, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecGetFlags[] = {
     {1, name_cuGraphExecGetFlags, NULL},
@@ -7265,7 +7271,7 @@ static const char name_cuGraphExecNodeSetParams[] = "cuGraphExecNodeSetParams";
 static const acu_param params_cuGraphExecNodeSetParams[] = {
     {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
+    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecNodeSetParams[] = {
     {1, name_cuGraphExecNodeSetParams, NULL},
@@ -7538,10 +7544,10 @@ static const char name_cuGraphGetEdges[] = "cuGraphGetEdges";
 static const char symbol_cuGraphGetEdges_cuGraphGetEdges_v2[] = "cuGraphGetEdges_v2";
 static const acu_param params_cuGraphGetEdges[] = {
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"from", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"to", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, -1, -1, false},
-    {"numEdges", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"from", &acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {"to", &acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 4, -1, false},
+    {"numEdges", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphGetEdges[] = {
     {1, symbol_cuGraphGetEdges_cuGraphGetEdges_v2, NULL},
@@ -7627,8 +7633,8 @@ CUresult acu_failed_cuGraphGetId(CUresult result, CUgraph hGraph, unsigned int *
 static const char name_cuGraphGetNodes[] = "cuGraphGetNodes";
 static const acu_param params_cuGraphGetNodes[] = {
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodes", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"numNodes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"nodes", &acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {"numNodes", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphGetNodes[] = {
     {1, name_cuGraphGetNodes, NULL},
@@ -7670,8 +7676,8 @@ CUresult acu_failed_cuGraphGetNodes(CUresult result, CUgraph hGraph, CUgraphNode
 static const char name_cuGraphGetRootNodes[] = "cuGraphGetRootNodes";
 static const acu_param params_cuGraphGetRootNodes[] = {
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"rootNodes", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"numRootNodes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"rootNodes", &acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {"numRootNodes", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphGetRootNodes[] = {
     {1, name_cuGraphGetRootNodes, NULL},
@@ -7804,7 +7810,7 @@ static const char symbol_cuGraphInstantiate_cuGraphInstantiateWithFlags[] = "cuG
 static const acu_param params_cuGraphInstantiate[] = {
     {"phGraphExec", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphInstantiate[] = {
     {1, symbol_cuGraphInstantiate_cuGraphInstantiateWithFlags, NULL},
@@ -7850,7 +7856,7 @@ static const char symbol_cuGraphInstantiateWithParams_cuGraphInstantiateWithPara
 static const acu_param params_cuGraphInstantiateWithParams[] = {
     {"phGraphExec", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"instantiateParams", &acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
+    {"instantiateParams", &acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphInstantiateWithParams[] = {
     {1, name_cuGraphInstantiateWithParams, NULL},
@@ -7970,7 +7976,7 @@ static const char name_cuGraphKernelNodeGetAttribute[] = "cuGraphKernelNodeGetAt
 static const acu_param params_cuGraphKernelNodeGetAttribute[] = {
     {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"attr", &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {"value_out", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, -1, false},
+    {"value_out", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cuGraphKernelNodeGetAttribute[] = {
     {1, name_cuGraphKernelNodeGetAttribute, NULL},
@@ -8060,7 +8066,7 @@ static const char name_cuGraphKernelNodeSetAttribute[] = "cuGraphKernelNodeSetAt
 static const acu_param params_cuGraphKernelNodeSetAttribute[] = {
     {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"attr", &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, -1, false},
+    {"value", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cuGraphKernelNodeSetAttribute[] = {
     {1, name_cuGraphKernelNodeSetAttribute, NULL},
@@ -8151,7 +8157,7 @@ static const char name_cuGraphLaunch[] = "cuGraphLaunch";
 static const char symbol_cuGraphLaunch_cuGraphLaunch_ptsz[] = "cuGraphLaunch_ptsz";
 static const acu_param params_cuGraphLaunch[] = {
     {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphLaunch[] = {
     {1, name_cuGraphLaunch, NULL},
@@ -8567,9 +8573,9 @@ static const char name_cuGraphNodeGetDependencies[] = "cuGraphNodeGetDependencie
 static const char symbol_cuGraphNodeGetDependencies_cuGraphNodeGetDependencies_v2[] = "cuGraphNodeGetDependencies_v2";
 static const acu_param params_cuGraphNodeGetDependencies[] = {
     {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, -1, -1, false},
-    {"numDependencies", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {"numDependencies", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetDependencies[] = {
     {1, symbol_cuGraphNodeGetDependencies_cuGraphNodeGetDependencies_v2, NULL},
@@ -8615,9 +8621,9 @@ static const char name_cuGraphNodeGetDependentNodes[] = "cuGraphNodeGetDependent
 static const char symbol_cuGraphNodeGetDependentNodes_cuGraphNodeGetDependentNodes_v2[] = "cuGraphNodeGetDependentNodes_v2";
 static const acu_param params_cuGraphNodeGetDependentNodes[] = {
     {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependentNodes", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, -1, -1, false},
-    {"numDependentNodes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"dependentNodes", &acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {"numDependentNodes", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetDependentNodes[] = {
     {1, symbol_cuGraphNodeGetDependentNodes_cuGraphNodeGetDependentNodes_v2, NULL},
@@ -8920,7 +8926,7 @@ CUresult acu_failed_cuGraphNodeSetEnabled(CUresult result, CUgraphExec hGraphExe
 static const char name_cuGraphNodeSetParams[] = "cuGraphNodeSetParams";
 static const acu_param params_cuGraphNodeSetParams[] = {
     {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
+    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeSetParams[] = {
     {1, name_cuGraphNodeSetParams, NULL},
@@ -8962,7 +8968,7 @@ CUresult acu_failed_cuGraphNodeSetParams(CUresult result, CUgraphNode hNode, CUg
 static const char name_cuGraphNodeSetParams_v2[] = "cuGraphNodeSetParams_v2";
 static const acu_param params_cuGraphNodeSetParams_v2[] = {
     {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
+    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeSetParams_v2[] = {
     {1, name_cuGraphNodeSetParams_v2, NULL},
@@ -9049,9 +9055,9 @@ static const char name_cuGraphRemoveDependencies[] = "cuGraphRemoveDependencies"
 static const char symbol_cuGraphRemoveDependencies_cuGraphRemoveDependencies_v2[] = "cuGraphRemoveDependencies_v2";
 static const acu_param params_cuGraphRemoveDependencies[] = {
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"from", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"to", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, -1, -1, false},
+    {"from", &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {"to", &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphRemoveDependencies[] = {
@@ -9100,7 +9106,7 @@ static const acu_param params_cuGraphRetainUserObject[] = {
     {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"object", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphRetainUserObject[] = {
     {1, name_cuGraphRetainUserObject, NULL},
@@ -9146,7 +9152,7 @@ static const char name_cuGraphUpload[] = "cuGraphUpload";
 static const char symbol_cuGraphUpload_cuGraphUpload_ptsz[] = "cuGraphUpload_ptsz";
 static const acu_param params_cuGraphUpload[] = {
     {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphUpload[] = {
     {1, name_cuGraphUpload, NULL},
@@ -9216,8 +9222,8 @@ static const char name_cuGraphicsMapResources[] = "cuGraphicsMapResources";
 static const char symbol_cuGraphicsMapResources_cuGraphicsMapResources_ptsz[] = "cuGraphicsMapResources_ptsz";
 static const acu_param params_cuGraphicsMapResources[] = {
     {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"resources", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"resources", &acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsMapResources[] = {
     {1, name_cuGraphicsMapResources, NULL},
@@ -9387,7 +9393,7 @@ static const char name_cuGraphicsResourceSetMapFlags[] = "cuGraphicsResourceSetM
 static const char symbol_cuGraphicsResourceSetMapFlags_cuGraphicsResourceSetMapFlags_v2[] = "cuGraphicsResourceSetMapFlags_v2";
 static const acu_param params_cuGraphicsResourceSetMapFlags[] = {
     {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsResourceSetMapFlags[] = {
     {1, symbol_cuGraphicsResourceSetMapFlags_cuGraphicsResourceSetMapFlags_v2, NULL},
@@ -9478,8 +9484,8 @@ static const char name_cuGraphicsUnmapResources[] = "cuGraphicsUnmapResources";
 static const char symbol_cuGraphicsUnmapResources_cuGraphicsUnmapResources_ptsz[] = "cuGraphicsUnmapResources_ptsz";
 static const acu_param params_cuGraphicsUnmapResources[] = {
     {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"resources", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"resources", &acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsUnmapResources[] = {
     {1, name_cuGraphicsUnmapResources, NULL},
@@ -9598,7 +9604,7 @@ static const acu_param params_cuGreenCtxCreate[] = {
     {"phCtx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"desc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_greenCtxCreate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGreenCtxCreate[] = {
     {1, name_cuGreenCtxCreate, NULL},
@@ -9811,9 +9817,9 @@ CUresult acu_failed_cuGreenCtxRecordEvent(CUresult result, CUgreenCtx hCtx, CUev
 
 static const char name_cuGreenCtxStreamCreate[] = "cuGreenCtxStreamCreate";
 static const acu_param params_cuGreenCtxStreamCreate[] = {
-    {"phStream", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {"phStream", &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
     {"greenCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
     {"priority", &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGreenCtxStreamCreate[] = {
@@ -9989,7 +9995,7 @@ CUresult acu_failed_cuImportExternalSemaphore(CUresult result, CUexternalSemapho
 
 static const char name_cuInit[] = "cuInit";
 static const acu_param params_cuInit[] = {
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuInit[] = {
     {1, name_cuInit, NULL},
@@ -10197,7 +10203,7 @@ static const char symbol_cuIpcOpenMemHandle_cuIpcOpenMemHandle_v2[] = "cuIpcOpen
 static const acu_param params_cuIpcOpenMemHandle[] = {
     {"pdptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {"handle", &acu_cuda_type_CUipcMemHandle_st, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuIpcOpenMemHandle[] = {
     {1, symbol_cuIpcOpenMemHandle_cuIpcOpenMemHandle_v2, NULL},
@@ -10638,8 +10644,8 @@ static const acu_param params_cuLaunchCooperativeKernel[] = {
     {"blockDimY", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"blockDimZ", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"sharedMemBytes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"kernelParams", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {"kernelParams", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchCooperativeKernel[] = {
     {1, name_cuLaunchCooperativeKernel, NULL},
@@ -10724,9 +10730,9 @@ CUresult acu_failed_cuLaunchCooperativeKernel(CUresult result, CUfunction f, uns
 
 static const char name_cuLaunchCooperativeKernelMultiDevice[] = "cuLaunchCooperativeKernelMultiDevice";
 static const acu_param params_cuLaunchCooperativeKernelMultiDevice[] = {
-    {"launchParamsList", &acu_cuda_type_CUDA_LAUNCH_PARAMS_st, 1, ACU_OUT, -1, -1, false},
+    {"launchParamsList", &acu_cuda_type_CUDA_LAUNCH_PARAMS_st, 1, ACU_IN, 1, -1, false},
     {"numDevices", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchCooperativeKernelMultiDevice[] = {
     {1, name_cuLaunchCooperativeKernelMultiDevice, NULL},
@@ -10815,7 +10821,7 @@ static const acu_param params_cuLaunchGridAsync[] = {
     {"f", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"grid_width", &acu_type_int, 0, ACU_IN, -1, -1, false},
     {"grid_height", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchGridAsync[] = {
     {1, name_cuLaunchGridAsync, NULL},
@@ -10859,7 +10865,7 @@ CUresult acu_failed_cuLaunchGridAsync(CUresult result, CUfunction f, int grid_wi
 static const char name_cuLaunchHostFunc[] = "cuLaunchHostFunc";
 static const char symbol_cuLaunchHostFunc_cuLaunchHostFunc_ptsz[] = "cuLaunchHostFunc_ptsz";
 static const acu_param params_cuLaunchHostFunc[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"fn", &acu_type_function, 0, ACU_IN, -1, -1, false},
     {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
@@ -10931,10 +10937,10 @@ CUresult acu_failed_cuLaunchHostFunc(CUresult result, CUstream hStream, CUhostFn
 static const char name_cuLaunchHostFunc_v2[] = "cuLaunchHostFunc_v2";
 static const char symbol_cuLaunchHostFunc_v2_cuLaunchHostFunc_v2_ptsz[] = "cuLaunchHostFunc_v2_ptsz";
 static const acu_param params_cuLaunchHostFunc_v2[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"fn", &acu_type_function, 0, ACU_IN, -1, -1, false},
     {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"syncMode", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"syncMode", &acu_cuda_type_CUhostTaskSyncMode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchHostFunc_v2[] = {
     {1, name_cuLaunchHostFunc_v2, NULL},
@@ -11019,9 +11025,9 @@ static const acu_param params_cuLaunchKernel[] = {
     {"blockDimY", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"blockDimZ", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"sharedMemBytes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"kernelParams", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"extra", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {"kernelParams", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {"extra", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchKernel[] = {
     {1, name_cuLaunchKernel, NULL},
@@ -11113,8 +11119,8 @@ static const char symbol_cuLaunchKernelEx_cuLaunchKernelEx_ptsz[] = "cuLaunchKer
 static const acu_param params_cuLaunchKernelEx[] = {
     {"config", &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
     {"f", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"kernelParams", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"extra", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"kernelParams", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {"extra", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchKernelEx[] = {
     {1, name_cuLaunchKernelEx, NULL},
@@ -11190,7 +11196,7 @@ CUresult acu_failed_cuLaunchKernelEx(CUresult result, const CUlaunchConfig *conf
 
 static const char name_cuLibraryEnumerateKernels[] = "cuLibraryEnumerateKernels";
 static const acu_param params_cuLibraryEnumerateKernels[] = {
-    {"kernels", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {"kernels", &acu_type_handle, 1, ACU_OUT, 1, -1, false},
     {"numKernels", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"lib", &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
@@ -11503,11 +11509,11 @@ static const char name_cuLibraryLoadData[] = "cuLibraryLoadData";
 static const acu_param params_cuLibraryLoadData[] = {
     {"library", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"code", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"jitOptions", &acu_cuda_type_CUjit_option_enum, 1, ACU_OUT, -1, -1, false},
-    {"jitOptionsValues", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"jitOptions", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
+    {"jitOptionsValues", &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
     {"numJitOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"libraryOptions", &acu_cuda_type_CUlibraryOption_enum, 1, ACU_OUT, -1, -1, false},
-    {"libraryOptionValues", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"libraryOptions", &acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
+    {"libraryOptionValues", &acu_type_pointer, 1, ACU_IN, 7, -1, false},
     {"numLibraryOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryLoadData[] = {
@@ -11558,11 +11564,11 @@ static const char name_cuLibraryLoadFromFile[] = "cuLibraryLoadFromFile";
 static const acu_param params_cuLibraryLoadFromFile[] = {
     {"library", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"fileName", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"jitOptions", &acu_cuda_type_CUjit_option_enum, 1, ACU_OUT, -1, -1, false},
-    {"jitOptionsValues", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"jitOptions", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
+    {"jitOptionsValues", &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
     {"numJitOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"libraryOptions", &acu_cuda_type_CUlibraryOption_enum, 1, ACU_OUT, -1, -1, false},
-    {"libraryOptionValues", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"libraryOptions", &acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
+    {"libraryOptionValues", &acu_type_pointer, 1, ACU_IN, 7, -1, false},
     {"numLibraryOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryLoadFromFile[] = {
@@ -11659,8 +11665,8 @@ static const acu_param params_cuLinkAddData[] = {
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
     {"numOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_OUT, -1, -1, false},
-    {"optionValues", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 5, -1, false},
+    {"optionValues", &acu_type_pointer, 1, ACU_INOUT, 5, -1, false},
 };
 static const acu_era eras_cuLinkAddData[] = {
     {1, symbol_cuLinkAddData_cuLinkAddData_v2, NULL},
@@ -11711,8 +11717,8 @@ static const acu_param params_cuLinkAddFile[] = {
     {"type", &acu_cuda_type_CUjitInputType_enum, 0, ACU_IN, -1, -1, false},
     {"path", &acu_type_text, 0, ACU_IN, -1, -1, false},
     {"numOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_OUT, -1, -1, false},
-    {"optionValues", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 3, -1, false},
+    {"optionValues", &acu_type_pointer, 1, ACU_INOUT, 3, -1, false},
 };
 static const acu_era eras_cuLinkAddFile[] = {
     {1, symbol_cuLinkAddFile_cuLinkAddFile_v2, NULL},
@@ -11801,8 +11807,8 @@ static const char name_cuLinkCreate[] = "cuLinkCreate";
 static const char symbol_cuLinkCreate_cuLinkCreate_v2[] = "cuLinkCreate_v2";
 static const acu_param params_cuLinkCreate[] = {
     {"numOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_OUT, -1, -1, false},
-    {"optionValues", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 0, -1, false},
+    {"optionValues", &acu_type_pointer, 1, ACU_INOUT, 0, -1, false},
     {"stateOut", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuLinkCreate[] = {
@@ -11934,7 +11940,7 @@ static const acu_param params_cuLogicalEndpointBindAddr[] = {
     {"offset", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
     {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {"size", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointBindAddr[] = {
     {1, name_cuLogicalEndpointBindAddr, NULL},
@@ -11984,7 +11990,7 @@ static const acu_param params_cuLogicalEndpointBindMem[] = {
     {"memHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"memOffset", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
     {"size", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointBindMem[] = {
     {1, name_cuLogicalEndpointBindMem, NULL},
@@ -12116,7 +12122,7 @@ CUresult acu_failed_cuLogicalEndpointDestroy(CUresult result, CUlogicalEndpointI
 
 static const char name_cuLogicalEndpointExport[] = "cuLogicalEndpointExport";
 static const acu_param params_cuLogicalEndpointExport[] = {
-    {"handle", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"handle", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
     {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {"handleType", &acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
@@ -12433,7 +12439,7 @@ CUresult acu_failed_cuLogicalEndpointUnbind(CUresult result, CUlogicalEndpointId
 static const char name_cuLogsCurrent[] = "cuLogsCurrent";
 static const acu_param params_cuLogsCurrent[] = {
     {"iterator_out", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogsCurrent[] = {
     {1, name_cuLogsCurrent, NULL},
@@ -12473,9 +12479,9 @@ CUresult acu_failed_cuLogsCurrent(CUresult result, CUlogIterator *iterator_out, 
 
 static const char name_cuLogsDumpToFile[] = "cuLogsDumpToFile";
 static const acu_param params_cuLogsDumpToFile[] = {
-    {"iterator", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {"iterator", &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
     {"pathToFile", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogsDumpToFile[] = {
     {1, name_cuLogsDumpToFile, NULL},
@@ -12518,10 +12524,10 @@ CUresult acu_failed_cuLogsDumpToFile(CUresult result, CUlogIterator *iterator, c
 
 static const char name_cuLogsDumpToMemory[] = "cuLogsDumpToMemory";
 static const acu_param params_cuLogsDumpToMemory[] = {
-    {"iterator", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"buffer", &acu_type_char, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"iterator", &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {"buffer", &acu_type_char, 1, ACU_OUT, 2, -1, false},
+    {"size", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogsDumpToMemory[] = {
     {1, name_cuLogsDumpToMemory, NULL},
@@ -12696,7 +12702,7 @@ static const acu_param params_cuMemAddressReserve[] = {
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"alignment", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAddressReserve[] = {
     {1, name_cuMemAddressReserve, NULL},
@@ -12833,7 +12839,7 @@ static const char symbol_cuMemAllocAsync_cuMemAllocAsync_ptsz[] = "cuMemAllocAsy
 static const acu_param params_cuMemAllocAsync[] = {
     {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocAsync[] = {
     {1, name_cuMemAllocAsync, NULL},
@@ -12907,7 +12913,7 @@ static const acu_param params_cuMemAllocFromPoolAsync[] = {
     {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocFromPoolAsync[] = {
     {1, name_cuMemAllocFromPoolAsync, NULL},
@@ -13027,7 +13033,7 @@ static const char name_cuMemAllocManaged[] = "cuMemAllocManaged";
 static const acu_param params_cuMemAllocManaged[] = {
     {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocManaged[] = {
     {1, name_cuMemAllocManaged, NULL},
@@ -13119,11 +13125,11 @@ CUresult acu_failed_cuMemAllocPitch(CUresult result, CUdeviceptr *dptr, size_t *
 static const char name_cuMemBatchDecompressAsync[] = "cuMemBatchDecompressAsync";
 static const char symbol_cuMemBatchDecompressAsync_cuMemBatchDecompressAsync_ptsz[] = "cuMemBatchDecompressAsync_ptsz";
 static const acu_param params_cuMemBatchDecompressAsync[] = {
-    {"paramsArray", &acu_cuda_type_CUmemDecompressParams_st, 1, ACU_OUT, -1, -1, false},
+    {"paramsArray", &acu_cuda_type_CUmemDecompressParams_st, 1, ACU_IN, 1, -1, false},
     {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
     {"errorIndex", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"stream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemBatchDecompressAsync[] = {
     {1, name_cuMemBatchDecompressAsync, NULL},
@@ -13202,7 +13208,7 @@ static const acu_param params_cuMemCreate[] = {
     {"handle", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"prop", &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemCreate[] = {
     {1, name_cuMemCreate, NULL},
@@ -13247,14 +13253,14 @@ CUresult acu_failed_cuMemCreate(CUresult result, CUmemGenericAllocationHandle *h
 static const char name_cuMemDiscardAndPrefetchBatchAsync[] = "cuMemDiscardAndPrefetchBatchAsync";
 static const char symbol_cuMemDiscardAndPrefetchBatchAsync_cuMemDiscardAndPrefetchBatchAsync_ptsz[] = "cuMemDiscardAndPrefetchBatchAsync_ptsz";
 static const acu_param params_cuMemDiscardAndPrefetchBatchAsync[] = {
-    {"dptrs", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"dptrs", &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
+    {"sizes", &acu_type_size_t, 1, ACU_IN, 2, -1, false},
     {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"prefetchLocs", &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
-    {"prefetchLocIdxs", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"prefetchLocs", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
+    {"prefetchLocIdxs", &acu_type_size_t, 1, ACU_IN, 5, -1, false},
     {"numPrefetchLocs", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemDiscardAndPrefetchBatchAsync[] = {
     {1, name_cuMemDiscardAndPrefetchBatchAsync, NULL},
@@ -13339,11 +13345,11 @@ CUresult acu_failed_cuMemDiscardAndPrefetchBatchAsync(CUresult result, CUdevicep
 static const char name_cuMemDiscardBatchAsync[] = "cuMemDiscardBatchAsync";
 static const char symbol_cuMemDiscardBatchAsync_cuMemDiscardBatchAsync_ptsz[] = "cuMemDiscardBatchAsync_ptsz";
 static const acu_param params_cuMemDiscardBatchAsync[] = {
-    {"dptrs", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"dptrs", &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
+    {"sizes", &acu_type_size_t, 1, ACU_IN, 2, -1, false},
     {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemDiscardBatchAsync[] = {
     {1, name_cuMemDiscardBatchAsync, NULL},
@@ -13419,10 +13425,10 @@ CUresult acu_failed_cuMemDiscardBatchAsync(CUresult result, CUdeviceptr *dptrs, 
 
 static const char name_cuMemExportToShareableHandle[] = "cuMemExportToShareableHandle";
 static const acu_param params_cuMemExportToShareableHandle[] = {
-    {"shareableHandle", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"shareableHandle", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
     {"handle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"handleType", &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemExportToShareableHandle[] = {
     {1, name_cuMemExportToShareableHandle, NULL},
@@ -13509,7 +13515,7 @@ static const char name_cuMemFreeAsync[] = "cuMemFreeAsync";
 static const char symbol_cuMemFreeAsync_cuMemFreeAsync_ptsz[] = "cuMemFreeAsync_ptsz";
 static const acu_param params_cuMemFreeAsync[] = {
     {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemFreeAsync[] = {
     {1, name_cuMemFreeAsync, NULL},
@@ -13617,7 +13623,7 @@ CUresult acu_failed_cuMemFreeHost(CUresult result, void *p)
 
 static const char name_cuMemGetAccess[] = "cuMemGetAccess";
 static const acu_param params_cuMemGetAccess[] = {
-    {"flags", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {"flags", &acu_cuda_type_CUmemAccess_flags_enum, 1, ACU_OUT, -1, -1, false},
     {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
     {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
@@ -13799,7 +13805,7 @@ CUresult acu_failed_cuMemGetAllocationPropertiesFromHandle(CUresult result, CUme
 static const char name_cuMemGetDefaultMemPool[] = "cuMemGetDefaultMemPool";
 static const acu_param params_cuMemGetDefaultMemPool[] = {
     {"pool_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
+    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
     {"type", &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetDefaultMemPool[] = {
@@ -13844,11 +13850,11 @@ CUresult acu_failed_cuMemGetDefaultMemPool(CUresult result, CUmemoryPool *pool_o
 
 static const char name_cuMemGetHandleForAddressRange[] = "cuMemGetHandleForAddressRange";
 static const acu_param params_cuMemGetHandleForAddressRange[] = {
-    {"handle", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"handle", &acu_type_pointer, 0, ACU_OUT, -1, 3, false},
     {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"handleType", &acu_cuda_type_CUmemRangeHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_memRange, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetHandleForAddressRange[] = {
     {1, name_cuMemGetHandleForAddressRange, NULL},
@@ -13983,7 +13989,7 @@ CUresult acu_failed_cuMemGetLocationInfo(CUresult result, CUdeviceptr ptr, size_
 static const char name_cuMemGetMemPool[] = "cuMemGetMemPool";
 static const acu_param params_cuMemGetMemPool[] = {
     {"pool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
+    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
     {"type", &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetMemPool[] = {
@@ -14029,7 +14035,7 @@ static const char name_cuMemHostAlloc[] = "cuMemHostAlloc";
 static const acu_param params_cuMemHostAlloc[] = {
     {"pp", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
     {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_hostAlloc, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostAlloc[] = {
     {1, name_cuMemHostAlloc, NULL},
@@ -14072,7 +14078,7 @@ static const char symbol_cuMemHostGetDevicePointer_cuMemHostGetDevicePointer_v2[
 static const acu_param params_cuMemHostGetDevicePointer[] = {
     {"pdptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {"p", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostGetDevicePointer[] = {
     {1, symbol_cuMemHostGetDevicePointer_cuMemHostGetDevicePointer_v2, NULL},
@@ -14114,7 +14120,7 @@ CUresult acu_failed_cuMemHostGetDevicePointer(CUresult result, CUdeviceptr *pdpt
 
 static const char name_cuMemHostGetFlags[] = "cuMemHostGetFlags";
 static const acu_param params_cuMemHostGetFlags[] = {
-    {"pFlags", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {"pFlags", &acu_cuda_type_flags_hostAlloc, 1, ACU_OUT, -1, -1, false},
     {"p", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostGetFlags[] = {
@@ -14158,7 +14164,7 @@ static const char symbol_cuMemHostRegister_cuMemHostRegister_v2[] = "cuMemHostRe
 static const acu_param params_cuMemHostRegister[] = {
     {"p", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_hostRegister, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostRegister[] = {
     {1, symbol_cuMemHostRegister_cuMemHostRegister_v2, NULL},
@@ -14289,7 +14295,7 @@ static const acu_param params_cuMemMap[] = {
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"handle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemMap[] = {
     {1, name_cuMemMap, NULL},
@@ -14334,9 +14340,9 @@ CUresult acu_failed_cuMemMap(CUresult result, CUdeviceptr ptr, size_t size, size
 static const char name_cuMemMapArrayAsync[] = "cuMemMapArrayAsync";
 static const char symbol_cuMemMapArrayAsync_cuMemMapArrayAsync_ptsz[] = "cuMemMapArrayAsync_ptsz";
 static const acu_param params_cuMemMapArrayAsync[] = {
-    {"mapInfoList", &acu_cuda_type_CUarrayMapInfo_st, 1, ACU_OUT, -1, -1, false},
+    {"mapInfoList", &acu_cuda_type_CUarrayMapInfo_st, 1, ACU_IN, 1, -1, false},
     {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemMapArrayAsync[] = {
     {1, name_cuMemMapArrayAsync, NULL},
@@ -14536,10 +14542,10 @@ CUresult acu_failed_cuMemPoolExportPointer(CUresult result, CUmemPoolPtrExportDa
 
 static const char name_cuMemPoolExportToShareableHandle[] = "cuMemPoolExportToShareableHandle";
 static const acu_param params_cuMemPoolExportToShareableHandle[] = {
-    {"handle_out", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"handle_out", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
     {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"handleType", &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolExportToShareableHandle[] = {
     {1, name_cuMemPoolExportToShareableHandle, NULL},
@@ -14586,7 +14592,7 @@ static const char name_cuMemPoolGetAccess[] = "cuMemPoolGetAccess";
 static const acu_param params_cuMemPoolGetAccess[] = {
     {"flags", &acu_cuda_type_CUmemAccess_flags_enum, 1, ACU_OUT, -1, -1, false},
     {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
+    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolGetAccess[] = {
     {1, name_cuMemPoolGetAccess, NULL},
@@ -14632,7 +14638,7 @@ static const char name_cuMemPoolGetAttribute[] = "cuMemPoolGetAttribute";
 static const acu_param params_cuMemPoolGetAttribute[] = {
     {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"attr", &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"value", &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cuMemPoolGetAttribute[] = {
     {1, name_cuMemPoolGetAttribute, NULL},
@@ -14678,7 +14684,7 @@ static const acu_param params_cuMemPoolImportFromShareableHandle[] = {
     {"pool_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"handle", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {"handleType", &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolImportFromShareableHandle[] = {
     {1, name_cuMemPoolImportFromShareableHandle, NULL},
@@ -14725,7 +14731,7 @@ static const char name_cuMemPoolImportPointer[] = "cuMemPoolImportPointer";
 static const acu_param params_cuMemPoolImportPointer[] = {
     {"ptr_out", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"shareData", &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_OUT, -1, -1, false},
+    {"shareData", &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolImportPointer[] = {
     {1, name_cuMemPoolImportPointer, NULL},
@@ -14770,7 +14776,7 @@ CUresult acu_failed_cuMemPoolImportPointer(CUresult result, CUdeviceptr *ptr_out
 static const char name_cuMemPoolSetAccess[] = "cuMemPoolSetAccess";
 static const acu_param params_cuMemPoolSetAccess[] = {
     {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"map", &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, -1, -1, false},
+    {"map", &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 2, -1, false},
     {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolSetAccess[] = {
@@ -14816,7 +14822,7 @@ static const char name_cuMemPoolSetAttribute[] = "cuMemPoolSetAttribute";
 static const acu_param params_cuMemPoolSetAttribute[] = {
     {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"attr", &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"value", &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cuMemPoolSetAttribute[] = {
     {1, name_cuMemPoolSetAttribute, NULL},
@@ -14905,8 +14911,8 @@ static const acu_param params_cuMemPrefetchAsync[] = {
     {"devPtr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"location", &acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPrefetchAsync[] = {
     {1, symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2, NULL},
@@ -14983,14 +14989,14 @@ CUresult acu_failed_cuMemPrefetchAsync(CUresult result, CUdeviceptr devPtr, size
 static const char name_cuMemPrefetchBatchAsync[] = "cuMemPrefetchBatchAsync";
 static const char symbol_cuMemPrefetchBatchAsync_cuMemPrefetchBatchAsync_ptsz[] = "cuMemPrefetchBatchAsync_ptsz";
 static const acu_param params_cuMemPrefetchBatchAsync[] = {
-    {"dptrs", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"dptrs", &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
+    {"sizes", &acu_type_size_t, 1, ACU_IN, 2, -1, false},
     {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"prefetchLocs", &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
-    {"prefetchLocIdxs", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"prefetchLocs", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
+    {"prefetchLocIdxs", &acu_type_size_t, 1, ACU_IN, 5, -1, false},
     {"numPrefetchLocs", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPrefetchBatchAsync[] = {
     {1, name_cuMemPrefetchBatchAsync, NULL},
@@ -15074,7 +15080,7 @@ CUresult acu_failed_cuMemPrefetchBatchAsync(CUresult result, CUdeviceptr *dptrs,
 
 static const char name_cuMemRangeGetAttribute[] = "cuMemRangeGetAttribute";
 static const acu_param params_cuMemRangeGetAttribute[] = {
-    {"data", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"data", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
     {"dataSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"attribute", &acu_cuda_type_CUmem_range_attribute_enum, 0, ACU_IN, -1, -1, false},
     {"devPtr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
@@ -15122,9 +15128,9 @@ CUresult acu_failed_cuMemRangeGetAttribute(CUresult result, void *data, size_t d
 
 static const char name_cuMemRangeGetAttributes[] = "cuMemRangeGetAttributes";
 static const acu_param params_cuMemRangeGetAttributes[] = {
-    {"data", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"dataSizes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"attributes", &acu_cuda_type_CUmem_range_attribute_enum, 1, ACU_OUT, -1, -1, false},
+    {"data", &acu_type_pointer, 1, ACU_IN, 3, -1, false},
+    {"dataSizes", &acu_type_size_t, 1, ACU_IN, 3, -1, false},
+    {"attributes", &acu_cuda_type_CUmem_range_attribute_enum, 1, ACU_IN, 3, -1, false},
     {"numAttributes", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"devPtr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
@@ -15257,7 +15263,7 @@ static const char name_cuMemSetAccess[] = "cuMemSetAccess";
 static const acu_param params_cuMemSetAccess[] = {
     {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"desc", &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, -1, -1, false},
+    {"desc", &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 3, -1, false},
     {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemSetAccess[] = {
@@ -15301,7 +15307,7 @@ CUresult acu_failed_cuMemSetAccess(CUresult result, CUdeviceptr ptr, size_t size
 
 static const char name_cuMemSetMemPool[] = "cuMemSetMemPool";
 static const acu_param params_cuMemSetMemPool[] = {
-    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
+    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
     {"type", &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
     {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
@@ -15531,7 +15537,7 @@ static const char symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2[] = "cuMemcpy2DAsync
 static const char symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2_ptsz[] = "cuMemcpy2DAsync_v2_ptsz";
 static const acu_param params_cuMemcpy2DAsync[] = {
     {"pCopy", &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy2DAsync[] = {
     {1, symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2, NULL},
@@ -15743,7 +15749,7 @@ static const char symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2[] = "cuMemcpy3DAsync
 static const char symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2_ptsz[] = "cuMemcpy3DAsync_v2_ptsz";
 static const acu_param params_cuMemcpy3DAsync[] = {
     {"pCopy", &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DAsync[] = {
     {1, symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2, NULL},
@@ -15815,9 +15821,9 @@ static const char symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2[] = "cuMem
 static const char symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2_ptsz[] = "cuMemcpy3DBatchAsync_v2_ptsz";
 static const acu_param params_cuMemcpy3DBatchAsync[] = {
     {"numOps", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"opList", &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"opList", &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DBatchAsync[] = {
     {1, symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2, NULL},
@@ -15964,7 +15970,7 @@ static const char name_cuMemcpy3DPeerAsync[] = "cuMemcpy3DPeerAsync";
 static const char symbol_cuMemcpy3DPeerAsync_cuMemcpy3DPeerAsync_ptsz[] = "cuMemcpy3DPeerAsync_ptsz";
 static const acu_param params_cuMemcpy3DPeerAsync[] = {
     {"pCopy", &acu_cuda_type_CUDA_MEMCPY3D_PEER_st, 1, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DPeerAsync[] = {
     {1, name_cuMemcpy3DPeerAsync, NULL},
@@ -16035,9 +16041,9 @@ CUresult acu_failed_cuMemcpy3DPeerAsync(CUresult result, const CUDA_MEMCPY3D_PEE
 static const char name_cuMemcpy3DWithAttributesAsync[] = "cuMemcpy3DWithAttributesAsync";
 static const char symbol_cuMemcpy3DWithAttributesAsync_cuMemcpy3DWithAttributesAsync_ptsz[] = "cuMemcpy3DWithAttributesAsync_ptsz";
 static const acu_param params_cuMemcpy3DWithAttributesAsync[] = {
-    {"op", &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"op", &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DWithAttributesAsync[] = {
     {1, name_cuMemcpy3DWithAttributesAsync, NULL},
@@ -16117,7 +16123,7 @@ static const acu_param params_cuMemcpyAsync[] = {
     {"dst", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"src", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAsync[] = {
     {1, name_cuMemcpyAsync, NULL},
@@ -16439,7 +16445,7 @@ static const acu_param params_cuMemcpyAtoHAsync[] = {
     {"srcArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"srcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAtoHAsync[] = {
     {1, symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2, NULL},
@@ -16517,14 +16523,14 @@ static const char name_cuMemcpyBatchAsync[] = "cuMemcpyBatchAsync";
 static const char symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2[] = "cuMemcpyBatchAsync_v2";
 static const char symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2_ptsz[] = "cuMemcpyBatchAsync_v2_ptsz";
 static const acu_param params_cuMemcpyBatchAsync[] = {
-    {"dsts", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"srcs", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"dsts", &acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
+    {"srcs", &acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
+    {"sizes", &acu_type_size_t, 1, ACU_IN, 3, -1, false},
     {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"attrs", &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_OUT, -1, -1, false},
-    {"attrsIdxs", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {"attrs", &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, 6, -1, false},
+    {"attrsIdxs", &acu_type_size_t, 1, ACU_IN, 6, -1, false},
     {"numAttrs", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyBatchAsync[] = {
     {1, symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2, NULL},
@@ -16767,7 +16773,7 @@ static const acu_param params_cuMemcpyDtoDAsync[] = {
     {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoDAsync[] = {
     {1, symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2, NULL},
@@ -16924,7 +16930,7 @@ static const acu_param params_cuMemcpyDtoHAsync[] = {
     {"dstHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoHAsync[] = {
     {1, symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2, NULL},
@@ -17086,7 +17092,7 @@ static const acu_param params_cuMemcpyHtoAAsync[] = {
     {"dstOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"srcHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoAAsync[] = {
     {1, symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2, NULL},
@@ -17244,7 +17250,7 @@ static const acu_param params_cuMemcpyHtoDAsync[] = {
     {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"srcHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoDAsync[] = {
     {1, symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2, NULL},
@@ -17407,7 +17413,7 @@ static const acu_param params_cuMemcpyPeerAsync[] = {
     {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"srcContext", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyPeerAsync[] = {
     {1, name_cuMemcpyPeerAsync, NULL},
@@ -17488,8 +17494,8 @@ static const acu_param params_cuMemcpyWithAttributesAsync[] = {
     {"dst", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"src", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_OUT, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"attr", &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyWithAttributesAsync[] = {
     {1, name_cuMemcpyWithAttributesAsync, NULL},
@@ -17642,7 +17648,7 @@ static const acu_param params_cuMemsetD16Async[] = {
     {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"us", &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
     {"N", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD16Async[] = {
     {1, name_cuMemsetD16Async, NULL},
@@ -17805,7 +17811,7 @@ static const acu_param params_cuMemsetD2D16Async[] = {
     {"us", &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
     {"Width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D16Async[] = {
     {1, name_cuMemsetD2D16Async, NULL},
@@ -17969,7 +17975,7 @@ static const acu_param params_cuMemsetD2D32Async[] = {
     {"ui", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"Width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D32Async[] = {
     {1, name_cuMemsetD2D32Async, NULL},
@@ -18133,7 +18139,7 @@ static const acu_param params_cuMemsetD2D8Async[] = {
     {"uc", &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
     {"Width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D8Async[] = {
     {1, name_cuMemsetD2D8Async, NULL},
@@ -18286,7 +18292,7 @@ static const acu_param params_cuMemsetD32Async[] = {
     {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"ui", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"N", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD32Async[] = {
     {1, name_cuMemsetD32Async, NULL},
@@ -18438,7 +18444,7 @@ static const acu_param params_cuMemsetD8Async[] = {
     {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"uc", &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
     {"N", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD8Async[] = {
     {1, name_cuMemsetD8Async, NULL},
@@ -18735,7 +18741,7 @@ CUresult acu_failed_cuMipmappedArrayGetSparseProperties(CUresult result,
 
 static const char name_cuModuleEnumerateFunctions[] = "cuModuleEnumerateFunctions";
 static const acu_param params_cuModuleEnumerateFunctions[] = {
-    {"functions", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {"functions", &acu_type_handle, 1, ACU_OUT, 1, -1, false},
     {"numFunctions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {"mod", &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
@@ -19124,8 +19130,8 @@ static const acu_param params_cuModuleLoadDataEx[] = {
     {"module", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"image", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {"numOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_OUT, -1, -1, false},
-    {"optionValues", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 2, -1, false},
+    {"optionValues", &acu_type_pointer, 1, ACU_INOUT, 2, -1, false},
 };
 static const acu_era eras_cuModuleLoadDataEx[] = {
     {1, name_cuModuleLoadDataEx, NULL},
@@ -19297,7 +19303,7 @@ static const acu_param params_cuMulticastBindAddr[] = {
     {"mcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"memptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindAddr[] = {
     {1, name_cuMulticastBindAddr, NULL},
@@ -19346,7 +19352,7 @@ static const acu_param params_cuMulticastBindAddr_v2[] = {
     {"mcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"memptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindAddr_v2[] = {
     {1, name_cuMulticastBindAddr_v2, NULL},
@@ -19396,7 +19402,7 @@ static const acu_param params_cuMulticastBindMem[] = {
     {"memHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"memOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindMem[] = {
     {1, name_cuMulticastBindMem, NULL},
@@ -19449,7 +19455,7 @@ static const acu_param params_cuMulticastBindMem_v2[] = {
     {"memHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"memOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindMem_v2[] = {
     {1, name_cuMulticastBindMem_v2, NULL},
@@ -19733,7 +19739,7 @@ static const acu_param params_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFla
     {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"blockSize", &acu_type_int, 0, ACU_IN, -1, -1, false},
     {"dynamicSMemSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = {
     {1, name_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, NULL},
@@ -19882,7 +19888,7 @@ static const acu_param params_cuOccupancyMaxPotentialBlockSizeWithFlags[] = {
     {"blockSizeToDynamicSMemSize", &acu_type_function, 0, ACU_IN, -1, -1, false},
     {"dynamicSMemSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"blockSizeLimit", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuOccupancyMaxPotentialBlockSizeWithFlags[] = {
     {1, name_cuOccupancyMaxPotentialBlockSizeWithFlags, NULL},
@@ -20190,7 +20196,7 @@ CUresult acu_failed_cuParamSetv(CUresult result, CUfunction hfunc, int offset, v
 
 static const char name_cuPointerGetAttribute[] = "cuPointerGetAttribute";
 static const acu_param params_cuPointerGetAttribute[] = {
-    {"data", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {"data", &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
     {"attribute", &acu_cuda_type_CUpointer_attribute_enum, 0, ACU_IN, -1, -1, false},
     {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
@@ -20236,8 +20242,8 @@ CUresult acu_failed_cuPointerGetAttribute(CUresult result, void *data, CUpointer
 static const char name_cuPointerGetAttributes[] = "cuPointerGetAttributes";
 static const acu_param params_cuPointerGetAttributes[] = {
     {"numAttributes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"attributes", &acu_cuda_type_CUpointer_attribute_enum, 1, ACU_OUT, -1, -1, false},
-    {"data", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {"attributes", &acu_cuda_type_CUpointer_attribute_enum, 1, ACU_IN, 0, -1, false},
+    {"data", &acu_type_pointer, 1, ACU_IN, 0, -1, false},
     {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuPointerGetAttributes[] = {
@@ -20328,10 +20334,10 @@ CUresult acu_failed_cuPointerSetAttribute(CUresult result, const void *value, CU
 static const char name_cuSignalExternalSemaphoresAsync[] = "cuSignalExternalSemaphoresAsync";
 static const char symbol_cuSignalExternalSemaphoresAsync_cuSignalExternalSemaphoresAsync_ptsz[] = "cuSignalExternalSemaphoresAsync_ptsz";
 static const acu_param params_cuSignalExternalSemaphoresAsync[] = {
-    {"extSemArray", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"paramsArray", &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {"extSemArray", &acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {"paramsArray", &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, 1, ACU_IN, 2, -1, false},
     {"numExtSems", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuSignalExternalSemaphoresAsync[] = {
     {1, name_cuSignalExternalSemaphoresAsync, NULL},
@@ -20412,10 +20418,10 @@ CUresult acu_failed_cuSignalExternalSemaphoresAsync(CUresult result, const CUext
 static const char name_cuStreamAddCallback[] = "cuStreamAddCallback";
 static const char symbol_cuStreamAddCallback_cuStreamAddCallback_ptsz[] = "cuStreamAddCallback_ptsz";
 static const acu_param params_cuStreamAddCallback[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"callback", &acu_type_function, 0, ACU_IN, -1, -1, false},
     {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamAddCallback[] = {
     {1, name_cuStreamAddCallback, NULL},
@@ -20492,10 +20498,10 @@ CUresult acu_failed_cuStreamAddCallback(CUresult result, CUstream hStream, CUstr
 static const char name_cuStreamAttachMemAsync[] = "cuStreamAttachMemAsync";
 static const char symbol_cuStreamAttachMemAsync_cuStreamAttachMemAsync_ptsz[] = "cuStreamAttachMemAsync_ptsz";
 static const acu_param params_cuStreamAttachMemAsync[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"length", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamAttachMemAsync[] = {
     {1, name_cuStreamAttachMemAsync, NULL},
@@ -20573,10 +20579,10 @@ static const char name_cuStreamBatchMemOp[] = "cuStreamBatchMemOp";
 static const char symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2[] = "cuStreamBatchMemOp_v2";
 static const char symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2_ptsz[] = "cuStreamBatchMemOp_v2_ptsz";
 static const acu_param params_cuStreamBatchMemOp[] = {
-    {"stream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"paramArray", &acu_cuda_type_CUstreamBatchMemOpParams_union, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"paramArray", &acu_cuda_type_CUstreamBatchMemOpParams_union, 1, ACU_IN, 1, -1, false},
+    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamBatchMemOp[] = {
     {1, symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2, NULL},
@@ -20654,7 +20660,7 @@ static const char name_cuStreamBeginCapture[] = "cuStreamBeginCapture";
 static const char symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2[] = "cuStreamBeginCapture_v2";
 static const char symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2_ptsz[] = "cuStreamBeginCapture_v2_ptsz";
 static const acu_param params_cuStreamBeginCapture[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"mode", &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamBeginCapture[] = {
@@ -20726,8 +20732,8 @@ CUresult acu_failed_cuStreamBeginCapture(CUresult result, CUstream hStream, CUst
 static const char name_cuStreamBeginCaptureToCig[] = "cuStreamBeginCaptureToCig";
 static const char symbol_cuStreamBeginCaptureToCig_cuStreamBeginCaptureToCig_ptsz[] = "cuStreamBeginCaptureToCig_ptsz";
 static const acu_param params_cuStreamBeginCaptureToCig[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"streamCigCaptureParams", &acu_cuda_type_CUstreamCigCaptureParams_st, 1, ACU_OUT, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {"streamCigCaptureParams", &acu_cuda_type_CUstreamCigCaptureParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamBeginCaptureToCig[] = {
     {1, name_cuStreamBeginCaptureToCig, NULL},
@@ -20804,10 +20810,10 @@ CUresult acu_failed_cuStreamBeginCaptureToCig(CUresult result, CUstream hStream,
 static const char name_cuStreamBeginCaptureToGraph[] = "cuStreamBeginCaptureToGraph";
 static const char symbol_cuStreamBeginCaptureToGraph_cuStreamBeginCaptureToGraph_ptsz[] = "cuStreamBeginCaptureToGraph_ptsz";
 static const acu_param params_cuStreamBeginCaptureToGraph[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {"mode", &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
 };
@@ -20894,7 +20900,7 @@ CUresult acu_failed_cuStreamBeginCaptureToGraph(CUresult result, CUstream hStrea
 static const char name_cuStreamBeginRecaptureToGraph[] = "cuStreamBeginRecaptureToGraph";
 static const char symbol_cuStreamBeginRecaptureToGraph_cuStreamBeginRecaptureToGraph_ptsz[] = "cuStreamBeginRecaptureToGraph_ptsz";
 static const acu_param params_cuStreamBeginRecaptureToGraph[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"mode", &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
     {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"callbackFunc", &acu_type_function, 0, ACU_IN, -1, -1, false},
@@ -20977,8 +20983,8 @@ CUresult acu_failed_cuStreamBeginRecaptureToGraph(CUresult result, CUstream hStr
 static const char name_cuStreamCopyAttributes[] = "cuStreamCopyAttributes";
 static const char symbol_cuStreamCopyAttributes_cuStreamCopyAttributes_ptsz[] = "cuStreamCopyAttributes_ptsz";
 static const acu_param params_cuStreamCopyAttributes[] = {
-    {"dst", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"dst", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {"src", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamCopyAttributes[] = {
     {1, name_cuStreamCopyAttributes, NULL},
@@ -21047,8 +21053,8 @@ CUresult acu_failed_cuStreamCopyAttributes(CUresult result, CUstream dst, CUstre
 
 static const char name_cuStreamCreate[] = "cuStreamCreate";
 static const acu_param params_cuStreamCreate[] = {
-    {"phStream", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"phStream", &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamCreate[] = {
     {1, name_cuStreamCreate, NULL},
@@ -21088,8 +21094,8 @@ CUresult acu_failed_cuStreamCreate(CUresult result, CUstream *phStream, unsigned
 
 static const char name_cuStreamCreateWithPriority[] = "cuStreamCreateWithPriority";
 static const acu_param params_cuStreamCreateWithPriority[] = {
-    {"phStream", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"phStream", &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
     {"priority", &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamCreateWithPriority[] = {
@@ -21133,7 +21139,7 @@ CUresult acu_failed_cuStreamCreateWithPriority(CUresult result, CUstream *phStre
 static const char name_cuStreamDestroy[] = "cuStreamDestroy";
 static const char symbol_cuStreamDestroy_cuStreamDestroy_v2[] = "cuStreamDestroy_v2";
 static const acu_param params_cuStreamDestroy[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamDestroy[] = {
     {1, symbol_cuStreamDestroy_cuStreamDestroy_v2, NULL},
@@ -21174,7 +21180,7 @@ CUresult acu_failed_cuStreamDestroy(CUresult result, CUstream hStream)
 static const char name_cuStreamEndCapture[] = "cuStreamEndCapture";
 static const char symbol_cuStreamEndCapture_cuStreamEndCapture_ptsz[] = "cuStreamEndCapture_ptsz";
 static const acu_param params_cuStreamEndCapture[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"phGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamEndCapture[] = {
@@ -21245,7 +21251,7 @@ CUresult acu_failed_cuStreamEndCapture(CUresult result, CUstream hStream, CUgrap
 static const char name_cuStreamEndCaptureToCig[] = "cuStreamEndCaptureToCig";
 static const char symbol_cuStreamEndCaptureToCig_cuStreamEndCaptureToCig_ptsz[] = "cuStreamEndCaptureToCig_ptsz";
 static const acu_param params_cuStreamEndCaptureToCig[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamEndCaptureToCig[] = {
     {1, name_cuStreamEndCaptureToCig, NULL},
@@ -21314,9 +21320,9 @@ CUresult acu_failed_cuStreamEndCaptureToCig(CUresult result, CUstream hStream)
 static const char name_cuStreamGetAttribute[] = "cuStreamGetAttribute";
 static const char symbol_cuStreamGetAttribute_cuStreamGetAttribute_ptsz[] = "cuStreamGetAttribute_ptsz";
 static const acu_param params_cuStreamGetAttribute[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"attr", &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {"value_out", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, -1, false},
+    {"value_out", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cuStreamGetAttribute[] = {
     {1, name_cuStreamGetAttribute, NULL},
@@ -21394,7 +21400,7 @@ static const char name_cuStreamGetCaptureInfo[] = "cuStreamGetCaptureInfo";
 static const char symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3[] = "cuStreamGetCaptureInfo_v3";
 static const char symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3_ptsz[] = "cuStreamGetCaptureInfo_v3_ptsz";
 static const acu_param params_cuStreamGetCaptureInfo[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"captureStatus_out", &acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
     {"id_out", &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
     {"graph_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
@@ -21488,7 +21494,7 @@ CUresult acu_failed_cuStreamGetCaptureInfo(CUresult result, CUstream hStream,
 static const char name_cuStreamGetCtx[] = "cuStreamGetCtx";
 static const char symbol_cuStreamGetCtx_cuStreamGetCtx_ptsz[] = "cuStreamGetCtx_ptsz";
 static const acu_param params_cuStreamGetCtx[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"pctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetCtx[] = {
@@ -21558,7 +21564,7 @@ CUresult acu_failed_cuStreamGetCtx(CUresult result, CUstream hStream, CUcontext 
 static const char name_cuStreamGetCtx_v2[] = "cuStreamGetCtx_v2";
 static const char symbol_cuStreamGetCtx_v2_cuStreamGetCtx_v2_ptsz[] = "cuStreamGetCtx_v2_ptsz";
 static const acu_param params_cuStreamGetCtx_v2[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"pCtx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {"pGreenCtx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
@@ -21634,7 +21640,7 @@ CUresult acu_failed_cuStreamGetCtx_v2(CUresult result, CUstream hStream, CUconte
 static const char name_cuStreamGetDevResource[] = "cuStreamGetDevResource";
 static const char symbol_cuStreamGetDevResource_cuStreamGetDevResource_ptsz[] = "cuStreamGetDevResource_ptsz";
 static const acu_param params_cuStreamGetDevResource[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"resource", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
     {"type", &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
@@ -21713,7 +21719,7 @@ CUresult acu_failed_cuStreamGetDevResource(CUresult result, CUstream hStream, CU
 static const char name_cuStreamGetDevice[] = "cuStreamGetDevice";
 static const char symbol_cuStreamGetDevice_cuStreamGetDevice_ptsz[] = "cuStreamGetDevice_ptsz";
 static const acu_param params_cuStreamGetDevice[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetDevice[] = {
@@ -21784,8 +21790,8 @@ CUresult acu_failed_cuStreamGetDevice(CUresult result, CUstream hStream, CUdevic
 static const char name_cuStreamGetFlags[] = "cuStreamGetFlags";
 static const char symbol_cuStreamGetFlags_cuStreamGetFlags_ptsz[] = "cuStreamGetFlags_ptsz";
 static const acu_param params_cuStreamGetFlags[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_streamCreate, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetFlags[] = {
     {1, name_cuStreamGetFlags, NULL},
@@ -21854,7 +21860,7 @@ CUresult acu_failed_cuStreamGetFlags(CUresult result, CUstream hStream, unsigned
 
 static const char name_cuStreamGetGreenCtx[] = "cuStreamGetGreenCtx";
 static const acu_param params_cuStreamGetGreenCtx[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"phCtx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetGreenCtx[] = {
@@ -21896,7 +21902,7 @@ CUresult acu_failed_cuStreamGetGreenCtx(CUresult result, CUstream hStream, CUgre
 static const char name_cuStreamGetId[] = "cuStreamGetId";
 static const char symbol_cuStreamGetId_cuStreamGetId_ptsz[] = "cuStreamGetId_ptsz";
 static const acu_param params_cuStreamGetId[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"streamId", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetId[] = {
@@ -21967,7 +21973,7 @@ CUresult acu_failed_cuStreamGetId(CUresult result, CUstream hStream, unsigned lo
 static const char name_cuStreamGetPriority[] = "cuStreamGetPriority";
 static const char symbol_cuStreamGetPriority_cuStreamGetPriority_ptsz[] = "cuStreamGetPriority_ptsz";
 static const acu_param params_cuStreamGetPriority[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"priority", &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetPriority[] = {
@@ -22038,7 +22044,7 @@ CUresult acu_failed_cuStreamGetPriority(CUresult result, CUstream hStream, int *
 static const char name_cuStreamIsCapturing[] = "cuStreamIsCapturing";
 static const char symbol_cuStreamIsCapturing_cuStreamIsCapturing_ptsz[] = "cuStreamIsCapturing_ptsz";
 static const acu_param params_cuStreamIsCapturing[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"captureStatus", &acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamIsCapturing[] = {
@@ -22111,8 +22117,9 @@ CUresult acu_failed_cuStreamIsCapturing(CUresult result, CUstream hStream,
 static const char name_cuStreamQuery[] = "cuStreamQuery";
 static const char symbol_cuStreamQuery_cuStreamQuery_ptsz[] = "cuStreamQuery_ptsz";
 static const acu_param params_cuStreamQuery[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const int answers_cuStreamQuery[] = { CUDA_ERROR_NOT_READY, 0};
 static const acu_era eras_cuStreamQuery[] = {
     {1, name_cuStreamQuery, NULL},
     {0, NULL, NULL},
@@ -22126,6 +22133,7 @@ const acu_function acu_function_cuStreamQuery = {
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
+    .not_failures = answers_cuStreamQuery,
     .slot = (acu_fn *)(void *)&acu_slot_cuStreamQuery,
 };
 static CUresult enter_cuStreamQuery(CUstream hStream)
@@ -22154,6 +22162,7 @@ const acu_function acu_function_cuStreamQuery_ptds = {
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
+    .not_failures = answers_cuStreamQuery,
     .slot = (acu_fn *)(void *)&acu_slot_cuStreamQuery_ptds,
 };
 static CUresult enter_cuStreamQuery_ptds(CUstream hStream)
@@ -22180,9 +22189,9 @@ CUresult acu_failed_cuStreamQuery(CUresult result, CUstream hStream)
 static const char name_cuStreamSetAttribute[] = "cuStreamSetAttribute";
 static const char symbol_cuStreamSetAttribute_cuStreamSetAttribute_ptsz[] = "cuStreamSetAttribute_ptsz";
 static const acu_param params_cuStreamSetAttribute[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"attr", &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, -1, false},
+    {"value", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cuStreamSetAttribute[] = {
     {1, name_cuStreamSetAttribute, NULL},
@@ -22259,7 +22268,7 @@ CUresult acu_failed_cuStreamSetAttribute(CUresult result, CUstream hStream, CUst
 static const char name_cuStreamSynchronize[] = "cuStreamSynchronize";
 static const char symbol_cuStreamSynchronize_cuStreamSynchronize_ptsz[] = "cuStreamSynchronize_ptsz";
 static const acu_param params_cuStreamSynchronize[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamSynchronize[] = {
     {1, name_cuStreamSynchronize, NULL},
@@ -22329,11 +22338,11 @@ static const char name_cuStreamUpdateCaptureDependencies[] = "cuStreamUpdateCapt
 static const char symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2[] = "cuStreamUpdateCaptureDependencies_v2";
 static const char symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2_ptsz[] = "cuStreamUpdateCaptureDependencies_v2_ptsz";
 static const acu_param params_cuStreamUpdateCaptureDependencies[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 3, -1, false},
     {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_updateCaptureDependencies, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamUpdateCaptureDependencies[] = {
     {1, symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2, NULL},
@@ -22414,9 +22423,9 @@ CUresult acu_failed_cuStreamUpdateCaptureDependencies(CUresult result, CUstream 
 static const char name_cuStreamWaitEvent[] = "cuStreamWaitEvent";
 static const char symbol_cuStreamWaitEvent_cuStreamWaitEvent_ptsz[] = "cuStreamWaitEvent_ptsz";
 static const acu_param params_cuStreamWaitEvent[] = {
-    {"hStream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_eventWait, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWaitEvent[] = {
     {1, name_cuStreamWaitEvent, NULL},
@@ -22488,10 +22497,10 @@ static const char name_cuStreamWaitValue32[] = "cuStreamWaitValue32";
 static const char symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2[] = "cuStreamWaitValue32_v2";
 static const char symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2_ptsz[] = "cuStreamWaitValue32_v2_ptsz";
 static const acu_param params_cuStreamWaitValue32[] = {
-    {"stream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"value", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWaitValue32[] = {
     {1, symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2, NULL},
@@ -22569,10 +22578,10 @@ static const char name_cuStreamWaitValue64[] = "cuStreamWaitValue64";
 static const char symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2[] = "cuStreamWaitValue64_v2";
 static const char symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2_ptsz[] = "cuStreamWaitValue64_v2_ptsz";
 static const acu_param params_cuStreamWaitValue64[] = {
-    {"stream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"value", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWaitValue64[] = {
     {1, symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2, NULL},
@@ -22650,10 +22659,10 @@ static const char name_cuStreamWriteValue32[] = "cuStreamWriteValue32";
 static const char symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2[] = "cuStreamWriteValue32_v2";
 static const char symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2_ptsz[] = "cuStreamWriteValue32_v2_ptsz";
 static const acu_param params_cuStreamWriteValue32[] = {
-    {"stream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"value", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWriteValue32[] = {
     {1, symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2, NULL},
@@ -22731,10 +22740,10 @@ static const char name_cuStreamWriteValue64[] = "cuStreamWriteValue64";
 static const char symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2[] = "cuStreamWriteValue64_v2";
 static const char symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2_ptsz[] = "cuStreamWriteValue64_v2_ptsz";
 static const acu_param params_cuStreamWriteValue64[] = {
-    {"stream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {"value", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWriteValue64[] = {
     {1, symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2, NULL},
@@ -22980,7 +22989,7 @@ static const char name_cuSurfRefSetArray[] = "cuSurfRefSetArray";
 static const acu_param params_cuSurfRefSetArray[] = {
     {"hSurfRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"hArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuSurfRefSetArray[] = {
     {1, name_cuSurfRefSetArray, NULL},
@@ -23025,13 +23034,13 @@ static const acu_param params_cuTensorMapEncodeIm2col[] = {
     {"tensorDataType", &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
     {"tensorRank", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {"globalAddress", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"globalDim", &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
+    {"globalDim", &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
     {"globalStrides", &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
     {"pixelBoxLowerCorner", &acu_type_int, 1, ACU_IN, -1, -1, false},
     {"pixelBoxUpperCorner", &acu_type_int, 1, ACU_IN, -1, -1, false},
     {"channelsPerPixel", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {"pixelsPerColumn", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"elementStrides", &acu_type_uint32_t, 1, ACU_IN, -1, -1, false},
+    {"elementStrides", &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
     {"interleave", &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
     {"swizzle", &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
     {"l2Promotion", &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
@@ -23099,13 +23108,13 @@ static const acu_param params_cuTensorMapEncodeIm2colWide[] = {
     {"tensorDataType", &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
     {"tensorRank", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {"globalAddress", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"globalDim", &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
+    {"globalDim", &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
     {"globalStrides", &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
     {"pixelBoxLowerCornerWidth", &acu_type_int, 0, ACU_IN, -1, -1, false},
     {"pixelBoxUpperCornerWidth", &acu_type_int, 0, ACU_IN, -1, -1, false},
     {"channelsPerPixel", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {"pixelsPerColumn", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"elementStrides", &acu_type_uint32_t, 1, ACU_IN, -1, -1, false},
+    {"elementStrides", &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
     {"interleave", &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
     {"mode", &acu_cuda_type_CUtensorMapIm2ColWideMode_enum, 0, ACU_IN, -1, -1, false},
     {"swizzle", &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
@@ -23176,10 +23185,10 @@ static const acu_param params_cuTensorMapEncodeTiled[] = {
     {"tensorDataType", &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
     {"tensorRank", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {"globalAddress", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"globalDim", &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
+    {"globalDim", &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
     {"globalStrides", &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
-    {"boxDim", &acu_type_uint32_t, 1, ACU_IN, -1, -1, false},
-    {"elementStrides", &acu_type_uint32_t, 1, ACU_IN, -1, -1, false},
+    {"boxDim", &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
+    {"elementStrides", &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
     {"interleave", &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
     {"swizzle", &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
     {"l2Promotion", &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
@@ -23239,7 +23248,7 @@ CUresult acu_failed_cuTensorMapEncodeTiled(CUresult result, CUtensorMap *tensorM
 
 static const char name_cuTensorMapReplaceAddress[] = "cuTensorMapReplaceAddress";
 static const acu_param params_cuTensorMapReplaceAddress[] = {
-    {"tensorMap", &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
+    {"tensorMap", &acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
     {"globalAddress", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTensorMapReplaceAddress[] = {
@@ -23281,7 +23290,7 @@ CUresult acu_failed_cuTensorMapReplaceAddress(CUresult result, CUtensorMap *tens
 
 static const char name_cuTensorMapSetAllocationClass[] = "cuTensorMapSetAllocationClass";
 static const acu_param params_cuTensorMapSetAllocationClass[] = {
-    {"tensorMap", &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
+    {"tensorMap", &acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
     {"allocClass", &acu_cuda_type_CUtensorMapAllocClass_enum, 0, ACU_IN, -1, -1, false},
     {"outAllocClass", &acu_cuda_type_CUtensorMapAllocClass_enum, 1, ACU_OUT, -1, -1, false},
 };
@@ -23838,7 +23847,7 @@ CUresult acu_failed_cuTexRefGetFilterMode(CUresult result, CUfilter_mode *pfm, C
 
 static const char name_cuTexRefGetFlags[] = "cuTexRefGetFlags";
 static const acu_param params_cuTexRefGetFlags[] = {
-    {"pFlags", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {"pFlags", &acu_cuda_type_flags_textureReference, 1, ACU_OUT, -1, -1, false},
     {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetFlags[] = {
@@ -24279,7 +24288,7 @@ static const char name_cuTexRefSetArray[] = "cuTexRefSetArray";
 static const acu_param params_cuTexRefSetArray[] = {
     {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"hArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetArray[] = {
     {1, name_cuTexRefSetArray, NULL},
@@ -24321,7 +24330,7 @@ CUresult acu_failed_cuTexRefSetArray(CUresult result, CUtexref hTexRef, CUarray 
 static const char name_cuTexRefSetBorderColor[] = "cuTexRefSetBorderColor";
 static const acu_param params_cuTexRefSetBorderColor[] = {
     {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pBorderColor", &acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {"pBorderColor", &acu_type_float, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetBorderColor[] = {
     {1, name_cuTexRefSetBorderColor, NULL},
@@ -24404,7 +24413,7 @@ CUresult acu_failed_cuTexRefSetFilterMode(CUresult result, CUtexref hTexRef, CUf
 static const char name_cuTexRefSetFlags[] = "cuTexRefSetFlags";
 static const acu_param params_cuTexRefSetFlags[] = {
     {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_textureReference, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetFlags[] = {
     {1, name_cuTexRefSetFlags, NULL},
@@ -24663,7 +24672,7 @@ static const char name_cuTexRefSetMipmappedArray[] = "cuTexRefSetMipmappedArray"
 static const acu_param params_cuTexRefSetMipmappedArray[] = {
     {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {"hMipmappedArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"Flags", &acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetMipmappedArray[] = {
     {1, name_cuTexRefSetMipmappedArray, NULL},
@@ -24707,7 +24716,7 @@ CUresult acu_failed_cuTexRefSetMipmappedArray(CUresult result, CUtexref hTexRef,
 
 static const char name_cuThreadExchangeStreamCaptureMode[] = "cuThreadExchangeStreamCaptureMode";
 static const acu_param params_cuThreadExchangeStreamCaptureMode[] = {
-    {"mode", &acu_cuda_type_CUstreamCaptureMode_enum, 1, ACU_OUT, -1, -1, false},
+    {"mode", &acu_cuda_type_CUstreamCaptureMode_enum, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuThreadExchangeStreamCaptureMode[] = {
     {1, name_cuThreadExchangeStreamCaptureMode, NULL},
@@ -24751,7 +24760,7 @@ static const acu_param params_cuUserObjectCreate[] = {
     {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {"destroy", &acu_type_function, 0, ACU_IN, -1, -1, false},
     {"initialRefcount", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {"flags", &acu_cuda_type_flags_userObject, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuUserObjectCreate[] = {
     {1, name_cuUserObjectCreate, NULL},
@@ -24878,10 +24887,10 @@ CUresult acu_failed_cuUserObjectRetain(CUresult result, CUuserObject object, uns
 static const char name_cuWaitExternalSemaphoresAsync[] = "cuWaitExternalSemaphoresAsync";
 static const char symbol_cuWaitExternalSemaphoresAsync_cuWaitExternalSemaphoresAsync_ptsz[] = "cuWaitExternalSemaphoresAsync_ptsz";
 static const acu_param params_cuWaitExternalSemaphoresAsync[] = {
-    {"extSemArray", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"paramsArray", &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {"extSemArray", &acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {"paramsArray", &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, 1, ACU_IN, 2, -1, false},
     {"numExtSems", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuWaitExternalSemaphoresAsync[] = {
     {1, name_cuWaitExternalSemaphoresAsync, NULL},

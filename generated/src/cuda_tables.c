@@ -25,7 +25,7 @@ static const acu_field fields_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st[] = {
     {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 40, .type = &acu_type_size_t, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 46, .type = &acu_cuda_type_CUarray_format_enum, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 53, .type = &acu_type_unsigned_int, .offset = 28, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 65, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 65, .type = &acu_cuda_type_flags_array3D, .offset = 32, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st = {
     .name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st,
@@ -67,7 +67,7 @@ static const char names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st[] = {
     {.name = names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st + 34, .type = &acu_type_size_t, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st + 39, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st + 49, .type = &acu_type_unsigned_int, .offset = 16, .count = 4},
+    {.name = names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st + 49, .type = &acu_type_unsigned_int, .offset = 16, .count = 4, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st = {
     .name = names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st,
@@ -94,8 +94,8 @@ static const acu_field fields_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st[] = 
     {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 67, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 84, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
     {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 102, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 114, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 120, .type = &acu_type_unsigned_int, .offset = 28, .count = 4},
+    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 114, .type = &acu_cuda_type_flags_arraySparseProperties, .offset = 24, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 120, .type = &acu_type_unsigned_int, .offset = 28, .count = 4, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st = {
     .name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st,
@@ -117,8 +117,8 @@ static const acu_field fields_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st[
     {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st + 36, .type = &acu_type_handle, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st + 40, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st + 46, .type = &acu_type_pointer, .offset = 16, .count = 1,
-     .target = &acu_cuda_type_CUstreamBatchMemOpParams_union, .target_count = -1},
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st + 57, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+     .target = &acu_cuda_type_CUstreamBatchMemOpParams_union, .target_count = 8},
+    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st + 57, .type = &acu_cuda_type_flags_none, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st = {
     .name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st,
@@ -140,8 +140,8 @@ static const acu_field fields_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st[
     {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st + 36, .type = &acu_type_handle, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st + 40, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st + 46, .type = &acu_type_pointer, .offset = 16, .count = 1,
-     .target = &acu_cuda_type_CUstreamBatchMemOpParams_union, .target_count = -1},
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st + 57, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+     .target = &acu_cuda_type_CUstreamBatchMemOpParams_union, .target_count = 8},
+    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st + 57, .type = &acu_cuda_type_flags_none, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st = {
     .name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st,
@@ -250,8 +250,8 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st[] = {
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 36, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 43, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 48, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 54, .type = &acu_type_unsigned_int, .offset = 20, .count = 16},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 48, .type = &acu_cuda_type_flags_none, .offset = 16, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 54, .type = &acu_type_unsigned_int, .offset = 20, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st,
@@ -273,15 +273,23 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st[] =
     "size\0"
     "flags\0"
     "reserved";
+static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_fd[] = { 1, 9, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_win32_handle[] = { 2, 3, 4, 5, 6, 7, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_16_handle_win32_name[] = { 2, 3, 4, 5, 6, 7, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_nvSciBufObject[] = { 8, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st[] = {
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 36, .type = &acu_cuda_type_CUexternalMemoryHandleType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 41, .type = &acu_type_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 51, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 71, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 89, .type = &acu_type_pointer, .offset = 8, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 41, .type = &acu_type_int, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_fd},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 51, .type = &acu_type_pointer, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_win32_handle},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 71, .type = &acu_type_pointer, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_16_handle_win32_name},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 89, .type = &acu_type_pointer, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_nvSciBufObject},
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 111, .type = &acu_type_unsigned_long_long, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 116, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 122, .type = &acu_type_unsigned_int, .offset = 36, .count = 16},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 116, .type = &acu_cuda_type_flags_externalMemory, .offset = 32, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 122, .type = &acu_type_unsigned_int, .offset = 36, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st,
@@ -303,7 +311,7 @@ static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st + 45, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st + 52, .type = &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st + 62, .type = &acu_type_unsigned_int, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st + 72, .type = &acu_type_unsigned_int, .offset = 52, .count = 16},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st + 72, .type = &acu_type_unsigned_int, .offset = 52, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st,
@@ -324,14 +332,22 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st[] =
     "handle.nvSciSyncObj\0"
     "flags\0"
     "reserved";
+static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_fd[] = { 1, 9, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_win32_handle[] = { 2, 3, 4, 5, 7, 8, 10, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_16_handle_win32_name[] = { 2, 3, 4, 5, 7, 8, 10, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_nvSciSyncObj[] = { 6, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st[] = {
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 39, .type = &acu_cuda_type_CUexternalSemaphoreHandleType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 44, .type = &acu_type_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 54, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 74, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 92, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 112, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 118, .type = &acu_type_unsigned_int, .offset = 28, .count = 16},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 44, .type = &acu_type_int, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_fd},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 54, .type = &acu_type_pointer, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_win32_handle},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 74, .type = &acu_type_pointer, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_16_handle_win32_name},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 92, .type = &acu_type_pointer, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_nvSciSyncObj},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 112, .type = &acu_cuda_type_flags_none, .offset = 24, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 118, .type = &acu_type_unsigned_int, .offset = 28, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st,
@@ -347,7 +363,6 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st[]
     "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st\0"
     "params.fence.value\0"
     "params.nvSciSync.fence\0"
-    "params.nvSciSync.reserved\0"
     "params.keyedMutex.key\0"
     "params.reserved\0"
     "flags\0"
@@ -355,17 +370,16 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st[]
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st[] = {
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 41, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 60, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 83, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 109, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 131, .type = &acu_type_unsigned_int, .offset = 24, .count = 12},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 147, .type = &acu_type_unsigned_int, .offset = 72, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 153, .type = &acu_type_unsigned_int, .offset = 76, .count = 16},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 83, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 105, .type = &acu_type_unsigned_int, .offset = 24, .count = 12, .reserved = true},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 121, .type = &acu_cuda_type_flags_externalSemaphoreSignal, .offset = 72, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 127, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st,
     .kind = ACU_KIND_RECORD,
     .size = 144,
-    .count = 7,
+    .count = 6,
     .fields = fields_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st,
 };
 
@@ -375,7 +389,6 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st[] =
     "CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st\0"
     "params.fence.value\0"
     "params.nvSciSync.fence\0"
-    "params.nvSciSync.reserved\0"
     "params.keyedMutex.key\0"
     "params.keyedMutex.timeoutMs\0"
     "params.reserved\0"
@@ -384,18 +397,17 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st[] = {
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 39, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 58, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 81, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 107, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 129, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 157, .type = &acu_type_unsigned_int, .offset = 32, .count = 10},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 173, .type = &acu_type_unsigned_int, .offset = 72, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 179, .type = &acu_type_unsigned_int, .offset = 76, .count = 16},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 81, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 103, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 131, .type = &acu_type_unsigned_int, .offset = 32, .count = 10, .reserved = true},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 147, .type = &acu_cuda_type_flags_externalSemaphoreWait, .offset = 72, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 153, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st,
     .kind = ACU_KIND_RECORD,
     .size = 144,
-    .count = 8,
+    .count = 7,
     .fields = fields_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st,
 };
 
@@ -409,7 +421,7 @@ static const char names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st[] = {
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st + 35, .type = &acu_type_pointer, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st + 47, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, .target_count = -1},
+     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, .target_count = 16},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st + 59, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st = {
@@ -432,7 +444,7 @@ static const char names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st[] = {
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 38, .type = &acu_type_pointer, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 50, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, .target_count = -1},
+     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, .target_count = 16},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 62, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 73, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 77, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
@@ -460,7 +472,7 @@ static const char names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st[] = {
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st + 33, .type = &acu_type_pointer, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st + 45, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, .target_count = -1},
+     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, .target_count = 16},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st + 57, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st = {
@@ -483,7 +495,7 @@ static const char names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st[] = {
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 36, .type = &acu_type_pointer, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 48, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, .target_count = -1},
+     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, .target_count = 16},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 60, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 71, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
     {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 75, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
@@ -513,7 +525,7 @@ static const acu_field fields_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st[] = {
     {.name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st + 29, .type = &acu_cuda_type_CUfabricCpyOperand_st, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st + 33, .type = &acu_cuda_type_CUfabricCpyOperand_st, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st + 37, .type = &acu_type_size_t, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st + 42, .type = &acu_type_unsigned_int, .offset = 56, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st + 42, .type = &acu_cuda_type_flags_none, .offset = 56, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st = {
     .name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st,
@@ -535,8 +547,8 @@ static const char names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st[] 
 static const acu_field fields_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st[] = {
     {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 40, .type = &acu_type_size_t, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 47, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, .target_count = -1},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 54, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+     .target = &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, .target_count = 0},
+    {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 54, .type = &acu_cuda_type_flags_none, .offset = 16, .count = 2},
     {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 60, .type = &acu_type_handle, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 64, .type = &acu_type_handle, .offset = 24, .count = 1},
 };
@@ -557,8 +569,8 @@ static const char names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st[] =
     "hErrNode_out\0"
     "result_out";
 static const acu_field fields_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 33, .type = &acu_type_uint64_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 39, .type = &acu_type_handle, .offset = 8, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 33, .type = &acu_cuda_type_flags_graphInstantiate, .offset = 0, .count = 2},
+    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 39, .type = &acu_cuda_type_CUstream, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 53, .type = &acu_type_handle, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 66, .type = &acu_cuda_type_CUgraphInstantiateResult_enum, .offset = 24, .count = 1},
 };
@@ -600,7 +612,7 @@ static const char names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st[] = {
     {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 28, .type = &acu_type_function, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 31, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 40, .type = &acu_type_unsigned_int, .offset = 16, .count = 1, .since = 13020},
+    {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 40, .type = &acu_cuda_type_CUhostTaskSyncMode_enum, .offset = 16, .count = 1, .since = 13020},
     {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 49, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
     {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 53, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
 };
@@ -717,7 +729,7 @@ static const acu_field fields_acu_cuda_type_CUDA_LAUNCH_PARAMS_st[] = {
     {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 68, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 78, .type = &acu_type_unsigned_int, .offset = 28, .count = 1},
     {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 88, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 103, .type = &acu_type_handle, .offset = 40, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 103, .type = &acu_cuda_type_CUstream, .offset = 40, .count = 1},
     {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 111, .type = &acu_type_pointer, .offset = 48, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_LAUNCH_PARAMS_st = {
@@ -788,7 +800,7 @@ static const acu_field fields_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st[] = {
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 30, .type = &acu_cuda_type_CUmemcpy3DOperand_st, .offset = 40, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 34, .type = &acu_cuda_type_CUextent3D_st, .offset = 80, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 41, .type = &acu_cuda_type_CUmemcpySrcAccessOrder_enum, .offset = 104, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 56, .type = &acu_type_unsigned_int, .offset = 108, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 56, .type = &acu_cuda_type_flags_memcpy, .offset = 108, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st[] = {
     { 12080, 13040, 112, NULL, NULL},
@@ -905,7 +917,7 @@ static const acu_field fields_acu_cuda_type_CUDA_MEMCPY3D_st[] = {
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 60, .type = &acu_type_pointer, .offset = 40, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 68, .type = &acu_type_unsigned_long_long, .offset = 48, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 78, .type = &acu_type_handle, .offset = 56, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 87, .type = &acu_type_pointer, .offset = 64, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 87, .type = &acu_type_pointer, .offset = 64, .count = 1, .reserved = true},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 97, .type = &acu_type_size_t, .offset = 72, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 106, .type = &acu_type_size_t, .offset = 80, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 116, .type = &acu_type_size_t, .offset = 88, .count = 1},
@@ -916,7 +928,7 @@ static const acu_field fields_acu_cuda_type_CUDA_MEMCPY3D_st[] = {
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 159, .type = &acu_type_pointer, .offset = 128, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 167, .type = &acu_type_unsigned_long_long, .offset = 136, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 177, .type = &acu_type_handle, .offset = 144, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 186, .type = &acu_type_pointer, .offset = 152, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 186, .type = &acu_type_pointer, .offset = 152, .count = 1, .reserved = true},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 196, .type = &acu_type_size_t, .offset = 160, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 205, .type = &acu_type_size_t, .offset = 168, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 215, .type = &acu_type_size_t, .offset = 176, .count = 1},
@@ -950,7 +962,7 @@ static const acu_field fields_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st[
     {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 47, .type = &acu_type_pointer, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 52, .type = &acu_type_pointer, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 58, .type = &acu_type_pointer, .offset = 32, .count = 1,
-     .target = &acu_cuda_type_CUmemcpyAttributes_st, .target_count = -1},
+     .target = &acu_cuda_type_CUmemcpyAttributes_st, .target_count = 48},
     {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 64, .type = &acu_type_pointer, .offset = 40, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 74, .type = &acu_type_size_t, .offset = 48, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 83, .type = &acu_type_handle, .offset = 56, .count = 1},
@@ -973,8 +985,8 @@ static const char names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st[] =
     "copyCtx\0"
     "copyParams";
 static const acu_field fields_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 27, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 33, .type = &acu_type_int, .offset = 4, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 27, .type = &acu_cuda_type_flags_none, .offset = 0, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 33, .type = &acu_type_int, .offset = 4, .count = 1, .reserved = true},
     {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 42, .type = &acu_type_handle, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 50, .type = &acu_cuda_type_CUDA_MEMCPY3D_st, .offset = 16, .count = 1},
 };
@@ -1052,7 +1064,7 @@ static const char names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st[] = {
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 33, .type = &acu_cuda_type_CUmemPoolProps_st, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 43, .type = &acu_type_pointer, .offset = 88, .count = 1,
-     .target = &acu_cuda_type_CUmemAccessDesc_st, .target_count = -1},
+     .target = &acu_cuda_type_CUmemAccessDesc_st, .target_count = 96},
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 55, .type = &acu_type_size_t, .offset = 96, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 71, .type = &acu_type_size_t, .offset = 104, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 80, .type = &acu_type_unsigned_long_long, .offset = 112, .count = 1},
@@ -1082,7 +1094,7 @@ static const char names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st[] = {
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 33, .type = &acu_cuda_type_CUmemPoolProps_st, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 43, .type = &acu_type_pointer, .offset = 88, .count = 1,
-     .target = &acu_cuda_type_CUmemAccessDesc_st, .target_count = -1},
+     .target = &acu_cuda_type_CUmemAccessDesc_st, .target_count = 96},
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 55, .type = &acu_type_size_t, .offset = 96, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 71, .type = &acu_type_size_t, .offset = 104, .count = 1},
     {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 80, .type = &acu_type_unsigned_long_long, .offset = 112, .count = 1},
@@ -1133,30 +1145,52 @@ static const char names_acu_cuda_type_CUDA_RESOURCE_DESC_st[] =
     "res.pitch2D.width\0"
     "res.pitch2D.height\0"
     "res.pitch2D.pitchInBytes\0"
-    "res.reserved.reserved\0"
     "flags";
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_array_hArray[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_mipmap_hMipmappedArray[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_linear_devPtr[] = { 2, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_16_res_linear_format[] = { 2, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_20_res_linear_numChannels[] = { 2, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_24_res_linear_sizeInBytes[] = { 2, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_pitch2D_devPtr[] = { 3, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_16_res_pitch2D_format[] = { 3, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_20_res_pitch2D_numChannels[] = { 3, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_24_res_pitch2D_width[] = { 3, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_32_res_pitch2D_height[] = { 3, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_40_res_pitch2D_pitchInBytes[] = { 3, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUDA_RESOURCE_DESC_st[] = {
     {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 22, .type = &acu_cuda_type_CUresourcetype_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 30, .type = &acu_type_handle, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 47, .type = &acu_type_handle, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 74, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 92, .type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 110, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 133, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 156, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 175, .type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 194, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 218, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 236, .type = &acu_type_size_t, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 255, .type = &acu_type_size_t, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 280, .type = &acu_type_int, .offset = 8, .count = 32},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 302, .type = &acu_type_unsigned_int, .offset = 136, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 30, .type = &acu_type_handle, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_array_hArray},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 47, .type = &acu_type_handle, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_mipmap_hMipmappedArray},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 74, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_linear_devPtr},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 92, .type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_16_res_linear_format},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 110, .type = &acu_type_unsigned_int, .offset = 20, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_20_res_linear_numChannels},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 133, .type = &acu_type_size_t, .offset = 24, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_24_res_linear_sizeInBytes},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 156, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_pitch2D_devPtr},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 175, .type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_16_res_pitch2D_format},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 194, .type = &acu_type_unsigned_int, .offset = 20, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_20_res_pitch2D_numChannels},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 218, .type = &acu_type_size_t, .offset = 24, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_24_res_pitch2D_width},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 236, .type = &acu_type_size_t, .offset = 32, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_32_res_pitch2D_height},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 255, .type = &acu_type_size_t, .offset = 40, .count = 1,
+     .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_40_res_pitch2D_pitchInBytes},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 280, .type = &acu_cuda_type_flags_none, .offset = 136, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_RESOURCE_DESC_st = {
     .name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st,
     .kind = ACU_KIND_RECORD,
     .size = 144,
-    .count = 15,
+    .count = 14,
     .fields = fields_acu_cuda_type_CUDA_RESOURCE_DESC_st,
 };
 
@@ -1182,7 +1216,7 @@ static const acu_field fields_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st[] = {
     {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 70, .type = &acu_type_unsigned_int, .offset = 36, .count = 1},
     {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 86, .type = &acu_type_unsigned_int, .offset = 40, .count = 1},
     {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 97, .type = &acu_type_unsigned_int, .offset = 44, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 107, .type = &acu_type_unsigned_int, .offset = 48, .count = 16},
+    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 107, .type = &acu_type_unsigned_int, .offset = 48, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st = {
     .name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st,
@@ -1209,14 +1243,14 @@ static const char names_acu_cuda_type_CUDA_TEXTURE_DESC_st[] =
 static const acu_field fields_acu_cuda_type_CUDA_TEXTURE_DESC_st[] = {
     {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 21, .type = &acu_cuda_type_CUaddress_mode_enum, .offset = 0, .count = 3},
     {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 33, .type = &acu_cuda_type_CUfilter_mode_enum, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 44, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 44, .type = &acu_cuda_type_flags_textureReference, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 50, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
     {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 64, .type = &acu_cuda_type_CUfilter_mode_enum, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 81, .type = &acu_type_float, .offset = 28, .count = 1},
     {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 97, .type = &acu_type_float, .offset = 32, .count = 1},
     {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 117, .type = &acu_type_float, .offset = 36, .count = 1},
     {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 137, .type = &acu_type_float, .offset = 40, .count = 4},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 149, .type = &acu_type_int, .offset = 56, .count = 12},
+    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 149, .type = &acu_type_int, .offset = 56, .count = 12, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_TEXTURE_DESC_st = {
     .name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st,
@@ -1240,9 +1274,9 @@ static const acu_field fields_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st[]
     {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 35, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 43, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
     {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 62, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 90, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 90, .type = &acu_cuda_type_flags_devSmResourceGroup, .offset = 12, .count = 1},
     {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 96, .type = &acu_type_unsigned_int, .offset = 16, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 113, .type = &acu_type_unsigned_int, .offset = 20, .count = 11},
+    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 113, .type = &acu_type_unsigned_int, .offset = 20, .count = 11, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st[] = {
     { 13010, 13040, 64, NULL, NULL},
@@ -1349,29 +1383,55 @@ static const char names_acu_cuda_type_CUarrayMapInfo_st[] =
     "deviceBitMask\0"
     "flags\0"
     "reserved";
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_8_resource_mipmap[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_8_resource_array[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_24_subresource_sparseLevel_level[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_28_subresource_sparseLevel_layer[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_32_subresource_sparseLevel_offsetX[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_36_subresource_sparseLevel_offsetY[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_40_subresource_sparseLevel_offsetZ[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_44_subresource_sparseLevel_extentWidth[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_48_subresource_sparseLevel_extentHeight[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_52_subresource_sparseLevel_extentDepth[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_24_subresource_miptail_layer[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_32_subresource_miptail_offset[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_40_subresource_miptail_size[] = { 1, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUarrayMapInfo_st[] = {
     {.name = names_acu_cuda_type_CUarrayMapInfo_st + 18, .type = &acu_cuda_type_CUresourcetype_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 31, .type = &acu_type_handle, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 47, .type = &acu_type_handle, .offset = 8, .count = 1},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 31, .type = &acu_type_handle, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_8_resource_mipmap},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 47, .type = &acu_type_handle, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_8_resource_array},
     {.name = names_acu_cuda_type_CUarrayMapInfo_st + 62, .type = &acu_cuda_type_CUarraySparseSubresourceType_enum, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 78, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 108, .type = &acu_type_unsigned_int, .offset = 28, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 138, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 170, .type = &acu_type_unsigned_int, .offset = 36, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 202, .type = &acu_type_unsigned_int, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 234, .type = &acu_type_unsigned_int, .offset = 44, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 270, .type = &acu_type_unsigned_int, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 307, .type = &acu_type_unsigned_int, .offset = 52, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 343, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 369, .type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 396, .type = &acu_type_unsigned_long_long, .offset = 40, .count = 1},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 78, .type = &acu_type_unsigned_int, .offset = 24, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_24_subresource_sparseLevel_level},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 108, .type = &acu_type_unsigned_int, .offset = 28, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_28_subresource_sparseLevel_layer},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 138, .type = &acu_type_unsigned_int, .offset = 32, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_32_subresource_sparseLevel_offsetX},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 170, .type = &acu_type_unsigned_int, .offset = 36, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_36_subresource_sparseLevel_offsetY},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 202, .type = &acu_type_unsigned_int, .offset = 40, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_40_subresource_sparseLevel_offsetZ},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 234, .type = &acu_type_unsigned_int, .offset = 44, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_44_subresource_sparseLevel_extentWidth},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 270, .type = &acu_type_unsigned_int, .offset = 48, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_48_subresource_sparseLevel_extentHeight},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 307, .type = &acu_type_unsigned_int, .offset = 52, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_52_subresource_sparseLevel_extentDepth},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 343, .type = &acu_type_unsigned_int, .offset = 24, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_24_subresource_miptail_layer},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 369, .type = &acu_type_unsigned_long_long, .offset = 32, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_32_subresource_miptail_offset},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 396, .type = &acu_type_unsigned_long_long, .offset = 40, .count = 1, .tag_offset = 16,
+     .tags = tags_acu_cuda_type_CUarrayMapInfo_st_40_subresource_miptail_size},
     {.name = names_acu_cuda_type_CUarrayMapInfo_st + 421, .type = &acu_cuda_type_CUmemOperationType_enum, .offset = 56, .count = 1},
     {.name = names_acu_cuda_type_CUarrayMapInfo_st + 438, .type = &acu_cuda_type_CUmemHandleType_enum, .offset = 60, .count = 1},
     {.name = names_acu_cuda_type_CUarrayMapInfo_st + 452, .type = &acu_type_unsigned_long_long, .offset = 64, .count = 1},
     {.name = names_acu_cuda_type_CUarrayMapInfo_st + 472, .type = &acu_type_unsigned_long_long, .offset = 72, .count = 1},
     {.name = names_acu_cuda_type_CUarrayMapInfo_st + 479, .type = &acu_type_unsigned_int, .offset = 80, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 493, .type = &acu_type_unsigned_int, .offset = 84, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 499, .type = &acu_type_unsigned_int, .offset = 88, .count = 2},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 493, .type = &acu_cuda_type_flags_none, .offset = 84, .count = 1},
+    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 499, .type = &acu_type_unsigned_int, .offset = 88, .count = 2, .reserved = true},
 };
 const acu_type acu_cuda_type_CUarrayMapInfo_st = {
     .name = names_acu_cuda_type_CUarrayMapInfo_st,
@@ -1595,7 +1655,7 @@ static const char names_acu_cuda_type_CUcheckpointCheckpointArgs_st[] =
     "reserved";
 static const acu_field fields_acu_cuda_type_CUcheckpointCheckpointArgs_st[] = {
     {.name = names_acu_cuda_type_CUcheckpointCheckpointArgs_st + 30, .type = &acu_type_pointer, .offset = 0, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUcheckpointCheckpointArgs_st + 52, .type = &acu_type_char, .offset = 8, .count = 56},
+    {.name = names_acu_cuda_type_CUcheckpointCheckpointArgs_st + 52, .type = &acu_type_char, .offset = 8, .count = 56, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUcheckpointCheckpointArgs_st[] = {
     { 12080, 13040, 64, NULL, NULL},
@@ -1637,8 +1697,8 @@ static const char names_acu_cuda_type_CUcheckpointLockArgs_st[] =
     "reserved1";
 static const acu_field fields_acu_cuda_type_CUcheckpointLockArgs_st[] = {
     {.name = names_acu_cuda_type_CUcheckpointLockArgs_st + 24, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUcheckpointLockArgs_st + 34, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUcheckpointLockArgs_st + 44, .type = &acu_type_uint64_t, .offset = 8, .count = 7},
+    {.name = names_acu_cuda_type_CUcheckpointLockArgs_st + 34, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .reserved = true},
+    {.name = names_acu_cuda_type_CUcheckpointLockArgs_st + 44, .type = &acu_type_uint64_t, .offset = 8, .count = 7, .reserved = true},
 };
 const acu_type acu_cuda_type_CUcheckpointLockArgs_st = {
     .name = names_acu_cuda_type_CUcheckpointLockArgs_st,
@@ -1654,16 +1714,14 @@ static const char names_acu_cuda_type_CUcheckpointRestoreArgs_st[] =
     "CUcheckpointRestoreArgs_st\0"
     "gpuPairs\0"
     "gpuPairsCount\0"
-    "padding0\0"
     "customStorageInfo_out\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUcheckpointRestoreArgs_st[] = {
     {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 27, .type = &acu_type_pointer, .offset = 0, .count = 1, .since = 13000,
-     .target = &acu_cuda_type_CUcheckpointGpuPair_st, .target_count = -1},
+     .target = &acu_cuda_type_CUcheckpointGpuPair_st, .target_count = 8},
     {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 36, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 13000},
-    {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 50, .type = &acu_type_unsigned_int, .offset = 12, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 59, .type = &acu_type_pointer, .offset = 16, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 81, .type = &acu_type_char, .offset = 24, .count = 40},
+    {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 50, .type = &acu_type_pointer, .offset = 16, .count = 1, .since = 13040},
+    {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 72, .type = &acu_type_char, .offset = 24, .count = 40, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUcheckpointRestoreArgs_st[] = {
     { 12080, 13040, 64, NULL, NULL},
@@ -1673,7 +1731,7 @@ const acu_type acu_cuda_type_CUcheckpointRestoreArgs_st = {
     .name = names_acu_cuda_type_CUcheckpointRestoreArgs_st,
     .kind = ACU_KIND_RECORD,
     .size = 64,
-    .count = 5,
+    .count = 4,
     .fields = fields_acu_cuda_type_CUcheckpointRestoreArgs_st,
     .layouts = layouts_acu_cuda_type_CUcheckpointRestoreArgs_st,
 };
@@ -1684,7 +1742,7 @@ static const char names_acu_cuda_type_CUcheckpointUnlockArgs_st[] =
     "CUcheckpointUnlockArgs_st\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUcheckpointUnlockArgs_st[] = {
-    {.name = names_acu_cuda_type_CUcheckpointUnlockArgs_st + 26, .type = &acu_type_uint64_t, .offset = 0, .count = 8},
+    {.name = names_acu_cuda_type_CUcheckpointUnlockArgs_st + 26, .type = &acu_type_uint64_t, .offset = 0, .count = 8, .reserved = true},
 };
 const acu_type acu_cuda_type_CUcheckpointUnlockArgs_st = {
     .name = names_acu_cuda_type_CUcheckpointUnlockArgs_st,
@@ -1831,7 +1889,7 @@ static const char names_acu_cuda_type_CUctxCreateParams_st[] =
     "cigParams";
 static const acu_field fields_acu_cuda_type_CUctxCreateParams_st[] = {
     {.name = names_acu_cuda_type_CUctxCreateParams_st + 21, .type = &acu_type_pointer, .offset = 0, .count = 1,
-     .target = &acu_cuda_type_CUexecAffinityParam_st, .target_count = -1},
+     .target = &acu_cuda_type_CUexecAffinityParam_st, .target_count = 8},
     {.name = names_acu_cuda_type_CUctxCreateParams_st + 40, .type = &acu_type_int, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUctxCreateParams_st + 62, .type = &acu_type_pointer, .offset = 16, .count = 1,
      .target = &acu_cuda_type_CUctxCigParam_st, .target_count = -1},
@@ -1875,17 +1933,20 @@ static const char names_acu_cuda_type_CUdevResource_st[] =
     "sm\0"
     "wqConfig\0"
     "wq\0"
-    "_oversize\0"
     "nextResource";
+static const int32_t tags_acu_cuda_type_CUdevResource_st_96_sm[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUdevResource_st_96_wqConfig[] = { 1000, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUdevResource_st_96_wq[] = { 10000, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUdevResource_st[] = {
     {.name = names_acu_cuda_type_CUdevResource_st + 17, .type = &acu_cuda_type_CUdevResourceType, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUdevResource_st + 22, .type = &acu_type_unsigned_char, .offset = 4, .count = 92},
-    {.name = names_acu_cuda_type_CUdevResource_st + 40, .type = &acu_cuda_type_CUdevSmResource_st, .offset = 96, .count = 1},
-    {.name = names_acu_cuda_type_CUdevResource_st + 43, .type = &acu_cuda_type_CUdevWorkqueueConfigResource_st, .offset = 96, .count = 1, .since = 13010},
-    {.name = names_acu_cuda_type_CUdevResource_st + 52, .type = &acu_cuda_type_CUdevWorkqueueResource_st, .offset = 96, .count = 1, .since = 13010},
-    {.name = names_acu_cuda_type_CUdevResource_st + 55, .type = &acu_type_unsigned_char, .offset = 96, .count = 40},
-    {.name = names_acu_cuda_type_CUdevResource_st + 65, .type = &acu_type_pointer, .offset = 136, .count = 1, .since = 13010,
-     .target = &acu_cuda_type_CUdevResource_st, .target_count = -1},
+    {.name = names_acu_cuda_type_CUdevResource_st + 40, .type = &acu_cuda_type_CUdevSmResource_st, .offset = 96, .count = 1,
+     .tags = tags_acu_cuda_type_CUdevResource_st_96_sm},
+    {.name = names_acu_cuda_type_CUdevResource_st + 43, .type = &acu_cuda_type_CUdevWorkqueueConfigResource_st, .offset = 96, .count = 1, .since = 13010,
+     .tags = tags_acu_cuda_type_CUdevResource_st_96_wqConfig},
+    {.name = names_acu_cuda_type_CUdevResource_st + 52, .type = &acu_cuda_type_CUdevWorkqueueResource_st, .offset = 96, .count = 1, .since = 13010,
+     .tags = tags_acu_cuda_type_CUdevResource_st_96_wq},
+    {.name = names_acu_cuda_type_CUdevResource_st + 55, .type = &acu_type_pointer, .offset = 136, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUdevResource_st[] = {
     { 12040, 13040, 144, NULL, NULL},
@@ -1895,7 +1956,7 @@ const acu_type acu_cuda_type_CUdevResource_st = {
     .name = names_acu_cuda_type_CUdevResource_st,
     .kind = ACU_KIND_RECORD,
     .size = 144,
-    .count = 7,
+    .count = 6,
     .fields = fields_acu_cuda_type_CUdevResource_st,
     .layouts = layouts_acu_cuda_type_CUdevResource_st,
 };
@@ -1913,8 +1974,8 @@ static const acu_field fields_acu_cuda_type_CUdevSmResource_st[] = {
     {.name = names_acu_cuda_type_CUdevSmResource_st + 19, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUdevSmResource_st + 27, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 13000},
     {.name = names_acu_cuda_type_CUdevSmResource_st + 46, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 13000},
-    {.name = names_acu_cuda_type_CUdevSmResource_st + 69, .type = &acu_type_unsigned_int, .offset = 12, .count = 1, .since = 13010},
-    {.name = names_acu_cuda_type_CUdevSmResource_st + 75, .type = &acu_type_unsigned_int, .offset = 16, .count = 1, .since = 13040},
+    {.name = names_acu_cuda_type_CUdevSmResource_st + 69, .type = &acu_cuda_type_flags_devSmResourceGroup, .offset = 12, .count = 1, .since = 13010},
+    {.name = names_acu_cuda_type_CUdevSmResource_st + 75, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUdevSmResource_st[] = {
     { 12040, 13000, 4, NULL, NULL},
@@ -2422,9 +2483,11 @@ static const char names_acu_cuda_type_CUexecAffinityParam_st[] =
     "CUexecAffinityParam_st\0"
     "type\0"
     "param.smCount";
+static const int32_t tags_acu_cuda_type_CUexecAffinityParam_st_4_param_smCount[] = { 0, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUexecAffinityParam_st[] = {
     {.name = names_acu_cuda_type_CUexecAffinityParam_st + 23, .type = &acu_cuda_type_CUexecAffinityType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUexecAffinityParam_st + 28, .type = &acu_cuda_type_CUexecAffinitySmCount_st, .offset = 4, .count = 1},
+    {.name = names_acu_cuda_type_CUexecAffinityParam_st + 28, .type = &acu_cuda_type_CUexecAffinitySmCount_st, .offset = 4, .count = 1,
+     .tags = tags_acu_cuda_type_CUexecAffinityParam_st_4_param_smCount},
 };
 const acu_type acu_cuda_type_CUexecAffinityParam_st = {
     .name = names_acu_cuda_type_CUexecAffinityParam_st,
@@ -2583,12 +2646,20 @@ static const char names_acu_cuda_type_CUfabricCpyOperand_st[] =
     "op.ptr.locHint\0"
     "op.le.id\0"
     "op.le.offset";
+static const int32_t tags_acu_cuda_type_CUfabricCpyOperand_st_8_op_ptr_ptr[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUfabricCpyOperand_st_16_op_ptr_locHint[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUfabricCpyOperand_st_8_op_le_id[] = { 2, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUfabricCpyOperand_st_16_op_le_offset[] = { 2, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUfabricCpyOperand_st[] = {
     {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 22, .type = &acu_cuda_type_CUfabricCpyOperandType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 27, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 38, .type = &acu_cuda_type_CUmemLocation_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 53, .type = &acu_type_uint32_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 62, .type = &acu_type_uint64_t, .offset = 16, .count = 1},
+    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 27, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUfabricCpyOperand_st_8_op_ptr_ptr},
+    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 38, .type = &acu_cuda_type_CUmemLocation_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUfabricCpyOperand_st_16_op_ptr_locHint},
+    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 53, .type = &acu_type_uint32_t, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUfabricCpyOperand_st_8_op_le_id},
+    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 62, .type = &acu_type_uint64_t, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUfabricCpyOperand_st_16_op_le_offset},
 };
 const acu_type acu_cuda_type_CUfabricCpyOperand_st = {
     .name = names_acu_cuda_type_CUfabricCpyOperand_st,
@@ -2784,6 +2855,24 @@ const acu_type acu_cuda_type_CUgraphConditionalNodeType_enum = {
     .values = values_acu_cuda_type_CUgraphConditionalNodeType_enum,
 };
 
+/* ---- CUgraphDependencyType_enum */
+
+static const char names_acu_cuda_type_CUgraphDependencyType_enum[] =
+    "CUgraphDependencyType_enum\0"
+    "CU_GRAPH_DEPENDENCY_TYPE_DEFAULT\0"
+    "CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC";
+static const acu_value values_acu_cuda_type_CUgraphDependencyType_enum[] = {
+    { names_acu_cuda_type_CUgraphDependencyType_enum + 27, 0, 12030},
+    { names_acu_cuda_type_CUgraphDependencyType_enum + 60, 1, 12030},
+};
+const acu_type acu_cuda_type_CUgraphDependencyType_enum = {
+    .name = names_acu_cuda_type_CUgraphDependencyType_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_CUgraphDependencyType_enum,
+};
+
 /* ---- CUgraphEdgeData_st */
 
 static const char names_acu_cuda_type_CUgraphEdgeData_st[] =
@@ -2793,10 +2882,10 @@ static const char names_acu_cuda_type_CUgraphEdgeData_st[] =
     "type\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUgraphEdgeData_st[] = {
-    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 19, .type = &acu_type_unsigned_char, .offset = 0, .count = 1},
+    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 19, .type = &acu_cuda_type_kernelNodePort, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUgraphEdgeData_st + 29, .type = &acu_type_unsigned_char, .offset = 1, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 37, .type = &acu_type_unsigned_char, .offset = 2, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 42, .type = &acu_type_unsigned_char, .offset = 3, .count = 5},
+    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 37, .type = &acu_cuda_type_CUgraphDependencyType_enum, .offset = 2, .count = 1},
+    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 42, .type = &acu_type_unsigned_char, .offset = 3, .count = 5, .reserved = true},
 };
 const acu_type acu_cuda_type_CUgraphEdgeData_st = {
     .name = names_acu_cuda_type_CUgraphEdgeData_st,
@@ -2912,7 +3001,6 @@ static const char names_acu_cuda_type_CUgraphNodeParams_st[] =
     "CUgraphNodeParams_st\0"
     "type\0"
     "reserved0\0"
-    "reserved1\0"
     "kernel\0"
     "memcpy\0"
     "memset\0"
@@ -2928,29 +3016,56 @@ static const char names_acu_cuda_type_CUgraphNodeParams_st[] =
     "conditional\0"
     "memcpyBatch\0"
     "fabricCpyBatch\0"
-    "asBytes\0"
     "reserved2";
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_kernel[] = { 0, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_memcpy[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_memset[] = { 2, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_host[] = { 3, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_graph[] = { 4, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_eventWait[] = { 6, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_eventRecord[] = { 7, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_extSemSignal[] = { 8, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_extSemWait[] = { 9, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_alloc[] = { 10, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_free[] = { 11, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_memOp[] = { 12, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_conditional[] = { 13, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_memcpyBatch[] = { 14, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_fabricCpyBatch[] = { 18, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUgraphNodeParams_st[] = {
     {.name = names_acu_cuda_type_CUgraphNodeParams_st + 21, .type = &acu_cuda_type_CUgraphNodeType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 26, .type = &acu_type_int, .offset = 4, .count = 3},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 36, .type = &acu_type_long_long, .offset = 16, .count = 29},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 46, .type = &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 53, .type = &acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 60, .type = &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 67, .type = &acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 72, .type = &acu_cuda_type_CUDA_CHILD_GRAPH_NODE_PARAMS_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 78, .type = &acu_cuda_type_CUDA_EVENT_WAIT_NODE_PARAMS_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 88, .type = &acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 100, .type = &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 113, .type = &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 124, .type = &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 130, .type = &acu_cuda_type_CUDA_MEM_FREE_NODE_PARAMS_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 135, .type = &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 141, .type = &acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS, .offset = 16, .count = 1, .since = 12030},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 153, .type = &acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st, .offset = 16, .count = 1, .since = 13050},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 165, .type = &acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st, .offset = 16, .count = 1, .since = 13050},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 180, .type = &acu_type_char, .offset = 16, .count = 232, .since = 13030},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 188, .type = &acu_type_long_long, .offset = 248, .count = 1},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 26, .type = &acu_type_int, .offset = 4, .count = 3, .reserved = true},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 36, .type = &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_kernel},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 43, .type = &acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_memcpy},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 50, .type = &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_memset},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 57, .type = &acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_host},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 62, .type = &acu_cuda_type_CUDA_CHILD_GRAPH_NODE_PARAMS_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_graph},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 68, .type = &acu_cuda_type_CUDA_EVENT_WAIT_NODE_PARAMS_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_eventWait},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 78, .type = &acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_eventRecord},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 90, .type = &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_extSemSignal},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 103, .type = &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_extSemWait},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 114, .type = &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_alloc},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 120, .type = &acu_cuda_type_CUDA_MEM_FREE_NODE_PARAMS_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_free},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 125, .type = &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_memOp},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 131, .type = &acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS, .offset = 16, .count = 1, .since = 12030,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_conditional},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 143, .type = &acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st, .offset = 16, .count = 1, .since = 13050,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_memcpyBatch},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 155, .type = &acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st, .offset = 16, .count = 1, .since = 13050,
+     .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_fabricCpyBatch},
+    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 170, .type = &acu_type_long_long, .offset = 248, .count = 1, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUgraphNodeParams_st[] = {
     { 12020, 13050, 256, NULL, NULL},
@@ -2960,7 +3075,7 @@ const acu_type acu_cuda_type_CUgraphNodeParams_st = {
     .name = names_acu_cuda_type_CUgraphNodeParams_st,
     .kind = ACU_KIND_RECORD,
     .size = 256,
-    .count = 20,
+    .count = 18,
     .fields = fields_acu_cuda_type_CUgraphNodeParams_st,
     .layouts = layouts_acu_cuda_type_CUgraphNodeParams_st,
 };
@@ -3013,6 +3128,24 @@ const acu_type acu_cuda_type_CUgraphNodeType_enum = {
     .size = 4,
     .count = 18,
     .values = values_acu_cuda_type_CUgraphNodeType_enum,
+};
+
+/* ---- CUhostTaskSyncMode_enum */
+
+static const char names_acu_cuda_type_CUhostTaskSyncMode_enum[] =
+    "CUhostTaskSyncMode_enum\0"
+    "CU_HOST_TASK_BLOCKING\0"
+    "CU_HOST_TASK_SPINWAIT";
+static const acu_value values_acu_cuda_type_CUhostTaskSyncMode_enum[] = {
+    { names_acu_cuda_type_CUhostTaskSyncMode_enum + 24, 0, 13020},
+    { names_acu_cuda_type_CUhostTaskSyncMode_enum + 46, 1, 13020},
+};
+const acu_type acu_cuda_type_CUhostTaskSyncMode_enum = {
+    .name = names_acu_cuda_type_CUhostTaskSyncMode_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_CUhostTaskSyncMode_enum,
 };
 
 /* ---- CUipcEventHandle_st */
@@ -3237,7 +3370,6 @@ const acu_type acu_cuda_type_CUlaunchAttributePortableClusterMode_enum = {
 
 static const char names_acu_cuda_type_CUlaunchAttributeValue_union[] =
     "CUlaunchAttributeValue_union\0"
-    "pad\0"
     "accessPolicyWindow\0"
     "cooperative\0"
     "syncPolicy\0"
@@ -3263,33 +3395,82 @@ static const char names_acu_cuda_type_CUlaunchAttributeValue_union[] =
     "nvlinkUtilCentricScheduling\0"
     "portableClusterSizeMode\0"
     "sharedMemoryMode";
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_accessPolicyWindow[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_cooperative[] = { 2, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_syncPolicy[] = { 3, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_clusterDim_x[] = { 4, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_4_clusterDim_y[] = { 4, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_8_clusterDim_z[] = { 4, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_clusterSchedulingPolicyPreference[] = { 5, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_programmaticStreamSerializationAllowed[] = { 6, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_programmaticEvent_event[] = { 7, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_8_programmaticEvent_flags[] = { 7, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_12_programmaticEvent_triggerAtBlockStart[] = { 7, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_launchCompletionEvent_event[] = { 12, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_8_launchCompletionEvent_flags[] = { 12, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_priority[] = { 8, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_memSyncDomainMap[] = { 9, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_memSyncDomain[] = { 10, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_preferredClusterDim_x[] = { 11, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_4_preferredClusterDim_y[] = { 11, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_8_preferredClusterDim_z[] = { 11, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_deviceUpdatableKernelNode_deviceUpdatable[] = { 13, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_8_deviceUpdatableKernelNode_devNode[] = { 13, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_sharedMemCarveout[] = { 14, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_nvlinkUtilCentricScheduling[] = { 16, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_portableClusterSizeMode[] = { 17, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_sharedMemoryMode[] = { 18, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUlaunchAttributeValue_union[] = {
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 29, .type = &acu_type_char, .offset = 0, .count = 64},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 33, .type = &acu_cuda_type_CUaccessPolicyWindow_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 52, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 64, .type = &acu_cuda_type_CUsynchronizationPolicy_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 75, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 88, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 101, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 114, .type = &acu_cuda_type_CUclusterSchedulingPolicy_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 148, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 187, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 211, .type = &acu_type_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 235, .type = &acu_type_int, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 273, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 12030},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 301, .type = &acu_type_int, .offset = 8, .count = 1, .since = 12030},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 329, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 338, .type = &acu_cuda_type_CUlaunchMemSyncDomainMap_st, .offset = 0, .count = 1, .since = 12000},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 355, .type = &acu_cuda_type_CUlaunchMemSyncDomain_enum, .offset = 0, .count = 1, .since = 12000},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 369, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12080},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 391, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 12080},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 413, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 12080},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 435, .type = &acu_type_int, .offset = 0, .count = 1, .since = 12040},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 477, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 12040},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 511, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12050},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 529, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 13000},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 557, .type = &acu_cuda_type_CUlaunchAttributePortableClusterMode_enum, .offset = 0, .count = 1, .since = 13020},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 581, .type = &acu_cuda_type_CUsharedMemoryMode_enum, .offset = 0, .count = 1, .since = 13020},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 29, .type = &acu_cuda_type_CUaccessPolicyWindow_st, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_accessPolicyWindow},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 48, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_cooperative},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 60, .type = &acu_cuda_type_CUsynchronizationPolicy_enum, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_syncPolicy},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 71, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_clusterDim_x},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 84, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_4_clusterDim_y},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 97, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_clusterDim_z},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 110, .type = &acu_cuda_type_CUclusterSchedulingPolicy_enum, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_clusterSchedulingPolicyPreference},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 144, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_programmaticStreamSerializationAllowed},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 183, .type = &acu_type_handle, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_programmaticEvent_event},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 207, .type = &acu_cuda_type_flags_eventRecord, .offset = 8, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_programmaticEvent_flags},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 231, .type = &acu_type_int, .offset = 12, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_12_programmaticEvent_triggerAtBlockStart},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 269, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 12030, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_launchCompletionEvent_event},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 297, .type = &acu_cuda_type_flags_eventRecord, .offset = 8, .count = 1, .since = 12030, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_launchCompletionEvent_flags},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 325, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_priority},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 334, .type = &acu_cuda_type_CUlaunchMemSyncDomainMap_st, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_memSyncDomainMap},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 351, .type = &acu_cuda_type_CUlaunchMemSyncDomain_enum, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_memSyncDomain},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 365, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12080, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_preferredClusterDim_x},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 387, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 12080, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_4_preferredClusterDim_y},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 409, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 12080, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_preferredClusterDim_z},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 431, .type = &acu_type_int, .offset = 0, .count = 1, .since = 12040, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_deviceUpdatableKernelNode_deviceUpdatable},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 473, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 12040, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_deviceUpdatableKernelNode_devNode},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 507, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12050, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_sharedMemCarveout},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 525, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 13000, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_nvlinkUtilCentricScheduling},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 553, .type = &acu_cuda_type_CUlaunchAttributePortableClusterMode_enum, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_portableClusterSizeMode},
+    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 577, .type = &acu_cuda_type_CUsharedMemoryMode_enum, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
+     .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_sharedMemoryMode},
 };
 static const acu_layout layouts_acu_cuda_type_CUlaunchAttributeValue_union[] = {
     { 11080, 13020, 64, NULL, NULL},
@@ -3299,7 +3480,7 @@ const acu_type acu_cuda_type_CUlaunchAttributeValue_union = {
     .name = names_acu_cuda_type_CUlaunchAttributeValue_union,
     .kind = ACU_KIND_RECORD,
     .size = 64,
-    .count = 26,
+    .count = 25,
     .fields = fields_acu_cuda_type_CUlaunchAttributeValue_union,
     .layouts = layouts_acu_cuda_type_CUlaunchAttributeValue_union,
 };
@@ -3309,12 +3490,10 @@ const acu_type acu_cuda_type_CUlaunchAttributeValue_union = {
 static const char names_acu_cuda_type_CUlaunchAttribute_st[] =
     "CUlaunchAttribute_st\0"
     "id\0"
-    "pad\0"
     "value";
 static const acu_field fields_acu_cuda_type_CUlaunchAttribute_st[] = {
     {.name = names_acu_cuda_type_CUlaunchAttribute_st + 21, .type = &acu_cuda_type_CUlaunchAttributeID_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttribute_st + 24, .type = &acu_type_char, .offset = 4, .count = 4},
-    {.name = names_acu_cuda_type_CUlaunchAttribute_st + 28, .type = &acu_cuda_type_CUlaunchAttributeValue_union, .offset = 8, .count = 1},
+    {.name = names_acu_cuda_type_CUlaunchAttribute_st + 24, .type = &acu_cuda_type_CUlaunchAttributeValue_union, .offset = 8, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUlaunchAttribute_st[] = {
     { 11080, 13020, 72, NULL, NULL},
@@ -3324,7 +3503,7 @@ const acu_type acu_cuda_type_CUlaunchAttribute_st = {
     .name = names_acu_cuda_type_CUlaunchAttribute_st,
     .kind = ACU_KIND_RECORD,
     .size = 72,
-    .count = 3,
+    .count = 2,
     .fields = fields_acu_cuda_type_CUlaunchAttribute_st,
     .layouts = layouts_acu_cuda_type_CUlaunchAttribute_st,
 };
@@ -3351,9 +3530,9 @@ static const acu_field fields_acu_cuda_type_CUlaunchConfig_st[] = {
     {.name = names_acu_cuda_type_CUlaunchConfig_st + 55, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUlaunchConfig_st + 65, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
     {.name = names_acu_cuda_type_CUlaunchConfig_st + 75, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 90, .type = &acu_type_handle, .offset = 32, .count = 1},
+    {.name = names_acu_cuda_type_CUlaunchConfig_st + 90, .type = &acu_cuda_type_CUstream, .offset = 32, .count = 1},
     {.name = names_acu_cuda_type_CUlaunchConfig_st + 98, .type = &acu_type_pointer, .offset = 40, .count = 1,
-     .target = &acu_cuda_type_CUlaunchAttribute_st, .target_count = -1},
+     .target = &acu_cuda_type_CUlaunchAttribute_st, .target_count = 48},
     {.name = names_acu_cuda_type_CUlaunchConfig_st + 104, .type = &acu_type_unsigned_int, .offset = 48, .count = 1},
 };
 const acu_type acu_cuda_type_CUlaunchConfig_st = {
@@ -3486,13 +3665,17 @@ static const char names_acu_cuda_type_CUlogicalEndpointProp_struct[] =
     "size\0"
     "ipcHandleTypes\0"
     "flags";
+static const int32_t tags_acu_cuda_type_CUlogicalEndpointProp_struct_4_unicast_device[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUlogicalEndpointProp_struct_4_multicast_numDevices[] = { 2, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUlogicalEndpointProp_struct[] = {
     {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 29, .type = &acu_cuda_type_CUlogicalEndpointType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 34, .type = &acu_type_int, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 49, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 34, .type = &acu_type_int, .offset = 4, .count = 1,
+     .tags = tags_acu_cuda_type_CUlogicalEndpointProp_struct_4_unicast_device},
+    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 49, .type = &acu_type_unsigned_int, .offset = 4, .count = 1,
+     .tags = tags_acu_cuda_type_CUlogicalEndpointProp_struct_4_multicast_numDevices},
     {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 70, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 75, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 90, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 75, .type = &acu_cuda_type_flags_logicalEndpointIpc, .offset = 16, .count = 1},
+    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 90, .type = &acu_cuda_type_flags_logicalEndpoint, .offset = 20, .count = 1},
 };
 const acu_type acu_cuda_type_CUlogicalEndpointProp_struct = {
     .name = names_acu_cuda_type_CUlogicalEndpointProp_struct,
@@ -3567,6 +3750,24 @@ const acu_type acu_cuda_type_CUmemAccess_flags_enum = {
     .values = values_acu_cuda_type_CUmemAccess_flags_enum,
 };
 
+/* ---- CUmemAllocationCompType_enum */
+
+static const char names_acu_cuda_type_CUmemAllocationCompType_enum[] =
+    "CUmemAllocationCompType_enum\0"
+    "CU_MEM_ALLOCATION_COMP_NONE\0"
+    "CU_MEM_ALLOCATION_COMP_GENERIC";
+static const acu_value values_acu_cuda_type_CUmemAllocationCompType_enum[] = {
+    { names_acu_cuda_type_CUmemAllocationCompType_enum + 29, 0, 0},
+    { names_acu_cuda_type_CUmemAllocationCompType_enum + 57, 1, 0},
+};
+const acu_type acu_cuda_type_CUmemAllocationCompType_enum = {
+    .name = names_acu_cuda_type_CUmemAllocationCompType_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_CUmemAllocationCompType_enum,
+};
+
 /* ---- CUmemAllocationGranularity_flags_enum */
 
 static const char names_acu_cuda_type_CUmemAllocationGranularity_flags_enum[] =
@@ -3625,13 +3826,13 @@ static const char names_acu_cuda_type_CUmemAllocationProp_st[] =
     "allocFlags.reserved";
 static const acu_field fields_acu_cuda_type_CUmemAllocationProp_st[] = {
     {.name = names_acu_cuda_type_CUmemAllocationProp_st + 23, .type = &acu_cuda_type_CUmemAllocationType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 28, .type = &acu_cuda_type_CUmemAllocationHandleType_enum, .offset = 4, .count = 1},
+    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 28, .type = &acu_cuda_type_flags_memHandleType, .offset = 4, .count = 1},
     {.name = names_acu_cuda_type_CUmemAllocationProp_st + 49, .type = &acu_cuda_type_CUmemLocation_st, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUmemAllocationProp_st + 58, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 78, .type = &acu_type_unsigned_char, .offset = 24, .count = 1},
+    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 78, .type = &acu_cuda_type_CUmemAllocationCompType_enum, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUmemAllocationProp_st + 105, .type = &acu_type_unsigned_char, .offset = 25, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 137, .type = &acu_type_unsigned_short, .offset = 26, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 154, .type = &acu_type_unsigned_char, .offset = 28, .count = 4},
+    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 137, .type = &acu_cuda_type_flags_memCreateUsage, .offset = 26, .count = 1},
+    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 154, .type = &acu_type_unsigned_char, .offset = 28, .count = 4, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemAllocationProp_st[] = {
     { 11070, 13040, 32, NULL, NULL},
@@ -3699,8 +3900,7 @@ static const char names_acu_cuda_type_CUmemDecompressParams_st[] =
     "dstActBytes\0"
     "src\0"
     "dst\0"
-    "algo\0"
-    "padding";
+    "algo";
 static const acu_field fields_acu_cuda_type_CUmemDecompressParams_st[] = {
     {.name = names_acu_cuda_type_CUmemDecompressParams_st + 25, .type = &acu_type_size_t, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUmemDecompressParams_st + 37, .type = &acu_type_size_t, .offset = 8, .count = 1},
@@ -3708,13 +3908,12 @@ static const acu_field fields_acu_cuda_type_CUmemDecompressParams_st[] = {
     {.name = names_acu_cuda_type_CUmemDecompressParams_st + 61, .type = &acu_type_pointer, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUmemDecompressParams_st + 65, .type = &acu_type_pointer, .offset = 32, .count = 1},
     {.name = names_acu_cuda_type_CUmemDecompressParams_st + 69, .type = &acu_cuda_type_CUmemDecompressAlgorithm_enum, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUmemDecompressParams_st + 74, .type = &acu_type_unsigned_char, .offset = 44, .count = 20},
 };
 const acu_type acu_cuda_type_CUmemDecompressParams_st = {
     .name = names_acu_cuda_type_CUmemDecompressParams_st,
     .kind = ACU_KIND_RECORD,
     .size = 64,
-    .count = 7,
+    .count = 6,
     .fields = fields_acu_cuda_type_CUmemDecompressParams_st,
 };
 
@@ -3774,11 +3973,17 @@ static const char names_acu_cuda_type_CUmemLocation_st[] =
     "id\0"
     "localized.deviceId\0"
     "localized.localityDomainId";
+static const int32_t tags_acu_cuda_type_CUmemLocation_st_4_id[] = { 0, 1, 2, 3, 4, 5, 2147483647, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUmemLocation_st_4_localized_deviceId[] = { 6, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUmemLocation_st_5_localized_localityDomainId[] = { 6, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUmemLocation_st[] = {
     {.name = names_acu_cuda_type_CUmemLocation_st + 17, .type = &acu_cuda_type_CUmemLocationType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemLocation_st + 22, .type = &acu_type_int, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUmemLocation_st + 25, .type = &acu_type_unsigned_char, .offset = 4, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUmemLocation_st + 44, .type = &acu_type_unsigned_char, .offset = 5, .count = 1, .since = 13040},
+    {.name = names_acu_cuda_type_CUmemLocation_st + 22, .type = &acu_type_int, .offset = 4, .count = 1,
+     .tags = tags_acu_cuda_type_CUmemLocation_st_4_id},
+    {.name = names_acu_cuda_type_CUmemLocation_st + 25, .type = &acu_type_unsigned_char, .offset = 4, .count = 1, .since = 13040,
+     .tags = tags_acu_cuda_type_CUmemLocation_st_4_localized_deviceId},
+    {.name = names_acu_cuda_type_CUmemLocation_st + 44, .type = &acu_type_unsigned_char, .offset = 5, .count = 1, .since = 13040,
+     .tags = tags_acu_cuda_type_CUmemLocation_st_5_localized_localityDomainId},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemLocation_st[] = {
     { 11070, 13040, 8, NULL, NULL},
@@ -3825,13 +4030,13 @@ static const char names_acu_cuda_type_CUmemPoolProps_st[] =
     "reserved";
 static const acu_field fields_acu_cuda_type_CUmemPoolProps_st[] = {
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 18, .type = &acu_cuda_type_CUmemAllocationType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 28, .type = &acu_cuda_type_CUmemAllocationHandleType_enum, .offset = 4, .count = 1},
+    {.name = names_acu_cuda_type_CUmemPoolProps_st + 28, .type = &acu_cuda_type_flags_memHandleType, .offset = 4, .count = 1},
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 40, .type = &acu_cuda_type_CUmemLocation_st, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 49, .type = &acu_type_pointer, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 73, .type = &acu_type_size_t, .offset = 24, .count = 1, .since = 12020},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 81, .type = &acu_type_unsigned_short, .offset = 32, .count = 1, .since = 12060},
+    {.name = names_acu_cuda_type_CUmemPoolProps_st + 81, .type = &acu_cuda_type_flags_memPoolUsage, .offset = 32, .count = 1, .since = 12060},
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 87, .type = &acu_type_unsigned_char, .offset = 34, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 108, .type = &acu_type_unsigned_char, .offset = 35, .count = 53},
+    {.name = names_acu_cuda_type_CUmemPoolProps_st + 108, .type = &acu_type_unsigned_char, .offset = 35, .count = 53, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemPoolProps_st[] = {
     { 11070, 13040, 88, NULL, NULL},
@@ -4011,14 +4216,26 @@ static const char names_acu_cuda_type_CUmemcpy3DOperand_st[] =
     "op.ptr.locHint\0"
     "op.array.array\0"
     "op.array.offset";
+static const int32_t tags_acu_cuda_type_CUmemcpy3DOperand_st_8_op_ptr_ptr[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUmemcpy3DOperand_st_16_op_ptr_rowLength[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUmemcpy3DOperand_st_24_op_ptr_layerHeight[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUmemcpy3DOperand_st_32_op_ptr_locHint[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUmemcpy3DOperand_st_8_op_array_array[] = { 2, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUmemcpy3DOperand_st_16_op_array_offset[] = { 2, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUmemcpy3DOperand_st[] = {
     {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 21, .type = &acu_cuda_type_CUmemcpy3DOperandType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 26, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 37, .type = &acu_type_size_t, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 54, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 73, .type = &acu_cuda_type_CUmemLocation_st, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 88, .type = &acu_type_handle, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 103, .type = &acu_cuda_type_CUoffset3D_st, .offset = 16, .count = 1},
+    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 26, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_8_op_ptr_ptr},
+    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 37, .type = &acu_type_size_t, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_16_op_ptr_rowLength},
+    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 54, .type = &acu_type_size_t, .offset = 24, .count = 1,
+     .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_24_op_ptr_layerHeight},
+    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 73, .type = &acu_cuda_type_CUmemLocation_st, .offset = 32, .count = 1,
+     .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_32_op_ptr_locHint},
+    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 88, .type = &acu_type_handle, .offset = 8, .count = 1,
+     .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_8_op_array_array},
+    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 103, .type = &acu_cuda_type_CUoffset3D_st, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_16_op_array_offset},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemcpy3DOperand_st[] = {
     { 12080, 13040, 40, NULL, NULL},
@@ -4045,7 +4262,7 @@ static const acu_field fields_acu_cuda_type_CUmemcpyAttributes_st[] = {
     {.name = names_acu_cuda_type_CUmemcpyAttributes_st + 22, .type = &acu_cuda_type_CUmemcpySrcAccessOrder_enum, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUmemcpyAttributes_st + 37, .type = &acu_cuda_type_CUmemLocation_st, .offset = 4, .count = 1},
     {.name = names_acu_cuda_type_CUmemcpyAttributes_st + 48, .type = &acu_cuda_type_CUmemLocation_st, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpyAttributes_st + 59, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    {.name = names_acu_cuda_type_CUmemcpyAttributes_st + 59, .type = &acu_cuda_type_flags_memcpy, .offset = 20, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemcpyAttributes_st[] = {
     { 12080, 13040, 24, NULL, NULL},
@@ -4153,8 +4370,8 @@ static const char names_acu_cuda_type_CUmulticastObjectProp_st[] =
 static const acu_field fields_acu_cuda_type_CUmulticastObjectProp_st[] = {
     {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 25, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 36, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 41, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 53, .type = &acu_type_unsigned_long_long, .offset = 24, .count = 1},
+    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 41, .type = &acu_cuda_type_flags_memHandleType, .offset = 16, .count = 2},
+    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 53, .type = &acu_cuda_type_flags_none, .offset = 24, .count = 2},
 };
 const acu_type acu_cuda_type_CUmulticastObjectProp_st = {
     .name = names_acu_cuda_type_CUmulticastObjectProp_st,
@@ -4418,6 +4635,24 @@ const acu_type acu_cuda_type_CUsharedconfig_enum = {
     .values = values_acu_cuda_type_CUsharedconfig_enum,
 };
 
+/* ---- CUstream */
+
+static const char names_acu_cuda_type_CUstream[] =
+    "CUstream\0"
+    "CU_STREAM_LEGACY\0"
+    "CU_STREAM_PER_THREAD";
+static const acu_value values_acu_cuda_type_CUstream[] = {
+    { names_acu_cuda_type_CUstream + 9, 1, 0},
+    { names_acu_cuda_type_CUstream + 26, 2, 0},
+};
+const acu_type acu_cuda_type_CUstream = {
+    .name = names_acu_cuda_type_CUstream,
+    .kind = ACU_KIND_HANDLE,
+    .size = 8,
+    .count = 2,
+    .values = values_acu_cuda_type_CUstream,
+};
+
 /* ---- CUstreamAtomicReductionDataType_enum */
 
 static const char names_acu_cuda_type_CUstreamAtomicReductionDataType_enum[] =
@@ -4460,21 +4695,27 @@ const acu_type acu_cuda_type_CUstreamAtomicReductionOpType_enum = {
 
 static const char names_acu_cuda_type_CUstreamBatchMemOpParams_union[] =
     "CUstreamBatchMemOpParams_union\0"
-    "operation\0"
     "waitValue\0"
     "writeValue\0"
     "flushRemoteWrites\0"
     "memoryBarrier\0"
-    "atomicReduction\0"
-    "pad";
+    "atomicReduction";
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_waitValue[] = { 1, 4, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_writeValue[] = { 2, 5, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_flushRemoteWrites[] = { 3, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_memoryBarrier[] = { 6, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_atomicReduction[] = { 8, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUstreamBatchMemOpParams_union[] = {
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 31, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 41, .type = &acu_cuda_type_CUstreamMemOpWaitValueParams_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 51, .type = &acu_cuda_type_CUstreamMemOpWriteValueParams_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 62, .type = &acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 80, .type = &acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 94, .type = &acu_cuda_type_CUstreamMemOpAtomicReductionParams_st, .offset = 0, .count = 1, .since = 13010},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 110, .type = &acu_type_uint64_t, .offset = 0, .count = 6},
+    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 31, .type = &acu_cuda_type_CUstreamMemOpWaitValueParams_st, .offset = 0, .count = 1,
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_waitValue},
+    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 41, .type = &acu_cuda_type_CUstreamMemOpWriteValueParams_st, .offset = 0, .count = 1,
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_writeValue},
+    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 52, .type = &acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st, .offset = 0, .count = 1,
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_flushRemoteWrites},
+    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 70, .type = &acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st, .offset = 0, .count = 1,
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_memoryBarrier},
+    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 84, .type = &acu_cuda_type_CUstreamMemOpAtomicReductionParams_st, .offset = 0, .count = 1, .since = 13010,
+     .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_atomicReduction},
 };
 static const acu_layout layouts_acu_cuda_type_CUstreamBatchMemOpParams_union[] = {
     { 11070, 13010, 48, NULL, NULL},
@@ -4484,7 +4725,7 @@ const acu_type acu_cuda_type_CUstreamBatchMemOpParams_union = {
     .name = names_acu_cuda_type_CUstreamBatchMemOpParams_union,
     .kind = ACU_KIND_RECORD,
     .size = 48,
-    .count = 7,
+    .count = 5,
     .fields = fields_acu_cuda_type_CUstreamBatchMemOpParams_union,
     .layouts = layouts_acu_cuda_type_CUstreamBatchMemOpParams_union,
 };
@@ -4623,7 +4864,7 @@ static const char names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st[] =
     "alias";
 static const acu_field fields_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st[] = {
     {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 38, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 48, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 48, .type = &acu_cuda_type_flags_none, .offset = 4, .count = 1},
     {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 54, .type = &acu_cuda_type_CUstreamAtomicReductionOpType_enum, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 66, .type = &acu_cuda_type_CUstreamAtomicReductionDataType_enum, .offset = 12, .count = 1},
     {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 75, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
@@ -4646,7 +4887,7 @@ static const char names_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st[] 
     "flags";
 static const acu_field fields_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st[] = {
     {.name = names_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st + 40, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st + 50, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    {.name = names_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st + 50, .type = &acu_cuda_type_flags_none, .offset = 4, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st = {
     .name = names_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st,
@@ -4664,7 +4905,7 @@ static const char names_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st[] =
     "flags";
 static const acu_field fields_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st[] = {
     {.name = names_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st + 36, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st + 46, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    {.name = names_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st + 46, .type = &acu_cuda_type_CUstreamMemoryBarrier_flags_enum, .offset = 4, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st = {
     .name = names_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st,
@@ -4684,12 +4925,16 @@ static const char names_acu_cuda_type_CUstreamMemOpWaitValueParams_st[] =
     "value64\0"
     "flags\0"
     "alias";
+static const int32_t tags_acu_cuda_type_CUstreamMemOpWaitValueParams_st_16_value[] = { 1, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamMemOpWaitValueParams_st_16_value64[] = { 4, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUstreamMemOpWaitValueParams_st[] = {
     {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 32, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 42, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 50, .type = &acu_type_uint32_t, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 56, .type = &acu_type_uint64_t, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 64, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 50, .type = &acu_type_uint32_t, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUstreamMemOpWaitValueParams_st_16_value},
+    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 56, .type = &acu_type_uint64_t, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUstreamMemOpWaitValueParams_st_16_value64},
+    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 64, .type = &acu_cuda_type_flags_streamWaitValue, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 70, .type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamMemOpWaitValueParams_st = {
@@ -4710,12 +4955,16 @@ static const char names_acu_cuda_type_CUstreamMemOpWriteValueParams_st[] =
     "value64\0"
     "flags\0"
     "alias";
+static const int32_t tags_acu_cuda_type_CUstreamMemOpWriteValueParams_st_16_value[] = { 2, ACU_TAG_END};
+static const int32_t tags_acu_cuda_type_CUstreamMemOpWriteValueParams_st_16_value64[] = { 5, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUstreamMemOpWriteValueParams_st[] = {
     {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 33, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 43, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 51, .type = &acu_type_uint32_t, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 57, .type = &acu_type_uint64_t, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 65, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 51, .type = &acu_type_uint32_t, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUstreamMemOpWriteValueParams_st_16_value},
+    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 57, .type = &acu_type_uint64_t, .offset = 16, .count = 1,
+     .tags = tags_acu_cuda_type_CUstreamMemOpWriteValueParams_st_16_value64},
+    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 65, .type = &acu_cuda_type_flags_streamWriteValue, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 71, .type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamMemOpWriteValueParams_st = {
@@ -4724,6 +4973,24 @@ const acu_type acu_cuda_type_CUstreamMemOpWriteValueParams_st = {
     .size = 40,
     .count = 6,
     .fields = fields_acu_cuda_type_CUstreamMemOpWriteValueParams_st,
+};
+
+/* ---- CUstreamMemoryBarrier_flags_enum */
+
+static const char names_acu_cuda_type_CUstreamMemoryBarrier_flags_enum[] =
+    "CUstreamMemoryBarrier_flags_enum\0"
+    "CU_STREAM_MEMORY_BARRIER_TYPE_SYS\0"
+    "CU_STREAM_MEMORY_BARRIER_TYPE_GPU";
+static const acu_value values_acu_cuda_type_CUstreamMemoryBarrier_flags_enum[] = {
+    { names_acu_cuda_type_CUstreamMemoryBarrier_flags_enum + 33, 0, 0},
+    { names_acu_cuda_type_CUstreamMemoryBarrier_flags_enum + 67, 1, 0},
+};
+const acu_type acu_cuda_type_CUstreamMemoryBarrier_flags_enum = {
+    .name = names_acu_cuda_type_CUstreamMemoryBarrier_flags_enum,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_CUstreamMemoryBarrier_flags_enum,
 };
 
 /* ---- CUsynchronizationPolicy_enum */
@@ -5176,4 +5443,813 @@ const acu_type acu_cuda_type_cudaError_enum = {
     .size = 4,
     .count = 106,
     .values = values_acu_cuda_type_cudaError_enum,
+};
+
+/* ---- array3D */
+
+static const char names_acu_cuda_type_flags_array3D[] =
+    "array3D\0"
+    "CUDA_ARRAY3D_LAYERED\0"
+    "CUDA_ARRAY3D_SURFACE_LDST\0"
+    "CUDA_ARRAY3D_CUBEMAP\0"
+    "CUDA_ARRAY3D_TEXTURE_GATHER\0"
+    "CUDA_ARRAY3D_DEPTH_TEXTURE\0"
+    "CUDA_ARRAY3D_COLOR_ATTACHMENT\0"
+    "CUDA_ARRAY3D_SPARSE\0"
+    "CUDA_ARRAY3D_DEFERRED_MAPPING\0"
+    "CUDA_ARRAY3D_VIDEO_ENCODE_DECODE";
+static const acu_value values_acu_cuda_type_flags_array3D[] = {
+    { names_acu_cuda_type_flags_array3D + 8, 1, 0},
+    { names_acu_cuda_type_flags_array3D + 29, 2, 0},
+    { names_acu_cuda_type_flags_array3D + 55, 4, 0},
+    { names_acu_cuda_type_flags_array3D + 76, 8, 0},
+    { names_acu_cuda_type_flags_array3D + 104, 16, 0},
+    { names_acu_cuda_type_flags_array3D + 131, 32, 0},
+    { names_acu_cuda_type_flags_array3D + 161, 64, 0},
+    { names_acu_cuda_type_flags_array3D + 181, 128, 0},
+    { names_acu_cuda_type_flags_array3D + 211, 256, 12050},
+};
+const acu_type acu_cuda_type_flags_array3D = {
+    .name = names_acu_cuda_type_flags_array3D,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 9,
+    .values = values_acu_cuda_type_flags_array3D,
+};
+
+/* ---- arraySparseProperties */
+
+static const char names_acu_cuda_type_flags_arraySparseProperties[] =
+    "arraySparseProperties\0"
+    "CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL";
+static const acu_value values_acu_cuda_type_flags_arraySparseProperties[] = {
+    { names_acu_cuda_type_flags_arraySparseProperties + 22, 1, 0},
+};
+const acu_type acu_cuda_type_flags_arraySparseProperties = {
+    .name = names_acu_cuda_type_flags_arraySparseProperties,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_arraySparseProperties,
+};
+
+/* ---- atomicCapability */
+
+static const char names_acu_cuda_type_flags_atomicCapability[] =
+    "atomicCapability\0"
+    "CU_ATOMIC_CAPABILITY_SIGNED\0"
+    "CU_ATOMIC_CAPABILITY_UNSIGNED\0"
+    "CU_ATOMIC_CAPABILITY_REDUCTION\0"
+    "CU_ATOMIC_CAPABILITY_SCALAR_32\0"
+    "CU_ATOMIC_CAPABILITY_SCALAR_64\0"
+    "CU_ATOMIC_CAPABILITY_SCALAR_128\0"
+    "CU_ATOMIC_CAPABILITY_VECTOR_32x4";
+static const acu_value values_acu_cuda_type_flags_atomicCapability[] = {
+    { names_acu_cuda_type_flags_atomicCapability + 17, 1, 13000},
+    { names_acu_cuda_type_flags_atomicCapability + 45, 2, 13000},
+    { names_acu_cuda_type_flags_atomicCapability + 75, 4, 13000},
+    { names_acu_cuda_type_flags_atomicCapability + 106, 8, 13000},
+    { names_acu_cuda_type_flags_atomicCapability + 137, 16, 13000},
+    { names_acu_cuda_type_flags_atomicCapability + 168, 32, 13000},
+    { names_acu_cuda_type_flags_atomicCapability + 200, 64, 13000},
+};
+const acu_type acu_cuda_type_flags_atomicCapability = {
+    .name = names_acu_cuda_type_flags_atomicCapability,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 7,
+    .values = values_acu_cuda_type_flags_atomicCapability,
+};
+
+/* ---- conditionalHandle */
+
+static const char names_acu_cuda_type_flags_conditionalHandle[] =
+    "conditionalHandle\0"
+    "CU_GRAPH_COND_ASSIGN_DEFAULT";
+static const acu_value values_acu_cuda_type_flags_conditionalHandle[] = {
+    { names_acu_cuda_type_flags_conditionalHandle + 18, 1, 12030},
+};
+const acu_type acu_cuda_type_flags_conditionalHandle = {
+    .name = names_acu_cuda_type_flags_conditionalHandle,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_conditionalHandle,
+};
+
+/* ---- context */
+
+static const char names_acu_cuda_type_flags_context[] =
+    "context\0"
+    "CU_CTX_SCHED_SPIN\0"
+    "CU_CTX_SCHED_YIELD\0"
+    "CU_CTX_SCHED_BLOCKING_SYNC\0"
+    "CU_CTX_MAP_HOST\0"
+    "CU_CTX_LMEM_RESIZE_TO_MAX\0"
+    "CU_CTX_COREDUMP_ENABLE\0"
+    "CU_CTX_USER_COREDUMP_ENABLE\0"
+    "CU_CTX_SYNC_MEMOPS";
+static const acu_value values_acu_cuda_type_flags_context[] = {
+    { names_acu_cuda_type_flags_context + 8, 1, 0},
+    { names_acu_cuda_type_flags_context + 26, 2, 0},
+    { names_acu_cuda_type_flags_context + 45, 4, 0},
+    { names_acu_cuda_type_flags_context + 72, 8, 0},
+    { names_acu_cuda_type_flags_context + 88, 16, 0},
+    { names_acu_cuda_type_flags_context + 114, 32, 12010},
+    { names_acu_cuda_type_flags_context + 137, 64, 12010},
+    { names_acu_cuda_type_flags_context + 165, 128, 12010},
+};
+const acu_type acu_cuda_type_flags_context = {
+    .name = names_acu_cuda_type_flags_context,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 8,
+    .values = values_acu_cuda_type_flags_context,
+};
+
+/* ---- cooperativeMultiDevice */
+
+static const char names_acu_cuda_type_flags_cooperativeMultiDevice[] =
+    "cooperativeMultiDevice\0"
+    "CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC\0"
+    "CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC";
+static const acu_value values_acu_cuda_type_flags_cooperativeMultiDevice[] = {
+    { names_acu_cuda_type_flags_cooperativeMultiDevice + 23, 1, 0},
+    { names_acu_cuda_type_flags_cooperativeMultiDevice + 79, 2, 0},
+};
+const acu_type acu_cuda_type_flags_cooperativeMultiDevice = {
+    .name = names_acu_cuda_type_flags_cooperativeMultiDevice,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_flags_cooperativeMultiDevice,
+};
+
+/* ---- devSmResourceGroup */
+
+static const char names_acu_cuda_type_flags_devSmResourceGroup[] =
+    "devSmResourceGroup\0"
+    "CU_DEV_SM_RESOURCE_GROUP_BACKFILL\0"
+    "CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID\0"
+    "CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS";
+static const acu_value values_acu_cuda_type_flags_devSmResourceGroup[] = {
+    { names_acu_cuda_type_flags_devSmResourceGroup + 19, 1, 13010},
+    { names_acu_cuda_type_flags_devSmResourceGroup + 53, 2, 13040},
+    { names_acu_cuda_type_flags_devSmResourceGroup + 97, 4, 13050},
+};
+const acu_type acu_cuda_type_flags_devSmResourceGroup = {
+    .name = names_acu_cuda_type_flags_devSmResourceGroup,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 3,
+    .values = values_acu_cuda_type_flags_devSmResourceGroup,
+};
+
+/* ---- devSmResourceSplit */
+
+static const char names_acu_cuda_type_flags_devSmResourceSplit[] =
+    "devSmResourceSplit\0"
+    "CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING\0"
+    "CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE";
+static const acu_value values_acu_cuda_type_flags_devSmResourceSplit[] = {
+    { names_acu_cuda_type_flags_devSmResourceSplit + 19, 1, 12050},
+    { names_acu_cuda_type_flags_devSmResourceSplit + 67, 2, 12050},
+};
+const acu_type acu_cuda_type_flags_devSmResourceSplit = {
+    .name = names_acu_cuda_type_flags_devSmResourceSplit,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_flags_devSmResourceSplit,
+};
+
+/* ---- driverEntryPoint */
+
+static const char names_acu_cuda_type_flags_driverEntryPoint[] =
+    "driverEntryPoint\0"
+    "CU_GET_PROC_ADDRESS_LEGACY_STREAM\0"
+    "CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM";
+static const acu_value values_acu_cuda_type_flags_driverEntryPoint[] = {
+    { names_acu_cuda_type_flags_driverEntryPoint + 17, 1, 0},
+    { names_acu_cuda_type_flags_driverEntryPoint + 51, 2, 0},
+};
+const acu_type acu_cuda_type_flags_driverEntryPoint = {
+    .name = names_acu_cuda_type_flags_driverEntryPoint,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_flags_driverEntryPoint,
+};
+
+/* ---- eventCreate */
+
+static const char names_acu_cuda_type_flags_eventCreate[] =
+    "eventCreate\0"
+    "CU_EVENT_BLOCKING_SYNC\0"
+    "CU_EVENT_DISABLE_TIMING\0"
+    "CU_EVENT_INTERPROCESS";
+static const acu_value values_acu_cuda_type_flags_eventCreate[] = {
+    { names_acu_cuda_type_flags_eventCreate + 12, 1, 0},
+    { names_acu_cuda_type_flags_eventCreate + 35, 2, 0},
+    { names_acu_cuda_type_flags_eventCreate + 59, 4, 0},
+};
+const acu_type acu_cuda_type_flags_eventCreate = {
+    .name = names_acu_cuda_type_flags_eventCreate,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 3,
+    .values = values_acu_cuda_type_flags_eventCreate,
+};
+
+/* ---- eventRecord */
+
+static const char names_acu_cuda_type_flags_eventRecord[] =
+    "eventRecord\0"
+    "CU_EVENT_RECORD_EXTERNAL";
+static const acu_value values_acu_cuda_type_flags_eventRecord[] = {
+    { names_acu_cuda_type_flags_eventRecord + 12, 1, 0},
+};
+const acu_type acu_cuda_type_flags_eventRecord = {
+    .name = names_acu_cuda_type_flags_eventRecord,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_eventRecord,
+};
+
+/* ---- eventWait */
+
+static const char names_acu_cuda_type_flags_eventWait[] =
+    "eventWait\0"
+    "CU_EVENT_WAIT_EXTERNAL";
+static const acu_value values_acu_cuda_type_flags_eventWait[] = {
+    { names_acu_cuda_type_flags_eventWait + 10, 1, 0},
+};
+const acu_type acu_cuda_type_flags_eventWait = {
+    .name = names_acu_cuda_type_flags_eventWait,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_eventWait,
+};
+
+/* ---- externalMemory */
+
+static const char names_acu_cuda_type_flags_externalMemory[] =
+    "externalMemory\0"
+    "CUDA_EXTERNAL_MEMORY_DEDICATED";
+static const acu_value values_acu_cuda_type_flags_externalMemory[] = {
+    { names_acu_cuda_type_flags_externalMemory + 15, 1, 0},
+};
+const acu_type acu_cuda_type_flags_externalMemory = {
+    .name = names_acu_cuda_type_flags_externalMemory,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_externalMemory,
+};
+
+/* ---- externalSemaphoreSignal */
+
+static const char names_acu_cuda_type_flags_externalSemaphoreSignal[] =
+    "externalSemaphoreSignal\0"
+    "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC";
+static const acu_value values_acu_cuda_type_flags_externalSemaphoreSignal[] = {
+    { names_acu_cuda_type_flags_externalSemaphoreSignal + 24, 1, 0},
+};
+const acu_type acu_cuda_type_flags_externalSemaphoreSignal = {
+    .name = names_acu_cuda_type_flags_externalSemaphoreSignal,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_externalSemaphoreSignal,
+};
+
+/* ---- externalSemaphoreWait */
+
+static const char names_acu_cuda_type_flags_externalSemaphoreWait[] =
+    "externalSemaphoreWait\0"
+    "CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC";
+static const acu_value values_acu_cuda_type_flags_externalSemaphoreWait[] = {
+    { names_acu_cuda_type_flags_externalSemaphoreWait + 22, 2, 0},
+};
+const acu_type acu_cuda_type_flags_externalSemaphoreWait = {
+    .name = names_acu_cuda_type_flags_externalSemaphoreWait,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_externalSemaphoreWait,
+};
+
+/* ---- graphDebugDot */
+
+static const char names_acu_cuda_type_flags_graphDebugDot[] =
+    "graphDebugDot\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_RUNTIME_TYPES\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_SIGNAL_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_WAIT_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_ATTRIBUTES\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_EXTRA_TOPO_INFO\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS\0"
+    "CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS";
+static const acu_value values_acu_cuda_type_flags_graphDebugDot[] = {
+    { names_acu_cuda_type_flags_graphDebugDot + 14, 1, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 47, 2, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 86, 4, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 130, 8, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 174, 16, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 218, 32, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 260, 64, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 303, 128, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 357, 256, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 409, 512, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 457, 1024, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 490, 2048, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 537, 4096, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 583, 8192, 0},
+    { names_acu_cuda_type_flags_graphDebugDot + 633, 16384, 12000},
+    { names_acu_cuda_type_flags_graphDebugDot + 674, 32768, 12030},
+    { names_acu_cuda_type_flags_graphDebugDot + 723, 131072, 13050},
+    { names_acu_cuda_type_flags_graphDebugDot + 777, 65536, 13050},
+};
+const acu_type acu_cuda_type_flags_graphDebugDot = {
+    .name = names_acu_cuda_type_flags_graphDebugDot,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 18,
+    .values = values_acu_cuda_type_flags_graphDebugDot,
+};
+
+/* ---- graphInstantiate */
+
+static const char names_acu_cuda_type_flags_graphInstantiate[] =
+    "graphInstantiate\0"
+    "CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH\0"
+    "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY\0"
+    "CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH\0"
+    "CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD";
+static const acu_value values_acu_cuda_type_flags_graphInstantiate[] = {
+    { names_acu_cuda_type_flags_graphInstantiate + 17, 1, 0},
+    { names_acu_cuda_type_flags_graphInstantiate + 65, 8, 0},
+    { names_acu_cuda_type_flags_graphInstantiate + 111, 4, 12000},
+    { names_acu_cuda_type_flags_graphInstantiate + 153, 2, 12000},
+};
+const acu_type acu_cuda_type_flags_graphInstantiate = {
+    .name = names_acu_cuda_type_flags_graphInstantiate,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 4,
+    .values = values_acu_cuda_type_flags_graphInstantiate,
+};
+
+/* ---- graphicsMap */
+
+static const char names_acu_cuda_type_flags_graphicsMap[] =
+    "graphicsMap\0"
+    "CU_GRAPHICS_MAP_RESOURCE_FLAGS_READ_ONLY\0"
+    "CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD";
+static const acu_value values_acu_cuda_type_flags_graphicsMap[] = {
+    { names_acu_cuda_type_flags_graphicsMap + 12, 1, 0},
+    { names_acu_cuda_type_flags_graphicsMap + 53, 2, 0},
+};
+const acu_type acu_cuda_type_flags_graphicsMap = {
+    .name = names_acu_cuda_type_flags_graphicsMap,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_flags_graphicsMap,
+};
+
+/* ---- greenCtxCreate */
+
+static const char names_acu_cuda_type_flags_greenCtxCreate[] =
+    "greenCtxCreate\0"
+    "CU_GREEN_CTX_DEFAULT_STREAM";
+static const acu_value values_acu_cuda_type_flags_greenCtxCreate[] = {
+    { names_acu_cuda_type_flags_greenCtxCreate + 15, 1, 12040},
+};
+const acu_type acu_cuda_type_flags_greenCtxCreate = {
+    .name = names_acu_cuda_type_flags_greenCtxCreate,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_greenCtxCreate,
+};
+
+/* ---- hostAlloc */
+
+static const char names_acu_cuda_type_flags_hostAlloc[] =
+    "hostAlloc\0"
+    "CU_MEMHOSTALLOC_PORTABLE\0"
+    "CU_MEMHOSTALLOC_DEVICEMAP\0"
+    "CU_MEMHOSTALLOC_WRITECOMBINED";
+static const acu_value values_acu_cuda_type_flags_hostAlloc[] = {
+    { names_acu_cuda_type_flags_hostAlloc + 10, 1, 0},
+    { names_acu_cuda_type_flags_hostAlloc + 35, 2, 0},
+    { names_acu_cuda_type_flags_hostAlloc + 61, 4, 0},
+};
+const acu_type acu_cuda_type_flags_hostAlloc = {
+    .name = names_acu_cuda_type_flags_hostAlloc,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 3,
+    .values = values_acu_cuda_type_flags_hostAlloc,
+};
+
+/* ---- hostRegister */
+
+static const char names_acu_cuda_type_flags_hostRegister[] =
+    "hostRegister\0"
+    "CU_MEMHOSTREGISTER_PORTABLE\0"
+    "CU_MEMHOSTREGISTER_DEVICEMAP\0"
+    "CU_MEMHOSTREGISTER_IOMEMORY\0"
+    "CU_MEMHOSTREGISTER_READ_ONLY";
+static const acu_value values_acu_cuda_type_flags_hostRegister[] = {
+    { names_acu_cuda_type_flags_hostRegister + 13, 1, 0},
+    { names_acu_cuda_type_flags_hostRegister + 41, 2, 0},
+    { names_acu_cuda_type_flags_hostRegister + 70, 4, 0},
+    { names_acu_cuda_type_flags_hostRegister + 98, 8, 0},
+};
+const acu_type acu_cuda_type_flags_hostRegister = {
+    .name = names_acu_cuda_type_flags_hostRegister,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 4,
+    .values = values_acu_cuda_type_flags_hostRegister,
+};
+
+/* ---- ipcMem */
+
+static const char names_acu_cuda_type_flags_ipcMem[] =
+    "ipcMem\0"
+    "CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS";
+static const acu_value values_acu_cuda_type_flags_ipcMem[] = {
+    { names_acu_cuda_type_flags_ipcMem + 7, 1, 0},
+};
+const acu_type acu_cuda_type_flags_ipcMem = {
+    .name = names_acu_cuda_type_flags_ipcMem,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_ipcMem,
+};
+
+/* ---- logicalEndpoint */
+
+static const char names_acu_cuda_type_flags_logicalEndpoint[] =
+    "logicalEndpoint\0"
+    "CU_LOGICAL_ENDPOINT_FLAG_COUNTED_OPS";
+static const acu_value values_acu_cuda_type_flags_logicalEndpoint[] = {
+    { names_acu_cuda_type_flags_logicalEndpoint + 16, 1, 13030},
+};
+const acu_type acu_cuda_type_flags_logicalEndpoint = {
+    .name = names_acu_cuda_type_flags_logicalEndpoint,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_logicalEndpoint,
+};
+
+/* ---- logicalEndpointIpc */
+
+static const char names_acu_cuda_type_flags_logicalEndpointIpc[] =
+    "logicalEndpointIpc\0"
+    "CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_FABRIC";
+static const acu_value values_acu_cuda_type_flags_logicalEndpointIpc[] = {
+    { names_acu_cuda_type_flags_logicalEndpointIpc + 19, 1, 13030},
+};
+const acu_type acu_cuda_type_flags_logicalEndpointIpc = {
+    .name = names_acu_cuda_type_flags_logicalEndpointIpc,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_logicalEndpointIpc,
+};
+
+/* ---- memAttach */
+
+static const char names_acu_cuda_type_flags_memAttach[] =
+    "memAttach\0"
+    "CU_MEM_ATTACH_GLOBAL\0"
+    "CU_MEM_ATTACH_HOST\0"
+    "CU_MEM_ATTACH_SINGLE";
+static const acu_value values_acu_cuda_type_flags_memAttach[] = {
+    { names_acu_cuda_type_flags_memAttach + 10, 1, 0},
+    { names_acu_cuda_type_flags_memAttach + 31, 2, 0},
+    { names_acu_cuda_type_flags_memAttach + 50, 4, 0},
+};
+const acu_type acu_cuda_type_flags_memAttach = {
+    .name = names_acu_cuda_type_flags_memAttach,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 3,
+    .values = values_acu_cuda_type_flags_memAttach,
+};
+
+/* ---- memCreateUsage */
+
+static const char names_acu_cuda_type_flags_memCreateUsage[] =
+    "memCreateUsage\0"
+    "CU_MEM_CREATE_USAGE_TILE_POOL\0"
+    "CU_MEM_CREATE_USAGE_HW_DECOMPRESS\0"
+    "CU_MEM_CREATE_USAGE_GPU_DIRECT_RDMA_OVER_PCIE";
+static const acu_value values_acu_cuda_type_flags_memCreateUsage[] = {
+    { names_acu_cuda_type_flags_memCreateUsage + 15, 1, 0},
+    { names_acu_cuda_type_flags_memCreateUsage + 45, 2, 12080},
+    { names_acu_cuda_type_flags_memCreateUsage + 79, 4, 13040},
+};
+const acu_type acu_cuda_type_flags_memCreateUsage = {
+    .name = names_acu_cuda_type_flags_memCreateUsage,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 3,
+    .values = values_acu_cuda_type_flags_memCreateUsage,
+};
+
+/* ---- memHandleType */
+
+static const char names_acu_cuda_type_flags_memHandleType[] =
+    "memHandleType\0"
+    "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR\0"
+    "CU_MEM_HANDLE_TYPE_WIN32\0"
+    "CU_MEM_HANDLE_TYPE_WIN32_KMT\0"
+    "CU_MEM_HANDLE_TYPE_FABRIC";
+static const acu_value values_acu_cuda_type_flags_memHandleType[] = {
+    { names_acu_cuda_type_flags_memHandleType + 14, 1, 0},
+    { names_acu_cuda_type_flags_memHandleType + 55, 2, 0},
+    { names_acu_cuda_type_flags_memHandleType + 80, 4, 0},
+    { names_acu_cuda_type_flags_memHandleType + 109, 8, 12030},
+};
+const acu_type acu_cuda_type_flags_memHandleType = {
+    .name = names_acu_cuda_type_flags_memHandleType,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 4,
+    .values = values_acu_cuda_type_flags_memHandleType,
+};
+
+/* ---- memPoolUsage */
+
+static const char names_acu_cuda_type_flags_memPoolUsage[] =
+    "memPoolUsage\0"
+    "CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS";
+static const acu_value values_acu_cuda_type_flags_memPoolUsage[] = {
+    { names_acu_cuda_type_flags_memPoolUsage + 13, 2, 12080},
+};
+const acu_type acu_cuda_type_flags_memPoolUsage = {
+    .name = names_acu_cuda_type_flags_memPoolUsage,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_memPoolUsage,
+};
+
+/* ---- memRange */
+
+static const char names_acu_cuda_type_flags_memRange[] =
+    "memRange\0"
+    "CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE";
+static const acu_value values_acu_cuda_type_flags_memRange[] = {
+    { names_acu_cuda_type_flags_memRange + 9, 1, 12080},
+};
+const acu_type acu_cuda_type_flags_memRange = {
+    .name = names_acu_cuda_type_flags_memRange,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_memRange,
+};
+
+/* ---- memcpy */
+
+static const char names_acu_cuda_type_flags_memcpy[] =
+    "memcpy\0"
+    "CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE";
+static const acu_value values_acu_cuda_type_flags_memcpy[] = {
+    { names_acu_cuda_type_flags_memcpy + 7, 1, 12080},
+};
+const acu_type acu_cuda_type_flags_memcpy = {
+    .name = names_acu_cuda_type_flags_memcpy,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_memcpy,
+};
+
+/* ---- none */
+
+static const char names_acu_cuda_type_flags_none[] =
+    "none";
+const acu_type acu_cuda_type_flags_none = {
+    .name = names_acu_cuda_type_flags_none,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 0,
+};
+
+/* ---- nvSciSync */
+
+static const char names_acu_cuda_type_flags_nvSciSync[] =
+    "nvSciSync\0"
+    "CUDA_NVSCISYNC_ATTR_SIGNAL\0"
+    "CUDA_NVSCISYNC_ATTR_WAIT";
+static const acu_value values_acu_cuda_type_flags_nvSciSync[] = {
+    { names_acu_cuda_type_flags_nvSciSync + 10, 1, 0},
+    { names_acu_cuda_type_flags_nvSciSync + 37, 2, 0},
+};
+const acu_type acu_cuda_type_flags_nvSciSync = {
+    .name = names_acu_cuda_type_flags_nvSciSync,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 2,
+    .values = values_acu_cuda_type_flags_nvSciSync,
+};
+
+/* ---- occupancy */
+
+static const char names_acu_cuda_type_flags_occupancy[] =
+    "occupancy\0"
+    "CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE";
+static const acu_value values_acu_cuda_type_flags_occupancy[] = {
+    { names_acu_cuda_type_flags_occupancy + 10, 1, 0},
+};
+const acu_type acu_cuda_type_flags_occupancy = {
+    .name = names_acu_cuda_type_flags_occupancy,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_occupancy,
+};
+
+/* ---- streamCreate */
+
+static const char names_acu_cuda_type_flags_streamCreate[] =
+    "streamCreate\0"
+    "CU_STREAM_NON_BLOCKING";
+static const acu_value values_acu_cuda_type_flags_streamCreate[] = {
+    { names_acu_cuda_type_flags_streamCreate + 13, 1, 0},
+};
+const acu_type acu_cuda_type_flags_streamCreate = {
+    .name = names_acu_cuda_type_flags_streamCreate,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_streamCreate,
+};
+
+/* ---- streamWaitValue */
+
+static const char names_acu_cuda_type_flags_streamWaitValue[] =
+    "streamWaitValue\0"
+    "CU_STREAM_WAIT_VALUE_EQ\0"
+    "CU_STREAM_WAIT_VALUE_AND\0"
+    "CU_STREAM_WAIT_VALUE_NOR\0"
+    "CU_STREAM_WAIT_VALUE_FLUSH";
+static const acu_value values_acu_cuda_type_flags_streamWaitValue[] = {
+    { names_acu_cuda_type_flags_streamWaitValue + 16, 1, 0},
+    { names_acu_cuda_type_flags_streamWaitValue + 40, 2, 0},
+    { names_acu_cuda_type_flags_streamWaitValue + 65, 3, 0},
+    { names_acu_cuda_type_flags_streamWaitValue + 90, 1073741824, 0},
+};
+const acu_type acu_cuda_type_flags_streamWaitValue = {
+    .name = names_acu_cuda_type_flags_streamWaitValue,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 4,
+    .values = values_acu_cuda_type_flags_streamWaitValue,
+};
+
+/* ---- streamWriteValue */
+
+static const char names_acu_cuda_type_flags_streamWriteValue[] =
+    "streamWriteValue\0"
+    "CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER";
+static const acu_value values_acu_cuda_type_flags_streamWriteValue[] = {
+    { names_acu_cuda_type_flags_streamWriteValue + 17, 1, 0},
+};
+const acu_type acu_cuda_type_flags_streamWriteValue = {
+    .name = names_acu_cuda_type_flags_streamWriteValue,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_streamWriteValue,
+};
+
+/* ---- textureReference */
+
+static const char names_acu_cuda_type_flags_textureReference[] =
+    "textureReference\0"
+    "CU_TRSF_READ_AS_INTEGER\0"
+    "CU_TRSF_NORMALIZED_COORDINATES\0"
+    "CU_TRSF_SRGB\0"
+    "CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION\0"
+    "CU_TRSF_SEAMLESS_CUBEMAP";
+static const acu_value values_acu_cuda_type_flags_textureReference[] = {
+    { names_acu_cuda_type_flags_textureReference + 17, 1, 0},
+    { names_acu_cuda_type_flags_textureReference + 41, 2, 0},
+    { names_acu_cuda_type_flags_textureReference + 72, 16, 0},
+    { names_acu_cuda_type_flags_textureReference + 85, 32, 0},
+    { names_acu_cuda_type_flags_textureReference + 124, 64, 0},
+};
+const acu_type acu_cuda_type_flags_textureReference = {
+    .name = names_acu_cuda_type_flags_textureReference,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 5,
+    .values = values_acu_cuda_type_flags_textureReference,
+};
+
+/* ---- textureReferenceArray */
+
+static const char names_acu_cuda_type_flags_textureReferenceArray[] =
+    "textureReferenceArray\0"
+    "CU_TRSA_OVERRIDE_FORMAT";
+static const acu_value values_acu_cuda_type_flags_textureReferenceArray[] = {
+    { names_acu_cuda_type_flags_textureReferenceArray + 22, 1, 0},
+};
+const acu_type acu_cuda_type_flags_textureReferenceArray = {
+    .name = names_acu_cuda_type_flags_textureReferenceArray,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_textureReferenceArray,
+};
+
+/* ---- updateCaptureDependencies */
+
+static const char names_acu_cuda_type_flags_updateCaptureDependencies[] =
+    "updateCaptureDependencies\0"
+    "CU_STREAM_SET_CAPTURE_DEPENDENCIES";
+static const acu_value values_acu_cuda_type_flags_updateCaptureDependencies[] = {
+    { names_acu_cuda_type_flags_updateCaptureDependencies + 26, 1, 0},
+};
+const acu_type acu_cuda_type_flags_updateCaptureDependencies = {
+    .name = names_acu_cuda_type_flags_updateCaptureDependencies,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_updateCaptureDependencies,
+};
+
+/* ---- userObject */
+
+static const char names_acu_cuda_type_flags_userObject[] =
+    "userObject\0"
+    "CU_USER_OBJECT_NO_DESTRUCTOR_SYNC";
+static const acu_value values_acu_cuda_type_flags_userObject[] = {
+    { names_acu_cuda_type_flags_userObject + 11, 1, 0},
+};
+const acu_type acu_cuda_type_flags_userObject = {
+    .name = names_acu_cuda_type_flags_userObject,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_userObject,
+};
+
+/* ---- userObjectRetain */
+
+static const char names_acu_cuda_type_flags_userObjectRetain[] =
+    "userObjectRetain\0"
+    "CU_GRAPH_USER_OBJECT_MOVE";
+static const acu_value values_acu_cuda_type_flags_userObjectRetain[] = {
+    { names_acu_cuda_type_flags_userObjectRetain + 17, 1, 0},
+};
+const acu_type acu_cuda_type_flags_userObjectRetain = {
+    .name = names_acu_cuda_type_flags_userObjectRetain,
+    .kind = ACU_KIND_FLAGS,
+    .size = 4,
+    .count = 1,
+    .values = values_acu_cuda_type_flags_userObjectRetain,
+};
+
+/* ---- kernelNodePort */
+
+static const char names_acu_cuda_type_kernelNodePort[] =
+    "kernelNodePort\0"
+    "CU_GRAPH_KERNEL_NODE_PORT_DEFAULT\0"
+    "CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC\0"
+    "CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER";
+static const acu_value values_acu_cuda_type_kernelNodePort[] = {
+    { names_acu_cuda_type_kernelNodePort + 15, 0, 12030},
+    { names_acu_cuda_type_kernelNodePort + 49, 1, 12030},
+    { names_acu_cuda_type_kernelNodePort + 88, 2, 12030},
+};
+const acu_type acu_cuda_type_kernelNodePort = {
+    .name = names_acu_cuda_type_kernelNodePort,
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 3,
+    .values = values_acu_cuda_type_kernelNodePort,
 };

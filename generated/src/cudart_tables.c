@@ -392,7 +392,6 @@ static const char names_acu_cudart_type_cudaDevResource_st[] =
     "sm\0"
     "wqConfig\0"
     "wq\0"
-    "_oversize\0"
     "nextResource";
 static const int32_t tags_acu_cudart_type_cudaDevResource_st_96_sm[] = { 1, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaDevResource_st_96_wqConfig[] = { 1000, ACU_TAG_END};
@@ -401,13 +400,12 @@ static const acu_field fields_acu_cudart_type_cudaDevResource_st[] = {
     {.name = names_acu_cudart_type_cudaDevResource_st + 19, .type = &acu_cudart_type_cudaDevResourceType, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaDevResource_st + 24, .type = &acu_type_unsigned_char, .offset = 4, .count = 92},
     {.name = names_acu_cudart_type_cudaDevResource_st + 42, .type = &acu_cudart_type_cudaDevSmResource, .offset = 96, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaDevResource_st_96_sm},
+     .tags = tags_acu_cudart_type_cudaDevResource_st_96_sm},
     {.name = names_acu_cudart_type_cudaDevResource_st + 45, .type = &acu_cudart_type_cudaDevWorkqueueConfigResource, .offset = 96, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaDevResource_st_96_wqConfig},
+     .tags = tags_acu_cudart_type_cudaDevResource_st_96_wqConfig},
     {.name = names_acu_cudart_type_cudaDevResource_st + 54, .type = &acu_cudart_type_cudaDevWorkqueueResource, .offset = 96, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaDevResource_st_96_wq},
-    {.name = names_acu_cudart_type_cudaDevResource_st + 57, .type = &acu_type_unsigned_char, .offset = 96, .count = 40},
-    {.name = names_acu_cudart_type_cudaDevResource_st + 67, .type = &acu_type_pointer, .offset = 136, .count = 1},
+     .tags = tags_acu_cudart_type_cudaDevResource_st_96_wq},
+    {.name = names_acu_cudart_type_cudaDevResource_st + 57, .type = &acu_type_pointer, .offset = 136, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaDevResource_st[] = {
     { 13010, 13040, 144, NULL, NULL},
@@ -417,7 +415,7 @@ const acu_type acu_cudart_type_cudaDevResource_st = {
     .name = names_acu_cudart_type_cudaDevResource_st,
     .kind = ACU_KIND_RECORD,
     .size = 144,
-    .count = 7,
+    .count = 6,
     .fields = fields_acu_cudart_type_cudaDevResource_st,
     .layouts = layouts_acu_cudart_type_cudaDevResource_st,
 };
@@ -1391,10 +1389,10 @@ static const char names_acu_cudart_type_cudaEglFrame_st[] =
 static const int32_t tags_acu_cudart_type_cudaEglFrame_st_0_frame_pArray[] = { 0, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaEglFrame_st_0_frame_pPitch[] = { 1, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaEglFrame_st[] = {
-    {.name = names_acu_cudart_type_cudaEglFrame_st + 16, .type = &acu_type_handle, .offset = 0, .count = 3,
-     .tag_offset = 268, .tags = tags_acu_cudart_type_cudaEglFrame_st_0_frame_pArray},
-    {.name = names_acu_cudart_type_cudaEglFrame_st + 29, .type = &acu_cudart_type_cudaPitchedPtr, .offset = 0, .count = 3,
-     .tag_offset = 268, .tags = tags_acu_cudart_type_cudaEglFrame_st_0_frame_pPitch},
+    {.name = names_acu_cudart_type_cudaEglFrame_st + 16, .type = &acu_type_handle, .offset = 0, .count = 3, .tag_offset = 268,
+     .tags = tags_acu_cudart_type_cudaEglFrame_st_0_frame_pArray},
+    {.name = names_acu_cudart_type_cudaEglFrame_st + 29, .type = &acu_cudart_type_cudaPitchedPtr, .offset = 0, .count = 3, .tag_offset = 268,
+     .tags = tags_acu_cudart_type_cudaEglFrame_st_0_frame_pPitch},
     {.name = names_acu_cudart_type_cudaEglFrame_st + 42, .type = &acu_cudart_type_cudaEglPlaneDesc_st, .offset = 96, .count = 3},
     {.name = names_acu_cudart_type_cudaEglFrame_st + 52, .type = &acu_type_unsigned_int, .offset = 264, .count = 1},
     {.name = names_acu_cudart_type_cudaEglFrame_st + 63, .type = &acu_cudart_type_cudaEglFrameType_enum, .offset = 268, .count = 1},
@@ -1851,13 +1849,13 @@ static const int32_t tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_
 static const acu_field fields_acu_cudart_type_cudaExternalMemoryHandleDesc[] = {
     {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 29, .type = &acu_cudart_type_cudaExternalMemoryHandleType, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 34, .type = &acu_type_int, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_fd},
+     .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_fd},
     {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 44, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_win32_handle},
+     .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_win32_handle},
     {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 64, .type = &acu_type_pointer, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_16_handle_win32_name},
+     .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_16_handle_win32_name},
     {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 82, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_nvSciBufObject},
+     .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_nvSciBufObject},
     {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 104, .type = &acu_type_unsigned_long_long, .offset = 24, .count = 1},
     {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 109, .type = &acu_cudart_type_flags_externalMemory, .offset = 32, .count = 1},
     {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 115, .type = &acu_type_unsigned_int, .offset = 36, .count = 16, .since = 13000, .reserved = true},
@@ -1954,13 +1952,13 @@ static const int32_t tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_hand
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreHandleDesc[] = {
     {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 32, .type = &acu_cudart_type_cudaExternalSemaphoreHandleType, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 37, .type = &acu_type_int, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_fd},
+     .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_fd},
     {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 47, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_win32_handle},
+     .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_win32_handle},
     {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 67, .type = &acu_type_pointer, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_16_handle_win32_name},
+     .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_16_handle_win32_name},
     {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 85, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_nvSciSyncObj},
+     .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_nvSciSyncObj},
     {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 105, .type = &acu_cudart_type_flags_none, .offset = 24, .count = 1},
     {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 111, .type = &acu_type_unsigned_int, .offset = 28, .count = 16, .since = 13000, .reserved = true},
 };
@@ -2066,7 +2064,6 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreSignalParams[] =
     "cudaExternalSemaphoreSignalParams\0"
     "params.fence.value\0"
     "params.nvSciSync.fence\0"
-    "params.nvSciSync.reserved\0"
     "params.keyedMutex.key\0"
     "params.reserved\0"
     "flags\0"
@@ -2074,17 +2071,16 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreSignalParams[] =
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreSignalParams[] = {
     {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 34, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 53, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 76, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 102, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 124, .type = &acu_type_unsigned_int, .offset = 24, .count = 12, .reserved = true},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 140, .type = &acu_cudart_type_flags_externalSemaphoreSignal, .offset = 72, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 146, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
+    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 76, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 98, .type = &acu_type_unsigned_int, .offset = 24, .count = 12, .reserved = true},
+    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 114, .type = &acu_cudart_type_flags_externalSemaphoreSignal, .offset = 72, .count = 1},
+    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 120, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
 };
 const acu_type acu_cudart_type_cudaExternalSemaphoreSignalParams = {
     .name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams,
     .kind = ACU_KIND_RECORD,
     .size = 144,
-    .count = 7,
+    .count = 6,
     .fields = fields_acu_cudart_type_cudaExternalSemaphoreSignalParams,
 };
 
@@ -2143,7 +2139,6 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreWaitParams[] =
     "cudaExternalSemaphoreWaitParams\0"
     "params.fence.value\0"
     "params.nvSciSync.fence\0"
-    "params.nvSciSync.reserved\0"
     "params.keyedMutex.key\0"
     "params.keyedMutex.timeoutMs\0"
     "params.reserved\0"
@@ -2152,18 +2147,17 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreWaitParams[] =
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreWaitParams[] = {
     {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 32, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 51, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 74, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 100, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 122, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 150, .type = &acu_type_unsigned_int, .offset = 32, .count = 10, .reserved = true},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 166, .type = &acu_cudart_type_flags_externalSemaphoreWait, .offset = 72, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 172, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
+    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 74, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 96, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 124, .type = &acu_type_unsigned_int, .offset = 32, .count = 10, .reserved = true},
+    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 140, .type = &acu_cudart_type_flags_externalSemaphoreWait, .offset = 72, .count = 1},
+    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 146, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
 };
 const acu_type acu_cudart_type_cudaExternalSemaphoreWaitParams = {
     .name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams,
     .kind = ACU_KIND_RECORD,
     .size = 144,
-    .count = 8,
+    .count = 7,
     .fields = fields_acu_cudart_type_cudaExternalSemaphoreWaitParams,
 };
 
@@ -2583,7 +2577,6 @@ static const char names_acu_cudart_type_cudaGraphNodeParams[] =
     "cudaGraphNodeParams\0"
     "type\0"
     "reserved0\0"
-    "reserved1\0"
     "kernel\0"
     "memcpy\0"
     "memset\0"
@@ -2614,34 +2607,33 @@ static const int32_t tags_acu_cudart_type_cudaGraphNodeParams_16_memcpyBatch[] =
 static const acu_field fields_acu_cudart_type_cudaGraphNodeParams[] = {
     {.name = names_acu_cudart_type_cudaGraphNodeParams + 20, .type = &acu_cudart_type_cudaGraphNodeType, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaGraphNodeParams + 25, .type = &acu_type_int, .offset = 4, .count = 3, .reserved = true},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 35, .type = &acu_type_long_long, .offset = 16, .count = 29},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 45, .type = &acu_cudart_type_cudaKernelNodeParamsV2, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_kernel},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 52, .type = &acu_cudart_type_cudaMemcpyNodeParams, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_memcpy},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 59, .type = &acu_cudart_type_cudaMemsetParamsV2, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_memset},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 66, .type = &acu_cudart_type_cudaHostNodeParamsV2, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_host},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 71, .type = &acu_cudart_type_cudaChildGraphNodeParams, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_graph},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 77, .type = &acu_cudart_type_cudaEventWaitNodeParams, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_eventWait},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 87, .type = &acu_cudart_type_cudaEventRecordNodeParams, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_eventRecord},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 99, .type = &acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_extSemSignal},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 112, .type = &acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_extSemWait},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 123, .type = &acu_cudart_type_cudaMemAllocNodeParamsV2, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_alloc},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 129, .type = &acu_cudart_type_cudaMemFreeNodeParams, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_free},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 134, .type = &acu_cudart_type_cudaConditionalNodeParams, .offset = 16, .count = 1, .since = 12030,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_conditional},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 146, .type = &acu_cudart_type_cudaMemcpyBatchNodeParams, .offset = 16, .count = 1, .since = 13050,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_memcpyBatch},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 158, .type = &acu_type_long_long, .offset = 248, .count = 1, .reserved = true},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 35, .type = &acu_cudart_type_cudaKernelNodeParamsV2, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_kernel},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 42, .type = &acu_cudart_type_cudaMemcpyNodeParams, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_memcpy},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 49, .type = &acu_cudart_type_cudaMemsetParamsV2, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_memset},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 56, .type = &acu_cudart_type_cudaHostNodeParamsV2, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_host},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 61, .type = &acu_cudart_type_cudaChildGraphNodeParams, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_graph},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 67, .type = &acu_cudart_type_cudaEventWaitNodeParams, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_eventWait},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 77, .type = &acu_cudart_type_cudaEventRecordNodeParams, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_eventRecord},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 89, .type = &acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_extSemSignal},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 102, .type = &acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_extSemWait},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 113, .type = &acu_cudart_type_cudaMemAllocNodeParamsV2, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_alloc},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 119, .type = &acu_cudart_type_cudaMemFreeNodeParams, .offset = 16, .count = 1,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_free},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 124, .type = &acu_cudart_type_cudaConditionalNodeParams, .offset = 16, .count = 1, .since = 12030,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_conditional},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 136, .type = &acu_cudart_type_cudaMemcpyBatchNodeParams, .offset = 16, .count = 1, .since = 13050,
+     .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_memcpyBatch},
+    {.name = names_acu_cudart_type_cudaGraphNodeParams + 148, .type = &acu_type_long_long, .offset = 248, .count = 1, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaGraphNodeParams[] = {
     { 12020, 13050, 256, NULL, NULL},
@@ -2651,7 +2643,7 @@ const acu_type acu_cudart_type_cudaGraphNodeParams = {
     .name = names_acu_cudart_type_cudaGraphNodeParams,
     .kind = ACU_KIND_RECORD,
     .size = 256,
-    .count = 17,
+    .count = 16,
     .fields = fields_acu_cudart_type_cudaGraphNodeParams,
     .layouts = layouts_acu_cudart_type_cudaGraphNodeParams,
 };
@@ -2932,12 +2924,12 @@ static const int32_t tags_acu_cudart_type_cudaKernelNodeParamsV2_0_func[] = { 0,
 static const int32_t tags_acu_cudart_type_cudaKernelNodeParamsV2_0_kern[] = { 2, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaKernelNodeParamsV2_0_cuFunc[] = { 3, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaKernelNodeParamsV2[] = {
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 23, .type = &acu_type_pointer, .offset = 0, .count = 1,
-     .tag_offset = 64, .tags = tags_acu_cudart_type_cudaKernelNodeParamsV2_0_func},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 28, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 13020,
-     .tag_offset = 64, .tags = tags_acu_cudart_type_cudaKernelNodeParamsV2_0_kern},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 33, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 13020,
-     .tag_offset = 64, .tags = tags_acu_cudart_type_cudaKernelNodeParamsV2_0_cuFunc},
+    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 23, .type = &acu_type_pointer, .offset = 0, .count = 1, .tag_offset = 64,
+     .tags = tags_acu_cudart_type_cudaKernelNodeParamsV2_0_func},
+    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 28, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 13020, .tag_offset = 64,
+     .tags = tags_acu_cudart_type_cudaKernelNodeParamsV2_0_kern},
+    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 33, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 13020, .tag_offset = 64,
+     .tags = tags_acu_cudart_type_cudaKernelNodeParamsV2_0_cuFunc},
     {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 40, .type = &acu_cudart_type_dim3, .offset = 8, .count = 1},
     {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 48, .type = &acu_cudart_type_dim3, .offset = 20, .count = 1},
     {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 57, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
@@ -3034,7 +3026,6 @@ const acu_type acu_cudart_type_cudaLaunchAttributePortableClusterMode = {
 
 static const char names_acu_cudart_type_cudaLaunchAttributeValue[] =
     "cudaLaunchAttributeValue\0"
-    "pad\0"
     "accessPolicyWindow\0"
     "cooperative\0"
     "syncPolicy\0"
@@ -3086,57 +3077,56 @@ static const int32_t tags_acu_cudart_type_cudaLaunchAttributeValue_0_nvlinkUtilC
 static const int32_t tags_acu_cudart_type_cudaLaunchAttributeValue_0_portableClusterSizeMode[] = { 17, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaLaunchAttributeValue_0_sharedMemoryMode[] = { 18, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaLaunchAttributeValue[] = {
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 25, .type = &acu_type_char, .offset = 0, .count = 64, .since = 11080},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 29, .type = &acu_cudart_type_cudaAccessPolicyWindow, .offset = 0, .count = 1,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_accessPolicyWindow},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 48, .type = &acu_type_int, .offset = 0, .count = 1,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_cooperative},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 60, .type = &acu_cudart_type_cudaSynchronizationPolicy, .offset = 0, .count = 1,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_syncPolicy},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 71, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 11080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_clusterDim_x},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 84, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 11080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_4_clusterDim_y},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 97, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 11080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_clusterDim_z},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 110, .type = &acu_cudart_type_cudaClusterSchedulingPolicy, .offset = 0, .count = 1, .since = 11080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_clusterSchedulingPolicyPreference},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 144, .type = &acu_type_int, .offset = 0, .count = 1, .since = 11080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_programmaticStreamSerializationAllowed},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 183, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 11080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_programmaticEvent_event},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 207, .type = &acu_cudart_type_flags_eventRecord, .offset = 8, .count = 1, .since = 11080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_programmaticEvent_flags},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 231, .type = &acu_type_int, .offset = 12, .count = 1, .since = 11080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_12_programmaticEvent_triggerAtBlockStart},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 269, .type = &acu_type_int, .offset = 0, .count = 1,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_priority},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 278, .type = &acu_cudart_type_cudaLaunchMemSyncDomainMap_st, .offset = 0, .count = 1, .since = 12000,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_memSyncDomainMap},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 295, .type = &acu_cudart_type_cudaLaunchMemSyncDomain, .offset = 0, .count = 1, .since = 12000,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_memSyncDomain},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 309, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_preferredClusterDim_x},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 331, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 12080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_4_preferredClusterDim_y},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 353, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 12080,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_preferredClusterDim_z},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 375, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 12030,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_launchCompletionEvent_event},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 403, .type = &acu_cudart_type_flags_eventRecord, .offset = 8, .count = 1, .since = 12030,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_launchCompletionEvent_flags},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 431, .type = &acu_type_int, .offset = 0, .count = 1, .since = 12040,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_deviceUpdatableKernelNode_deviceUpdatable},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 473, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 12040,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_deviceUpdatableKernelNode_devNode},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 507, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12050,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_sharedMemCarveout},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 525, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 13000,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_nvlinkUtilCentricScheduling},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 553, .type = &acu_cudart_type_cudaLaunchAttributePortableClusterMode, .offset = 0, .count = 1, .since = 13020,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_portableClusterSizeMode},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 577, .type = &acu_cudart_type_cudaSharedMemoryMode, .offset = 0, .count = 1, .since = 13020,
-     .tag_offset = -1, .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_sharedMemoryMode},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 25, .type = &acu_cudart_type_cudaAccessPolicyWindow, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_accessPolicyWindow},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 44, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_cooperative},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 56, .type = &acu_cudart_type_cudaSynchronizationPolicy, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_syncPolicy},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 67, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_clusterDim_x},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 80, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 11080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_4_clusterDim_y},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 93, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 11080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_clusterDim_z},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 106, .type = &acu_cudart_type_cudaClusterSchedulingPolicy, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_clusterSchedulingPolicyPreference},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 140, .type = &acu_type_int, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_programmaticStreamSerializationAllowed},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 179, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_programmaticEvent_event},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 203, .type = &acu_cudart_type_flags_eventRecord, .offset = 8, .count = 1, .since = 11080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_programmaticEvent_flags},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 227, .type = &acu_type_int, .offset = 12, .count = 1, .since = 11080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_12_programmaticEvent_triggerAtBlockStart},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 265, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_priority},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 274, .type = &acu_cudart_type_cudaLaunchMemSyncDomainMap_st, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_memSyncDomainMap},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 291, .type = &acu_cudart_type_cudaLaunchMemSyncDomain, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_memSyncDomain},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 305, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_preferredClusterDim_x},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 327, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 12080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_4_preferredClusterDim_y},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 349, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 12080, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_preferredClusterDim_z},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 371, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 12030, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_launchCompletionEvent_event},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 399, .type = &acu_cudart_type_flags_eventRecord, .offset = 8, .count = 1, .since = 12030, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_launchCompletionEvent_flags},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 427, .type = &acu_type_int, .offset = 0, .count = 1, .since = 12040, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_deviceUpdatableKernelNode_deviceUpdatable},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 469, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 12040, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_deviceUpdatableKernelNode_devNode},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 503, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12050, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_sharedMemCarveout},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 521, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 13000, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_nvlinkUtilCentricScheduling},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 549, .type = &acu_cudart_type_cudaLaunchAttributePortableClusterMode, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_portableClusterSizeMode},
+    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 573, .type = &acu_cudart_type_cudaSharedMemoryMode, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
+     .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_sharedMemoryMode},
 };
 static const acu_layout layouts_acu_cudart_type_cudaLaunchAttributeValue[] = {
     { 11070, 11080, 32, NULL, NULL},
@@ -3147,7 +3137,7 @@ const acu_type acu_cudart_type_cudaLaunchAttributeValue = {
     .name = names_acu_cudart_type_cudaLaunchAttributeValue,
     .kind = ACU_KIND_RECORD,
     .size = 64,
-    .count = 26,
+    .count = 25,
     .fields = fields_acu_cudart_type_cudaLaunchAttributeValue,
     .layouts = layouts_acu_cudart_type_cudaLaunchAttributeValue,
 };
@@ -3157,12 +3147,10 @@ const acu_type acu_cudart_type_cudaLaunchAttributeValue = {
 static const char names_acu_cudart_type_cudaLaunchAttribute_st[] =
     "cudaLaunchAttribute_st\0"
     "id\0"
-    "pad\0"
     "val";
 static const acu_field fields_acu_cudart_type_cudaLaunchAttribute_st[] = {
     {.name = names_acu_cudart_type_cudaLaunchAttribute_st + 23, .type = &acu_cudart_type_cudaLaunchAttributeID, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchAttribute_st + 26, .type = &acu_type_char, .offset = 4, .count = 4},
-    {.name = names_acu_cudart_type_cudaLaunchAttribute_st + 30, .type = &acu_cudart_type_cudaLaunchAttributeValue, .offset = 8, .count = 1},
+    {.name = names_acu_cudart_type_cudaLaunchAttribute_st + 26, .type = &acu_cudart_type_cudaLaunchAttributeValue, .offset = 8, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaLaunchAttribute_st[] = {
     { 11080, 13020, 72, NULL, NULL},
@@ -3172,7 +3160,7 @@ const acu_type acu_cudart_type_cudaLaunchAttribute_st = {
     .name = names_acu_cudart_type_cudaLaunchAttribute_st,
     .kind = ACU_KIND_RECORD,
     .size = 72,
-    .count = 3,
+    .count = 2,
     .fields = fields_acu_cudart_type_cudaLaunchAttribute_st,
     .layouts = layouts_acu_cudart_type_cudaLaunchAttribute_st,
 };
@@ -3493,11 +3481,11 @@ static const int32_t tags_acu_cudart_type_cudaMemLocation_5_localized_localityDo
 static const acu_field fields_acu_cudart_type_cudaMemLocation[] = {
     {.name = names_acu_cudart_type_cudaMemLocation + 16, .type = &acu_cudart_type_cudaMemLocationType, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaMemLocation + 21, .type = &acu_type_int, .offset = 4, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaMemLocation_4_id},
+     .tags = tags_acu_cudart_type_cudaMemLocation_4_id},
     {.name = names_acu_cudart_type_cudaMemLocation + 24, .type = &acu_type_unsigned_char, .offset = 4, .count = 1, .since = 13040,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaMemLocation_4_localized_deviceId},
+     .tags = tags_acu_cudart_type_cudaMemLocation_4_localized_deviceId},
     {.name = names_acu_cudart_type_cudaMemLocation + 43, .type = &acu_type_unsigned_char, .offset = 5, .count = 1, .since = 13040,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaMemLocation_5_localized_localityDomainId},
+     .tags = tags_acu_cudart_type_cudaMemLocation_5_localized_localityDomainId},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemLocation[] = {
     { 11070, 13040, 8, NULL, NULL},
@@ -3716,17 +3704,17 @@ static const int32_t tags_acu_cudart_type_cudaMemcpy3DOperand_16_op_array_offset
 static const acu_field fields_acu_cudart_type_cudaMemcpy3DOperand[] = {
     {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 20, .type = &acu_cudart_type_cudaMemcpy3DOperandType, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 25, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_8_op_ptr_ptr},
+     .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_8_op_ptr_ptr},
     {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 36, .type = &acu_type_size_t, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_16_op_ptr_rowLength},
+     .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_16_op_ptr_rowLength},
     {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 53, .type = &acu_type_size_t, .offset = 24, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_24_op_ptr_layerHeight},
+     .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_24_op_ptr_layerHeight},
     {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 72, .type = &acu_cudart_type_cudaMemLocation, .offset = 32, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_32_op_ptr_locHint},
+     .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_32_op_ptr_locHint},
     {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 87, .type = &acu_type_handle, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_8_op_array_array},
+     .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_8_op_array_array},
     {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 102, .type = &acu_cudart_type_cudaOffset3D, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_16_op_array_offset},
+     .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_16_op_array_offset},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemcpy3DOperand[] = {
     { 12080, 13040, 40, NULL, NULL},
@@ -4132,7 +4120,6 @@ static const char names_acu_cudart_type_cudaPointerAttributes[] =
     "devicePointer\0"
     "hostPointer\0"
     "localityDomainOrdinal\0"
-    "unused\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaPointerAttributes[] = {
     {.name = names_acu_cudart_type_cudaPointerAttributes + 22, .type = &acu_cudart_type_cudaMemoryType, .offset = 0, .count = 1},
@@ -4140,8 +4127,7 @@ static const acu_field fields_acu_cudart_type_cudaPointerAttributes[] = {
     {.name = names_acu_cudart_type_cudaPointerAttributes + 34, .type = &acu_type_pointer, .offset = 8, .count = 1},
     {.name = names_acu_cudart_type_cudaPointerAttributes + 48, .type = &acu_type_pointer, .offset = 16, .count = 1},
     {.name = names_acu_cudart_type_cudaPointerAttributes + 60, .type = &acu_type_int, .offset = 24, .count = 1, .since = 13040, .absent = -1},
-    {.name = names_acu_cudart_type_cudaPointerAttributes + 82, .type = &acu_type_long, .offset = 24, .count = 1, .since = 13040},
-    {.name = names_acu_cudart_type_cudaPointerAttributes + 89, .type = &acu_type_long, .offset = 32, .count = 7, .since = 13000, .reserved = true},
+    {.name = names_acu_cudart_type_cudaPointerAttributes + 82, .type = &acu_type_long, .offset = 32, .count = 7, .since = 13000, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaPointerAttributes[] = {
     { 11070, 13000, 24, NULL, NULL},
@@ -4152,7 +4138,7 @@ const acu_type acu_cudart_type_cudaPointerAttributes = {
     .name = names_acu_cudart_type_cudaPointerAttributes,
     .kind = ACU_KIND_RECORD,
     .size = 88,
-    .count = 7,
+    .count = 6,
     .fields = fields_acu_cudart_type_cudaPointerAttributes,
     .layouts = layouts_acu_cudart_type_cudaPointerAttributes,
 };
@@ -4192,7 +4178,6 @@ static const char names_acu_cudart_type_cudaResourceDesc[] =
     "res.pitch2D.width\0"
     "res.pitch2D.height\0"
     "res.pitch2D.pitchInBytes\0"
-    "res.reserved.reserved\0"
     "flags";
 static const int32_t tags_acu_cudart_type_cudaResourceDesc_8_res_array_array[] = { 0, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaResourceDesc_8_res_mipmap_mipmap[] = { 1, ACU_TAG_END};
@@ -4207,27 +4192,26 @@ static const int32_t tags_acu_cudart_type_cudaResourceDesc_56_res_pitch2D_pitchI
 static const acu_field fields_acu_cudart_type_cudaResourceDesc[] = {
     {.name = names_acu_cudart_type_cudaResourceDesc + 17, .type = &acu_cudart_type_cudaResourceType, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaResourceDesc + 25, .type = &acu_type_handle, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_array_array},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_array_array},
     {.name = names_acu_cudart_type_cudaResourceDesc + 41, .type = &acu_type_handle, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_mipmap_mipmap},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_mipmap_mipmap},
     {.name = names_acu_cudart_type_cudaResourceDesc + 59, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_linear_devPtr},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_linear_devPtr},
     {.name = names_acu_cudart_type_cudaResourceDesc + 77, .type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_16_res_linear_desc},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_16_res_linear_desc},
     {.name = names_acu_cudart_type_cudaResourceDesc + 93, .type = &acu_type_size_t, .offset = 40, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_40_res_linear_sizeInBytes},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_40_res_linear_sizeInBytes},
     {.name = names_acu_cudart_type_cudaResourceDesc + 116, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_pitch2D_devPtr},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_pitch2D_devPtr},
     {.name = names_acu_cudart_type_cudaResourceDesc + 135, .type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 16, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_16_res_pitch2D_desc},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_16_res_pitch2D_desc},
     {.name = names_acu_cudart_type_cudaResourceDesc + 152, .type = &acu_type_size_t, .offset = 40, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_40_res_pitch2D_width},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_40_res_pitch2D_width},
     {.name = names_acu_cudart_type_cudaResourceDesc + 170, .type = &acu_type_size_t, .offset = 48, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_48_res_pitch2D_height},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_48_res_pitch2D_height},
     {.name = names_acu_cudart_type_cudaResourceDesc + 189, .type = &acu_type_size_t, .offset = 56, .count = 1,
-     .tag_offset = 0, .tags = tags_acu_cudart_type_cudaResourceDesc_56_res_pitch2D_pitchInBytes},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 214, .type = &acu_type_int, .offset = 8, .count = 32, .since = 13000},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 236, .type = &acu_cudart_type_flags_none, .offset = 136, .count = 1, .since = 13000},
+     .tags = tags_acu_cudart_type_cudaResourceDesc_56_res_pitch2D_pitchInBytes},
+    {.name = names_acu_cudart_type_cudaResourceDesc + 214, .type = &acu_cudart_type_flags_none, .offset = 136, .count = 1, .since = 13000},
 };
 static const acu_layout layouts_acu_cudart_type_cudaResourceDesc[] = {
     { 11070, 13000, 64, NULL, NULL},
@@ -4237,7 +4221,7 @@ const acu_type acu_cudart_type_cudaResourceDesc = {
     .name = names_acu_cudart_type_cudaResourceDesc,
     .kind = ACU_KIND_RECORD,
     .size = 144,
-    .count = 13,
+    .count = 12,
     .fields = fields_acu_cudart_type_cudaResourceDesc,
     .layouts = layouts_acu_cudart_type_cudaResourceDesc,
 };

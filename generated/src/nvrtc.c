@@ -5,7 +5,9 @@
  *
  * Every name is an array of its own, so that the linker drops the names of functions nobody uses.
  */
-#define ACU_INLINE /* this file holds the one copy of each wrapper that is not inlined */
+/* This file holds the one copy of each wrapper that is not inlined. */
+#define ACU_INLINE
+#define ACU_INLINE_PTDS
 #include "anycuda/nvrtc.h"
 
 #include "internal.h"

@@ -13,6 +13,7 @@
 #define __cuda_cuda_h__ 1
 #define CUDA_H 1
 
+#include <anycuda/keywords.h>
 #include <anycuda/load.h>
 #include <anycuda/cuda_types.h>
 

@@ -80,8 +80,6 @@
 #define CU_TRSF_READ_AS_INTEGER 0x01
 #define CU_TRSF_SEAMLESS_CUBEMAP 0x40
 #define CU_TRSF_SRGB 0x10
-#define RESOURCE_ABI_BYTES 40
-#define RESOURCE_ABI_VERSION 1
 
 ACU_BEGIN_C
 
@@ -1897,6 +1895,8 @@ typedef struct CUuuid_st CUuuid;
 typedef enum cl_context_flags_enum cl_context_flags;
 typedef enum cl_event_flags_enum cl_event_flags;
 
+ACU_BEGIN_RECORDS
+
 struct CUDA_ARRAY3D_DESCRIPTOR_st {
     size_t Width;
     size_t Height;
@@ -1947,7 +1947,7 @@ struct CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st {
 
 struct CUDA_CHILD_GRAPH_NODE_PARAMS_st {
     CUgraph graph;
-    CUgraphChildGraphNodeOwnership ownership ACU_SINCE_12_9;
+    CUgraphChildGraphNodeOwnership ownership ACU_FIELD_SINCE_12_9;
 };
 
 struct CUDA_CONDITIONAL_NODE_PARAMS {
@@ -1961,8 +1961,8 @@ struct CUDA_CONDITIONAL_NODE_PARAMS {
 struct CUDA_EVENT_RECORD_NODE_PARAMS_st {
     CUevent event;
     __extension__ union {
-        CUcontext ctx ACU_SINCE_13_4;
-        CUgreenCtx gCtx ACU_SINCE_13_4;
+        CUcontext ctx ACU_FIELD_SINCE_13_4;
+        CUgreenCtx gCtx ACU_FIELD_SINCE_13_4;
     };
 };
 
@@ -2061,8 +2061,8 @@ struct CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st {
     const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray;
     unsigned int numExtSems;
     __extension__ union {
-        CUcontext ctx ACU_SINCE_13_4;
-        CUgreenCtx gCtx ACU_SINCE_13_4;
+        CUcontext ctx ACU_FIELD_SINCE_13_4;
+        CUgreenCtx gCtx ACU_FIELD_SINCE_13_4;
     };
 };
 
@@ -2077,8 +2077,8 @@ struct CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st {
     const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray;
     unsigned int numExtSems;
     __extension__ union {
-        CUcontext ctx ACU_SINCE_13_4;
-        CUgreenCtx gCtx ACU_SINCE_13_4;
+        CUcontext ctx ACU_FIELD_SINCE_13_4;
+        CUgreenCtx gCtx ACU_FIELD_SINCE_13_4;
     };
 };
 
@@ -2087,9 +2087,9 @@ struct CUmemLocation_st {
     __extension__ union {
         int id;
         struct {
-            unsigned char deviceId ACU_SINCE_13_4;
-            unsigned char localityDomainId ACU_SINCE_13_4;
-        } localized ACU_SINCE_13_4;
+            unsigned char deviceId ACU_FIELD_SINCE_13_4;
+            unsigned char localityDomainId ACU_FIELD_SINCE_13_4;
+        } localized ACU_FIELD_SINCE_13_4;
     };
 };
 
@@ -2139,10 +2139,10 @@ struct CUDA_HOST_NODE_PARAMS_st {
 struct CUDA_HOST_NODE_PARAMS_v2_st {
     CUhostFn fn;
     void *userData;
-    unsigned int syncMode ACU_SINCE_13_2;
+    unsigned int syncMode ACU_FIELD_SINCE_13_2;
     __extension__ union {
-        CUcontext ctx ACU_SINCE_13_4;
-        CUgreenCtx gCtx ACU_SINCE_13_4;
+        CUcontext ctx ACU_FIELD_SINCE_13_4;
+        CUgreenCtx gCtx ACU_FIELD_SINCE_13_4;
     };
 };
 
@@ -2358,9 +2358,9 @@ struct CUmemPoolProps_st {
     CUmemAllocationHandleType handleTypes;
     CUmemLocation location;
     void *win32SecurityAttributes;
-    size_t maxSize ACU_SINCE_12_2;
-    unsigned short usage ACU_SINCE_12_6;
-    unsigned char gpuDirectRDMACapable ACU_SINCE_13_4;
+    size_t maxSize ACU_FIELD_SINCE_12_2;
+    unsigned short usage ACU_FIELD_SINCE_12_6;
+    unsigned char gpuDirectRDMACapable ACU_FIELD_SINCE_13_4;
     unsigned char reserved[53];
 };
 
@@ -2449,7 +2449,7 @@ struct CU_DEV_SM_RESOURCE_GROUP_PARAMS_st {
     unsigned int coscheduledSmCount;
     unsigned int preferredCoscheduledSmCount;
     unsigned int flags;
-    unsigned int localityDomainId ACU_SINCE_13_4;
+    unsigned int localityDomainId ACU_FIELD_SINCE_13_4;
     unsigned int reserved[11];
 };
 
@@ -2506,7 +2506,7 @@ struct CUasyncNotificationInfo_st {
 };
 
 struct CUcheckpointCheckpointArgs_st {
-    CUcheckpointCustomStorageInfo **customStorageInfo_out ACU_SINCE_13_4;
+    CUcheckpointCustomStorageInfo **customStorageInfo_out ACU_FIELD_SINCE_13_4;
     char reserved[56];
 };
 
@@ -2522,8 +2522,8 @@ struct CUcheckpointCustomStoragePerDeviceData_st {
     CUstream stream;
 };
 
-#if !defined(ACU_HAS_CUuuid_st)
-#define ACU_HAS_CUuuid_st
+#if !defined(CU_UUID_HAS_BEEN_DEFINED)
+#define CU_UUID_HAS_BEEN_DEFINED
 struct CUuuid_st {
     char bytes[16];
 };
@@ -2541,10 +2541,10 @@ struct CUcheckpointLockArgs_st {
 };
 
 struct CUcheckpointRestoreArgs_st {
-    CUcheckpointGpuPair *gpuPairs ACU_SINCE_13_0;
-    unsigned int gpuPairsCount ACU_SINCE_13_0;
-    unsigned int padding0 ACU_SINCE_13_4;
-    CUcheckpointCustomStorageInfo **customStorageInfo_out ACU_SINCE_13_4;
+    CUcheckpointGpuPair *gpuPairs ACU_FIELD_SINCE_13_0;
+    unsigned int gpuPairsCount ACU_FIELD_SINCE_13_0;
+    unsigned int padding0 ACU_FIELD_SINCE_13_4;
+    CUcheckpointCustomStorageInfo **customStorageInfo_out ACU_FIELD_SINCE_13_4;
     char reserved[40];
 };
 
@@ -2570,10 +2570,10 @@ struct CUctxCreateParams_st {
 
 struct CUdevSmResource_st {
     unsigned int smCount;
-    unsigned int minSmPartitionSize ACU_SINCE_13_0;
-    unsigned int smCoscheduledAlignment ACU_SINCE_13_0;
-    unsigned int flags ACU_SINCE_13_1;
-    unsigned int localityDomainId ACU_SINCE_13_4;
+    unsigned int minSmPartitionSize ACU_FIELD_SINCE_13_0;
+    unsigned int smCoscheduledAlignment ACU_FIELD_SINCE_13_0;
+    unsigned int flags ACU_FIELD_SINCE_13_1;
+    unsigned int localityDomainId ACU_FIELD_SINCE_13_4;
 };
 
 struct CUdevWorkqueueConfigResource_st {
@@ -2591,11 +2591,11 @@ struct CUdevResource_st {
     unsigned char _internal_padding[92];
     __extension__ union {
         CUdevSmResource sm;
-        CUdevWorkqueueConfigResource wqConfig ACU_SINCE_13_1;
-        CUdevWorkqueueResource wq ACU_SINCE_13_1;
+        CUdevWorkqueueConfigResource wqConfig ACU_FIELD_SINCE_13_1;
+        CUdevWorkqueueResource wq ACU_FIELD_SINCE_13_1;
         unsigned char _oversize[40];
     };
-    struct CUdevResource_st *nextResource ACU_SINCE_13_1;
+    struct CUdevResource_st *nextResource ACU_FIELD_SINCE_13_1;
 };
 
 struct CUdevprop_st {
@@ -2652,10 +2652,10 @@ struct CUgraphNodeParams_st {
         CUDA_MEM_ALLOC_NODE_PARAMS_v2 alloc;
         CUDA_MEM_FREE_NODE_PARAMS free;
         CUDA_BATCH_MEM_OP_NODE_PARAMS_v2 memOp;
-        CUDA_CONDITIONAL_NODE_PARAMS conditional ACU_SINCE_12_3;
-        CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 memcpyBatch ACU_SINCE_13_5;
-        CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1 fabricCpyBatch ACU_SINCE_13_5;
-        char asBytes[232] ACU_SINCE_13_3;
+        CUDA_CONDITIONAL_NODE_PARAMS conditional ACU_FIELD_SINCE_12_3;
+        CUDA_MEMCPY_BATCH_NODE_PARAMS_V1 memcpyBatch ACU_FIELD_SINCE_13_5;
+        CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1 fabricCpyBatch ACU_FIELD_SINCE_13_5;
+        char asBytes[232] ACU_FIELD_SINCE_13_3;
     };
     long long reserved2;
 };
@@ -2691,25 +2691,25 @@ union CUlaunchAttributeValue_union {
         int triggerAtBlockStart;
     } programmaticEvent;
     struct {
-        CUevent event ACU_SINCE_12_3;
-        int flags ACU_SINCE_12_3;
-    } launchCompletionEvent ACU_SINCE_12_3;
+        CUevent event ACU_FIELD_SINCE_12_3;
+        int flags ACU_FIELD_SINCE_12_3;
+    } launchCompletionEvent ACU_FIELD_SINCE_12_3;
     int priority;
-    CUlaunchMemSyncDomainMap memSyncDomainMap ACU_SINCE_12_0;
-    CUlaunchMemSyncDomain memSyncDomain ACU_SINCE_12_0;
+    CUlaunchMemSyncDomainMap memSyncDomainMap ACU_FIELD_SINCE_12_0;
+    CUlaunchMemSyncDomain memSyncDomain ACU_FIELD_SINCE_12_0;
     struct {
-        unsigned int x ACU_SINCE_12_8;
-        unsigned int y ACU_SINCE_12_8;
-        unsigned int z ACU_SINCE_12_8;
-    } preferredClusterDim ACU_SINCE_12_8;
+        unsigned int x ACU_FIELD_SINCE_12_8;
+        unsigned int y ACU_FIELD_SINCE_12_8;
+        unsigned int z ACU_FIELD_SINCE_12_8;
+    } preferredClusterDim ACU_FIELD_SINCE_12_8;
     struct {
-        int deviceUpdatable ACU_SINCE_12_4;
-        CUgraphDeviceNode devNode ACU_SINCE_12_4;
-    } deviceUpdatableKernelNode ACU_SINCE_12_4;
-    unsigned int sharedMemCarveout ACU_SINCE_12_5;
-    unsigned int nvlinkUtilCentricScheduling ACU_SINCE_13_0;
-    CUlaunchAttributePortableClusterMode portableClusterSizeMode ACU_SINCE_13_2;
-    CUsharedMemoryMode sharedMemoryMode ACU_SINCE_13_2;
+        int deviceUpdatable ACU_FIELD_SINCE_12_4;
+        CUgraphDeviceNode devNode ACU_FIELD_SINCE_12_4;
+    } deviceUpdatableKernelNode ACU_FIELD_SINCE_12_4;
+    unsigned int sharedMemCarveout ACU_FIELD_SINCE_12_5;
+    unsigned int nvlinkUtilCentricScheduling ACU_FIELD_SINCE_13_0;
+    CUlaunchAttributePortableClusterMode portableClusterSizeMode ACU_FIELD_SINCE_13_2;
+    CUsharedMemoryMode sharedMemoryMode ACU_FIELD_SINCE_13_2;
 };
 
 struct CUlaunchAttribute_st {
@@ -2855,7 +2855,7 @@ union CUstreamBatchMemOpParams_union {
     struct CUstreamMemOpWriteValueParams_st writeValue;
     struct CUstreamMemOpFlushRemoteWritesParams_st flushRemoteWrites;
     struct CUstreamMemOpMemoryBarrierParams_st memoryBarrier;
-    struct CUstreamMemOpAtomicReductionParams_st atomicReduction ACU_SINCE_13_1;
+    struct CUstreamMemOpAtomicReductionParams_st atomicReduction ACU_FIELD_SINCE_13_1;
     cuuint64_t pad[6];
 };
 
@@ -2871,6 +2871,8 @@ struct CUstreamCigParam_st {
 struct CUtensorMap_st {
     cuuint64_t opaque[16];
 } __attribute__((aligned(128)));
+
+ACU_END_RECORDS
 
 ACU_END_C
 

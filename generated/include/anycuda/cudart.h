@@ -10,7 +10,7 @@
 defined(__VECTOR_TYPES_H__) || defined(__TEXTURE_TYPES_H__) || defined(__SURFACE_TYPES_H__) || \
 defined(__DEVICE_TYPES_H__) || defined(__BUILTIN_TYPES_H__) || defined(__VECTOR_FUNCTIONS_H__) || \
 defined(__CHANNEL_DESCRIPTOR_H__) || defined(__DRIVER_FUNCTIONS_H__) || defined(__CUDA_PROFILER_API_H__) || \
-defined(__CUDA_DEVICE_RUNTIME_API_H__)
+defined(__CUDA_DEVICE_RUNTIME_API_H__) || defined(__LIBRARY_TYPES_H__)
 #error "<anycuda/cudart.h> must be included before NVIDIA's own headers, which it replaces (or use <anycuda/anycuda.h> beside them)"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
@@ -27,7 +27,9 @@ defined(__CUDA_DEVICE_RUNTIME_API_H__)
 #define __DRIVER_FUNCTIONS_H__ 1
 #define __CUDA_PROFILER_API_H__ 1
 #define __CUDA_DEVICE_RUNTIME_API_H__ 1
+#define __LIBRARY_TYPES_H__ 1
 
+#include <anycuda/keywords.h>
 #include <anycuda/load.h>
 #include <anycuda/cudart_types.h>
 

@@ -8,6 +8,19 @@
 
 #include <anycuda/cudart.h>
 
+/* cudart.h gave way to NVIDIA's own headers, with an #error. */
+#if defined(ACU_CUDART_TYPES_H)
+
+#if !defined(__CUDA_GL_INTEROP_H__)
+#define __CUDA_GL_INTEROP_H__ 1
+#endif
+#if !defined(__CUDA_EGL_INTEROP_H__)
+#define __CUDA_EGL_INTEROP_H__ 1
+#endif
+#if !defined(__CUDA_VDPAU_INTEROP_H__)
+#define __CUDA_VDPAU_INTEROP_H__ 1
+#endif
+
 typedef unsigned int GLenum;
 typedef unsigned int GLuint;
 typedef int32_t EGLint;
@@ -168,6 +181,8 @@ typedef struct cudaEglPlaneDesc_st cudaEglPlaneDesc;
 typedef enum cudaEglResourceLocationFlags_enum cudaEglResourceLocationFlags;
 typedef struct CUeglStreamConnection_st *cudaEglStreamConnection;
 
+ACU_BEGIN_RECORDS
+
 struct cudaEglPlaneDesc_st {
     unsigned int width;
     unsigned int height;
@@ -188,6 +203,8 @@ struct cudaEglFrame_st {
     cudaEglFrameType frameType;
     cudaEglColorFormat eglColorFormat;
 };
+
+ACU_END_RECORDS
 
 extern cudaError_t (*acu_slot_cudaEGLStreamConsumerAcquireFrame)(cudaEglStreamConnection *conn,
         cudaGraphicsResource_t *pCudaResource, cudaStream_t *pStream, unsigned int timeout);
@@ -536,4 +553,5 @@ ACU_INLINE cudaError_t cudaVDPAUSetVDPAUDevice(int device, VdpDevice vdpDevice,
 
 ACU_END_C
 
+#endif
 #endif

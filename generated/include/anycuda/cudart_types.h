@@ -11,7 +11,6 @@
 #define CUDART_VERSION 13050
 #define CUDA_EGL_MAX_PLANES 3
 #define CUDA_IPC_HANDLE_SIZE 64
-#define RESOURCE_ABI_BYTES 40
 #define cudaArrayColorAttachment 0x20
 #define cudaArrayCubemap 0x04
 #define cudaArrayDefault 0x00
@@ -1435,8 +1434,10 @@ typedef struct ushort2 ushort2;
 typedef struct ushort3 ushort3;
 typedef struct ushort4 ushort4;
 
-#if !defined(ACU_HAS_CUuuid_st)
-#define ACU_HAS_CUuuid_st
+ACU_BEGIN_RECORDS
+
+#if !defined(CU_UUID_HAS_BEEN_DEFINED)
+#define CU_UUID_HAS_BEEN_DEFINED
 struct CUuuid_st {
     char bytes[16];
 };
@@ -1509,7 +1510,7 @@ struct cudaChannelFormatDesc {
 
 struct cudaChildGraphNodeParams {
     cudaGraph_t graph;
-    enum cudaGraphChildGraphNodeOwnership ownership ACU_SINCE_12_9;
+    enum cudaGraphChildGraphNodeOwnership ownership ACU_FIELD_SINCE_12_9;
 };
 
 struct cudaConditionalNodeParams {
@@ -1517,7 +1518,7 @@ struct cudaConditionalNodeParams {
     enum cudaGraphConditionalNodeType type;
     unsigned int size;
     cudaGraph_t *phGraph_out;
-    cudaExecutionContext_t ctx ACU_SINCE_13_1;
+    cudaExecutionContext_t ctx ACU_FIELD_SINCE_13_1;
 };
 
 struct cudaDevSmResource {
@@ -1525,7 +1526,7 @@ struct cudaDevSmResource {
     unsigned int minSmPartitionSize;
     unsigned int smCoscheduledAlignment;
     unsigned int flags;
-    unsigned int localityDomainId ACU_SINCE_13_4;
+    unsigned int localityDomainId ACU_FIELD_SINCE_13_4;
 };
 
 struct cudaDevWorkqueueConfigResource {
@@ -1555,7 +1556,7 @@ struct cudaDevSmResourceGroupParams_st {
     unsigned int coscheduledSmCount;
     unsigned int preferredCoscheduledSmCount;
     unsigned int flags;
-    unsigned int localityDomainId ACU_SINCE_13_4;
+    unsigned int localityDomainId ACU_FIELD_SINCE_13_4;
     unsigned int reserved[11];
 };
 
@@ -1632,27 +1633,27 @@ struct cudaDeviceProp {
     int maxBlocksPerMultiProcessor;
     int accessPolicyMaxWindowSize;
     size_t reservedSharedMemPerBlock;
-    int hostRegisterSupported ACU_SINCE_12_0;
-    int sparseCudaArraySupported ACU_SINCE_12_0;
-    int hostRegisterReadOnlySupported ACU_SINCE_12_0;
-    int timelineSemaphoreInteropSupported ACU_SINCE_12_0;
-    int memoryPoolsSupported ACU_SINCE_12_0;
-    int gpuDirectRDMASupported ACU_SINCE_12_0;
-    unsigned int gpuDirectRDMAFlushWritesOptions ACU_SINCE_12_0;
-    int gpuDirectRDMAWritesOrdering ACU_SINCE_12_0;
-    unsigned int memoryPoolSupportedHandleTypes ACU_SINCE_12_0;
-    int deferredMappingCudaArraySupported ACU_SINCE_12_0;
-    int ipcEventSupported ACU_SINCE_12_0;
-    int clusterLaunch ACU_SINCE_12_0;
-    int unifiedFunctionPointers ACU_SINCE_12_0;
-    int deviceNumaConfig ACU_SINCE_13_0;
-    int deviceNumaId ACU_SINCE_13_0;
-    int mpsEnabled ACU_SINCE_13_0;
-    int hostNumaId ACU_SINCE_13_0;
-    unsigned int gpuPciDeviceID ACU_SINCE_13_0;
-    unsigned int gpuPciSubsystemID ACU_SINCE_13_0;
-    int hostNumaMultinodeIpcSupported ACU_SINCE_13_0;
-    int reserved[56] ACU_SINCE_12_0;
+    int hostRegisterSupported ACU_FIELD_SINCE_12_0;
+    int sparseCudaArraySupported ACU_FIELD_SINCE_12_0;
+    int hostRegisterReadOnlySupported ACU_FIELD_SINCE_12_0;
+    int timelineSemaphoreInteropSupported ACU_FIELD_SINCE_12_0;
+    int memoryPoolsSupported ACU_FIELD_SINCE_12_0;
+    int gpuDirectRDMASupported ACU_FIELD_SINCE_12_0;
+    unsigned int gpuDirectRDMAFlushWritesOptions ACU_FIELD_SINCE_12_0;
+    int gpuDirectRDMAWritesOrdering ACU_FIELD_SINCE_12_0;
+    unsigned int memoryPoolSupportedHandleTypes ACU_FIELD_SINCE_12_0;
+    int deferredMappingCudaArraySupported ACU_FIELD_SINCE_12_0;
+    int ipcEventSupported ACU_FIELD_SINCE_12_0;
+    int clusterLaunch ACU_FIELD_SINCE_12_0;
+    int unifiedFunctionPointers ACU_FIELD_SINCE_12_0;
+    int deviceNumaConfig ACU_FIELD_SINCE_13_0;
+    int deviceNumaId ACU_FIELD_SINCE_13_0;
+    int mpsEnabled ACU_FIELD_SINCE_13_0;
+    int hostNumaId ACU_FIELD_SINCE_13_0;
+    unsigned int gpuPciDeviceID ACU_FIELD_SINCE_13_0;
+    unsigned int gpuPciSubsystemID ACU_FIELD_SINCE_13_0;
+    int hostNumaMultinodeIpcSupported ACU_FIELD_SINCE_13_0;
+    int reserved[56] ACU_FIELD_SINCE_12_0;
 };
 
 struct cudaPitchedPtr {
@@ -1664,7 +1665,7 @@ struct cudaPitchedPtr {
 
 struct cudaEventRecordNodeParams {
     cudaEvent_t event;
-    cudaExecutionContext_t ctx ACU_SINCE_13_4;
+    cudaExecutionContext_t ctx ACU_FIELD_SINCE_13_4;
 };
 
 struct cudaEventWaitNodeParams {
@@ -1681,7 +1682,7 @@ struct cudaExternalMemoryBufferDesc {
     unsigned long long offset;
     unsigned long long size;
     unsigned int flags;
-    unsigned int reserved[16] ACU_SINCE_13_0;
+    unsigned int reserved[16] ACU_FIELD_SINCE_13_0;
 };
 
 struct cudaExternalMemoryHandleDesc {
@@ -1696,7 +1697,7 @@ struct cudaExternalMemoryHandleDesc {
     } handle;
     unsigned long long size;
     unsigned int flags;
-    unsigned int reserved[16] ACU_SINCE_13_0;
+    unsigned int reserved[16] ACU_FIELD_SINCE_13_0;
 };
 
 struct cudaExternalMemoryMipmappedArrayDesc {
@@ -1705,7 +1706,7 @@ struct cudaExternalMemoryMipmappedArrayDesc {
     struct cudaExtent extent;
     unsigned int flags;
     unsigned int numLevels;
-    unsigned int reserved[16] ACU_SINCE_13_0;
+    unsigned int reserved[16] ACU_FIELD_SINCE_13_0;
 };
 
 struct cudaExternalSemaphoreHandleDesc {
@@ -1719,7 +1720,7 @@ struct cudaExternalSemaphoreHandleDesc {
         const void *nvSciSyncObj;
     } handle;
     unsigned int flags;
-    unsigned int reserved[16] ACU_SINCE_13_0;
+    unsigned int reserved[16] ACU_FIELD_SINCE_13_0;
 };
 
 struct cudaExternalSemaphoreSignalNodeParams {
@@ -1732,7 +1733,7 @@ struct cudaExternalSemaphoreSignalNodeParamsV2 {
     cudaExternalSemaphore_t *extSemArray;
     const struct cudaExternalSemaphoreSignalParams *paramsArray;
     unsigned int numExtSems;
-    cudaExecutionContext_t ctx ACU_SINCE_13_4;
+    cudaExecutionContext_t ctx ACU_FIELD_SINCE_13_4;
 };
 
 struct cudaExternalSemaphoreSignalParams {
@@ -1763,7 +1764,7 @@ struct cudaExternalSemaphoreWaitNodeParamsV2 {
     cudaExternalSemaphore_t *extSemArray;
     const struct cudaExternalSemaphoreWaitParams *paramsArray;
     unsigned int numExtSems;
-    cudaExecutionContext_t ctx ACU_SINCE_13_4;
+    cudaExecutionContext_t ctx ACU_FIELD_SINCE_13_4;
 };
 
 struct cudaExternalSemaphoreWaitParams {
@@ -1796,15 +1797,15 @@ struct cudaFuncAttributes {
     int cacheModeCA;
     int maxDynamicSharedSizeBytes;
     int preferredShmemCarveout;
-    int clusterDimMustBeSet ACU_SINCE_12_0;
-    int requiredClusterWidth ACU_SINCE_12_0;
-    int requiredClusterHeight ACU_SINCE_12_0;
-    int requiredClusterDepth ACU_SINCE_12_0;
-    int clusterSchedulingPolicyPreference ACU_SINCE_12_0;
-    int nonPortableClusterSizeAllowed ACU_SINCE_12_0;
-    int deviceNodeUpdateStatus ACU_SINCE_13_3;
-    cudaSharedMemoryMode sharedMemoryMode ACU_SINCE_13_4;
-    int reserved[14] ACU_SINCE_12_0;
+    int clusterDimMustBeSet ACU_FIELD_SINCE_12_0;
+    int requiredClusterWidth ACU_FIELD_SINCE_12_0;
+    int requiredClusterHeight ACU_FIELD_SINCE_12_0;
+    int requiredClusterDepth ACU_FIELD_SINCE_12_0;
+    int clusterSchedulingPolicyPreference ACU_FIELD_SINCE_12_0;
+    int nonPortableClusterSizeAllowed ACU_FIELD_SINCE_12_0;
+    int deviceNodeUpdateStatus ACU_FIELD_SINCE_13_3;
+    cudaSharedMemoryMode sharedMemoryMode ACU_FIELD_SINCE_13_4;
+    int reserved[14] ACU_FIELD_SINCE_12_0;
 };
 
 struct cudaGraphEdgeData_st {
@@ -1863,16 +1864,16 @@ struct cudaGraphKernelNodeUpdate {
 struct cudaKernelNodeParamsV2 {
     __extension__ union {
         void *func;
-        cudaKernel_t kern ACU_SINCE_13_2;
-        cudaFunction_t cuFunc ACU_SINCE_13_2;
+        cudaKernel_t kern ACU_FIELD_SINCE_13_2;
+        cudaFunction_t cuFunc ACU_FIELD_SINCE_13_2;
     };
     dim3 gridDim;
     dim3 blockDim;
     unsigned int sharedMemBytes;
     void **kernelParams;
     void **extra;
-    cudaExecutionContext_t ctx ACU_SINCE_13_1;
-    enum cudaKernelFunctionType functionType ACU_SINCE_13_2;
+    cudaExecutionContext_t ctx ACU_FIELD_SINCE_13_1;
+    enum cudaKernelFunctionType functionType ACU_FIELD_SINCE_13_2;
 };
 
 struct cudaPos {
@@ -1895,7 +1896,7 @@ struct cudaMemcpy3DParms {
 struct cudaMemcpyNodeParams {
     int flags;
     int reserved;
-    cudaExecutionContext_t ctx ACU_SINCE_13_1;
+    cudaExecutionContext_t ctx ACU_FIELD_SINCE_13_1;
     struct cudaMemcpy3DParms copyParams;
 };
 
@@ -1906,14 +1907,14 @@ struct cudaMemsetParamsV2 {
     unsigned int elementSize;
     size_t width;
     size_t height;
-    cudaExecutionContext_t ctx ACU_SINCE_13_1;
+    cudaExecutionContext_t ctx ACU_FIELD_SINCE_13_1;
 };
 
 struct cudaHostNodeParamsV2 {
     cudaHostFn_t fn;
     void *userData;
-    unsigned int syncMode ACU_SINCE_13_2;
-    cudaExecutionContext_t ctx ACU_SINCE_13_4;
+    unsigned int syncMode ACU_FIELD_SINCE_13_2;
+    cudaExecutionContext_t ctx ACU_FIELD_SINCE_13_4;
 };
 
 struct cudaMemLocation {
@@ -1921,9 +1922,9 @@ struct cudaMemLocation {
     __extension__ union {
         int id;
         struct {
-            unsigned char deviceId ACU_SINCE_13_4;
-            unsigned char localityDomainId ACU_SINCE_13_4;
-        } localized ACU_SINCE_13_4;
+            unsigned char deviceId ACU_FIELD_SINCE_13_4;
+            unsigned char localityDomainId ACU_FIELD_SINCE_13_4;
+        } localized ACU_FIELD_SINCE_13_4;
     };
 };
 
@@ -1932,10 +1933,10 @@ struct cudaMemPoolProps {
     enum cudaMemAllocationHandleType handleTypes;
     struct cudaMemLocation location;
     void *win32SecurityAttributes;
-    size_t maxSize ACU_SINCE_12_2;
-    unsigned short usage ACU_SINCE_12_6;
+    size_t maxSize ACU_FIELD_SINCE_12_2;
+    unsigned short usage ACU_FIELD_SINCE_12_6;
     unsigned char reserved[53];
-    unsigned char reserved1 ACU_SINCE_13_5;
+    unsigned char reserved1 ACU_FIELD_SINCE_13_5;
 };
 
 struct cudaMemAllocNodeParamsV2 {
@@ -1977,8 +1978,8 @@ struct cudaGraphNodeParams {
         struct cudaExternalSemaphoreWaitNodeParamsV2 extSemWait;
         struct cudaMemAllocNodeParamsV2 alloc;
         struct cudaMemFreeNodeParams free;
-        struct cudaConditionalNodeParams conditional ACU_SINCE_12_3;
-        struct cudaMemcpyBatchNodeParams memcpyBatch ACU_SINCE_13_5;
+        struct cudaConditionalNodeParams conditional ACU_FIELD_SINCE_12_3;
+        struct cudaMemcpyBatchNodeParams memcpyBatch ACU_FIELD_SINCE_13_5;
     };
     long long reserved2;
 };
@@ -2016,42 +2017,42 @@ struct cudaLaunchMemSyncDomainMap_st {
 };
 
 union cudaLaunchAttributeValue {
-    char pad[64] ACU_SINCE_11_8;
+    char pad[64] ACU_FIELD_SINCE_11_8;
     struct cudaAccessPolicyWindow accessPolicyWindow;
     int cooperative;
     enum cudaSynchronizationPolicy syncPolicy;
     struct {
-        unsigned int x ACU_SINCE_11_8;
-        unsigned int y ACU_SINCE_11_8;
-        unsigned int z ACU_SINCE_11_8;
-    } clusterDim ACU_SINCE_11_8;
-    enum cudaClusterSchedulingPolicy clusterSchedulingPolicyPreference ACU_SINCE_11_8;
-    int programmaticStreamSerializationAllowed ACU_SINCE_11_8;
+        unsigned int x ACU_FIELD_SINCE_11_8;
+        unsigned int y ACU_FIELD_SINCE_11_8;
+        unsigned int z ACU_FIELD_SINCE_11_8;
+    } clusterDim ACU_FIELD_SINCE_11_8;
+    enum cudaClusterSchedulingPolicy clusterSchedulingPolicyPreference ACU_FIELD_SINCE_11_8;
+    int programmaticStreamSerializationAllowed ACU_FIELD_SINCE_11_8;
     struct {
-        cudaEvent_t event ACU_SINCE_11_8;
-        int flags ACU_SINCE_11_8;
-        int triggerAtBlockStart ACU_SINCE_11_8;
-    } programmaticEvent ACU_SINCE_11_8;
+        cudaEvent_t event ACU_FIELD_SINCE_11_8;
+        int flags ACU_FIELD_SINCE_11_8;
+        int triggerAtBlockStart ACU_FIELD_SINCE_11_8;
+    } programmaticEvent ACU_FIELD_SINCE_11_8;
     int priority;
-    cudaLaunchMemSyncDomainMap memSyncDomainMap ACU_SINCE_12_0;
-    cudaLaunchMemSyncDomain memSyncDomain ACU_SINCE_12_0;
+    cudaLaunchMemSyncDomainMap memSyncDomainMap ACU_FIELD_SINCE_12_0;
+    cudaLaunchMemSyncDomain memSyncDomain ACU_FIELD_SINCE_12_0;
     struct {
-        unsigned int x ACU_SINCE_12_8;
-        unsigned int y ACU_SINCE_12_8;
-        unsigned int z ACU_SINCE_12_8;
-    } preferredClusterDim ACU_SINCE_12_8;
+        unsigned int x ACU_FIELD_SINCE_12_8;
+        unsigned int y ACU_FIELD_SINCE_12_8;
+        unsigned int z ACU_FIELD_SINCE_12_8;
+    } preferredClusterDim ACU_FIELD_SINCE_12_8;
     struct {
-        cudaEvent_t event ACU_SINCE_12_3;
-        int flags ACU_SINCE_12_3;
-    } launchCompletionEvent ACU_SINCE_12_3;
+        cudaEvent_t event ACU_FIELD_SINCE_12_3;
+        int flags ACU_FIELD_SINCE_12_3;
+    } launchCompletionEvent ACU_FIELD_SINCE_12_3;
     struct {
-        int deviceUpdatable ACU_SINCE_12_4;
-        cudaGraphDeviceNode_t devNode ACU_SINCE_12_4;
-    } deviceUpdatableKernelNode ACU_SINCE_12_4;
-    unsigned int sharedMemCarveout ACU_SINCE_12_5;
-    unsigned int nvlinkUtilCentricScheduling ACU_SINCE_13_0;
-    cudaLaunchAttributePortableClusterMode portableClusterSizeMode ACU_SINCE_13_2;
-    cudaSharedMemoryMode sharedMemoryMode ACU_SINCE_13_2;
+        int deviceUpdatable ACU_FIELD_SINCE_12_4;
+        cudaGraphDeviceNode_t devNode ACU_FIELD_SINCE_12_4;
+    } deviceUpdatableKernelNode ACU_FIELD_SINCE_12_4;
+    unsigned int sharedMemCarveout ACU_FIELD_SINCE_12_5;
+    unsigned int nvlinkUtilCentricScheduling ACU_FIELD_SINCE_13_0;
+    cudaLaunchAttributePortableClusterMode portableClusterSizeMode ACU_FIELD_SINCE_13_2;
+    cudaSharedMemoryMode sharedMemoryMode ACU_FIELD_SINCE_13_2;
 };
 
 struct cudaLaunchAttribute_st {
@@ -2163,10 +2164,10 @@ struct cudaPointerAttributes {
     void *devicePointer;
     void *hostPointer;
     __extension__ union {
-        int localityDomainOrdinal ACU_SINCE_13_4;
-        long unused ACU_SINCE_13_4;
+        int localityDomainOrdinal ACU_FIELD_SINCE_13_4;
+        long unused ACU_FIELD_SINCE_13_4;
     };
-    long reserved[7] ACU_SINCE_13_0;
+    long reserved[7] ACU_FIELD_SINCE_13_0;
 };
 
 struct cudaResourceDesc {
@@ -2191,10 +2192,10 @@ struct cudaResourceDesc {
             size_t pitchInBytes;
         } pitch2D;
         struct {
-            int reserved[32] ACU_SINCE_13_0;
-        } reserved ACU_SINCE_13_0;
+            int reserved[32] ACU_FIELD_SINCE_13_0;
+        } reserved ACU_FIELD_SINCE_13_0;
     } res;
-    unsigned int flags ACU_SINCE_13_0;
+    unsigned int flags ACU_FIELD_SINCE_13_0;
 };
 
 struct cudaResourceViewDesc {
@@ -2206,7 +2207,7 @@ struct cudaResourceViewDesc {
     unsigned int lastMipmapLevel;
     unsigned int firstLayer;
     unsigned int lastLayer;
-    unsigned int reserved[16] ACU_SINCE_13_0;
+    unsigned int reserved[16] ACU_FIELD_SINCE_13_0;
 };
 
 struct cudaTextureDesc {
@@ -2556,6 +2557,8 @@ struct ushort4 {
     unsigned short z;
     unsigned short w;
 } __attribute__((aligned(8)));
+
+ACU_END_RECORDS
 
 #define cudaExternalSemaphoreSignalParams_v1 cudaExternalSemaphoreSignalParams
 #define cudaExternalSemaphoreWaitParams_v1 cudaExternalSemaphoreWaitParams

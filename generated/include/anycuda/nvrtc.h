@@ -12,6 +12,7 @@
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
 #define __NVRTC_H__ 1
 
+#include <anycuda/keywords.h>
 #include <anycuda/load.h>
 #include <anycuda/nvrtc_types.h>
 

@@ -43,6 +43,8 @@ typedef struct nvrtcBundledHeadersInfo nvrtcBundledHeadersInfo;
 typedef struct _nvrtcProgram *nvrtcProgram;
 typedef enum nvrtcResult nvrtcResult;
 
+ACU_BEGIN_RECORDS
+
 struct nvrtcBundledHeadersInfo {
     int available;
     size_t compressedSize;
@@ -51,6 +53,8 @@ struct nvrtcBundledHeadersInfo {
     int cudaVersionMinor;
     unsigned int numFiles;
 };
+
+ACU_END_RECORDS
 
 ACU_END_C
 
