@@ -261,7 +261,11 @@ class Bindings:
     def channel_bits(self) -> list[tuple[int, str, str]]:
         """The formats that the presented toolkit has: value, enumerator, bits per channel."""
         known = self.presented.enums["cudaChannelFormatKind"].values
-        rows = ((f"cudaChannelFormatKind{name}", bits) for bits, names in self.info["channel_bits"].items() for name in names)
+        rows = (
+            (f"cudaChannelFormatKind{name}", bits)
+            for bits, names in self.info["channel_bits"].items()
+            for name in names
+        )
         return sorted((known[name], name, bits) for name, bits in rows if name in known)
 
     def alignment(self, record: Record) -> str:
@@ -418,7 +422,11 @@ def _comment(route: Route, structs: tuple[StructArg, ...]) -> str:
         return "Answers also where the library cannot."
     parts = []
     for struct in structs:
-        how = "is checked or filled where the loaded layout ends" if struct.mode == PREFIX else "goes through the loaded layout"
+        how = (
+            "is checked or filled where the loaded layout ends"
+            if struct.mode == PREFIX
+            else "goes through the loaded layout"
+        )
         parts.append(f"{struct.name} {how}")
     return "; ".join(parts) + "."
 
@@ -460,7 +468,12 @@ def _attributes(bindings: Bindings, function: Function, home: Api, structs: tupl
     for struct in structs:
         param = next(p for p in function.params if p.name == struct.name)
         record = home.record_of(param.type)
-        if record and struct.comes_out and "device" in names and bindings.describer.parameters.record(record.name).get("attributes"):
+        if (
+            record
+            and struct.comes_out
+            and "device" in names
+            and bindings.describer.parameters.record(record.name).get("attributes")
+        ):
             return record.name
     return ""
 
@@ -507,8 +520,12 @@ def _environment() -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.globals.update(builtin_rows=_builtin_rows, record_lines=record_lines, type_sheet=type_sheet, since_macro=since_macro)
-    environment.filters.update(tokens=_tokens, wrap=_wrap, dotted=_dotted, pointer=_function_pointer, comment=_wrap_comment)
+    environment.globals.update(
+        builtin_rows=_builtin_rows, record_lines=record_lines, type_sheet=type_sheet, since_macro=since_macro
+    )
+    environment.filters.update(
+        tokens=_tokens, wrap=_wrap, dotted=_dotted, pointer=_function_pointer, comment=_wrap_comment
+    )
     return environment
 
 

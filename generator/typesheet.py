@@ -35,7 +35,9 @@ def type_sheet(library: Library, gone: Iterable[tuple[Function, Api]], cxx: dict
             _collect(api, kind, enums, typedefs, records)
     sorted_records = list(_in_order(records, typedefs, cxx))
     opaque = {t.type.base for t in typedefs.values() if t.type.tag in ("struct", "union")}
-    tags = sorted({(record.kind, name) for name, record in records.items()} | {("struct", n) for n in opaque - records.keys()})
+    tags = sorted(
+        {(record.kind, name) for name, record in records.items()} | {("struct", n) for n in opaque - records.keys()}
+    )
     return TypeSheet(
         enums=sorted(enums.values(), key=lambda e: e.name),
         tags=[(kind, name) for kind, name in tags],
@@ -87,9 +89,7 @@ def _typedefs_in_order(typedefs: dict[str, Typedef]) -> Iterator[Typedef]:
         yield from visit(name)
 
 
-def _in_order(
-    records: dict[str, Record], typedefs: dict[str, Typedef], cxx: dict[str, list[str]]
-) -> Iterator[Record]:
+def _in_order(records: dict[str, Record], typedefs: dict[str, Typedef], cxx: dict[str, list[str]]) -> Iterator[Record]:
     """Records after those that they hold by value."""
     done: set[str] = set()
 
