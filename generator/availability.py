@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .abi import COPY, PREFIX, Route, Router
 from .changes import RecordChange, record_change
@@ -128,6 +129,34 @@ def availability(library: Library, title: str, router: Router | None) -> Availab
     tables.records = [_record(library, name) for name in sorted({n for api in library.apis for n in api.records})]
     tables.enumerators = _enumerators(library)
     return tables
+
+
+def features(libraries: list[Library], tables: list[Availability], document: list[Any]) -> Availability:
+    """The features of spec/features.yaml: there where each of their functions and enumerators is."""
+    widest = max(libraries, key=lambda library: len(library.apis))
+    found = Availability("features", "Features", widest.presented.toolkit, [api.toolkit for api in widest.apis])
+    # A library of which one toolkit is known says nothing about the others.
+    compared = [library for library in libraries if len(library.apis) == len(widest.apis)]
+    rows = {row.name: row for table in tables for row in (*table.gone, *table.functions)}
+    for feature in document:
+        functions = [rows[name] for name in feature.get("functions", ()) if name in rows]
+        parts = [[cell.state for cell in row.cells] for row in functions if len(row.cells) == len(widest.apis)]
+        parts += [_has_enumerator(compared, name) for name in feature.get("enumerators", ())]
+        if parts:
+            cells = [Cell(ABSENT if ABSENT in states else AS_IS) for states in zip(*parts, strict=True)]
+            found.functions.append(replace(_row(widest, feature["title"], cells), symbol="", remark=_needs(feature)))
+    return found
+
+
+def _has_enumerator(libraries: list[Library], name: str) -> list[str]:
+    """Its state in each toolkit; value macros count as enumerators."""
+    columns = zip(*(library.apis for library in libraries), strict=True)
+    return [AS_IS if any(name in api.enumerators or name in api.macros for api in apis) else ABSENT for apis in columns]
+
+
+def _needs(feature: Any) -> str:
+    names = ", ".join((*feature.get("functions", ()), *feature.get("enumerators", ())))
+    return f"{names}; device attribute {feature['attribute']}" if "attribute" in feature else names
 
 
 def _function(library: Library, router: Router | None, function: Function) -> Row:

@@ -12,7 +12,7 @@ import jinja2
 
 from . import facts, yamlfile
 from .abi import Router
-from .availability import STATES, Availability, availability
+from .availability import STATES, Availability, availability, features
 from .changes import Changes, compare, prototype
 from .errors import GeneratorError
 from .model import Api, Library
@@ -24,11 +24,11 @@ FACTS = yamlfile.SPEC / "facts"
 
 def outputs(libraries: Iterable[Library]) -> dict[str, str]:
     """The documents below generated/: path -> text."""
+    libraries = list(libraries)
     tables = [_availability(library) for library in libraries]
-    return {
-        "docs/availability.md": render("docs/availability.md.j2", tables=tables, states=STATES),
-        "docs/availability.html": render("docs/availability.html.j2", tables=tables, states=STATES),
-    }
+    document = yamlfile.load(yamlfile.SPEC / "features.yaml", yamlfile.SPEC / "schema" / "features.json")
+    values = {"tables": tables, "features": features(libraries, tables, document["features"]), "states": STATES}
+    return {f"docs/availability.{kind}": render(f"docs/availability.{kind}.j2", **values) for kind in ("md", "html")}
 
 
 def diff(changes: list[Changes], html: bool = False) -> str:
