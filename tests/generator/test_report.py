@@ -151,6 +151,21 @@ def test_diff_in_markdown(tmp_path: Path) -> None:
     assert report.diff([made_changes(tmp_path)]) == GOLDEN
 
 
+def test_fields_of_unnamed_types_are_followed(tmp_path: Path) -> None:
+    headers = {
+        "1.0": "struct made { int type; struct { int a; int b; } in; };",
+        "2.0": "struct made { int type; int more; struct { int a; long b; } in; struct { int c; } out; };",
+    }
+    (change,) = compare("cudart", *library(tmp_path, headers).apis).records
+    assert change.new == ("more", "out"), "the members of what is new are not named again"
+    assert [(pair.name, pair.before, pair.after) for pair in change.moved] == [
+        ("in", "4", "8"),
+        ("in.a", "4", "8"),
+        ("in.b", "8", "16"),
+    ]
+    assert [(pair.name, pair.before, pair.after) for pair in change.retyped] == [("in.b", "int", "long")]
+
+
 def test_nothing_changed_is_said(tmp_path: Path) -> None:
     api = library(tmp_path, {"1.0": OLDER}).presented
     assert "Nothing changed." in report.diff([compare("cudart", api, api)])
