@@ -68,6 +68,15 @@ static void find(acu_call *call) {
         call->result = refused_result(function, code);
 }
 
+acu_fn acu_bind(const acu_function *function) {
+    if (acu_library_ready(function->library)) {
+        const acu_era *era = era_of(function, function->library->abi);
+        if (!is_absent(function, era))
+            (void)bind(function, era);
+    }
+    return __atomic_load_n(function->slot, __ATOMIC_ACQUIRE);
+}
+
 void acu_call_begin(acu_call *call, const acu_function *function, const void *const *args) {
     *call = (acu_call){.function = function, .args = args, .layered = acu_layers_on()};
     find(call);

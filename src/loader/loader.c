@@ -279,10 +279,8 @@ static int version_by_markers(const acu_library_info *info, int major, has_symbo
 }
 
 /* libcudart.so.12.4.127 says it; libcuda.so.580.65 says the driver's own number. */
-static int version_by_name(const search *s, const char *path, int major) {
-    char real[ACU_PATH_SIZE];
+static int version_by_name(const search *s, const char *real, int major) {
     int numbers[3];
-    acu_platform_real_path(path, real, sizeof real);
     if (!s->library->wheel || !parse_name(s->library->info->name, base_name(real), numbers) ||
         numbers[0] != major || numbers[2] < 0)
         return 0;
@@ -357,12 +355,12 @@ static bool judge_driver(search *s, const candidate *c) {
                   ACU_MAJOR(version), ACU_MINOR(version));
 }
 
-static bool judge_file(search *s, candidate *c, acu_elf *elf) {
+static bool judge_file(search *s, candidate *c, const char *real, acu_elf *elf) {
     const acu_library_info *info = s->library->info;
     memcpy(c->soname, elf->soname, sizeof c->soname);
     if (!judge_soname(s, c) || !judge_symbols(s, c->path, elf_has, elf))
         return false;
-    int version = version_by_name(s, c->path, c->major);
+    int version = version_by_name(s, real, c->major);
     if (!version)
         version = version_by_markers(info, s->library->wheel ? c->major : 0, elf_has, elf);
     c->rank = s->in_order ? c->major : version;
@@ -379,7 +377,7 @@ static bool judge(search *s, candidate *c) {
     acu_elf elf;
     bool good = acu_elf_open(&elf, c->path, why, sizeof why);
     if (good) {
-        good = judge_file(s, c, &elf);
+        good = judge_file(s, c, real, &elf);
     } else if (s->mapped) {
         /* Mapped, so it is a library; its file was replaced or lies in another file system. */
         c->unread = true;
@@ -519,12 +517,11 @@ static void look_at_system(search *s, const char *unused) {
     (void)unused;
     const acu_library_info *info = s->library->info;
     s->in_order = true;
-    for (const char *const *name = info->sonames; *name; name++)
-        acu_platform_system(*name, visit, s);
+    acu_platform_system(info->sonames, visit, s);
     if (allows(s, ACU_LOAD_ALLOW_UNKNOWN)) {
         char bare[64];
         snprintf(bare, sizeof bare, "%s.so", info->name);
-        acu_platform_system(bare, visit, s);
+        acu_platform_system((const char *const[]){bare, NULL}, visit, s);
     }
     /*
      * No file in any of its folders that we know of: it may know more (musl tells none, LD_AUDIT
@@ -656,7 +653,7 @@ static bool load_only(search *s, const char *place, const char *path) {
         if (strchr(path, '/'))
             consider(s, path, NULL);
         else /* as dlopen() understands it: not in the current folder */
-            acu_platform_system(path, visit_any_name, s);
+            acu_platform_system((const char *const[]){path, NULL}, visit_any_name, s);
         if (take_best(s))
             return true;
         if (s->seen == 0)

@@ -129,9 +129,10 @@ static Dl_serinfo *search_path(void) {
     static const char here = 0;
     Dl_info self;
     Dl_serinfo sizes, *path = NULL;
+    struct link_map *map = NULL;
     void *handle = NULL;
-    if (dladdr(&here, &self) && self.dli_fname)
-        handle = dlopen(self.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (dladdr1(&here, &self, (void **)&map, RTLD_DL_LINKMAP) && map && *map->l_name)
+        handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle) /* the program itself has no name to the loader */
         handle = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
     if (handle && dlinfo(handle, RTLD_DI_SERINFOSIZE, &sizes) == 0 &&
@@ -206,45 +207,60 @@ static size_t skip_old_cache(const char *file, size_t size) {
     return end < size ? (size_t)end : size;
 }
 
-static void visit_cache(const visitor *v, const char *name) {
+typedef struct cache {
+    char *file; /* to be freed */
+    const char *start;
+    size_t size, count; /* bytes from the start, entries */
+} cache;
+
+static cache read_cache(void) {
     static const char magic[] = "glibc-ld.so.cache1.1";
-    size_t size = 0;
-    char *file = read_whole("/etc/ld.so.cache", CACHE_MOST, &size);
-    size_t skip = file ? skip_old_cache(file, size) : 0;
-    const char *cache = file ? file + skip : NULL;
-    size -= skip;
+    cache c = {NULL, NULL, 0, 0};
     cache_header header;
-    if (cache && size >= sizeof header && memcmp(cache, magic, sizeof magic - 1) == 0) {
-        memcpy(&header, cache, sizeof header);
-        size_t room = (size - sizeof header) / sizeof(cache_entry);
-        for (size_t i = 0; i < header.count && i < room; i++) {
-            cache_entry entry;
-            memcpy(&entry, cache + sizeof header + i * sizeof entry, sizeof entry);
-            /* Every string ends inside the file: read_whole() put a zero behind it. */
-            if (entry.name < size && entry.path < size && entry.hwcap == 0 &&
-                strcmp(cache + entry.name, name) == 0 && access(cache + entry.path, F_OK) == 0)
-                v->visit(v->data, cache + entry.path);
-        }
+    c.file = read_whole("/etc/ld.so.cache", CACHE_MOST, &c.size);
+    size_t skip = c.file ? skip_old_cache(c.file, c.size) : 0;
+    c.start = c.file ? c.file + skip : NULL;
+    c.size -= skip;
+    if (c.start && c.size >= sizeof header && memcmp(c.start, magic, sizeof magic - 1) == 0) {
+        memcpy(&header, c.start, sizeof header);
+        size_t room = (c.size - sizeof header) / sizeof(cache_entry);
+        c.count = header.count < room ? header.count : room;
     }
-    free(file);
+    return c;
 }
 
-void acu_platform_system(const char *name, acu_visit *visit, void *data) {
+static void visit_cache(const visitor *v, const cache *c, const char *name) {
+    for (size_t i = 0; i < c->count; i++) {
+        cache_entry entry;
+        memcpy(&entry, c->start + sizeof(cache_header) + i * sizeof entry, sizeof entry);
+        /* Every string ends inside the file: read_whole() put a zero behind it. */
+        if (entry.name < c->size && entry.path < c->size && entry.hwcap == 0 &&
+            strcmp(c->start + entry.name, name) == 0 && access(c->start + entry.path, F_OK) == 0)
+            v->visit(v->data, c->start + entry.path);
+    }
+}
+
+void acu_platform_system(const char *const *names, acu_visit *visit, void *data) {
     visitor v = {visit, data};
 #ifdef __GLIBC__
     Dl_serinfo *path = search_path();
     unsigned count = path ? path->dls_cnt : 0, built_in = path ? first_built_in(path) : 0;
-    for (unsigned i = 0; i < built_in; i++)
-        visit_existing(&v, path->dls_serpath[i].dls_name, name);
-    visit_cache(&v, name);
-    for (unsigned i = built_in; i < count; i++)
-        visit_existing(&v, path->dls_serpath[i].dls_name, name);
+    cache c = read_cache();
+    for (; *names; names++) {
+        for (unsigned i = 0; i < built_in; i++)
+            visit_existing(&v, path->dls_serpath[i].dls_name, *names);
+        visit_cache(&v, &c, *names);
+        for (unsigned i = built_in; i < count; i++)
+            visit_existing(&v, path->dls_serpath[i].dls_name, *names);
+    }
+    free(c.file);
     free(path);
 #else
-    (void)visit_cache; /* musl has no cache, and does not tell its folders */
+    (void)read_cache; /* musl has no cache, and does not tell its folders */
+    (void)visit_cache;
     (void)visit_existing;
     (void)v;
-    (void)name;
+    (void)names;
 #endif
 }
 
@@ -291,8 +307,8 @@ void acu_platform_real_path(const char *path, char *real, size_t size) {
 /* ---- reading a library without executing it ---------------------------------------------------
  */
 
-/* The tables of a libcudart (hash, symbols, names) fit in one read. */
-enum { WINDOW = 64 * 1024 };
+/* The tables of a libcudart (hash, symbols, names) fit in one window; what leads there is small. */
+enum { WINDOW = 48 * 1024, GLANCE = 1024 };
 
 static bool is_inside(const acu_elf *elf, uint64_t at, uint64_t length) {
     return at <= elf->size && length <= elf->size - at;
@@ -305,7 +321,9 @@ static const uint8_t *elf_at(acu_elf *elf, uint64_t at, size_t length) {
     if (at < elf->window_at || at + length > elf->window_at + elf->window_length) {
         elf->window_at = at;
         elf->window_length = 0;
-        size_t want = elf->size - at < WINDOW ? (size_t)(elf->size - at) : WINDOW;
+        size_t want = elf->glance && length < GLANCE ? GLANCE : WINDOW;
+        if (want > elf->size - at)
+            want = (size_t)(elf->size - at);
         while (elf->window_length < want) {
             ssize_t got = pread(elf->fd, elf->window + elf->window_length,
                                 want - elf->window_length, (off_t)(at + elf->window_length));
@@ -441,7 +459,7 @@ static const char *read_dynamic(acu_elf *elf, const Elf64_Phdr *dynamic) {
 bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size) {
     Elf64_Ehdr header;
     Elf64_Phdr dynamic;
-    *elf = (acu_elf){.fd = -1};
+    *elf = (acu_elf){.fd = -1, .glance = true};
     const char *wrong = open_file(elf, path);
     if (!wrong)
         wrong = check_header(elf, &header);
@@ -451,6 +469,7 @@ bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size) {
         wrong = read_dynamic(elf, &dynamic);
     if (wrong)
         snprintf(why, size, "%s", wrong);
+    elf->glance = false;
     return !wrong;
 }
 

@@ -28,9 +28,9 @@ typedef void acu_visit(void *data, const char *path);
 
 /* Each library that is mapped into the process, in load order. */
 void acu_platform_mapped(acu_visit *visit, void *data);
-/* Each existing file that the system loader could mean by `name`, in the order in which it looks.
- */
-void acu_platform_system(const char *name, acu_visit *visit, void *data);
+/* Each existing file that the system loader could mean by a name, for one after the other, in the
+ * order in which it looks; `names` ends with NULL. */
+void acu_platform_system(const char *const *names, acu_visit *visit, void *data);
 /* Each file that matches the pattern under the folder, last name first; the folder may be "". */
 void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data);
 
@@ -55,6 +55,7 @@ typedef struct acu_elf {
     uint8_t *window; /* the part of the file read last */
     uint64_t window_at;
     size_t window_length;
+    bool glance; /* reads here and there, not much at once */
     struct {
         uint64_t address, offset, size;
     } segments[ACU_ELF_SEGMENTS];
