@@ -192,6 +192,12 @@ void acu_call_begin(acu_call *call, const acu_function *function, const void *co
 int acu_call_end(acu_call *call);
 
 /*
+ * Binds a function without calling it. Returns what is in its slot then, which may always be called:
+ * the entry, which refuses with the reason, where it cannot be bound, or the way through a layer.
+ */
+acu_fn acu_bind(const acu_function *function);
+
+/*
  * The cold path of a wrapper: the call returned `result`, which is not zero. Records what failed and
  * why; returns the result, or error_unavailable where the cause is an enumerator newer than the library.
  */

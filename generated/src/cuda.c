@@ -3,7 +3,7 @@
  * What stands behind <anycuda/cuda.h>, function by function: its description, its slot, the entry that binds
  * the slot at the first call, and the adapters for libraries whose ABI differs from CUDA 13.5's.
  *
- * Every name is an array of its own, so that the linker drops the names of functions nobody uses.
+ * Every text is an array of its own, so that the linker drops those of functions nobody uses.
  */
 /* This file holds the one copy of each wrapper that is not inlined. */
 #define ACU_INLINE
@@ -18,9 +18,10 @@
 
 static const char name_cuArray3DCreate[] = "cuArray3DCreate";
 static const char symbol_cuArray3DCreate_cuArray3DCreate_v2[] = "cuArray3DCreate_v2";
+static const char param_names_cuArray3DCreate[] = "pHandle\0pAllocateArray";
 static const acu_param params_cuArray3DCreate[] = {
-    {"pHandle", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"pAllocateArray", &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuArray3DCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuArray3DCreate + 8, &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArray3DCreate[] = {
     {1, symbol_cuArray3DCreate_cuArray3DCreate_v2, NULL},
@@ -63,9 +64,10 @@ CUresult acu_failed_cuArray3DCreate(CUresult result, CUarray *pHandle,
 
 static const char name_cuArray3DGetDescriptor[] = "cuArray3DGetDescriptor";
 static const char symbol_cuArray3DGetDescriptor_cuArray3DGetDescriptor_v2[] = "cuArray3DGetDescriptor_v2";
+static const char param_names_cuArray3DGetDescriptor[] = "pArrayDescriptor\0hArray";
 static const acu_param params_cuArray3DGetDescriptor[] = {
-    {"pArrayDescriptor", &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_OUT, -1, -1, false},
-    {"hArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuArray3DGetDescriptor + 0, &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuArray3DGetDescriptor + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArray3DGetDescriptor[] = {
     {1, symbol_cuArray3DGetDescriptor_cuArray3DGetDescriptor_v2, NULL},
@@ -108,9 +110,10 @@ CUresult acu_failed_cuArray3DGetDescriptor(CUresult result, CUDA_ARRAY3D_DESCRIP
 
 static const char name_cuArrayCreate[] = "cuArrayCreate";
 static const char symbol_cuArrayCreate_cuArrayCreate_v2[] = "cuArrayCreate_v2";
+static const char param_names_cuArrayCreate[] = "pHandle\0pAllocateArray";
 static const acu_param params_cuArrayCreate[] = {
-    {"pHandle", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"pAllocateArray", &acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuArrayCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuArrayCreate + 8, &acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArrayCreate[] = {
     {1, symbol_cuArrayCreate_cuArrayCreate_v2, NULL},
@@ -152,8 +155,9 @@ CUresult acu_failed_cuArrayCreate(CUresult result, CUarray *pHandle,
 /* ---- cuArrayDestroy */
 
 static const char name_cuArrayDestroy[] = "cuArrayDestroy";
+static const char param_names_cuArrayDestroy[] = "hArray";
 static const acu_param params_cuArrayDestroy[] = {
-    {"hArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuArrayDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArrayDestroy[] = {
     {1, name_cuArrayDestroy, NULL},
@@ -193,9 +197,10 @@ CUresult acu_failed_cuArrayDestroy(CUresult result, CUarray hArray)
 
 static const char name_cuArrayGetDescriptor[] = "cuArrayGetDescriptor";
 static const char symbol_cuArrayGetDescriptor_cuArrayGetDescriptor_v2[] = "cuArrayGetDescriptor_v2";
+static const char param_names_cuArrayGetDescriptor[] = "pArrayDescriptor\0hArray";
 static const acu_param params_cuArrayGetDescriptor[] = {
-    {"pArrayDescriptor", &acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_OUT, -1, -1, false},
-    {"hArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuArrayGetDescriptor + 0, &acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuArrayGetDescriptor + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArrayGetDescriptor[] = {
     {1, symbol_cuArrayGetDescriptor_cuArrayGetDescriptor_v2, NULL},
@@ -237,10 +242,11 @@ CUresult acu_failed_cuArrayGetDescriptor(CUresult result, CUDA_ARRAY_DESCRIPTOR 
 /* ---- cuArrayGetMemoryRequirements */
 
 static const char name_cuArrayGetMemoryRequirements[] = "cuArrayGetMemoryRequirements";
+static const char param_names_cuArrayGetMemoryRequirements[] = "memoryRequirements\0array\0device";
 static const acu_param params_cuArrayGetMemoryRequirements[] = {
-    {"memoryRequirements", &acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st, 1, ACU_OUT, -1, -1, false},
-    {"array", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuArrayGetMemoryRequirements + 0, &acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuArrayGetMemoryRequirements + 25, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArrayGetMemoryRequirements[] = {
     {1, name_cuArrayGetMemoryRequirements, NULL},
@@ -283,10 +289,11 @@ CUresult acu_failed_cuArrayGetMemoryRequirements(CUresult result,
 /* ---- cuArrayGetPlane */
 
 static const char name_cuArrayGetPlane[] = "cuArrayGetPlane";
+static const char param_names_cuArrayGetPlane[] = "pPlaneArray\0hArray\0planeIdx";
 static const acu_param params_cuArrayGetPlane[] = {
-    {"pPlaneArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"planeIdx", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuArrayGetPlane + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuArrayGetPlane + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuArrayGetPlane + 19, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArrayGetPlane[] = {
     {1, name_cuArrayGetPlane, NULL},
@@ -328,9 +335,10 @@ CUresult acu_failed_cuArrayGetPlane(CUresult result, CUarray *pPlaneArray, CUarr
 /* ---- cuArrayGetSparseProperties */
 
 static const char name_cuArrayGetSparseProperties[] = "cuArrayGetSparseProperties";
+static const char param_names_cuArrayGetSparseProperties[] = "sparseProperties\0array";
 static const acu_param params_cuArrayGetSparseProperties[] = {
-    {"sparseProperties", &acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
-    {"array", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuArrayGetSparseProperties + 0, &acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArrayGetSparseProperties[] = {
     {1, name_cuArrayGetSparseProperties, NULL},
@@ -373,8 +381,9 @@ CUresult acu_failed_cuArrayGetSparseProperties(CUresult result,
 /* ---- cuCheckpointOperationComplete */
 
 static const char name_cuCheckpointOperationComplete[] = "cuCheckpointOperationComplete";
+static const char param_names_cuCheckpointOperationComplete[] = "handle";
 static const acu_param params_cuCheckpointOperationComplete[] = {
-    {"handle", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointOperationComplete + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointOperationComplete[] = {
     {1, name_cuCheckpointOperationComplete, NULL},
@@ -413,9 +422,10 @@ CUresult acu_failed_cuCheckpointOperationComplete(CUresult result, CUcheckpointO
 /* ---- cuCheckpointProcessCheckpoint */
 
 static const char name_cuCheckpointProcessCheckpoint[] = "cuCheckpointProcessCheckpoint";
+static const char param_names_cuCheckpointProcessCheckpoint[] = "pid\0args";
 static const acu_param params_cuCheckpointProcessCheckpoint[] = {
-    {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_cuda_type_CUcheckpointCheckpointArgs_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessCheckpoint + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessCheckpoint + 4, &acu_cuda_type_CUcheckpointCheckpointArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessCheckpoint[] = {
     {1, name_cuCheckpointProcessCheckpoint, NULL},
@@ -455,9 +465,10 @@ CUresult acu_failed_cuCheckpointProcessCheckpoint(CUresult result, int pid, CUch
 /* ---- cuCheckpointProcessGetRestoreThreadId */
 
 static const char name_cuCheckpointProcessGetRestoreThreadId[] = "cuCheckpointProcessGetRestoreThreadId";
+static const char param_names_cuCheckpointProcessGetRestoreThreadId[] = "pid\0tid";
 static const acu_param params_cuCheckpointProcessGetRestoreThreadId[] = {
-    {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"tid", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCheckpointProcessGetRestoreThreadId + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessGetRestoreThreadId + 4, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessGetRestoreThreadId[] = {
     {1, name_cuCheckpointProcessGetRestoreThreadId, NULL},
@@ -497,9 +508,10 @@ CUresult acu_failed_cuCheckpointProcessGetRestoreThreadId(CUresult result, int p
 /* ---- cuCheckpointProcessGetState */
 
 static const char name_cuCheckpointProcessGetState[] = "cuCheckpointProcessGetState";
+static const char param_names_cuCheckpointProcessGetState[] = "pid\0state";
 static const acu_param params_cuCheckpointProcessGetState[] = {
-    {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"state", &acu_cuda_type_CUprocessState_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCheckpointProcessGetState + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessGetState + 4, &acu_cuda_type_CUprocessState_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessGetState[] = {
     {1, name_cuCheckpointProcessGetState, NULL},
@@ -539,9 +551,10 @@ CUresult acu_failed_cuCheckpointProcessGetState(CUresult result, int pid, CUproc
 /* ---- cuCheckpointProcessLock */
 
 static const char name_cuCheckpointProcessLock[] = "cuCheckpointProcessLock";
+static const char param_names_cuCheckpointProcessLock[] = "pid\0args";
 static const acu_param params_cuCheckpointProcessLock[] = {
-    {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_cuda_type_CUcheckpointLockArgs_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessLock + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessLock + 4, &acu_cuda_type_CUcheckpointLockArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessLock[] = {
     {1, name_cuCheckpointProcessLock, NULL},
@@ -581,9 +594,10 @@ CUresult acu_failed_cuCheckpointProcessLock(CUresult result, int pid, CUcheckpoi
 /* ---- cuCheckpointProcessRestore */
 
 static const char name_cuCheckpointProcessRestore[] = "cuCheckpointProcessRestore";
+static const char param_names_cuCheckpointProcessRestore[] = "pid\0args";
 static const acu_param params_cuCheckpointProcessRestore[] = {
-    {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_cuda_type_CUcheckpointRestoreArgs_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessRestore + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessRestore + 4, &acu_cuda_type_CUcheckpointRestoreArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessRestore[] = {
     {1, name_cuCheckpointProcessRestore, NULL},
@@ -623,9 +637,10 @@ CUresult acu_failed_cuCheckpointProcessRestore(CUresult result, int pid, CUcheck
 /* ---- cuCheckpointProcessUnlock */
 
 static const char name_cuCheckpointProcessUnlock[] = "cuCheckpointProcessUnlock";
+static const char param_names_cuCheckpointProcessUnlock[] = "pid\0args";
 static const acu_param params_cuCheckpointProcessUnlock[] = {
-    {"pid", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_cuda_type_CUcheckpointUnlockArgs_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessUnlock + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCheckpointProcessUnlock + 4, &acu_cuda_type_CUcheckpointUnlockArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCheckpointProcessUnlock[] = {
     {1, name_cuCheckpointProcessUnlock, NULL},
@@ -665,8 +680,9 @@ CUresult acu_failed_cuCheckpointProcessUnlock(CUresult result, int pid, CUcheckp
 /* ---- cuCoredumpDeregisterCompleteCallback */
 
 static const char name_cuCoredumpDeregisterCompleteCallback[] = "cuCoredumpDeregisterCompleteCallback";
+static const char param_names_cuCoredumpDeregisterCompleteCallback[] = "callback";
 static const acu_param params_cuCoredumpDeregisterCompleteCallback[] = {
-    {"callback", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpDeregisterCompleteCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpDeregisterCompleteCallback[] = {
     {1, name_cuCoredumpDeregisterCompleteCallback, NULL},
@@ -705,8 +721,9 @@ CUresult acu_failed_cuCoredumpDeregisterCompleteCallback(CUresult result, CUcore
 /* ---- cuCoredumpDeregisterStartCallback */
 
 static const char name_cuCoredumpDeregisterStartCallback[] = "cuCoredumpDeregisterStartCallback";
+static const char param_names_cuCoredumpDeregisterStartCallback[] = "callback";
 static const acu_param params_cuCoredumpDeregisterStartCallback[] = {
-    {"callback", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpDeregisterStartCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpDeregisterStartCallback[] = {
     {1, name_cuCoredumpDeregisterStartCallback, NULL},
@@ -745,10 +762,11 @@ CUresult acu_failed_cuCoredumpDeregisterStartCallback(CUresult result, CUcoredum
 /* ---- cuCoredumpGetAttribute */
 
 static const char name_cuCoredumpGetAttribute[] = "cuCoredumpGetAttribute";
+static const char param_names_cuCoredumpGetAttribute[] = "attrib\0value\0size";
 static const acu_param params_cuCoredumpGetAttribute[] = {
-    {"attrib", &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuCoredumpGetAttribute + 0, &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpGetAttribute + 7, &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
+    {param_names_cuCoredumpGetAttribute + 13, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpGetAttribute[] = {
     {1, name_cuCoredumpGetAttribute, NULL},
@@ -789,10 +807,11 @@ CUresult acu_failed_cuCoredumpGetAttribute(CUresult result, CUcoredumpSettings a
 /* ---- cuCoredumpGetAttributeGlobal */
 
 static const char name_cuCoredumpGetAttributeGlobal[] = "cuCoredumpGetAttributeGlobal";
+static const char param_names_cuCoredumpGetAttributeGlobal[] = "attrib\0value\0size";
 static const acu_param params_cuCoredumpGetAttributeGlobal[] = {
-    {"attrib", &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuCoredumpGetAttributeGlobal + 0, &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpGetAttributeGlobal + 7, &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
+    {param_names_cuCoredumpGetAttributeGlobal + 13, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpGetAttributeGlobal[] = {
     {1, name_cuCoredumpGetAttributeGlobal, NULL},
@@ -833,10 +852,11 @@ CUresult acu_failed_cuCoredumpGetAttributeGlobal(CUresult result, CUcoredumpSett
 /* ---- cuCoredumpRegisterCompleteCallback */
 
 static const char name_cuCoredumpRegisterCompleteCallback[] = "cuCoredumpRegisterCompleteCallback";
+static const char param_names_cuCoredumpRegisterCompleteCallback[] = "callback\0userData\0callbackOut";
 static const acu_param params_cuCoredumpRegisterCompleteCallback[] = {
-    {"callback", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"callbackOut", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCoredumpRegisterCompleteCallback + 0, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpRegisterCompleteCallback + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpRegisterCompleteCallback + 18, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpRegisterCompleteCallback[] = {
     {1, name_cuCoredumpRegisterCompleteCallback, NULL},
@@ -879,10 +899,11 @@ CUresult acu_failed_cuCoredumpRegisterCompleteCallback(CUresult result, CUcoredu
 /* ---- cuCoredumpRegisterStartCallback */
 
 static const char name_cuCoredumpRegisterStartCallback[] = "cuCoredumpRegisterStartCallback";
+static const char param_names_cuCoredumpRegisterStartCallback[] = "callback\0userData\0callbackOut";
 static const acu_param params_cuCoredumpRegisterStartCallback[] = {
-    {"callback", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"callbackOut", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCoredumpRegisterStartCallback + 0, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpRegisterStartCallback + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpRegisterStartCallback + 18, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpRegisterStartCallback[] = {
     {1, name_cuCoredumpRegisterStartCallback, NULL},
@@ -925,10 +946,11 @@ CUresult acu_failed_cuCoredumpRegisterStartCallback(CUresult result, CUcoredumpS
 /* ---- cuCoredumpSetAttribute */
 
 static const char name_cuCoredumpSetAttribute[] = "cuCoredumpSetAttribute";
+static const char param_names_cuCoredumpSetAttribute[] = "attrib\0value\0size";
 static const acu_param params_cuCoredumpSetAttribute[] = {
-    {"attrib", &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpSetAttribute + 0, &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpSetAttribute + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpSetAttribute + 13, &acu_type_size_t, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpSetAttribute[] = {
     {1, name_cuCoredumpSetAttribute, NULL},
@@ -969,10 +991,11 @@ CUresult acu_failed_cuCoredumpSetAttribute(CUresult result, CUcoredumpSettings a
 /* ---- cuCoredumpSetAttributeGlobal */
 
 static const char name_cuCoredumpSetAttributeGlobal[] = "cuCoredumpSetAttributeGlobal";
+static const char param_names_cuCoredumpSetAttributeGlobal[] = "attrib\0value\0size";
 static const acu_param params_cuCoredumpSetAttributeGlobal[] = {
-    {"attrib", &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpSetAttributeGlobal + 0, &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpSetAttributeGlobal + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCoredumpSetAttributeGlobal + 13, &acu_type_size_t, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCoredumpSetAttributeGlobal[] = {
     {1, name_cuCoredumpSetAttributeGlobal, NULL},
@@ -1013,9 +1036,10 @@ CUresult acu_failed_cuCoredumpSetAttributeGlobal(CUresult result, CUcoredumpSett
 /* ---- cuCtxAttach */
 
 static const char name_cuCtxAttach[] = "cuCtxAttach";
+static const char param_names_cuCtxAttach[] = "pctx\0flags";
 static const acu_param params_cuCtxAttach[] = {
-    {"pctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxAttach + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxAttach + 5, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxAttach[] = {
     {1, name_cuCtxAttach, NULL},
@@ -1055,11 +1079,12 @@ CUresult acu_failed_cuCtxAttach(CUresult result, CUcontext *pctx, unsigned int f
 
 static const char name_cuCtxCreate[] = "cuCtxCreate";
 static const char symbol_cuCtxCreate_cuCtxCreate_v4[] = "cuCtxCreate_v4";
+static const char param_names_cuCtxCreate[] = "pctx\0ctxCreateParams\0flags\0dev";
 static const acu_param params_cuCtxCreate[] = {
-    {"pctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"ctxCreateParams", &acu_cuda_type_CUctxCreateParams_st, 1, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxCreate + 5, &acu_cuda_type_CUctxCreateParams_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuCtxCreate + 21, &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxCreate + 27, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxCreate[] = {
     {1, symbol_cuCtxCreate_cuCtxCreate_v4, NULL},
@@ -1103,8 +1128,9 @@ CUresult acu_failed_cuCtxCreate(CUresult result, CUcontext *pctx, CUctxCreatePar
 
 static const char name_cuCtxDestroy[] = "cuCtxDestroy";
 static const char symbol_cuCtxDestroy_cuCtxDestroy_v2[] = "cuCtxDestroy_v2";
+static const char param_names_cuCtxDestroy[] = "ctx";
 static const acu_param params_cuCtxDestroy[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxDestroy[] = {
     {1, symbol_cuCtxDestroy_cuCtxDestroy_v2, NULL},
@@ -1143,8 +1169,9 @@ CUresult acu_failed_cuCtxDestroy(CUresult result, CUcontext ctx)
 /* ---- cuCtxDetach */
 
 static const char name_cuCtxDetach[] = "cuCtxDetach";
+static const char param_names_cuCtxDetach[] = "ctx";
 static const acu_param params_cuCtxDetach[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxDetach + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxDetach[] = {
     {1, name_cuCtxDetach, NULL},
@@ -1183,8 +1210,9 @@ CUresult acu_failed_cuCtxDetach(CUresult result, CUcontext ctx)
 /* ---- cuCtxDisablePeerAccess */
 
 static const char name_cuCtxDisablePeerAccess[] = "cuCtxDisablePeerAccess";
+static const char param_names_cuCtxDisablePeerAccess[] = "peerContext";
 static const acu_param params_cuCtxDisablePeerAccess[] = {
-    {"peerContext", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxDisablePeerAccess + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxDisablePeerAccess[] = {
     {1, name_cuCtxDisablePeerAccess, NULL},
@@ -1223,9 +1251,10 @@ CUresult acu_failed_cuCtxDisablePeerAccess(CUresult result, CUcontext peerContex
 /* ---- cuCtxEnablePeerAccess */
 
 static const char name_cuCtxEnablePeerAccess[] = "cuCtxEnablePeerAccess";
+static const char param_names_cuCtxEnablePeerAccess[] = "peerContext\0Flags";
 static const acu_param params_cuCtxEnablePeerAccess[] = {
-    {"peerContext", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxEnablePeerAccess + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxEnablePeerAccess + 12, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxEnablePeerAccess[] = {
     {1, name_cuCtxEnablePeerAccess, NULL},
@@ -1265,9 +1294,10 @@ CUresult acu_failed_cuCtxEnablePeerAccess(CUresult result, CUcontext peerContext
 /* ---- cuCtxFromGreenCtx */
 
 static const char name_cuCtxFromGreenCtx[] = "cuCtxFromGreenCtx";
+static const char param_names_cuCtxFromGreenCtx[] = "pContext\0hCtx";
 static const acu_param params_cuCtxFromGreenCtx[] = {
-    {"pContext", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxFromGreenCtx + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxFromGreenCtx + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxFromGreenCtx[] = {
     {1, name_cuCtxFromGreenCtx, NULL},
@@ -1306,9 +1336,10 @@ CUresult acu_failed_cuCtxFromGreenCtx(CUresult result, CUcontext *pContext, CUgr
 /* ---- cuCtxGetApiVersion */
 
 static const char name_cuCtxGetApiVersion[] = "cuCtxGetApiVersion";
+static const char param_names_cuCtxGetApiVersion[] = "ctx\0version";
 static const acu_param params_cuCtxGetApiVersion[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"version", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetApiVersion + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxGetApiVersion + 4, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetApiVersion[] = {
     {1, name_cuCtxGetApiVersion, NULL},
@@ -1347,8 +1378,9 @@ CUresult acu_failed_cuCtxGetApiVersion(CUresult result, CUcontext ctx, unsigned 
 /* ---- cuCtxGetCacheConfig */
 
 static const char name_cuCtxGetCacheConfig[] = "cuCtxGetCacheConfig";
+static const char param_names_cuCtxGetCacheConfig[] = "pconfig";
 static const acu_param params_cuCtxGetCacheConfig[] = {
-    {"pconfig", &acu_cuda_type_CUfunc_cache_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetCacheConfig + 0, &acu_cuda_type_CUfunc_cache_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetCacheConfig[] = {
     {1, name_cuCtxGetCacheConfig, NULL},
@@ -1387,8 +1419,9 @@ CUresult acu_failed_cuCtxGetCacheConfig(CUresult result, CUfunc_cache *pconfig)
 /* ---- cuCtxGetCurrent */
 
 static const char name_cuCtxGetCurrent[] = "cuCtxGetCurrent";
+static const char param_names_cuCtxGetCurrent[] = "pctx";
 static const acu_param params_cuCtxGetCurrent[] = {
-    {"pctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetCurrent + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetCurrent[] = {
     {1, name_cuCtxGetCurrent, NULL},
@@ -1427,10 +1460,11 @@ CUresult acu_failed_cuCtxGetCurrent(CUresult result, CUcontext *pctx)
 /* ---- cuCtxGetDevResource */
 
 static const char name_cuCtxGetDevResource[] = "cuCtxGetDevResource";
+static const char param_names_cuCtxGetDevResource[] = "hCtx\0resource\0type";
 static const acu_param params_cuCtxGetDevResource[] = {
-    {"hCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"resource", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"type", &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxGetDevResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxGetDevResource + 5, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetDevResource + 14, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetDevResource[] = {
     {1, name_cuCtxGetDevResource, NULL},
@@ -1472,8 +1506,9 @@ CUresult acu_failed_cuCtxGetDevResource(CUresult result, CUcontext hCtx, CUdevRe
 /* ---- cuCtxGetDevice */
 
 static const char name_cuCtxGetDevice[] = "cuCtxGetDevice";
+static const char param_names_cuCtxGetDevice[] = "device";
 static const acu_param params_cuCtxGetDevice[] = {
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetDevice[] = {
     {1, name_cuCtxGetDevice, NULL},
@@ -1512,9 +1547,10 @@ CUresult acu_failed_cuCtxGetDevice(CUresult result, CUdevice *device)
 /* ---- cuCtxGetDevice_v2 */
 
 static const char name_cuCtxGetDevice_v2[] = "cuCtxGetDevice_v2";
+static const char param_names_cuCtxGetDevice_v2[] = "device\0ctx";
 static const acu_param params_cuCtxGetDevice_v2[] = {
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxGetDevice_v2 + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetDevice_v2 + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetDevice_v2[] = {
     {1, name_cuCtxGetDevice_v2, NULL},
@@ -1553,9 +1589,10 @@ CUresult acu_failed_cuCtxGetDevice_v2(CUresult result, CUdevice *device, CUconte
 /* ---- cuCtxGetExecAffinity */
 
 static const char name_cuCtxGetExecAffinity[] = "cuCtxGetExecAffinity";
+static const char param_names_cuCtxGetExecAffinity[] = "pExecAffinity\0type";
 static const acu_param params_cuCtxGetExecAffinity[] = {
-    {"pExecAffinity", &acu_cuda_type_CUexecAffinityParam_st, 1, ACU_OUT, -1, -1, false},
-    {"type", &acu_cuda_type_CUexecAffinityType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxGetExecAffinity + 0, &acu_cuda_type_CUexecAffinityParam_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetExecAffinity + 14, &acu_cuda_type_CUexecAffinityType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetExecAffinity[] = {
     {1, name_cuCtxGetExecAffinity, NULL},
@@ -1597,8 +1634,9 @@ CUresult acu_failed_cuCtxGetExecAffinity(CUresult result, CUexecAffinityParam *p
 /* ---- cuCtxGetFlags */
 
 static const char name_cuCtxGetFlags[] = "cuCtxGetFlags";
+static const char param_names_cuCtxGetFlags[] = "flags";
 static const acu_param params_cuCtxGetFlags[] = {
-    {"flags", &acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetFlags + 0, &acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetFlags[] = {
     {1, name_cuCtxGetFlags, NULL},
@@ -1637,9 +1675,10 @@ CUresult acu_failed_cuCtxGetFlags(CUresult result, unsigned int *flags)
 /* ---- cuCtxGetId */
 
 static const char name_cuCtxGetId[] = "cuCtxGetId";
+static const char param_names_cuCtxGetId[] = "ctx\0ctxId";
 static const acu_param params_cuCtxGetId[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"ctxId", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxGetId + 4, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetId[] = {
     {1, name_cuCtxGetId, NULL},
@@ -1678,9 +1717,10 @@ CUresult acu_failed_cuCtxGetId(CUresult result, CUcontext ctx, unsigned long lon
 /* ---- cuCtxGetLimit */
 
 static const char name_cuCtxGetLimit[] = "cuCtxGetLimit";
+static const char param_names_cuCtxGetLimit[] = "pvalue\0limit";
 static const acu_param params_cuCtxGetLimit[] = {
-    {"pvalue", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"limit", &acu_cuda_type_CUlimit_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxGetLimit + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetLimit + 7, &acu_cuda_type_CUlimit_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetLimit[] = {
     {1, name_cuCtxGetLimit, NULL},
@@ -1719,8 +1759,9 @@ CUresult acu_failed_cuCtxGetLimit(CUresult result, size_t *pvalue, CUlimit limit
 /* ---- cuCtxGetSharedMemConfig */
 
 static const char name_cuCtxGetSharedMemConfig[] = "cuCtxGetSharedMemConfig";
+static const char param_names_cuCtxGetSharedMemConfig[] = "pConfig";
 static const acu_param params_cuCtxGetSharedMemConfig[] = {
-    {"pConfig", &acu_cuda_type_CUsharedconfig_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetSharedMemConfig + 0, &acu_cuda_type_CUsharedconfig_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetSharedMemConfig[] = {
     {1, name_cuCtxGetSharedMemConfig, NULL},
@@ -1759,9 +1800,10 @@ CUresult acu_failed_cuCtxGetSharedMemConfig(CUresult result, CUsharedconfig *pCo
 /* ---- cuCtxGetStreamPriorityRange */
 
 static const char name_cuCtxGetStreamPriorityRange[] = "cuCtxGetStreamPriorityRange";
+static const char param_names_cuCtxGetStreamPriorityRange[] = "leastPriority\0greatestPriority";
 static const acu_param params_cuCtxGetStreamPriorityRange[] = {
-    {"leastPriority", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"greatestPriority", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetStreamPriorityRange + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxGetStreamPriorityRange + 14, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxGetStreamPriorityRange[] = {
     {1, name_cuCtxGetStreamPriorityRange, NULL},
@@ -1802,8 +1844,9 @@ CUresult acu_failed_cuCtxGetStreamPriorityRange(CUresult result, int *leastPrior
 
 static const char name_cuCtxPopCurrent[] = "cuCtxPopCurrent";
 static const char symbol_cuCtxPopCurrent_cuCtxPopCurrent_v2[] = "cuCtxPopCurrent_v2";
+static const char param_names_cuCtxPopCurrent[] = "pctx";
 static const acu_param params_cuCtxPopCurrent[] = {
-    {"pctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuCtxPopCurrent + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxPopCurrent[] = {
     {1, symbol_cuCtxPopCurrent_cuCtxPopCurrent_v2, NULL},
@@ -1843,8 +1886,9 @@ CUresult acu_failed_cuCtxPopCurrent(CUresult result, CUcontext *pctx)
 
 static const char name_cuCtxPushCurrent[] = "cuCtxPushCurrent";
 static const char symbol_cuCtxPushCurrent_cuCtxPushCurrent_v2[] = "cuCtxPushCurrent_v2";
+static const char param_names_cuCtxPushCurrent[] = "ctx";
 static const acu_param params_cuCtxPushCurrent[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxPushCurrent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxPushCurrent[] = {
     {1, symbol_cuCtxPushCurrent_cuCtxPushCurrent_v2, NULL},
@@ -1883,9 +1927,10 @@ CUresult acu_failed_cuCtxPushCurrent(CUresult result, CUcontext ctx)
 /* ---- cuCtxRecordEvent */
 
 static const char name_cuCtxRecordEvent[] = "cuCtxRecordEvent";
+static const char param_names_cuCtxRecordEvent[] = "hCtx\0hEvent";
 static const acu_param params_cuCtxRecordEvent[] = {
-    {"hCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxRecordEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxRecordEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxRecordEvent[] = {
     {1, name_cuCtxRecordEvent, NULL},
@@ -1959,8 +2004,9 @@ CUresult acu_failed_cuCtxResetPersistingL2Cache(CUresult result)
 /* ---- cuCtxSetCacheConfig */
 
 static const char name_cuCtxSetCacheConfig[] = "cuCtxSetCacheConfig";
+static const char param_names_cuCtxSetCacheConfig[] = "config";
 static const acu_param params_cuCtxSetCacheConfig[] = {
-    {"config", &acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxSetCacheConfig + 0, &acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxSetCacheConfig[] = {
     {1, name_cuCtxSetCacheConfig, NULL},
@@ -1999,8 +2045,9 @@ CUresult acu_failed_cuCtxSetCacheConfig(CUresult result, CUfunc_cache config)
 /* ---- cuCtxSetCurrent */
 
 static const char name_cuCtxSetCurrent[] = "cuCtxSetCurrent";
+static const char param_names_cuCtxSetCurrent[] = "ctx";
 static const acu_param params_cuCtxSetCurrent[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxSetCurrent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxSetCurrent[] = {
     {1, name_cuCtxSetCurrent, NULL},
@@ -2039,8 +2086,9 @@ CUresult acu_failed_cuCtxSetCurrent(CUresult result, CUcontext ctx)
 /* ---- cuCtxSetFlags */
 
 static const char name_cuCtxSetFlags[] = "cuCtxSetFlags";
+static const char param_names_cuCtxSetFlags[] = "flags";
 static const acu_param params_cuCtxSetFlags[] = {
-    {"flags", &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxSetFlags + 0, &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxSetFlags[] = {
     {1, name_cuCtxSetFlags, NULL},
@@ -2079,9 +2127,10 @@ CUresult acu_failed_cuCtxSetFlags(CUresult result, unsigned int flags)
 /* ---- cuCtxSetLimit */
 
 static const char name_cuCtxSetLimit[] = "cuCtxSetLimit";
+static const char param_names_cuCtxSetLimit[] = "limit\0value";
 static const acu_param params_cuCtxSetLimit[] = {
-    {"limit", &acu_cuda_type_CUlimit_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxSetLimit + 0, &acu_cuda_type_CUlimit_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxSetLimit + 6, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxSetLimit[] = {
     {1, name_cuCtxSetLimit, NULL},
@@ -2120,8 +2169,9 @@ CUresult acu_failed_cuCtxSetLimit(CUresult result, CUlimit limit, size_t value)
 /* ---- cuCtxSetSharedMemConfig */
 
 static const char name_cuCtxSetSharedMemConfig[] = "cuCtxSetSharedMemConfig";
+static const char param_names_cuCtxSetSharedMemConfig[] = "config";
 static const acu_param params_cuCtxSetSharedMemConfig[] = {
-    {"config", &acu_cuda_type_CUsharedconfig_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxSetSharedMemConfig + 0, &acu_cuda_type_CUsharedconfig_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxSetSharedMemConfig[] = {
     {1, name_cuCtxSetSharedMemConfig, NULL},
@@ -2195,8 +2245,9 @@ CUresult acu_failed_cuCtxSynchronize(CUresult result)
 /* ---- cuCtxSynchronize_v2 */
 
 static const char name_cuCtxSynchronize_v2[] = "cuCtxSynchronize_v2";
+static const char param_names_cuCtxSynchronize_v2[] = "ctx";
 static const acu_param params_cuCtxSynchronize_v2[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxSynchronize_v2 + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxSynchronize_v2[] = {
     {1, name_cuCtxSynchronize_v2, NULL},
@@ -2235,9 +2286,10 @@ CUresult acu_failed_cuCtxSynchronize_v2(CUresult result, CUcontext ctx)
 /* ---- cuCtxWaitEvent */
 
 static const char name_cuCtxWaitEvent[] = "cuCtxWaitEvent";
+static const char param_names_cuCtxWaitEvent[] = "hCtx\0hEvent";
 static const acu_param params_cuCtxWaitEvent[] = {
-    {"hCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxWaitEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuCtxWaitEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxWaitEvent[] = {
     {1, name_cuCtxWaitEvent, NULL},
@@ -2276,8 +2328,9 @@ CUresult acu_failed_cuCtxWaitEvent(CUresult result, CUcontext hCtx, CUevent hEve
 /* ---- cuDestroyExternalMemory */
 
 static const char name_cuDestroyExternalMemory[] = "cuDestroyExternalMemory";
+static const char param_names_cuDestroyExternalMemory[] = "extMem";
 static const acu_param params_cuDestroyExternalMemory[] = {
-    {"extMem", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDestroyExternalMemory + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDestroyExternalMemory[] = {
     {1, name_cuDestroyExternalMemory, NULL},
@@ -2316,8 +2369,9 @@ CUresult acu_failed_cuDestroyExternalMemory(CUresult result, CUexternalMemory ex
 /* ---- cuDestroyExternalSemaphore */
 
 static const char name_cuDestroyExternalSemaphore[] = "cuDestroyExternalSemaphore";
+static const char param_names_cuDestroyExternalSemaphore[] = "extSem";
 static const acu_param params_cuDestroyExternalSemaphore[] = {
-    {"extSem", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDestroyExternalSemaphore + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDestroyExternalSemaphore[] = {
     {1, name_cuDestroyExternalSemaphore, NULL},
@@ -2356,10 +2410,11 @@ CUresult acu_failed_cuDestroyExternalSemaphore(CUresult result, CUexternalSemaph
 /* ---- cuDevResourceGenerateDesc */
 
 static const char name_cuDevResourceGenerateDesc[] = "cuDevResourceGenerateDesc";
+static const char param_names_cuDevResourceGenerateDesc[] = "phDesc\0resources\0nbResources";
 static const acu_param params_cuDevResourceGenerateDesc[] = {
-    {"phDesc", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"resources", &acu_cuda_type_CUdevResource_st, 1, ACU_IN, 2, -1, false},
-    {"nbResources", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevResourceGenerateDesc + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDevResourceGenerateDesc + 7, &acu_cuda_type_CUdevResource_st, 1, ACU_IN, 2, -1, false},
+    {param_names_cuDevResourceGenerateDesc + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevResourceGenerateDesc[] = {
     {1, name_cuDevResourceGenerateDesc, NULL},
@@ -2402,13 +2457,14 @@ CUresult acu_failed_cuDevResourceGenerateDesc(CUresult result, CUdevResourceDesc
 /* ---- cuDevSmResourceSplit */
 
 static const char name_cuDevSmResourceSplit[] = "cuDevSmResourceSplit";
+static const char param_names_cuDevSmResourceSplit[] = "result\0nbGroups\0input\0remainder\0flags\0groupParams";
 static const acu_param params_cuDevSmResourceSplit[] = {
-    {"result", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
-    {"nbGroups", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"input", &acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
-    {"remainder", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"groupParams", &acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st, 1, ACU_INOUT, 1, -1, false},
+    {param_names_cuDevSmResourceSplit + 0, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
+    {param_names_cuDevSmResourceSplit + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevSmResourceSplit + 16, &acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuDevSmResourceSplit + 22, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDevSmResourceSplit + 32, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevSmResourceSplit + 38, &acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st, 1, ACU_INOUT, 1, -1, false},
 };
 static const acu_era eras_cuDevSmResourceSplit[] = {
     {1, name_cuDevSmResourceSplit, NULL},
@@ -2455,13 +2511,14 @@ CUresult acu_failed_cuDevSmResourceSplit(CUresult outcome, CUdevResource *result
 /* ---- cuDevSmResourceSplitByCount */
 
 static const char name_cuDevSmResourceSplitByCount[] = "cuDevSmResourceSplitByCount";
+static const char param_names_cuDevSmResourceSplitByCount[] = "result\0nbGroups\0input\0remainder\0flags\0minCount";
 static const acu_param params_cuDevSmResourceSplitByCount[] = {
-    {"result", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
-    {"nbGroups", &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {"input", &acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
-    {"remainder", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
-    {"minCount", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevSmResourceSplitByCount + 0, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
+    {param_names_cuDevSmResourceSplitByCount + 7, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuDevSmResourceSplitByCount + 16, &acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuDevSmResourceSplitByCount + 22, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDevSmResourceSplitByCount + 32, &acu_cuda_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevSmResourceSplitByCount + 38, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevSmResourceSplitByCount[] = {
     {1, name_cuDevSmResourceSplitByCount, NULL},
@@ -2507,10 +2564,11 @@ CUresult acu_failed_cuDevSmResourceSplitByCount(CUresult outcome, CUdevResource 
 /* ---- cuDeviceCanAccessPeer */
 
 static const char name_cuDeviceCanAccessPeer[] = "cuDeviceCanAccessPeer";
+static const char param_names_cuDeviceCanAccessPeer[] = "canAccessPeer\0dev\0peerDev";
 static const acu_param params_cuDeviceCanAccessPeer[] = {
-    {"canAccessPeer", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"peerDev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceCanAccessPeer + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceCanAccessPeer + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceCanAccessPeer + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceCanAccessPeer[] = {
     {1, name_cuDeviceCanAccessPeer, NULL},
@@ -2550,10 +2608,11 @@ CUresult acu_failed_cuDeviceCanAccessPeer(CUresult result, int *canAccessPeer, C
 /* ---- cuDeviceComputeCapability */
 
 static const char name_cuDeviceComputeCapability[] = "cuDeviceComputeCapability";
+static const char param_names_cuDeviceComputeCapability[] = "major\0minor\0dev";
 static const acu_param params_cuDeviceComputeCapability[] = {
-    {"major", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"minor", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceComputeCapability + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceComputeCapability + 6, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceComputeCapability + 12, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceComputeCapability[] = {
     {1, name_cuDeviceComputeCapability, NULL},
@@ -2593,9 +2652,10 @@ CUresult acu_failed_cuDeviceComputeCapability(CUresult result, int *major, int *
 /* ---- cuDeviceGet */
 
 static const char name_cuDeviceGet[] = "cuDeviceGet";
+static const char param_names_cuDeviceGet[] = "device\0ordinal";
 static const acu_param params_cuDeviceGet[] = {
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"ordinal", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGet + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGet + 7, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGet[] = {
     {1, name_cuDeviceGet, NULL},
@@ -2634,10 +2694,11 @@ CUresult acu_failed_cuDeviceGet(CUresult result, CUdevice *device, int ordinal)
 /* ---- cuDeviceGetAttribute */
 
 static const char name_cuDeviceGetAttribute[] = "cuDeviceGetAttribute";
+static const char param_names_cuDeviceGetAttribute[] = "pi\0attrib\0dev";
 static const acu_param params_cuDeviceGetAttribute[] = {
-    {"pi", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"attrib", &acu_cuda_type_CUdevice_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetAttribute + 3, &acu_cuda_type_CUdevice_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetAttribute + 10, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetAttribute[] = {
     {1, name_cuDeviceGetAttribute, NULL},
@@ -2677,9 +2738,10 @@ CUresult acu_failed_cuDeviceGetAttribute(CUresult result, int *pi, CUdevice_attr
 /* ---- cuDeviceGetByPCIBusId */
 
 static const char name_cuDeviceGetByPCIBusId[] = "cuDeviceGetByPCIBusId";
+static const char param_names_cuDeviceGetByPCIBusId[] = "dev\0pciBusId";
 static const acu_param params_cuDeviceGetByPCIBusId[] = {
-    {"dev", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"pciBusId", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetByPCIBusId + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetByPCIBusId + 4, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetByPCIBusId[] = {
     {1, name_cuDeviceGetByPCIBusId, NULL},
@@ -2718,9 +2780,10 @@ CUresult acu_failed_cuDeviceGetByPCIBusId(CUresult result, CUdevice *dev, const 
 /* ---- cuDeviceGetCliqueCount */
 
 static const char name_cuDeviceGetCliqueCount[] = "cuDeviceGetCliqueCount";
+static const char param_names_cuDeviceGetCliqueCount[] = "count\0dev";
 static const acu_param params_cuDeviceGetCliqueCount[] = {
-    {"count", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetCliqueCount + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetCliqueCount + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetCliqueCount[] = {
     {1, name_cuDeviceGetCliqueCount, NULL},
@@ -2759,10 +2822,11 @@ CUresult acu_failed_cuDeviceGetCliqueCount(CUresult result, size_t *count, CUdev
 /* ---- cuDeviceGetCliqueInfo */
 
 static const char name_cuDeviceGetCliqueInfo[] = "cuDeviceGetCliqueInfo";
+static const char param_names_cuDeviceGetCliqueInfo[] = "cliqueInfo\0count\0dev";
 static const acu_param params_cuDeviceGetCliqueInfo[] = {
-    {"cliqueInfo", &acu_cuda_type_CUcliqueInfo_st, 1, ACU_OUT, 1, -1, false},
-    {"count", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetCliqueInfo + 0, &acu_cuda_type_CUcliqueInfo_st, 1, ACU_OUT, 1, -1, false},
+    {param_names_cuDeviceGetCliqueInfo + 11, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuDeviceGetCliqueInfo + 17, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetCliqueInfo[] = {
     {1, name_cuDeviceGetCliqueInfo, NULL},
@@ -2804,8 +2868,9 @@ CUresult acu_failed_cuDeviceGetCliqueInfo(CUresult result, CUcliqueInfo *cliqueI
 /* ---- cuDeviceGetCount */
 
 static const char name_cuDeviceGetCount[] = "cuDeviceGetCount";
+static const char param_names_cuDeviceGetCount[] = "count";
 static const acu_param params_cuDeviceGetCount[] = {
-    {"count", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetCount + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetCount[] = {
     {1, name_cuDeviceGetCount, NULL},
@@ -2844,9 +2909,10 @@ CUresult acu_failed_cuDeviceGetCount(CUresult result, int *count)
 /* ---- cuDeviceGetDefaultMemPool */
 
 static const char name_cuDeviceGetDefaultMemPool[] = "cuDeviceGetDefaultMemPool";
+static const char param_names_cuDeviceGetDefaultMemPool[] = "pool_out\0dev";
 static const acu_param params_cuDeviceGetDefaultMemPool[] = {
-    {"pool_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetDefaultMemPool + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetDefaultMemPool[] = {
     {1, name_cuDeviceGetDefaultMemPool, NULL},
@@ -2886,10 +2952,11 @@ CUresult acu_failed_cuDeviceGetDefaultMemPool(CUresult result, CUmemoryPool *poo
 /* ---- cuDeviceGetDevResource */
 
 static const char name_cuDeviceGetDevResource[] = "cuDeviceGetDevResource";
+static const char param_names_cuDeviceGetDevResource[] = "device\0resource\0type";
 static const acu_param params_cuDeviceGetDevResource[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"resource", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"type", &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetDevResource + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetDevResource + 7, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetDevResource + 16, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetDevResource[] = {
     {1, name_cuDeviceGetDevResource, NULL},
@@ -2931,10 +2998,11 @@ CUresult acu_failed_cuDeviceGetDevResource(CUresult result, CUdevice device, CUd
 /* ---- cuDeviceGetExecAffinitySupport */
 
 static const char name_cuDeviceGetExecAffinitySupport[] = "cuDeviceGetExecAffinitySupport";
+static const char param_names_cuDeviceGetExecAffinitySupport[] = "pi\0type\0dev";
 static const acu_param params_cuDeviceGetExecAffinitySupport[] = {
-    {"pi", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"type", &acu_cuda_type_CUexecAffinityType_enum, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetExecAffinitySupport + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetExecAffinitySupport + 3, &acu_cuda_type_CUexecAffinityType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetExecAffinitySupport + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetExecAffinitySupport[] = {
     {1, name_cuDeviceGetExecAffinitySupport, NULL},
@@ -2975,9 +3043,10 @@ CUresult acu_failed_cuDeviceGetExecAffinitySupport(CUresult result, int *pi, CUe
 /* ---- cuDeviceGetFabricClusterUuid */
 
 static const char name_cuDeviceGetFabricClusterUuid[] = "cuDeviceGetFabricClusterUuid";
+static const char param_names_cuDeviceGetFabricClusterUuid[] = "uuid\0dev";
 static const acu_param params_cuDeviceGetFabricClusterUuid[] = {
-    {"uuid", &acu_cuda_type_CUuuid_st, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetFabricClusterUuid + 0, &acu_cuda_type_CUuuid_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetFabricClusterUuid + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetFabricClusterUuid[] = {
     {1, name_cuDeviceGetFabricClusterUuid, NULL},
@@ -3017,10 +3086,11 @@ CUresult acu_failed_cuDeviceGetFabricClusterUuid(CUresult result, CUuuid *uuid, 
 /* ---- cuDeviceGetGraphMemAttribute */
 
 static const char name_cuDeviceGetGraphMemAttribute[] = "cuDeviceGetGraphMemAttribute";
+static const char param_names_cuDeviceGetGraphMemAttribute[] = "device\0attr\0value";
 static const acu_param params_cuDeviceGetGraphMemAttribute[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {param_names_cuDeviceGetGraphMemAttribute + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetGraphMemAttribute + 7, &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cuDeviceGetGraphMemAttribute[] = {
     {1, name_cuDeviceGetGraphMemAttribute, NULL},
@@ -3062,11 +3132,12 @@ CUresult acu_failed_cuDeviceGetGraphMemAttribute(CUresult result, CUdevice devic
 /* ---- cuDeviceGetHostAtomicCapabilities */
 
 static const char name_cuDeviceGetHostAtomicCapabilities[] = "cuDeviceGetHostAtomicCapabilities";
+static const char param_names_cuDeviceGetHostAtomicCapabilities[] = "capabilities\0operations\0count\0dev";
 static const acu_param params_cuDeviceGetHostAtomicCapabilities[] = {
-    {"capabilities", &acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
-    {"operations", &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetHostAtomicCapabilities + 0, &acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {param_names_cuDeviceGetHostAtomicCapabilities + 13, &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
+    {param_names_cuDeviceGetHostAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetHostAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetHostAtomicCapabilities[] = {
     {1, name_cuDeviceGetHostAtomicCapabilities, NULL},
@@ -3110,10 +3181,11 @@ CUresult acu_failed_cuDeviceGetHostAtomicCapabilities(CUresult result, unsigned 
 /* ---- cuDeviceGetLuid */
 
 static const char name_cuDeviceGetLuid[] = "cuDeviceGetLuid";
+static const char param_names_cuDeviceGetLuid[] = "luid\0deviceNodeMask\0dev";
 static const acu_param params_cuDeviceGetLuid[] = {
-    {"luid", &acu_type_char, 1, ACU_OUT, -1, -1, false},
-    {"deviceNodeMask", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetLuid + 0, &acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetLuid + 5, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetLuid + 20, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetLuid[] = {
     {1, name_cuDeviceGetLuid, NULL},
@@ -3154,9 +3226,10 @@ CUresult acu_failed_cuDeviceGetLuid(CUresult result, char *luid, unsigned int *d
 /* ---- cuDeviceGetMemPool */
 
 static const char name_cuDeviceGetMemPool[] = "cuDeviceGetMemPool";
+static const char param_names_cuDeviceGetMemPool[] = "pool\0dev";
 static const acu_param params_cuDeviceGetMemPool[] = {
-    {"pool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetMemPool + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetMemPool[] = {
     {1, name_cuDeviceGetMemPool, NULL},
@@ -3195,10 +3268,11 @@ CUresult acu_failed_cuDeviceGetMemPool(CUresult result, CUmemoryPool *pool, CUde
 /* ---- cuDeviceGetName */
 
 static const char name_cuDeviceGetName[] = "cuDeviceGetName";
+static const char param_names_cuDeviceGetName[] = "name\0len\0dev";
 static const acu_param params_cuDeviceGetName[] = {
-    {"name", &acu_type_char, 1, ACU_OUT, 1, -1, false},
-    {"len", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetName + 0, &acu_type_char, 1, ACU_OUT, 1, -1, false},
+    {param_names_cuDeviceGetName + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetName + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetName[] = {
     {1, name_cuDeviceGetName, NULL},
@@ -3237,10 +3311,11 @@ CUresult acu_failed_cuDeviceGetName(CUresult result, char *name, int len, CUdevi
 /* ---- cuDeviceGetNvSciSyncAttributes */
 
 static const char name_cuDeviceGetNvSciSyncAttributes[] = "cuDeviceGetNvSciSyncAttributes";
+static const char param_names_cuDeviceGetNvSciSyncAttributes[] = "nvSciSyncAttrList\0dev\0flags";
 static const acu_param params_cuDeviceGetNvSciSyncAttributes[] = {
-    {"nvSciSyncAttrList", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_nvSciSync, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetNvSciSyncAttributes + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetNvSciSyncAttributes + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetNvSciSyncAttributes + 22, &acu_cuda_type_flags_nvSciSync, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetNvSciSyncAttributes[] = {
     {1, name_cuDeviceGetNvSciSyncAttributes, NULL},
@@ -3281,12 +3356,13 @@ CUresult acu_failed_cuDeviceGetNvSciSyncAttributes(CUresult result, void *nvSciS
 /* ---- cuDeviceGetP2PAtomicCapabilities */
 
 static const char name_cuDeviceGetP2PAtomicCapabilities[] = "cuDeviceGetP2PAtomicCapabilities";
+static const char param_names_cuDeviceGetP2PAtomicCapabilities[] = "capabilities\0operations\0count\0srcDevice\0dstDevice";
 static const acu_param params_cuDeviceGetP2PAtomicCapabilities[] = {
-    {"capabilities", &acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
-    {"operations", &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dstDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetP2PAtomicCapabilities + 0, &acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {param_names_cuDeviceGetP2PAtomicCapabilities + 13, &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
+    {param_names_cuDeviceGetP2PAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetP2PAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetP2PAtomicCapabilities + 40, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetP2PAtomicCapabilities[] = {
     {1, name_cuDeviceGetP2PAtomicCapabilities, NULL},
@@ -3330,11 +3406,12 @@ CUresult acu_failed_cuDeviceGetP2PAtomicCapabilities(CUresult result, unsigned i
 /* ---- cuDeviceGetP2PAttribute */
 
 static const char name_cuDeviceGetP2PAttribute[] = "cuDeviceGetP2PAttribute";
+static const char param_names_cuDeviceGetP2PAttribute[] = "value\0attrib\0srcDevice\0dstDevice";
 static const acu_param params_cuDeviceGetP2PAttribute[] = {
-    {"value", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"attrib", &acu_cuda_type_CUdevice_P2PAttribute_enum, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dstDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetP2PAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetP2PAttribute + 6, &acu_cuda_type_CUdevice_P2PAttribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetP2PAttribute + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetP2PAttribute + 23, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetP2PAttribute[] = {
     {1, name_cuDeviceGetP2PAttribute, NULL},
@@ -3377,10 +3454,11 @@ CUresult acu_failed_cuDeviceGetP2PAttribute(CUresult result, int *value, CUdevic
 /* ---- cuDeviceGetPCIBusId */
 
 static const char name_cuDeviceGetPCIBusId[] = "cuDeviceGetPCIBusId";
+static const char param_names_cuDeviceGetPCIBusId[] = "pciBusId\0len\0dev";
 static const acu_param params_cuDeviceGetPCIBusId[] = {
-    {"pciBusId", &acu_type_char, 1, ACU_OUT, 1, -1, false},
-    {"len", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetPCIBusId + 0, &acu_type_char, 1, ACU_OUT, 1, -1, false},
+    {param_names_cuDeviceGetPCIBusId + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetPCIBusId + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetPCIBusId[] = {
     {1, name_cuDeviceGetPCIBusId, NULL},
@@ -3419,9 +3497,10 @@ CUresult acu_failed_cuDeviceGetPCIBusId(CUresult result, char *pciBusId, int len
 /* ---- cuDeviceGetProperties */
 
 static const char name_cuDeviceGetProperties[] = "cuDeviceGetProperties";
+static const char param_names_cuDeviceGetProperties[] = "prop\0dev";
 static const acu_param params_cuDeviceGetProperties[] = {
-    {"prop", &acu_cuda_type_CUdevprop_st, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetProperties + 0, &acu_cuda_type_CUdevprop_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetProperties + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetProperties[] = {
     {1, name_cuDeviceGetProperties, NULL},
@@ -3460,11 +3539,12 @@ CUresult acu_failed_cuDeviceGetProperties(CUresult result, CUdevprop *prop, CUde
 /* ---- cuDeviceGetTexture1DLinearMaxWidth */
 
 static const char name_cuDeviceGetTexture1DLinearMaxWidth[] = "cuDeviceGetTexture1DLinearMaxWidth";
+static const char param_names_cuDeviceGetTexture1DLinearMaxWidth[] = "maxWidthInElements\0format\0numChannels\0dev";
 static const acu_param params_cuDeviceGetTexture1DLinearMaxWidth[] = {
-    {"maxWidthInElements", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"format", &acu_cuda_type_CUarray_format_enum, 0, ACU_IN, -1, -1, false},
-    {"numChannels", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetTexture1DLinearMaxWidth + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetTexture1DLinearMaxWidth + 19, &acu_cuda_type_CUarray_format_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetTexture1DLinearMaxWidth + 26, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetTexture1DLinearMaxWidth + 38, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetTexture1DLinearMaxWidth[] = {
     {1, name_cuDeviceGetTexture1DLinearMaxWidth, NULL},
@@ -3508,9 +3588,10 @@ CUresult acu_failed_cuDeviceGetTexture1DLinearMaxWidth(CUresult result, size_t *
 
 static const char name_cuDeviceGetUuid[] = "cuDeviceGetUuid";
 static const char symbol_cuDeviceGetUuid_cuDeviceGetUuid_v2[] = "cuDeviceGetUuid_v2";
+static const char param_names_cuDeviceGetUuid[] = "uuid\0dev";
 static const acu_param params_cuDeviceGetUuid[] = {
-    {"uuid", &acu_cuda_type_CUuuid_st, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGetUuid + 0, &acu_cuda_type_CUuuid_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceGetUuid + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetUuid[] = {
     {1, symbol_cuDeviceGetUuid_cuDeviceGetUuid_v2, NULL},
@@ -3549,8 +3630,9 @@ CUresult acu_failed_cuDeviceGetUuid(CUresult result, CUuuid *uuid, CUdevice dev)
 /* ---- cuDeviceGraphMemTrim */
 
 static const char name_cuDeviceGraphMemTrim[] = "cuDeviceGraphMemTrim";
+static const char param_names_cuDeviceGraphMemTrim[] = "device";
 static const acu_param params_cuDeviceGraphMemTrim[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceGraphMemTrim + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGraphMemTrim[] = {
     {1, name_cuDeviceGraphMemTrim, NULL},
@@ -3589,10 +3671,11 @@ CUresult acu_failed_cuDeviceGraphMemTrim(CUresult result, CUdevice device)
 /* ---- cuDevicePrimaryCtxGetState */
 
 static const char name_cuDevicePrimaryCtxGetState[] = "cuDevicePrimaryCtxGetState";
+static const char param_names_cuDevicePrimaryCtxGetState[] = "dev\0flags\0active";
 static const acu_param params_cuDevicePrimaryCtxGetState[] = {
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
-    {"active", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDevicePrimaryCtxGetState + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevicePrimaryCtxGetState + 4, &acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDevicePrimaryCtxGetState + 10, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxGetState[] = {
     {1, name_cuDevicePrimaryCtxGetState, NULL},
@@ -3634,8 +3717,9 @@ CUresult acu_failed_cuDevicePrimaryCtxGetState(CUresult result, CUdevice dev, un
 
 static const char name_cuDevicePrimaryCtxRelease[] = "cuDevicePrimaryCtxRelease";
 static const char symbol_cuDevicePrimaryCtxRelease_cuDevicePrimaryCtxRelease_v2[] = "cuDevicePrimaryCtxRelease_v2";
+static const char param_names_cuDevicePrimaryCtxRelease[] = "dev";
 static const acu_param params_cuDevicePrimaryCtxRelease[] = {
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevicePrimaryCtxRelease + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxRelease[] = {
     {1, symbol_cuDevicePrimaryCtxRelease_cuDevicePrimaryCtxRelease_v2, NULL},
@@ -3675,8 +3759,9 @@ CUresult acu_failed_cuDevicePrimaryCtxRelease(CUresult result, CUdevice dev)
 
 static const char name_cuDevicePrimaryCtxReset[] = "cuDevicePrimaryCtxReset";
 static const char symbol_cuDevicePrimaryCtxReset_cuDevicePrimaryCtxReset_v2[] = "cuDevicePrimaryCtxReset_v2";
+static const char param_names_cuDevicePrimaryCtxReset[] = "dev";
 static const acu_param params_cuDevicePrimaryCtxReset[] = {
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevicePrimaryCtxReset + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxReset[] = {
     {1, symbol_cuDevicePrimaryCtxReset_cuDevicePrimaryCtxReset_v2, NULL},
@@ -3715,9 +3800,10 @@ CUresult acu_failed_cuDevicePrimaryCtxReset(CUresult result, CUdevice dev)
 /* ---- cuDevicePrimaryCtxRetain */
 
 static const char name_cuDevicePrimaryCtxRetain[] = "cuDevicePrimaryCtxRetain";
+static const char param_names_cuDevicePrimaryCtxRetain[] = "pctx\0dev";
 static const acu_param params_cuDevicePrimaryCtxRetain[] = {
-    {"pctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevicePrimaryCtxRetain + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDevicePrimaryCtxRetain + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxRetain[] = {
     {1, name_cuDevicePrimaryCtxRetain, NULL},
@@ -3757,9 +3843,10 @@ CUresult acu_failed_cuDevicePrimaryCtxRetain(CUresult result, CUcontext *pctx, C
 
 static const char name_cuDevicePrimaryCtxSetFlags[] = "cuDevicePrimaryCtxSetFlags";
 static const char symbol_cuDevicePrimaryCtxSetFlags_cuDevicePrimaryCtxSetFlags_v2[] = "cuDevicePrimaryCtxSetFlags_v2";
+static const char param_names_cuDevicePrimaryCtxSetFlags[] = "dev\0flags";
 static const acu_param params_cuDevicePrimaryCtxSetFlags[] = {
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevicePrimaryCtxSetFlags + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDevicePrimaryCtxSetFlags + 4, &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxSetFlags[] = {
     {1, symbol_cuDevicePrimaryCtxSetFlags_cuDevicePrimaryCtxSetFlags_v2, NULL},
@@ -3799,11 +3886,12 @@ CUresult acu_failed_cuDevicePrimaryCtxSetFlags(CUresult result, CUdevice dev, un
 /* ---- cuDeviceRegisterAsyncNotification */
 
 static const char name_cuDeviceRegisterAsyncNotification[] = "cuDeviceRegisterAsyncNotification";
+static const char param_names_cuDeviceRegisterAsyncNotification[] = "device\0callbackFunc\0userData\0callback";
 static const acu_param params_cuDeviceRegisterAsyncNotification[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"callbackFunc", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"callback", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceRegisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceRegisterAsyncNotification + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceRegisterAsyncNotification + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceRegisterAsyncNotification + 29, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuDeviceRegisterAsyncNotification[] = {
     {1, name_cuDeviceRegisterAsyncNotification, NULL},
@@ -3846,10 +3934,11 @@ CUresult acu_failed_cuDeviceRegisterAsyncNotification(CUresult result, CUdevice 
 /* ---- cuDeviceSetGraphMemAttribute */
 
 static const char name_cuDeviceSetGraphMemAttribute[] = "cuDeviceSetGraphMemAttribute";
+static const char param_names_cuDeviceSetGraphMemAttribute[] = "device\0attr\0value";
 static const acu_param params_cuDeviceSetGraphMemAttribute[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, 1, false},
+    {param_names_cuDeviceSetGraphMemAttribute + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceSetGraphMemAttribute + 7, &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceSetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cuDeviceSetGraphMemAttribute[] = {
     {1, name_cuDeviceSetGraphMemAttribute, NULL},
@@ -3891,9 +3980,10 @@ CUresult acu_failed_cuDeviceSetGraphMemAttribute(CUresult result, CUdevice devic
 /* ---- cuDeviceSetMemPool */
 
 static const char name_cuDeviceSetMemPool[] = "cuDeviceSetMemPool";
+static const char param_names_cuDeviceSetMemPool[] = "dev\0pool";
 static const acu_param params_cuDeviceSetMemPool[] = {
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceSetMemPool + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceSetMemPool + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceSetMemPool[] = {
     {1, name_cuDeviceSetMemPool, NULL},
@@ -3933,9 +4023,10 @@ CUresult acu_failed_cuDeviceSetMemPool(CUresult result, CUdevice dev, CUmemoryPo
 
 static const char name_cuDeviceTotalMem[] = "cuDeviceTotalMem";
 static const char symbol_cuDeviceTotalMem_cuDeviceTotalMem_v2[] = "cuDeviceTotalMem_v2";
+static const char param_names_cuDeviceTotalMem[] = "bytes\0dev";
 static const acu_param params_cuDeviceTotalMem[] = {
-    {"bytes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceTotalMem + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDeviceTotalMem + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceTotalMem[] = {
     {1, symbol_cuDeviceTotalMem_cuDeviceTotalMem_v2, NULL},
@@ -3974,9 +4065,10 @@ CUresult acu_failed_cuDeviceTotalMem(CUresult result, size_t *bytes, CUdevice de
 /* ---- cuDeviceUnregisterAsyncNotification */
 
 static const char name_cuDeviceUnregisterAsyncNotification[] = "cuDeviceUnregisterAsyncNotification";
+static const char param_names_cuDeviceUnregisterAsyncNotification[] = "device\0callback";
 static const acu_param params_cuDeviceUnregisterAsyncNotification[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"callback", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceUnregisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuDeviceUnregisterAsyncNotification + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceUnregisterAsyncNotification[] = {
     {1, name_cuDeviceUnregisterAsyncNotification, NULL},
@@ -4017,8 +4109,9 @@ CUresult acu_failed_cuDeviceUnregisterAsyncNotification(CUresult result, CUdevic
 /* ---- cuDriverGetVersion */
 
 static const char name_cuDriverGetVersion[] = "cuDriverGetVersion";
+static const char param_names_cuDriverGetVersion[] = "driverVersion";
 static const acu_param params_cuDriverGetVersion[] = {
-    {"driverVersion", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuDriverGetVersion + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuDriverGetVersion[] = {
     {1, name_cuDriverGetVersion, NULL},
@@ -4057,9 +4150,10 @@ CUresult acu_failed_cuDriverGetVersion(CUresult result, int *driverVersion)
 /* ---- cuEventCreate */
 
 static const char name_cuEventCreate[] = "cuEventCreate";
+static const char param_names_cuEventCreate[] = "phEvent\0Flags";
 static const acu_param params_cuEventCreate[] = {
-    {"phEvent", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuEventCreate + 8, &acu_cuda_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuEventCreate[] = {
     {1, name_cuEventCreate, NULL},
@@ -4099,8 +4193,9 @@ CUresult acu_failed_cuEventCreate(CUresult result, CUevent *phEvent, unsigned in
 
 static const char name_cuEventDestroy[] = "cuEventDestroy";
 static const char symbol_cuEventDestroy_cuEventDestroy_v2[] = "cuEventDestroy_v2";
+static const char param_names_cuEventDestroy[] = "hEvent";
 static const acu_param params_cuEventDestroy[] = {
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuEventDestroy[] = {
     {1, symbol_cuEventDestroy_cuEventDestroy_v2, NULL},
@@ -4140,10 +4235,11 @@ CUresult acu_failed_cuEventDestroy(CUresult result, CUevent hEvent)
 
 static const char name_cuEventElapsedTime[] = "cuEventElapsedTime";
 static const char symbol_cuEventElapsedTime_cuEventElapsedTime_v2[] = "cuEventElapsedTime_v2";
+static const char param_names_cuEventElapsedTime[] = "pMilliseconds\0hStart\0hEnd";
 static const acu_param params_cuEventElapsedTime[] = {
-    {"pMilliseconds", &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {"hStart", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hEnd", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventElapsedTime + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuEventElapsedTime + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventElapsedTime + 21, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cuEventElapsedTime[] = { CUDA_ERROR_NOT_READY, 0};
 static const acu_era eras_cuEventElapsedTime[] = {
@@ -4185,8 +4281,9 @@ CUresult acu_failed_cuEventElapsedTime(CUresult result, float *pMilliseconds, CU
 /* ---- cuEventQuery */
 
 static const char name_cuEventQuery[] = "cuEventQuery";
+static const char param_names_cuEventQuery[] = "hEvent";
 static const acu_param params_cuEventQuery[] = {
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventQuery + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cuEventQuery[] = { CUDA_ERROR_NOT_READY, 0};
 static const acu_era eras_cuEventQuery[] = {
@@ -4228,9 +4325,10 @@ CUresult acu_failed_cuEventQuery(CUresult result, CUevent hEvent)
 
 static const char name_cuEventRecord[] = "cuEventRecord";
 static const char symbol_cuEventRecord_cuEventRecord_ptsz[] = "cuEventRecord_ptsz";
+static const char param_names_cuEventRecord[] = "hEvent\0hStream";
 static const acu_param params_cuEventRecord[] = {
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventRecord + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventRecord + 7, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuEventRecord[] = {
     {1, name_cuEventRecord, NULL},
@@ -4298,10 +4396,11 @@ CUresult acu_failed_cuEventRecord(CUresult result, CUevent hEvent, CUstream hStr
 
 static const char name_cuEventRecordWithFlags[] = "cuEventRecordWithFlags";
 static const char symbol_cuEventRecordWithFlags_cuEventRecordWithFlags_ptsz[] = "cuEventRecordWithFlags_ptsz";
+static const char param_names_cuEventRecordWithFlags[] = "hEvent\0hStream\0flags";
 static const acu_param params_cuEventRecordWithFlags[] = {
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventRecordWithFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventRecordWithFlags + 7, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventRecordWithFlags + 15, &acu_cuda_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuEventRecordWithFlags[] = {
     {1, name_cuEventRecordWithFlags, NULL},
@@ -4371,8 +4470,9 @@ CUresult acu_failed_cuEventRecordWithFlags(CUresult result, CUevent hEvent, CUst
 /* ---- cuEventSynchronize */
 
 static const char name_cuEventSynchronize[] = "cuEventSynchronize";
+static const char param_names_cuEventSynchronize[] = "hEvent";
 static const acu_param params_cuEventSynchronize[] = {
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuEventSynchronize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuEventSynchronize[] = {
     {1, name_cuEventSynchronize, NULL},
@@ -4411,10 +4511,11 @@ CUresult acu_failed_cuEventSynchronize(CUresult result, CUevent hEvent)
 /* ---- cuExternalMemoryGetMappedBuffer */
 
 static const char name_cuExternalMemoryGetMappedBuffer[] = "cuExternalMemoryGetMappedBuffer";
+static const char param_names_cuExternalMemoryGetMappedBuffer[] = "devPtr\0extMem\0bufferDesc";
 static const acu_param params_cuExternalMemoryGetMappedBuffer[] = {
-    {"devPtr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"extMem", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"bufferDesc", &acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuExternalMemoryGetMappedBuffer + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuExternalMemoryGetMappedBuffer + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuExternalMemoryGetMappedBuffer + 14, &acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuExternalMemoryGetMappedBuffer[] = {
     {1, name_cuExternalMemoryGetMappedBuffer, NULL},
@@ -4457,10 +4558,11 @@ CUresult acu_failed_cuExternalMemoryGetMappedBuffer(CUresult result, CUdeviceptr
 /* ---- cuExternalMemoryGetMappedMipmappedArray */
 
 static const char name_cuExternalMemoryGetMappedMipmappedArray[] = "cuExternalMemoryGetMappedMipmappedArray";
+static const char param_names_cuExternalMemoryGetMappedMipmappedArray[] = "mipmap\0extMem\0mipmapDesc";
 static const acu_param params_cuExternalMemoryGetMappedMipmappedArray[] = {
-    {"mipmap", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"extMem", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"mipmapDesc", &acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuExternalMemoryGetMappedMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuExternalMemoryGetMappedMipmappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuExternalMemoryGetMappedMipmappedArray + 14, &acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuExternalMemoryGetMappedMipmappedArray[] = {
     {1, name_cuExternalMemoryGetMappedMipmappedArray, NULL},
@@ -4505,11 +4607,12 @@ CUresult acu_failed_cuExternalMemoryGetMappedMipmappedArray(CUresult result, CUm
 
 static const char name_cuFabricCpyBatchAsync[] = "cuFabricCpyBatchAsync";
 static const char symbol_cuFabricCpyBatchAsync_cuFabricCpyBatchAsync_ptsz[] = "cuFabricCpyBatchAsync_ptsz";
+static const char param_names_cuFabricCpyBatchAsync[] = "numOps\0opList\0flags\0hStream";
 static const acu_param params_cuFabricCpyBatchAsync[] = {
-    {"numOps", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"opList", &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFabricCpyBatchAsync + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFabricCpyBatchAsync + 7, &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
+    {param_names_cuFabricCpyBatchAsync + 14, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFabricCpyBatchAsync + 20, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFabricCpyBatchAsync[] = {
     {1, name_cuFabricCpyBatchAsync, NULL},
@@ -4584,9 +4687,10 @@ CUresult acu_failed_cuFabricCpyBatchAsync(CUresult result, size_t numOps, CUDA_F
 /* ---- cuFlushGPUDirectRDMAWrites */
 
 static const char name_cuFlushGPUDirectRDMAWrites[] = "cuFlushGPUDirectRDMAWrites";
+static const char param_names_cuFlushGPUDirectRDMAWrites[] = "target\0scope";
 static const acu_param params_cuFlushGPUDirectRDMAWrites[] = {
-    {"target", &acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum, 0, ACU_IN, -1, -1, false},
-    {"scope", &acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFlushGPUDirectRDMAWrites + 0, &acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFlushGPUDirectRDMAWrites + 7, &acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFlushGPUDirectRDMAWrites[] = {
     {1, name_cuFlushGPUDirectRDMAWrites, NULL},
@@ -4629,10 +4733,11 @@ CUresult acu_failed_cuFlushGPUDirectRDMAWrites(CUresult result, CUflushGPUDirect
 /* ---- cuFuncGetAttribute */
 
 static const char name_cuFuncGetAttribute[] = "cuFuncGetAttribute";
+static const char param_names_cuFuncGetAttribute[] = "pi\0attrib\0hfunc";
 static const acu_param params_cuFuncGetAttribute[] = {
-    {"pi", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"attrib", &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncGetAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuFuncGetAttribute + 3, &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncGetAttribute + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncGetAttribute[] = {
     {1, name_cuFuncGetAttribute, NULL},
@@ -4674,9 +4779,10 @@ CUresult acu_failed_cuFuncGetAttribute(CUresult result, int *pi, CUfunction_attr
 /* ---- cuFuncGetModule */
 
 static const char name_cuFuncGetModule[] = "cuFuncGetModule";
+static const char param_names_cuFuncGetModule[] = "hmod\0hfunc";
 static const acu_param params_cuFuncGetModule[] = {
-    {"hmod", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncGetModule + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuFuncGetModule + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncGetModule[] = {
     {1, name_cuFuncGetModule, NULL},
@@ -4715,9 +4821,10 @@ CUresult acu_failed_cuFuncGetModule(CUresult result, CUmodule *hmod, CUfunction 
 /* ---- cuFuncGetName */
 
 static const char name_cuFuncGetName[] = "cuFuncGetName";
+static const char param_names_cuFuncGetName[] = "name\0hfunc";
 static const acu_param params_cuFuncGetName[] = {
-    {"name", &acu_type_text, 1, ACU_OUT, -1, -1, false},
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncGetName + 0, &acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuFuncGetName + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncGetName[] = {
     {1, name_cuFuncGetName, NULL},
@@ -4756,9 +4863,10 @@ CUresult acu_failed_cuFuncGetName(CUresult result, const char **name, CUfunction
 /* ---- cuFuncGetParamCount */
 
 static const char name_cuFuncGetParamCount[] = "cuFuncGetParamCount";
+static const char param_names_cuFuncGetParamCount[] = "func\0paramCount";
 static const acu_param params_cuFuncGetParamCount[] = {
-    {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"paramCount", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuFuncGetParamCount + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncGetParamCount + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuFuncGetParamCount[] = {
     {1, name_cuFuncGetParamCount, NULL},
@@ -4797,11 +4905,12 @@ CUresult acu_failed_cuFuncGetParamCount(CUresult result, CUfunction func, size_t
 /* ---- cuFuncGetParamInfo */
 
 static const char name_cuFuncGetParamInfo[] = "cuFuncGetParamInfo";
+static const char param_names_cuFuncGetParamInfo[] = "func\0paramIndex\0paramOffset\0paramSize";
 static const acu_param params_cuFuncGetParamInfo[] = {
-    {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"paramIndex", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"paramOffset", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"paramSize", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuFuncGetParamInfo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncGetParamInfo + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncGetParamInfo + 16, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuFuncGetParamInfo + 28, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuFuncGetParamInfo[] = {
     {1, name_cuFuncGetParamInfo, NULL},
@@ -4844,9 +4953,10 @@ CUresult acu_failed_cuFuncGetParamInfo(CUresult result, CUfunction func, size_t 
 /* ---- cuFuncIsLoaded */
 
 static const char name_cuFuncIsLoaded[] = "cuFuncIsLoaded";
+static const char param_names_cuFuncIsLoaded[] = "state\0function";
 static const acu_param params_cuFuncIsLoaded[] = {
-    {"state", &acu_cuda_type_CUfunctionLoadingState_enum, 1, ACU_OUT, -1, -1, false},
-    {"function", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncIsLoaded + 0, &acu_cuda_type_CUfunctionLoadingState_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuFuncIsLoaded + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncIsLoaded[] = {
     {1, name_cuFuncIsLoaded, NULL},
@@ -4886,8 +4996,9 @@ CUresult acu_failed_cuFuncIsLoaded(CUresult result, CUfunctionLoadingState *stat
 /* ---- cuFuncLoad */
 
 static const char name_cuFuncLoad[] = "cuFuncLoad";
+static const char param_names_cuFuncLoad[] = "function";
 static const acu_param params_cuFuncLoad[] = {
-    {"function", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncLoad + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncLoad[] = {
     {1, name_cuFuncLoad, NULL},
@@ -4926,10 +5037,11 @@ CUresult acu_failed_cuFuncLoad(CUresult result, CUfunction function)
 /* ---- cuFuncSetAttribute */
 
 static const char name_cuFuncSetAttribute[] = "cuFuncSetAttribute";
+static const char param_names_cuFuncSetAttribute[] = "hfunc\0attrib\0value";
 static const acu_param params_cuFuncSetAttribute[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attrib", &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetAttribute + 6, &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetAttribute + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncSetAttribute[] = {
     {1, name_cuFuncSetAttribute, NULL},
@@ -4971,11 +5083,12 @@ CUresult acu_failed_cuFuncSetAttribute(CUresult result, CUfunction hfunc, CUfunc
 /* ---- cuFuncSetBlockShape */
 
 static const char name_cuFuncSetBlockShape[] = "cuFuncSetBlockShape";
+static const char param_names_cuFuncSetBlockShape[] = "hfunc\0x\0y\0z";
 static const acu_param params_cuFuncSetBlockShape[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"x", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"y", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"z", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetBlockShape + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetBlockShape + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetBlockShape + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetBlockShape + 10, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncSetBlockShape[] = {
     {1, name_cuFuncSetBlockShape, NULL},
@@ -5014,9 +5127,10 @@ CUresult acu_failed_cuFuncSetBlockShape(CUresult result, CUfunction hfunc, int x
 /* ---- cuFuncSetCacheConfig */
 
 static const char name_cuFuncSetCacheConfig[] = "cuFuncSetCacheConfig";
+static const char param_names_cuFuncSetCacheConfig[] = "hfunc\0config";
 static const acu_param params_cuFuncSetCacheConfig[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"config", &acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetCacheConfig + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetCacheConfig + 6, &acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncSetCacheConfig[] = {
     {1, name_cuFuncSetCacheConfig, NULL},
@@ -5055,9 +5169,10 @@ CUresult acu_failed_cuFuncSetCacheConfig(CUresult result, CUfunction hfunc, CUfu
 /* ---- cuFuncSetSharedMemConfig */
 
 static const char name_cuFuncSetSharedMemConfig[] = "cuFuncSetSharedMemConfig";
+static const char param_names_cuFuncSetSharedMemConfig[] = "hfunc\0config";
 static const acu_param params_cuFuncSetSharedMemConfig[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"config", &acu_cuda_type_CUsharedconfig_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetSharedMemConfig + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetSharedMemConfig + 6, &acu_cuda_type_CUsharedconfig_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncSetSharedMemConfig[] = {
     {1, name_cuFuncSetSharedMemConfig, NULL},
@@ -5097,9 +5212,10 @@ CUresult acu_failed_cuFuncSetSharedMemConfig(CUresult result, CUfunction hfunc, 
 /* ---- cuFuncSetSharedSize */
 
 static const char name_cuFuncSetSharedSize[] = "cuFuncSetSharedSize";
+static const char param_names_cuFuncSetSharedSize[] = "hfunc\0bytes";
 static const acu_param params_cuFuncSetSharedSize[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"bytes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetSharedSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFuncSetSharedSize + 6, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuFuncSetSharedSize[] = {
     {1, name_cuFuncSetSharedSize, NULL},
@@ -5138,9 +5254,10 @@ CUresult acu_failed_cuFuncSetSharedSize(CUresult result, CUfunction hfunc, unsig
 /* ---- cuGetErrorName */
 
 static const char name_cuGetErrorName[] = "cuGetErrorName";
+static const char param_names_cuGetErrorName[] = "error\0pStr";
 static const acu_param params_cuGetErrorName[] = {
-    {"error", &acu_cuda_type_cudaError_enum, 0, ACU_IN, -1, -1, false},
-    {"pStr", &acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGetErrorName + 0, &acu_cuda_type_cudaError_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGetErrorName + 6, &acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGetErrorName[] = {
     {1, name_cuGetErrorName, NULL},
@@ -5179,9 +5296,10 @@ CUresult acu_failed_cuGetErrorName(CUresult result, CUresult error, const char *
 /* ---- cuGetErrorString */
 
 static const char name_cuGetErrorString[] = "cuGetErrorString";
+static const char param_names_cuGetErrorString[] = "error\0pStr";
 static const acu_param params_cuGetErrorString[] = {
-    {"error", &acu_cuda_type_cudaError_enum, 0, ACU_IN, -1, -1, false},
-    {"pStr", &acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGetErrorString + 0, &acu_cuda_type_cudaError_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGetErrorString + 6, &acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGetErrorString[] = {
     {1, name_cuGetErrorString, NULL},
@@ -5220,9 +5338,10 @@ CUresult acu_failed_cuGetErrorString(CUresult result, CUresult error, const char
 /* ---- cuGetExportTable */
 
 static const char name_cuGetExportTable[] = "cuGetExportTable";
+static const char param_names_cuGetExportTable[] = "ppExportTable\0pExportTableId";
 static const acu_param params_cuGetExportTable[] = {
-    {"ppExportTable", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"pExportTableId", &acu_cuda_type_CUuuid_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGetExportTable + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGetExportTable + 14, &acu_cuda_type_CUuuid_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGetExportTable[] = {
     {1, name_cuGetExportTable, NULL},
@@ -5265,12 +5384,13 @@ CUresult acu_failed_cuGetExportTable(CUresult result, const void **ppExportTable
 
 static const char name_cuGetProcAddress[] = "cuGetProcAddress";
 static const char symbol_cuGetProcAddress_cuGetProcAddress_v2[] = "cuGetProcAddress_v2";
+static const char param_names_cuGetProcAddress[] = "symbol\0pfn\0cudaVersion\0flags\0symbolStatus";
 static const acu_param params_cuGetProcAddress[] = {
-    {"symbol", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"pfn", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"cudaVersion", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
-    {"symbolStatus", &acu_cuda_type_CUdriverProcAddressQueryResult_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGetProcAddress + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGetProcAddress + 7, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGetProcAddress + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGetProcAddress + 23, &acu_cuda_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGetProcAddress + 29, &acu_cuda_type_CUdriverProcAddressQueryResult_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGetProcAddress[] = {
     {1, symbol_cuGetProcAddress_cuGetProcAddress_v2, NULL},
@@ -5313,12 +5433,13 @@ CUresult acu_failed_cuGetProcAddress(CUresult result, const char *symbol, void *
 /* ---- cuGraphAddBatchMemOpNode */
 
 static const char name_cuGraphAddBatchMemOpNode[] = "cuGraphAddBatchMemOpNode";
+static const char param_names_cuGraphAddBatchMemOpNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddBatchMemOpNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddBatchMemOpNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddBatchMemOpNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddBatchMemOpNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddBatchMemOpNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddBatchMemOpNode + 48, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddBatchMemOpNode[] = {
     {1, name_cuGraphAddBatchMemOpNode, NULL},
@@ -5365,12 +5486,13 @@ CUresult acu_failed_cuGraphAddBatchMemOpNode(CUresult result, CUgraphNode *phGra
 /* ---- cuGraphAddChildGraphNode */
 
 static const char name_cuGraphAddChildGraphNode[] = "cuGraphAddChildGraphNode";
+static const char param_names_cuGraphAddChildGraphNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0childGraph";
 static const acu_param params_cuGraphAddChildGraphNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"childGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddChildGraphNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddChildGraphNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddChildGraphNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddChildGraphNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddChildGraphNode + 48, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddChildGraphNode[] = {
     {1, name_cuGraphAddChildGraphNode, NULL},
@@ -5415,12 +5537,13 @@ CUresult acu_failed_cuGraphAddChildGraphNode(CUresult result, CUgraphNode *phGra
 
 static const char name_cuGraphAddDependencies[] = "cuGraphAddDependencies";
 static const char symbol_cuGraphAddDependencies_cuGraphAddDependencies_v2[] = "cuGraphAddDependencies_v2";
+static const char param_names_cuGraphAddDependencies[] = "hGraph\0from\0to\0edgeData\0numDependencies";
 static const acu_param params_cuGraphAddDependencies[] = {
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"from", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"to", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddDependencies + 7, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphAddDependencies + 12, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphAddDependencies + 15, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphAddDependencies + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddDependencies[] = {
     {1, symbol_cuGraphAddDependencies_cuGraphAddDependencies_v2, NULL},
@@ -5463,11 +5586,12 @@ CUresult acu_failed_cuGraphAddDependencies(CUresult result, CUgraph hGraph, cons
 /* ---- cuGraphAddEmptyNode */
 
 static const char name_cuGraphAddEmptyNode[] = "cuGraphAddEmptyNode";
+static const char param_names_cuGraphAddEmptyNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies";
 static const acu_param params_cuGraphAddEmptyNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddEmptyNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddEmptyNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddEmptyNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddEmptyNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddEmptyNode[] = {
     {1, name_cuGraphAddEmptyNode, NULL},
@@ -5510,12 +5634,13 @@ CUresult acu_failed_cuGraphAddEmptyNode(CUresult result, CUgraphNode *phGraphNod
 /* ---- cuGraphAddEventRecordNode */
 
 static const char name_cuGraphAddEventRecordNode[] = "cuGraphAddEventRecordNode";
+static const char param_names_cuGraphAddEventRecordNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0event";
 static const acu_param params_cuGraphAddEventRecordNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddEventRecordNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddEventRecordNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddEventRecordNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddEventRecordNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddEventRecordNode + 48, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddEventRecordNode[] = {
     {1, name_cuGraphAddEventRecordNode, NULL},
@@ -5559,12 +5684,13 @@ CUresult acu_failed_cuGraphAddEventRecordNode(CUresult result, CUgraphNode *phGr
 /* ---- cuGraphAddEventWaitNode */
 
 static const char name_cuGraphAddEventWaitNode[] = "cuGraphAddEventWaitNode";
+static const char param_names_cuGraphAddEventWaitNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0event";
 static const acu_param params_cuGraphAddEventWaitNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddEventWaitNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddEventWaitNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddEventWaitNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddEventWaitNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddEventWaitNode + 48, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddEventWaitNode[] = {
     {1, name_cuGraphAddEventWaitNode, NULL},
@@ -5608,12 +5734,13 @@ CUresult acu_failed_cuGraphAddEventWaitNode(CUresult result, CUgraphNode *phGrap
 /* ---- cuGraphAddExternalSemaphoresSignalNode */
 
 static const char name_cuGraphAddExternalSemaphoresSignalNode[] = "cuGraphAddExternalSemaphoresSignalNode";
+static const char param_names_cuGraphAddExternalSemaphoresSignalNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddExternalSemaphoresSignalNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresSignalNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresSignalNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresSignalNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresSignalNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresSignalNode + 48, &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddExternalSemaphoresSignalNode[] = {
     {1, name_cuGraphAddExternalSemaphoresSignalNode, NULL},
@@ -5660,12 +5787,13 @@ CUresult acu_failed_cuGraphAddExternalSemaphoresSignalNode(CUresult result, CUgr
 /* ---- cuGraphAddExternalSemaphoresWaitNode */
 
 static const char name_cuGraphAddExternalSemaphoresWaitNode[] = "cuGraphAddExternalSemaphoresWaitNode";
+static const char param_names_cuGraphAddExternalSemaphoresWaitNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddExternalSemaphoresWaitNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresWaitNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresWaitNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresWaitNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresWaitNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddExternalSemaphoresWaitNode + 48, &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddExternalSemaphoresWaitNode[] = {
     {1, name_cuGraphAddExternalSemaphoresWaitNode, NULL},
@@ -5712,12 +5840,13 @@ CUresult acu_failed_cuGraphAddExternalSemaphoresWaitNode(CUresult result, CUgrap
 /* ---- cuGraphAddHostNode */
 
 static const char name_cuGraphAddHostNode[] = "cuGraphAddHostNode";
+static const char param_names_cuGraphAddHostNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddHostNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddHostNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddHostNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddHostNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddHostNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddHostNode + 48, &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddHostNode[] = {
     {1, name_cuGraphAddHostNode, NULL},
@@ -5763,12 +5892,13 @@ CUresult acu_failed_cuGraphAddHostNode(CUresult result, CUgraphNode *phGraphNode
 
 static const char name_cuGraphAddKernelNode[] = "cuGraphAddKernelNode";
 static const char symbol_cuGraphAddKernelNode_cuGraphAddKernelNode_v2[] = "cuGraphAddKernelNode_v2";
+static const char param_names_cuGraphAddKernelNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddKernelNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddKernelNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddKernelNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddKernelNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddKernelNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddKernelNode + 48, &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddKernelNode[] = {
     {1, symbol_cuGraphAddKernelNode_cuGraphAddKernelNode_v2, NULL},
@@ -5813,12 +5943,13 @@ CUresult acu_failed_cuGraphAddKernelNode(CUresult result, CUgraphNode *phGraphNo
 /* ---- cuGraphAddMemAllocNode */
 
 static const char name_cuGraphAddMemAllocNode[] = "cuGraphAddMemAllocNode";
+static const char param_names_cuGraphAddMemAllocNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddMemAllocNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuGraphAddMemAllocNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddMemAllocNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemAllocNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddMemAllocNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemAllocNode + 48, &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddMemAllocNode[] = {
     {1, name_cuGraphAddMemAllocNode, NULL},
@@ -5863,12 +5994,13 @@ CUresult acu_failed_cuGraphAddMemAllocNode(CUresult result, CUgraphNode *phGraph
 /* ---- cuGraphAddMemFreeNode */
 
 static const char name_cuGraphAddMemFreeNode[] = "cuGraphAddMemFreeNode";
+static const char param_names_cuGraphAddMemFreeNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0dptr";
 static const acu_param params_cuGraphAddMemFreeNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemFreeNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddMemFreeNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemFreeNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddMemFreeNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemFreeNode + 48, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddMemFreeNode[] = {
     {1, name_cuGraphAddMemFreeNode, NULL},
@@ -5912,13 +6044,14 @@ CUresult acu_failed_cuGraphAddMemFreeNode(CUresult result, CUgraphNode *phGraphN
 /* ---- cuGraphAddMemcpyNode */
 
 static const char name_cuGraphAddMemcpyNode[] = "cuGraphAddMemcpyNode";
+static const char param_names_cuGraphAddMemcpyNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0copyParams\0ctx";
 static const acu_param params_cuGraphAddMemcpyNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"copyParams", &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemcpyNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddMemcpyNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemcpyNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddMemcpyNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemcpyNode + 48, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemcpyNode + 59, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddMemcpyNode[] = {
     {1, name_cuGraphAddMemcpyNode, NULL},
@@ -5965,13 +6098,14 @@ CUresult acu_failed_cuGraphAddMemcpyNode(CUresult result, CUgraphNode *phGraphNo
 /* ---- cuGraphAddMemsetNode */
 
 static const char name_cuGraphAddMemsetNode[] = "cuGraphAddMemsetNode";
+static const char param_names_cuGraphAddMemsetNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0memsetParams\0ctx";
 static const acu_param params_cuGraphAddMemsetNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"memsetParams", &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemsetNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddMemsetNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemsetNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuGraphAddMemsetNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemsetNode + 48, &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddMemsetNode + 61, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddMemsetNode[] = {
     {1, name_cuGraphAddMemsetNode, NULL},
@@ -6019,13 +6153,14 @@ CUresult acu_failed_cuGraphAddMemsetNode(CUresult result, CUgraphNode *phGraphNo
 
 static const char name_cuGraphAddNode[] = "cuGraphAddNode";
 static const char symbol_cuGraphAddNode_cuGraphAddNode_v2[] = "cuGraphAddNode_v2";
+static const char param_names_cuGraphAddNode[] = "phGraphNode\0hGraph\0dependencies\0dependencyData\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddNode[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuGraphAddNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddNode + 19, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphAddNode + 32, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphAddNode + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddNode + 63, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddNode[] = {
     {1, symbol_cuGraphAddNode_cuGraphAddNode_v2, NULL},
@@ -6072,13 +6207,14 @@ CUresult acu_failed_cuGraphAddNode(CUresult result, CUgraphNode *phGraphNode, CU
 /* ---- cuGraphAddNode_v3 */
 
 static const char name_cuGraphAddNode_v3[] = "cuGraphAddNode_v3";
+static const char param_names_cuGraphAddNode_v3[] = "phGraphNode\0hGraph\0dependencies\0dependencyData\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddNode_v3[] = {
-    {"phGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuGraphAddNode_v3 + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphAddNode_v3 + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddNode_v3 + 19, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphAddNode_v3 + 32, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphAddNode_v3 + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphAddNode_v3 + 63, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddNode_v3[] = {
     {1, name_cuGraphAddNode_v3, NULL},
@@ -6125,9 +6261,10 @@ CUresult acu_failed_cuGraphAddNode_v3(CUresult result, CUgraphNode *phGraphNode,
 /* ---- cuGraphBatchMemOpNodeGetParams */
 
 static const char name_cuGraphBatchMemOpNodeGetParams[] = "cuGraphBatchMemOpNodeGetParams";
+static const char param_names_cuGraphBatchMemOpNodeGetParams[] = "hNode\0nodeParams_out";
 static const acu_param params_cuGraphBatchMemOpNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams_out", &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphBatchMemOpNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphBatchMemOpNodeGetParams + 6, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphBatchMemOpNodeGetParams[] = {
     {1, name_cuGraphBatchMemOpNodeGetParams, NULL},
@@ -6170,9 +6307,10 @@ CUresult acu_failed_cuGraphBatchMemOpNodeGetParams(CUresult result, CUgraphNode 
 /* ---- cuGraphBatchMemOpNodeSetParams */
 
 static const char name_cuGraphBatchMemOpNodeSetParams[] = "cuGraphBatchMemOpNodeSetParams";
+static const char param_names_cuGraphBatchMemOpNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphBatchMemOpNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphBatchMemOpNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphBatchMemOpNodeSetParams + 6, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphBatchMemOpNodeSetParams[] = {
     {1, name_cuGraphBatchMemOpNodeSetParams, NULL},
@@ -6215,9 +6353,10 @@ CUresult acu_failed_cuGraphBatchMemOpNodeSetParams(CUresult result, CUgraphNode 
 /* ---- cuGraphChildGraphNodeGetGraph */
 
 static const char name_cuGraphChildGraphNodeGetGraph[] = "cuGraphChildGraphNodeGetGraph";
+static const char param_names_cuGraphChildGraphNodeGetGraph[] = "hNode\0phGraph";
 static const acu_param params_cuGraphChildGraphNodeGetGraph[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"phGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphChildGraphNodeGetGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphChildGraphNodeGetGraph + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphChildGraphNodeGetGraph[] = {
     {1, name_cuGraphChildGraphNodeGetGraph, NULL},
@@ -6257,9 +6396,10 @@ CUresult acu_failed_cuGraphChildGraphNodeGetGraph(CUresult result, CUgraphNode h
 /* ---- cuGraphClone */
 
 static const char name_cuGraphClone[] = "cuGraphClone";
+static const char param_names_cuGraphClone[] = "phGraphClone\0originalGraph";
 static const acu_param params_cuGraphClone[] = {
-    {"phGraphClone", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"originalGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphClone + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphClone + 13, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphClone[] = {
     {1, name_cuGraphClone, NULL},
@@ -6298,12 +6438,13 @@ CUresult acu_failed_cuGraphClone(CUresult result, CUgraph *phGraphClone, CUgraph
 /* ---- cuGraphConditionalHandleCreate */
 
 static const char name_cuGraphConditionalHandleCreate[] = "cuGraphConditionalHandleCreate";
+static const char param_names_cuGraphConditionalHandleCreate[] = "pHandle_out\0hGraph\0ctx\0defaultLaunchValue\0flags";
 static const acu_param params_cuGraphConditionalHandleCreate[] = {
-    {"pHandle_out", &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"defaultLaunchValue", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphConditionalHandleCreate + 0, &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphConditionalHandleCreate + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphConditionalHandleCreate + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphConditionalHandleCreate + 23, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphConditionalHandleCreate + 42, &acu_cuda_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphConditionalHandleCreate[] = {
     {1, name_cuGraphConditionalHandleCreate, NULL},
@@ -6347,9 +6488,10 @@ CUresult acu_failed_cuGraphConditionalHandleCreate(CUresult result, CUgraphCondi
 /* ---- cuGraphCreate */
 
 static const char name_cuGraphCreate[] = "cuGraphCreate";
+static const char param_names_cuGraphCreate[] = "phGraph\0flags";
 static const acu_param params_cuGraphCreate[] = {
-    {"phGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphCreate + 8, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphCreate[] = {
     {1, name_cuGraphCreate, NULL},
@@ -6388,10 +6530,11 @@ CUresult acu_failed_cuGraphCreate(CUresult result, CUgraph *phGraph, unsigned in
 /* ---- cuGraphDebugDotPrint */
 
 static const char name_cuGraphDebugDotPrint[] = "cuGraphDebugDotPrint";
+static const char param_names_cuGraphDebugDotPrint[] = "hGraph\0path\0flags";
 static const acu_param params_cuGraphDebugDotPrint[] = {
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"path", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_graphDebugDot, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphDebugDotPrint + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphDebugDotPrint + 7, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphDebugDotPrint + 12, &acu_cuda_type_flags_graphDebugDot, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphDebugDotPrint[] = {
     {1, name_cuGraphDebugDotPrint, NULL},
@@ -6432,8 +6575,9 @@ CUresult acu_failed_cuGraphDebugDotPrint(CUresult result, CUgraph hGraph, const 
 /* ---- cuGraphDestroy */
 
 static const char name_cuGraphDestroy[] = "cuGraphDestroy";
+static const char param_names_cuGraphDestroy[] = "hGraph";
 static const acu_param params_cuGraphDestroy[] = {
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphDestroy[] = {
     {1, name_cuGraphDestroy, NULL},
@@ -6472,8 +6616,9 @@ CUresult acu_failed_cuGraphDestroy(CUresult result, CUgraph hGraph)
 /* ---- cuGraphDestroyNode */
 
 static const char name_cuGraphDestroyNode[] = "cuGraphDestroyNode";
+static const char param_names_cuGraphDestroyNode[] = "hNode";
 static const acu_param params_cuGraphDestroyNode[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphDestroyNode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphDestroyNode[] = {
     {1, name_cuGraphDestroyNode, NULL},
@@ -6512,9 +6657,10 @@ CUresult acu_failed_cuGraphDestroyNode(CUresult result, CUgraphNode hNode)
 /* ---- cuGraphEventRecordNodeGetEvent */
 
 static const char name_cuGraphEventRecordNodeGetEvent[] = "cuGraphEventRecordNodeGetEvent";
+static const char param_names_cuGraphEventRecordNodeGetEvent[] = "hNode\0event_out";
 static const acu_param params_cuGraphEventRecordNodeGetEvent[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphEventRecordNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphEventRecordNodeGetEvent + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphEventRecordNodeGetEvent[] = {
     {1, name_cuGraphEventRecordNodeGetEvent, NULL},
@@ -6554,9 +6700,10 @@ CUresult acu_failed_cuGraphEventRecordNodeGetEvent(CUresult result, CUgraphNode 
 /* ---- cuGraphEventRecordNodeSetEvent */
 
 static const char name_cuGraphEventRecordNodeSetEvent[] = "cuGraphEventRecordNodeSetEvent";
+static const char param_names_cuGraphEventRecordNodeSetEvent[] = "hNode\0event";
 static const acu_param params_cuGraphEventRecordNodeSetEvent[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphEventRecordNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphEventRecordNodeSetEvent + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphEventRecordNodeSetEvent[] = {
     {1, name_cuGraphEventRecordNodeSetEvent, NULL},
@@ -6596,9 +6743,10 @@ CUresult acu_failed_cuGraphEventRecordNodeSetEvent(CUresult result, CUgraphNode 
 /* ---- cuGraphEventWaitNodeGetEvent */
 
 static const char name_cuGraphEventWaitNodeGetEvent[] = "cuGraphEventWaitNodeGetEvent";
+static const char param_names_cuGraphEventWaitNodeGetEvent[] = "hNode\0event_out";
 static const acu_param params_cuGraphEventWaitNodeGetEvent[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphEventWaitNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphEventWaitNodeGetEvent + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphEventWaitNodeGetEvent[] = {
     {1, name_cuGraphEventWaitNodeGetEvent, NULL},
@@ -6638,9 +6786,10 @@ CUresult acu_failed_cuGraphEventWaitNodeGetEvent(CUresult result, CUgraphNode hN
 /* ---- cuGraphEventWaitNodeSetEvent */
 
 static const char name_cuGraphEventWaitNodeSetEvent[] = "cuGraphEventWaitNodeSetEvent";
+static const char param_names_cuGraphEventWaitNodeSetEvent[] = "hNode\0event";
 static const acu_param params_cuGraphEventWaitNodeSetEvent[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphEventWaitNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphEventWaitNodeSetEvent + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphEventWaitNodeSetEvent[] = {
     {1, name_cuGraphEventWaitNodeSetEvent, NULL},
@@ -6680,10 +6829,11 @@ CUresult acu_failed_cuGraphEventWaitNodeSetEvent(CUresult result, CUgraphNode hN
 /* ---- cuGraphExecBatchMemOpNodeSetParams */
 
 static const char name_cuGraphExecBatchMemOpNodeSetParams[] = "cuGraphExecBatchMemOpNodeSetParams";
+static const char param_names_cuGraphExecBatchMemOpNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecBatchMemOpNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecBatchMemOpNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecBatchMemOpNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecBatchMemOpNodeSetParams + 17, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecBatchMemOpNodeSetParams[] = {
     {1, name_cuGraphExecBatchMemOpNodeSetParams, NULL},
@@ -6726,10 +6876,11 @@ CUresult acu_failed_cuGraphExecBatchMemOpNodeSetParams(CUresult result, CUgraphE
 /* ---- cuGraphExecChildGraphNodeSetParams */
 
 static const char name_cuGraphExecChildGraphNodeSetParams[] = "cuGraphExecChildGraphNodeSetParams";
+static const char param_names_cuGraphExecChildGraphNodeSetParams[] = "hGraphExec\0hNode\0childGraph";
 static const acu_param params_cuGraphExecChildGraphNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"childGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecChildGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecChildGraphNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecChildGraphNodeSetParams + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecChildGraphNodeSetParams[] = {
     {1, name_cuGraphExecChildGraphNodeSetParams, NULL},
@@ -6772,8 +6923,9 @@ CUresult acu_failed_cuGraphExecChildGraphNodeSetParams(CUresult result, CUgraphE
 /* ---- cuGraphExecDestroy */
 
 static const char name_cuGraphExecDestroy[] = "cuGraphExecDestroy";
+static const char param_names_cuGraphExecDestroy[] = "hGraphExec";
 static const acu_param params_cuGraphExecDestroy[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecDestroy[] = {
     {1, name_cuGraphExecDestroy, NULL},
@@ -6812,10 +6964,11 @@ CUresult acu_failed_cuGraphExecDestroy(CUresult result, CUgraphExec hGraphExec)
 /* ---- cuGraphExecEventRecordNodeSetEvent */
 
 static const char name_cuGraphExecEventRecordNodeSetEvent[] = "cuGraphExecEventRecordNodeSetEvent";
+static const char param_names_cuGraphExecEventRecordNodeSetEvent[] = "hGraphExec\0hNode\0event";
 static const acu_param params_cuGraphExecEventRecordNodeSetEvent[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecEventRecordNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecEventRecordNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecEventRecordNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecEventRecordNodeSetEvent[] = {
     {1, name_cuGraphExecEventRecordNodeSetEvent, NULL},
@@ -6858,10 +7011,11 @@ CUresult acu_failed_cuGraphExecEventRecordNodeSetEvent(CUresult result, CUgraphE
 /* ---- cuGraphExecEventWaitNodeSetEvent */
 
 static const char name_cuGraphExecEventWaitNodeSetEvent[] = "cuGraphExecEventWaitNodeSetEvent";
+static const char param_names_cuGraphExecEventWaitNodeSetEvent[] = "hGraphExec\0hNode\0event";
 static const acu_param params_cuGraphExecEventWaitNodeSetEvent[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecEventWaitNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecEventWaitNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecEventWaitNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecEventWaitNodeSetEvent[] = {
     {1, name_cuGraphExecEventWaitNodeSetEvent, NULL},
@@ -6904,10 +7058,11 @@ CUresult acu_failed_cuGraphExecEventWaitNodeSetEvent(CUresult result, CUgraphExe
 /* ---- cuGraphExecExternalSemaphoresSignalNodeSetParams */
 
 static const char name_cuGraphExecExternalSemaphoresSignalNodeSetParams[] = "cuGraphExecExternalSemaphoresSignalNodeSetParams";
+static const char param_names_cuGraphExecExternalSemaphoresSignalNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecExternalSemaphoresSignalNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecExternalSemaphoresSignalNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecExternalSemaphoresSignalNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecExternalSemaphoresSignalNodeSetParams + 17, &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecExternalSemaphoresSignalNodeSetParams[] = {
     {1, name_cuGraphExecExternalSemaphoresSignalNodeSetParams, NULL},
@@ -6951,10 +7106,11 @@ CUresult acu_failed_cuGraphExecExternalSemaphoresSignalNodeSetParams(CUresult re
 /* ---- cuGraphExecExternalSemaphoresWaitNodeSetParams */
 
 static const char name_cuGraphExecExternalSemaphoresWaitNodeSetParams[] = "cuGraphExecExternalSemaphoresWaitNodeSetParams";
+static const char param_names_cuGraphExecExternalSemaphoresWaitNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecExternalSemaphoresWaitNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecExternalSemaphoresWaitNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecExternalSemaphoresWaitNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecExternalSemaphoresWaitNodeSetParams + 17, &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecExternalSemaphoresWaitNodeSetParams[] = {
     {1, name_cuGraphExecExternalSemaphoresWaitNodeSetParams, NULL},
@@ -6998,9 +7154,10 @@ CUresult acu_failed_cuGraphExecExternalSemaphoresWaitNodeSetParams(CUresult resu
 /* ---- cuGraphExecGetFlags */
 
 static const char name_cuGraphExecGetFlags[] = "cuGraphExecGetFlags";
+static const char param_names_cuGraphExecGetFlags[] = "hGraphExec\0flags";
 static const acu_param params_cuGraphExecGetFlags[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_graphInstantiate, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphExecGetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecGetFlags + 11, &acu_cuda_type_flags_graphInstantiate, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecGetFlags[] = {
     {1, name_cuGraphExecGetFlags, NULL},
@@ -7040,9 +7197,10 @@ CUresult acu_failed_cuGraphExecGetFlags(CUresult result, CUgraphExec hGraphExec,
 /* ---- cuGraphExecGetId */
 
 static const char name_cuGraphExecGetId[] = "cuGraphExecGetId";
+static const char param_names_cuGraphExecGetId[] = "hGraphExec\0graphId";
 static const acu_param params_cuGraphExecGetId[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"graphId", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphExecGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecGetId + 11, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecGetId[] = {
     {1, name_cuGraphExecGetId, NULL},
@@ -7081,10 +7239,11 @@ CUresult acu_failed_cuGraphExecGetId(CUresult result, CUgraphExec hGraphExec, un
 /* ---- cuGraphExecHostNodeSetParams */
 
 static const char name_cuGraphExecHostNodeSetParams[] = "cuGraphExecHostNodeSetParams";
+static const char param_names_cuGraphExecHostNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecHostNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecHostNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecHostNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecHostNodeSetParams + 17, &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecHostNodeSetParams[] = {
     {1, name_cuGraphExecHostNodeSetParams, NULL},
@@ -7128,10 +7287,11 @@ CUresult acu_failed_cuGraphExecHostNodeSetParams(CUresult result, CUgraphExec hG
 
 static const char name_cuGraphExecKernelNodeSetParams[] = "cuGraphExecKernelNodeSetParams";
 static const char symbol_cuGraphExecKernelNodeSetParams_cuGraphExecKernelNodeSetParams_v2[] = "cuGraphExecKernelNodeSetParams_v2";
+static const char param_names_cuGraphExecKernelNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecKernelNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecKernelNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecKernelNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecKernelNodeSetParams + 17, &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecKernelNodeSetParams[] = {
     {1, symbol_cuGraphExecKernelNodeSetParams_cuGraphExecKernelNodeSetParams_v2, NULL},
@@ -7174,11 +7334,12 @@ CUresult acu_failed_cuGraphExecKernelNodeSetParams(CUresult result, CUgraphExec 
 /* ---- cuGraphExecMemcpyNodeSetParams */
 
 static const char name_cuGraphExecMemcpyNodeSetParams[] = "cuGraphExecMemcpyNodeSetParams";
+static const char param_names_cuGraphExecMemcpyNodeSetParams[] = "hGraphExec\0hNode\0copyParams\0ctx";
 static const acu_param params_cuGraphExecMemcpyNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"copyParams", &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecMemcpyNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecMemcpyNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecMemcpyNodeSetParams + 17, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecMemcpyNodeSetParams + 28, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecMemcpyNodeSetParams[] = {
     {1, name_cuGraphExecMemcpyNodeSetParams, NULL},
@@ -7221,11 +7382,12 @@ CUresult acu_failed_cuGraphExecMemcpyNodeSetParams(CUresult result, CUgraphExec 
 /* ---- cuGraphExecMemsetNodeSetParams */
 
 static const char name_cuGraphExecMemsetNodeSetParams[] = "cuGraphExecMemsetNodeSetParams";
+static const char param_names_cuGraphExecMemsetNodeSetParams[] = "hGraphExec\0hNode\0memsetParams\0ctx";
 static const acu_param params_cuGraphExecMemsetNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"memsetParams", &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecMemsetNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecMemsetNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecMemsetNodeSetParams + 17, &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecMemsetNodeSetParams + 30, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecMemsetNodeSetParams[] = {
     {1, name_cuGraphExecMemsetNodeSetParams, NULL},
@@ -7268,10 +7430,11 @@ CUresult acu_failed_cuGraphExecMemsetNodeSetParams(CUresult result, CUgraphExec 
 /* ---- cuGraphExecNodeSetParams */
 
 static const char name_cuGraphExecNodeSetParams[] = "cuGraphExecNodeSetParams";
+static const char param_names_cuGraphExecNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecNodeSetParams + 17, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecNodeSetParams[] = {
     {1, name_cuGraphExecNodeSetParams, NULL},
@@ -7315,10 +7478,11 @@ CUresult acu_failed_cuGraphExecNodeSetParams(CUresult result, CUgraphExec hGraph
 
 static const char name_cuGraphExecUpdate[] = "cuGraphExecUpdate";
 static const char symbol_cuGraphExecUpdate_cuGraphExecUpdate_v2[] = "cuGraphExecUpdate_v2";
+static const char param_names_cuGraphExecUpdate[] = "hGraphExec\0hGraph\0resultInfo";
 static const acu_param params_cuGraphExecUpdate[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"resultInfo", &acu_cuda_type_CUgraphExecUpdateResultInfo_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphExecUpdate + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecUpdate + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExecUpdate + 18, &acu_cuda_type_CUgraphExecUpdateResultInfo_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecUpdate[] = {
     {1, symbol_cuGraphExecUpdate_cuGraphExecUpdate_v2, NULL},
@@ -7361,9 +7525,10 @@ CUresult acu_failed_cuGraphExecUpdate(CUresult result, CUgraphExec hGraphExec, C
 /* ---- cuGraphExternalSemaphoresSignalNodeGetParams */
 
 static const char name_cuGraphExternalSemaphoresSignalNodeGetParams[] = "cuGraphExternalSemaphoresSignalNodeGetParams";
+static const char param_names_cuGraphExternalSemaphoresSignalNodeGetParams[] = "hNode\0params_out";
 static const acu_param params_cuGraphExternalSemaphoresSignalNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"params_out", &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphExternalSemaphoresSignalNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExternalSemaphoresSignalNodeGetParams + 6, &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphExternalSemaphoresSignalNodeGetParams[] = {
     {1, name_cuGraphExternalSemaphoresSignalNodeGetParams, NULL},
@@ -7406,9 +7571,10 @@ CUresult acu_failed_cuGraphExternalSemaphoresSignalNodeGetParams(CUresult result
 /* ---- cuGraphExternalSemaphoresSignalNodeSetParams */
 
 static const char name_cuGraphExternalSemaphoresSignalNodeSetParams[] = "cuGraphExternalSemaphoresSignalNodeSetParams";
+static const char param_names_cuGraphExternalSemaphoresSignalNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphExternalSemaphoresSignalNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExternalSemaphoresSignalNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExternalSemaphoresSignalNodeSetParams + 6, &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExternalSemaphoresSignalNodeSetParams[] = {
     {1, name_cuGraphExternalSemaphoresSignalNodeSetParams, NULL},
@@ -7451,9 +7617,10 @@ CUresult acu_failed_cuGraphExternalSemaphoresSignalNodeSetParams(CUresult result
 /* ---- cuGraphExternalSemaphoresWaitNodeGetParams */
 
 static const char name_cuGraphExternalSemaphoresWaitNodeGetParams[] = "cuGraphExternalSemaphoresWaitNodeGetParams";
+static const char param_names_cuGraphExternalSemaphoresWaitNodeGetParams[] = "hNode\0params_out";
 static const acu_param params_cuGraphExternalSemaphoresWaitNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"params_out", &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphExternalSemaphoresWaitNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExternalSemaphoresWaitNodeGetParams + 6, &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphExternalSemaphoresWaitNodeGetParams[] = {
     {1, name_cuGraphExternalSemaphoresWaitNodeGetParams, NULL},
@@ -7496,9 +7663,10 @@ CUresult acu_failed_cuGraphExternalSemaphoresWaitNodeGetParams(CUresult result, 
 /* ---- cuGraphExternalSemaphoresWaitNodeSetParams */
 
 static const char name_cuGraphExternalSemaphoresWaitNodeSetParams[] = "cuGraphExternalSemaphoresWaitNodeSetParams";
+static const char param_names_cuGraphExternalSemaphoresWaitNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphExternalSemaphoresWaitNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExternalSemaphoresWaitNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphExternalSemaphoresWaitNodeSetParams + 6, &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExternalSemaphoresWaitNodeSetParams[] = {
     {1, name_cuGraphExternalSemaphoresWaitNodeSetParams, NULL},
@@ -7542,12 +7710,13 @@ CUresult acu_failed_cuGraphExternalSemaphoresWaitNodeSetParams(CUresult result, 
 
 static const char name_cuGraphGetEdges[] = "cuGraphGetEdges";
 static const char symbol_cuGraphGetEdges_cuGraphGetEdges_v2[] = "cuGraphGetEdges_v2";
+static const char param_names_cuGraphGetEdges[] = "hGraph\0from\0to\0edgeData\0numEdges";
 static const acu_param params_cuGraphGetEdges[] = {
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"from", &acu_type_handle, 1, ACU_OUT, 4, -1, false},
-    {"to", &acu_type_handle, 1, ACU_OUT, 4, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 4, -1, false},
-    {"numEdges", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuGraphGetEdges + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphGetEdges + 7, &acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {param_names_cuGraphGetEdges + 12, &acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {param_names_cuGraphGetEdges + 15, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 4, -1, false},
+    {param_names_cuGraphGetEdges + 24, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphGetEdges[] = {
     {1, symbol_cuGraphGetEdges_cuGraphGetEdges_v2, NULL},
@@ -7590,9 +7759,10 @@ CUresult acu_failed_cuGraphGetEdges(CUresult result, CUgraph hGraph, CUgraphNode
 /* ---- cuGraphGetId */
 
 static const char name_cuGraphGetId[] = "cuGraphGetId";
+static const char param_names_cuGraphGetId[] = "hGraph\0graphId";
 static const acu_param params_cuGraphGetId[] = {
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"graphId", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphGetId + 7, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphGetId[] = {
     {1, name_cuGraphGetId, NULL},
@@ -7631,10 +7801,11 @@ CUresult acu_failed_cuGraphGetId(CUresult result, CUgraph hGraph, unsigned int *
 /* ---- cuGraphGetNodes */
 
 static const char name_cuGraphGetNodes[] = "cuGraphGetNodes";
+static const char param_names_cuGraphGetNodes[] = "hGraph\0nodes\0numNodes";
 static const acu_param params_cuGraphGetNodes[] = {
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodes", &acu_type_handle, 1, ACU_OUT, 2, -1, false},
-    {"numNodes", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuGraphGetNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphGetNodes + 7, &acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {param_names_cuGraphGetNodes + 13, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphGetNodes[] = {
     {1, name_cuGraphGetNodes, NULL},
@@ -7674,10 +7845,11 @@ CUresult acu_failed_cuGraphGetNodes(CUresult result, CUgraph hGraph, CUgraphNode
 /* ---- cuGraphGetRootNodes */
 
 static const char name_cuGraphGetRootNodes[] = "cuGraphGetRootNodes";
+static const char param_names_cuGraphGetRootNodes[] = "hGraph\0rootNodes\0numRootNodes";
 static const acu_param params_cuGraphGetRootNodes[] = {
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"rootNodes", &acu_type_handle, 1, ACU_OUT, 2, -1, false},
-    {"numRootNodes", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuGraphGetRootNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphGetRootNodes + 7, &acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {param_names_cuGraphGetRootNodes + 17, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphGetRootNodes[] = {
     {1, name_cuGraphGetRootNodes, NULL},
@@ -7719,9 +7891,10 @@ CUresult acu_failed_cuGraphGetRootNodes(CUresult result, CUgraph hGraph, CUgraph
 /* ---- cuGraphHostNodeGetParams */
 
 static const char name_cuGraphHostNodeGetParams[] = "cuGraphHostNodeGetParams";
+static const char param_names_cuGraphHostNodeGetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphHostNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphHostNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphHostNodeGetParams + 6, &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphHostNodeGetParams[] = {
     {1, name_cuGraphHostNodeGetParams, NULL},
@@ -7762,9 +7935,10 @@ CUresult acu_failed_cuGraphHostNodeGetParams(CUresult result, CUgraphNode hNode,
 /* ---- cuGraphHostNodeSetParams */
 
 static const char name_cuGraphHostNodeSetParams[] = "cuGraphHostNodeSetParams";
+static const char param_names_cuGraphHostNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphHostNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphHostNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphHostNodeSetParams + 6, &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphHostNodeSetParams[] = {
     {1, name_cuGraphHostNodeSetParams, NULL},
@@ -7807,10 +7981,11 @@ CUresult acu_failed_cuGraphHostNodeSetParams(CUresult result, CUgraphNode hNode,
 
 static const char name_cuGraphInstantiate[] = "cuGraphInstantiate";
 static const char symbol_cuGraphInstantiate_cuGraphInstantiateWithFlags[] = "cuGraphInstantiateWithFlags";
+static const char param_names_cuGraphInstantiate[] = "phGraphExec\0hGraph\0flags";
 static const acu_param params_cuGraphInstantiate[] = {
-    {"phGraphExec", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphInstantiate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphInstantiate + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphInstantiate + 19, &acu_cuda_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphInstantiate[] = {
     {1, symbol_cuGraphInstantiate_cuGraphInstantiateWithFlags, NULL},
@@ -7853,10 +8028,11 @@ CUresult acu_failed_cuGraphInstantiate(CUresult result, CUgraphExec *phGraphExec
 
 static const char name_cuGraphInstantiateWithParams[] = "cuGraphInstantiateWithParams";
 static const char symbol_cuGraphInstantiateWithParams_cuGraphInstantiateWithParams_ptsz[] = "cuGraphInstantiateWithParams_ptsz";
+static const char param_names_cuGraphInstantiateWithParams[] = "phGraphExec\0hGraph\0instantiateParams";
 static const acu_param params_cuGraphInstantiateWithParams[] = {
-    {"phGraphExec", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"instantiateParams", &acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuGraphInstantiateWithParams + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphInstantiateWithParams + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphInstantiateWithParams + 19, &acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphInstantiateWithParams[] = {
     {1, name_cuGraphInstantiateWithParams, NULL},
@@ -7931,9 +8107,10 @@ CUresult acu_failed_cuGraphInstantiateWithParams(CUresult result, CUgraphExec *p
 /* ---- cuGraphKernelNodeCopyAttributes */
 
 static const char name_cuGraphKernelNodeCopyAttributes[] = "cuGraphKernelNodeCopyAttributes";
+static const char param_names_cuGraphKernelNodeCopyAttributes[] = "dst\0src";
 static const acu_param params_cuGraphKernelNodeCopyAttributes[] = {
-    {"dst", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphKernelNodeCopyAttributes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphKernelNodeCopyAttributes + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphKernelNodeCopyAttributes[] = {
     {1, name_cuGraphKernelNodeCopyAttributes, NULL},
@@ -7973,10 +8150,11 @@ CUresult acu_failed_cuGraphKernelNodeCopyAttributes(CUresult result, CUgraphNode
 /* ---- cuGraphKernelNodeGetAttribute */
 
 static const char name_cuGraphKernelNodeGetAttribute[] = "cuGraphKernelNodeGetAttribute";
+static const char param_names_cuGraphKernelNodeGetAttribute[] = "hNode\0attr\0value_out";
 static const acu_param params_cuGraphKernelNodeGetAttribute[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {"value_out", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
+    {param_names_cuGraphKernelNodeGetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphKernelNodeGetAttribute + 6, &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphKernelNodeGetAttribute + 11, &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cuGraphKernelNodeGetAttribute[] = {
     {1, name_cuGraphKernelNodeGetAttribute, NULL},
@@ -8020,9 +8198,10 @@ CUresult acu_failed_cuGraphKernelNodeGetAttribute(CUresult result, CUgraphNode h
 
 static const char name_cuGraphKernelNodeGetParams[] = "cuGraphKernelNodeGetParams";
 static const char symbol_cuGraphKernelNodeGetParams_cuGraphKernelNodeGetParams_v2[] = "cuGraphKernelNodeGetParams_v2";
+static const char param_names_cuGraphKernelNodeGetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphKernelNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphKernelNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphKernelNodeGetParams + 6, &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphKernelNodeGetParams[] = {
     {1, symbol_cuGraphKernelNodeGetParams_cuGraphKernelNodeGetParams_v2, NULL},
@@ -8063,10 +8242,11 @@ CUresult acu_failed_cuGraphKernelNodeGetParams(CUresult result, CUgraphNode hNod
 /* ---- cuGraphKernelNodeSetAttribute */
 
 static const char name_cuGraphKernelNodeSetAttribute[] = "cuGraphKernelNodeSetAttribute";
+static const char param_names_cuGraphKernelNodeSetAttribute[] = "hNode\0attr\0value";
 static const acu_param params_cuGraphKernelNodeSetAttribute[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
+    {param_names_cuGraphKernelNodeSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphKernelNodeSetAttribute + 6, &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphKernelNodeSetAttribute + 11, &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cuGraphKernelNodeSetAttribute[] = {
     {1, name_cuGraphKernelNodeSetAttribute, NULL},
@@ -8110,9 +8290,10 @@ CUresult acu_failed_cuGraphKernelNodeSetAttribute(CUresult result, CUgraphNode h
 
 static const char name_cuGraphKernelNodeSetParams[] = "cuGraphKernelNodeSetParams";
 static const char symbol_cuGraphKernelNodeSetParams_cuGraphKernelNodeSetParams_v2[] = "cuGraphKernelNodeSetParams_v2";
+static const char param_names_cuGraphKernelNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphKernelNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphKernelNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphKernelNodeSetParams + 6, &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphKernelNodeSetParams[] = {
     {1, symbol_cuGraphKernelNodeSetParams_cuGraphKernelNodeSetParams_v2, NULL},
@@ -8155,9 +8336,10 @@ CUresult acu_failed_cuGraphKernelNodeSetParams(CUresult result, CUgraphNode hNod
 
 static const char name_cuGraphLaunch[] = "cuGraphLaunch";
 static const char symbol_cuGraphLaunch_cuGraphLaunch_ptsz[] = "cuGraphLaunch_ptsz";
+static const char param_names_cuGraphLaunch[] = "hGraphExec\0hStream";
 static const acu_param params_cuGraphLaunch[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphLaunch + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphLaunch + 11, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphLaunch[] = {
     {1, name_cuGraphLaunch, NULL},
@@ -8224,9 +8406,10 @@ CUresult acu_failed_cuGraphLaunch(CUresult result, CUgraphExec hGraphExec, CUstr
 /* ---- cuGraphMemAllocNodeGetParams */
 
 static const char name_cuGraphMemAllocNodeGetParams[] = "cuGraphMemAllocNodeGetParams";
+static const char param_names_cuGraphMemAllocNodeGetParams[] = "hNode\0params_out";
 static const acu_param params_cuGraphMemAllocNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"params_out", &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphMemAllocNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphMemAllocNodeGetParams + 6, &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphMemAllocNodeGetParams[] = {
     {1, name_cuGraphMemAllocNodeGetParams, NULL},
@@ -8268,9 +8451,10 @@ CUresult acu_failed_cuGraphMemAllocNodeGetParams(CUresult result, CUgraphNode hN
 /* ---- cuGraphMemFreeNodeGetParams */
 
 static const char name_cuGraphMemFreeNodeGetParams[] = "cuGraphMemFreeNodeGetParams";
+static const char param_names_cuGraphMemFreeNodeGetParams[] = "hNode\0dptr_out";
 static const acu_param params_cuGraphMemFreeNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dptr_out", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphMemFreeNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphMemFreeNodeGetParams + 6, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphMemFreeNodeGetParams[] = {
     {1, name_cuGraphMemFreeNodeGetParams, NULL},
@@ -8310,9 +8494,10 @@ CUresult acu_failed_cuGraphMemFreeNodeGetParams(CUresult result, CUgraphNode hNo
 /* ---- cuGraphMemcpyNodeGetParams */
 
 static const char name_cuGraphMemcpyNodeGetParams[] = "cuGraphMemcpyNodeGetParams";
+static const char param_names_cuGraphMemcpyNodeGetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphMemcpyNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphMemcpyNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphMemcpyNodeGetParams + 6, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphMemcpyNodeGetParams[] = {
     {1, name_cuGraphMemcpyNodeGetParams, NULL},
@@ -8352,9 +8537,10 @@ CUresult acu_failed_cuGraphMemcpyNodeGetParams(CUresult result, CUgraphNode hNod
 /* ---- cuGraphMemcpyNodeSetParams */
 
 static const char name_cuGraphMemcpyNodeSetParams[] = "cuGraphMemcpyNodeSetParams";
+static const char param_names_cuGraphMemcpyNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphMemcpyNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphMemcpyNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphMemcpyNodeSetParams + 6, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphMemcpyNodeSetParams[] = {
     {1, name_cuGraphMemcpyNodeSetParams, NULL},
@@ -8395,9 +8581,10 @@ CUresult acu_failed_cuGraphMemcpyNodeSetParams(CUresult result, CUgraphNode hNod
 /* ---- cuGraphMemsetNodeGetParams */
 
 static const char name_cuGraphMemsetNodeGetParams[] = "cuGraphMemsetNodeGetParams";
+static const char param_names_cuGraphMemsetNodeGetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphMemsetNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphMemsetNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphMemsetNodeGetParams + 6, &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphMemsetNodeGetParams[] = {
     {1, name_cuGraphMemsetNodeGetParams, NULL},
@@ -8438,9 +8625,10 @@ CUresult acu_failed_cuGraphMemsetNodeGetParams(CUresult result, CUgraphNode hNod
 /* ---- cuGraphMemsetNodeSetParams */
 
 static const char name_cuGraphMemsetNodeSetParams[] = "cuGraphMemsetNodeSetParams";
+static const char param_names_cuGraphMemsetNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphMemsetNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphMemsetNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphMemsetNodeSetParams + 6, &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphMemsetNodeSetParams[] = {
     {1, name_cuGraphMemsetNodeSetParams, NULL},
@@ -8482,10 +8670,11 @@ CUresult acu_failed_cuGraphMemsetNodeSetParams(CUresult result, CUgraphNode hNod
 /* ---- cuGraphNodeFindInClone */
 
 static const char name_cuGraphNodeFindInClone[] = "cuGraphNodeFindInClone";
+static const char param_names_cuGraphNodeFindInClone[] = "phNode\0hOriginalNode\0hClonedGraph";
 static const acu_param params_cuGraphNodeFindInClone[] = {
-    {"phNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hOriginalNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hClonedGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeFindInClone + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphNodeFindInClone + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeFindInClone + 21, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeFindInClone[] = {
     {1, name_cuGraphNodeFindInClone, NULL},
@@ -8528,9 +8717,10 @@ CUresult acu_failed_cuGraphNodeFindInClone(CUresult result, CUgraphNode *phNode,
 /* ---- cuGraphNodeGetContainingGraph */
 
 static const char name_cuGraphNodeGetContainingGraph[] = "cuGraphNodeGetContainingGraph";
+static const char param_names_cuGraphNodeGetContainingGraph[] = "hNode\0phGraph";
 static const acu_param params_cuGraphNodeGetContainingGraph[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"phGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphNodeGetContainingGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeGetContainingGraph + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetContainingGraph[] = {
     {1, name_cuGraphNodeGetContainingGraph, NULL},
@@ -8571,11 +8761,12 @@ CUresult acu_failed_cuGraphNodeGetContainingGraph(CUresult result, CUgraphNode h
 
 static const char name_cuGraphNodeGetDependencies[] = "cuGraphNodeGetDependencies";
 static const char symbol_cuGraphNodeGetDependencies_cuGraphNodeGetDependencies_v2[] = "cuGraphNodeGetDependencies_v2";
+static const char param_names_cuGraphNodeGetDependencies[] = "hNode\0dependencies\0edgeData\0numDependencies";
 static const acu_param params_cuGraphNodeGetDependencies[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_OUT, 3, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuGraphNodeGetDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeGetDependencies + 6, &acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {param_names_cuGraphNodeGetDependencies + 19, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {param_names_cuGraphNodeGetDependencies + 28, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetDependencies[] = {
     {1, symbol_cuGraphNodeGetDependencies_cuGraphNodeGetDependencies_v2, NULL},
@@ -8619,11 +8810,12 @@ CUresult acu_failed_cuGraphNodeGetDependencies(CUresult result, CUgraphNode hNod
 
 static const char name_cuGraphNodeGetDependentNodes[] = "cuGraphNodeGetDependentNodes";
 static const char symbol_cuGraphNodeGetDependentNodes_cuGraphNodeGetDependentNodes_v2[] = "cuGraphNodeGetDependentNodes_v2";
+static const char param_names_cuGraphNodeGetDependentNodes[] = "hNode\0dependentNodes\0edgeData\0numDependentNodes";
 static const acu_param params_cuGraphNodeGetDependentNodes[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependentNodes", &acu_type_handle, 1, ACU_OUT, 3, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
-    {"numDependentNodes", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuGraphNodeGetDependentNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeGetDependentNodes + 6, &acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {param_names_cuGraphNodeGetDependentNodes + 21, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {param_names_cuGraphNodeGetDependentNodes + 30, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetDependentNodes[] = {
     {1, symbol_cuGraphNodeGetDependentNodes_cuGraphNodeGetDependentNodes_v2, NULL},
@@ -8666,10 +8858,11 @@ CUresult acu_failed_cuGraphNodeGetDependentNodes(CUresult result, CUgraphNode hN
 /* ---- cuGraphNodeGetEnabled */
 
 static const char name_cuGraphNodeGetEnabled[] = "cuGraphNodeGetEnabled";
+static const char param_names_cuGraphNodeGetEnabled[] = "hGraphExec\0hNode\0isEnabled";
 static const acu_param params_cuGraphNodeGetEnabled[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"isEnabled", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphNodeGetEnabled + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeGetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeGetEnabled + 17, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetEnabled[] = {
     {1, name_cuGraphNodeGetEnabled, NULL},
@@ -8712,9 +8905,10 @@ CUresult acu_failed_cuGraphNodeGetEnabled(CUresult result, CUgraphExec hGraphExe
 /* ---- cuGraphNodeGetLocalId */
 
 static const char name_cuGraphNodeGetLocalId[] = "cuGraphNodeGetLocalId";
+static const char param_names_cuGraphNodeGetLocalId[] = "hNode\0nodeId";
 static const acu_param params_cuGraphNodeGetLocalId[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeId", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphNodeGetLocalId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeGetLocalId + 6, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetLocalId[] = {
     {1, name_cuGraphNodeGetLocalId, NULL},
@@ -8754,9 +8948,10 @@ CUresult acu_failed_cuGraphNodeGetLocalId(CUresult result, CUgraphNode hNode, un
 /* ---- cuGraphNodeGetParams */
 
 static const char name_cuGraphNodeGetParams[] = "cuGraphNodeGetParams";
+static const char param_names_cuGraphNodeGetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeGetParams + 6, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetParams[] = {
     {1, name_cuGraphNodeGetParams, NULL},
@@ -8796,9 +8991,10 @@ CUresult acu_failed_cuGraphNodeGetParams(CUresult result, CUgraphNode hNode, CUg
 /* ---- cuGraphNodeGetToolsId */
 
 static const char name_cuGraphNodeGetToolsId[] = "cuGraphNodeGetToolsId";
+static const char param_names_cuGraphNodeGetToolsId[] = "hNode\0toolsNodeId";
 static const acu_param params_cuGraphNodeGetToolsId[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"toolsNodeId", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphNodeGetToolsId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeGetToolsId + 6, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetToolsId[] = {
     {1, name_cuGraphNodeGetToolsId, NULL},
@@ -8838,9 +9034,10 @@ CUresult acu_failed_cuGraphNodeGetToolsId(CUresult result, CUgraphNode hNode, un
 /* ---- cuGraphNodeGetType */
 
 static const char name_cuGraphNodeGetType[] = "cuGraphNodeGetType";
+static const char param_names_cuGraphNodeGetType[] = "hNode\0type";
 static const acu_param params_cuGraphNodeGetType[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"type", &acu_cuda_type_CUgraphNodeType_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphNodeGetType + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeGetType + 6, &acu_cuda_type_CUgraphNodeType_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetType[] = {
     {1, name_cuGraphNodeGetType, NULL},
@@ -8879,10 +9076,11 @@ CUresult acu_failed_cuGraphNodeGetType(CUresult result, CUgraphNode hNode, CUgra
 /* ---- cuGraphNodeSetEnabled */
 
 static const char name_cuGraphNodeSetEnabled[] = "cuGraphNodeSetEnabled";
+static const char param_names_cuGraphNodeSetEnabled[] = "hGraphExec\0hNode\0isEnabled";
 static const acu_param params_cuGraphNodeSetEnabled[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"isEnabled", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeSetEnabled + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeSetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeSetEnabled + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeSetEnabled[] = {
     {1, name_cuGraphNodeSetEnabled, NULL},
@@ -8924,9 +9122,10 @@ CUresult acu_failed_cuGraphNodeSetEnabled(CUresult result, CUgraphExec hGraphExe
 /* ---- cuGraphNodeSetParams */
 
 static const char name_cuGraphNodeSetParams[] = "cuGraphNodeSetParams";
+static const char param_names_cuGraphNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeSetParams + 6, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeSetParams[] = {
     {1, name_cuGraphNodeSetParams, NULL},
@@ -8966,9 +9165,10 @@ CUresult acu_failed_cuGraphNodeSetParams(CUresult result, CUgraphNode hNode, CUg
 /* ---- cuGraphNodeSetParams_v2 */
 
 static const char name_cuGraphNodeSetParams_v2[] = "cuGraphNodeSetParams_v2";
+static const char param_names_cuGraphNodeSetParams_v2[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphNodeSetParams_v2[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeSetParams_v2 + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphNodeSetParams_v2 + 6, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeSetParams_v2[] = {
     {1, name_cuGraphNodeSetParams_v2, NULL},
@@ -9008,10 +9208,11 @@ CUresult acu_failed_cuGraphNodeSetParams_v2(CUresult result, CUgraphNode hNode, 
 /* ---- cuGraphReleaseUserObject */
 
 static const char name_cuGraphReleaseUserObject[] = "cuGraphReleaseUserObject";
+static const char param_names_cuGraphReleaseUserObject[] = "graph\0object\0count";
 static const acu_param params_cuGraphReleaseUserObject[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"object", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphReleaseUserObject + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphReleaseUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphReleaseUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphReleaseUserObject[] = {
     {1, name_cuGraphReleaseUserObject, NULL},
@@ -9053,12 +9254,13 @@ CUresult acu_failed_cuGraphReleaseUserObject(CUresult result, CUgraph graph, CUu
 
 static const char name_cuGraphRemoveDependencies[] = "cuGraphRemoveDependencies";
 static const char symbol_cuGraphRemoveDependencies_cuGraphRemoveDependencies_v2[] = "cuGraphRemoveDependencies_v2";
+static const char param_names_cuGraphRemoveDependencies[] = "hGraph\0from\0to\0edgeData\0numDependencies";
 static const acu_param params_cuGraphRemoveDependencies[] = {
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"from", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"to", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"edgeData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphRemoveDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphRemoveDependencies + 7, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphRemoveDependencies + 12, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphRemoveDependencies + 15, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {param_names_cuGraphRemoveDependencies + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphRemoveDependencies[] = {
     {1, symbol_cuGraphRemoveDependencies_cuGraphRemoveDependencies_v2, NULL},
@@ -9102,11 +9304,12 @@ CUresult acu_failed_cuGraphRemoveDependencies(CUresult result, CUgraph hGraph, c
 /* ---- cuGraphRetainUserObject */
 
 static const char name_cuGraphRetainUserObject[] = "cuGraphRetainUserObject";
+static const char param_names_cuGraphRetainUserObject[] = "graph\0object\0count\0flags";
 static const acu_param params_cuGraphRetainUserObject[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"object", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphRetainUserObject + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphRetainUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphRetainUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphRetainUserObject + 19, &acu_cuda_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphRetainUserObject[] = {
     {1, name_cuGraphRetainUserObject, NULL},
@@ -9150,9 +9353,10 @@ CUresult acu_failed_cuGraphRetainUserObject(CUresult result, CUgraph graph, CUus
 
 static const char name_cuGraphUpload[] = "cuGraphUpload";
 static const char symbol_cuGraphUpload_cuGraphUpload_ptsz[] = "cuGraphUpload_ptsz";
+static const char param_names_cuGraphUpload[] = "hGraphExec\0hStream";
 static const acu_param params_cuGraphUpload[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphUpload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphUpload + 11, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphUpload[] = {
     {1, name_cuGraphUpload, NULL},
@@ -9220,10 +9424,11 @@ CUresult acu_failed_cuGraphUpload(CUresult result, CUgraphExec hGraphExec, CUstr
 
 static const char name_cuGraphicsMapResources[] = "cuGraphicsMapResources";
 static const char symbol_cuGraphicsMapResources_cuGraphicsMapResources_ptsz[] = "cuGraphicsMapResources_ptsz";
+static const char param_names_cuGraphicsMapResources[] = "count\0resources\0hStream";
 static const acu_param params_cuGraphicsMapResources[] = {
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"resources", &acu_type_handle, 1, ACU_IN, 0, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsMapResources + 0, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsMapResources + 6, &acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {param_names_cuGraphicsMapResources + 16, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsMapResources[] = {
     {1, name_cuGraphicsMapResources, NULL},
@@ -9298,9 +9503,10 @@ CUresult acu_failed_cuGraphicsMapResources(CUresult result, unsigned int count,
 /* ---- cuGraphicsResourceGetMappedMipmappedArray */
 
 static const char name_cuGraphicsResourceGetMappedMipmappedArray[] = "cuGraphicsResourceGetMappedMipmappedArray";
+static const char param_names_cuGraphicsResourceGetMappedMipmappedArray[] = "pMipmappedArray\0resource";
 static const acu_param params_cuGraphicsResourceGetMappedMipmappedArray[] = {
-    {"pMipmappedArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsResourceGetMappedMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphicsResourceGetMappedMipmappedArray + 16, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsResourceGetMappedMipmappedArray[] = {
     {1, name_cuGraphicsResourceGetMappedMipmappedArray, NULL},
@@ -9344,10 +9550,11 @@ CUresult acu_failed_cuGraphicsResourceGetMappedMipmappedArray(CUresult result,
 
 static const char name_cuGraphicsResourceGetMappedPointer[] = "cuGraphicsResourceGetMappedPointer";
 static const char symbol_cuGraphicsResourceGetMappedPointer_cuGraphicsResourceGetMappedPointer_v2[] = "cuGraphicsResourceGetMappedPointer_v2";
+static const char param_names_cuGraphicsResourceGetMappedPointer[] = "pDevPtr\0pSize\0resource";
 static const acu_param params_cuGraphicsResourceGetMappedPointer[] = {
-    {"pDevPtr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"pSize", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsResourceGetMappedPointer + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphicsResourceGetMappedPointer + 8, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphicsResourceGetMappedPointer + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsResourceGetMappedPointer[] = {
     {1, symbol_cuGraphicsResourceGetMappedPointer_cuGraphicsResourceGetMappedPointer_v2, NULL},
@@ -9391,9 +9598,10 @@ CUresult acu_failed_cuGraphicsResourceGetMappedPointer(CUresult result, CUdevice
 
 static const char name_cuGraphicsResourceSetMapFlags[] = "cuGraphicsResourceSetMapFlags";
 static const char symbol_cuGraphicsResourceSetMapFlags_cuGraphicsResourceSetMapFlags_v2[] = "cuGraphicsResourceSetMapFlags_v2";
+static const char param_names_cuGraphicsResourceSetMapFlags[] = "resource\0flags";
 static const acu_param params_cuGraphicsResourceSetMapFlags[] = {
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsResourceSetMapFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsResourceSetMapFlags + 9, &acu_cuda_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsResourceSetMapFlags[] = {
     {1, symbol_cuGraphicsResourceSetMapFlags_cuGraphicsResourceSetMapFlags_v2, NULL},
@@ -9434,11 +9642,12 @@ CUresult acu_failed_cuGraphicsResourceSetMapFlags(CUresult result, CUgraphicsRes
 /* ---- cuGraphicsSubResourceGetMappedArray */
 
 static const char name_cuGraphicsSubResourceGetMappedArray[] = "cuGraphicsSubResourceGetMappedArray";
+static const char param_names_cuGraphicsSubResourceGetMappedArray[] = "pArray\0resource\0arrayIndex\0mipLevel";
 static const acu_param params_cuGraphicsSubResourceGetMappedArray[] = {
-    {"pArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"arrayIndex", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"mipLevel", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsSubResourceGetMappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphicsSubResourceGetMappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsSubResourceGetMappedArray + 16, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsSubResourceGetMappedArray + 27, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsSubResourceGetMappedArray[] = {
     {1, name_cuGraphicsSubResourceGetMappedArray, NULL},
@@ -9482,10 +9691,11 @@ CUresult acu_failed_cuGraphicsSubResourceGetMappedArray(CUresult result, CUarray
 
 static const char name_cuGraphicsUnmapResources[] = "cuGraphicsUnmapResources";
 static const char symbol_cuGraphicsUnmapResources_cuGraphicsUnmapResources_ptsz[] = "cuGraphicsUnmapResources_ptsz";
+static const char param_names_cuGraphicsUnmapResources[] = "count\0resources\0hStream";
 static const acu_param params_cuGraphicsUnmapResources[] = {
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"resources", &acu_type_handle, 1, ACU_IN, 0, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsUnmapResources + 0, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsUnmapResources + 6, &acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {param_names_cuGraphicsUnmapResources + 16, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsUnmapResources[] = {
     {1, name_cuGraphicsUnmapResources, NULL},
@@ -9560,8 +9770,9 @@ CUresult acu_failed_cuGraphicsUnmapResources(CUresult result, unsigned int count
 /* ---- cuGraphicsUnregisterResource */
 
 static const char name_cuGraphicsUnregisterResource[] = "cuGraphicsUnregisterResource";
+static const char param_names_cuGraphicsUnregisterResource[] = "resource";
 static const acu_param params_cuGraphicsUnregisterResource[] = {
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphicsUnregisterResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsUnregisterResource[] = {
     {1, name_cuGraphicsUnregisterResource, NULL},
@@ -9600,11 +9811,12 @@ CUresult acu_failed_cuGraphicsUnregisterResource(CUresult result, CUgraphicsReso
 /* ---- cuGreenCtxCreate */
 
 static const char name_cuGreenCtxCreate[] = "cuGreenCtxCreate";
+static const char param_names_cuGreenCtxCreate[] = "phCtx\0desc\0dev\0flags";
 static const acu_param params_cuGreenCtxCreate[] = {
-    {"phCtx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"desc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_greenCtxCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGreenCtxCreate + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxCreate + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxCreate + 15, &acu_cuda_type_flags_greenCtxCreate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGreenCtxCreate[] = {
     {1, name_cuGreenCtxCreate, NULL},
@@ -9647,8 +9859,9 @@ CUresult acu_failed_cuGreenCtxCreate(CUresult result, CUgreenCtx *phCtx, CUdevRe
 /* ---- cuGreenCtxDestroy */
 
 static const char name_cuGreenCtxDestroy[] = "cuGreenCtxDestroy";
+static const char param_names_cuGreenCtxDestroy[] = "hCtx";
 static const acu_param params_cuGreenCtxDestroy[] = {
-    {"hCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGreenCtxDestroy[] = {
     {1, name_cuGreenCtxDestroy, NULL},
@@ -9687,10 +9900,11 @@ CUresult acu_failed_cuGreenCtxDestroy(CUresult result, CUgreenCtx hCtx)
 /* ---- cuGreenCtxGetDevResource */
 
 static const char name_cuGreenCtxGetDevResource[] = "cuGreenCtxGetDevResource";
+static const char param_names_cuGreenCtxGetDevResource[] = "hCtx\0resource\0type";
 static const acu_param params_cuGreenCtxGetDevResource[] = {
-    {"hCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"resource", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"type", &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxGetDevResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxGetDevResource + 5, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGreenCtxGetDevResource + 14, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGreenCtxGetDevResource[] = {
     {1, name_cuGreenCtxGetDevResource, NULL},
@@ -9733,9 +9947,10 @@ CUresult acu_failed_cuGreenCtxGetDevResource(CUresult result, CUgreenCtx hCtx, C
 /* ---- cuGreenCtxGetId */
 
 static const char name_cuGreenCtxGetId[] = "cuGreenCtxGetId";
+static const char param_names_cuGreenCtxGetId[] = "greenCtx\0greenCtxId";
 static const acu_param params_cuGreenCtxGetId[] = {
-    {"greenCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"greenCtxId", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGreenCtxGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxGetId + 9, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGreenCtxGetId[] = {
     {1, name_cuGreenCtxGetId, NULL},
@@ -9775,9 +9990,10 @@ CUresult acu_failed_cuGreenCtxGetId(CUresult result, CUgreenCtx greenCtx, unsign
 /* ---- cuGreenCtxRecordEvent */
 
 static const char name_cuGreenCtxRecordEvent[] = "cuGreenCtxRecordEvent";
+static const char param_names_cuGreenCtxRecordEvent[] = "hCtx\0hEvent";
 static const acu_param params_cuGreenCtxRecordEvent[] = {
-    {"hCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxRecordEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxRecordEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGreenCtxRecordEvent[] = {
     {1, name_cuGreenCtxRecordEvent, NULL},
@@ -9816,11 +10032,12 @@ CUresult acu_failed_cuGreenCtxRecordEvent(CUresult result, CUgreenCtx hCtx, CUev
 /* ---- cuGreenCtxStreamCreate */
 
 static const char name_cuGreenCtxStreamCreate[] = "cuGreenCtxStreamCreate";
+static const char param_names_cuGreenCtxStreamCreate[] = "phStream\0greenCtx\0flags\0priority";
 static const acu_param params_cuGreenCtxStreamCreate[] = {
-    {"phStream", &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
-    {"greenCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-    {"priority", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxStreamCreate + 0, &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGreenCtxStreamCreate + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxStreamCreate + 18, &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxStreamCreate + 24, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGreenCtxStreamCreate[] = {
     {1, name_cuGreenCtxStreamCreate, NULL},
@@ -9863,9 +10080,10 @@ CUresult acu_failed_cuGreenCtxStreamCreate(CUresult result, CUstream *phStream, 
 /* ---- cuGreenCtxWaitEvent */
 
 static const char name_cuGreenCtxWaitEvent[] = "cuGreenCtxWaitEvent";
+static const char param_names_cuGreenCtxWaitEvent[] = "hCtx\0hEvent";
 static const acu_param params_cuGreenCtxWaitEvent[] = {
-    {"hCtx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxWaitEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGreenCtxWaitEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGreenCtxWaitEvent[] = {
     {1, name_cuGreenCtxWaitEvent, NULL},
@@ -9904,9 +10122,10 @@ CUresult acu_failed_cuGreenCtxWaitEvent(CUresult result, CUgreenCtx hCtx, CUeven
 /* ---- cuImportExternalMemory */
 
 static const char name_cuImportExternalMemory[] = "cuImportExternalMemory";
+static const char param_names_cuImportExternalMemory[] = "extMem_out\0memHandleDesc";
 static const acu_param params_cuImportExternalMemory[] = {
-    {"extMem_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"memHandleDesc", &acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuImportExternalMemory + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuImportExternalMemory + 11, &acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuImportExternalMemory[] = {
     {1, name_cuImportExternalMemory, NULL},
@@ -9949,9 +10168,10 @@ CUresult acu_failed_cuImportExternalMemory(CUresult result, CUexternalMemory *ex
 /* ---- cuImportExternalSemaphore */
 
 static const char name_cuImportExternalSemaphore[] = "cuImportExternalSemaphore";
+static const char param_names_cuImportExternalSemaphore[] = "extSem_out\0semHandleDesc";
 static const acu_param params_cuImportExternalSemaphore[] = {
-    {"extSem_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"semHandleDesc", &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuImportExternalSemaphore + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuImportExternalSemaphore + 11, &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuImportExternalSemaphore[] = {
     {1, name_cuImportExternalSemaphore, NULL},
@@ -9994,8 +10214,9 @@ CUresult acu_failed_cuImportExternalSemaphore(CUresult result, CUexternalSemapho
 /* ---- cuInit */
 
 static const char name_cuInit[] = "cuInit";
+static const char param_names_cuInit[] = "Flags";
 static const acu_param params_cuInit[] = {
-    {"Flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuInit + 0, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuInit[] = {
     {1, name_cuInit, NULL},
@@ -10034,8 +10255,9 @@ CUresult acu_failed_cuInit(CUresult result, unsigned int Flags)
 /* ---- cuIpcCloseMemHandle */
 
 static const char name_cuIpcCloseMemHandle[] = "cuIpcCloseMemHandle";
+static const char param_names_cuIpcCloseMemHandle[] = "dptr";
 static const acu_param params_cuIpcCloseMemHandle[] = {
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuIpcCloseMemHandle + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuIpcCloseMemHandle[] = {
     {1, name_cuIpcCloseMemHandle, NULL},
@@ -10074,9 +10296,10 @@ CUresult acu_failed_cuIpcCloseMemHandle(CUresult result, CUdeviceptr dptr)
 /* ---- cuIpcGetEventHandle */
 
 static const char name_cuIpcGetEventHandle[] = "cuIpcGetEventHandle";
+static const char param_names_cuIpcGetEventHandle[] = "pHandle\0event";
 static const acu_param params_cuIpcGetEventHandle[] = {
-    {"pHandle", &acu_cuda_type_CUipcEventHandle_st, 1, ACU_OUT, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuIpcGetEventHandle + 0, &acu_cuda_type_CUipcEventHandle_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuIpcGetEventHandle + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuIpcGetEventHandle[] = {
     {1, name_cuIpcGetEventHandle, NULL},
@@ -10116,9 +10339,10 @@ CUresult acu_failed_cuIpcGetEventHandle(CUresult result, CUipcEventHandle *pHand
 /* ---- cuIpcGetMemHandle */
 
 static const char name_cuIpcGetMemHandle[] = "cuIpcGetMemHandle";
+static const char param_names_cuIpcGetMemHandle[] = "pHandle\0dptr";
 static const acu_param params_cuIpcGetMemHandle[] = {
-    {"pHandle", &acu_cuda_type_CUipcMemHandle_st, 1, ACU_OUT, -1, -1, false},
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuIpcGetMemHandle + 0, &acu_cuda_type_CUipcMemHandle_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuIpcGetMemHandle + 8, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuIpcGetMemHandle[] = {
     {1, name_cuIpcGetMemHandle, NULL},
@@ -10157,9 +10381,10 @@ CUresult acu_failed_cuIpcGetMemHandle(CUresult result, CUipcMemHandle *pHandle, 
 /* ---- cuIpcOpenEventHandle */
 
 static const char name_cuIpcOpenEventHandle[] = "cuIpcOpenEventHandle";
+static const char param_names_cuIpcOpenEventHandle[] = "phEvent\0handle";
 static const acu_param params_cuIpcOpenEventHandle[] = {
-    {"phEvent", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"handle", &acu_cuda_type_CUipcEventHandle_st, 0, ACU_IN, -1, -1, false},
+    {param_names_cuIpcOpenEventHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuIpcOpenEventHandle + 8, &acu_cuda_type_CUipcEventHandle_st, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuIpcOpenEventHandle[] = {
     {1, name_cuIpcOpenEventHandle, NULL},
@@ -10200,10 +10425,11 @@ CUresult acu_failed_cuIpcOpenEventHandle(CUresult result, CUevent *phEvent, CUip
 
 static const char name_cuIpcOpenMemHandle[] = "cuIpcOpenMemHandle";
 static const char symbol_cuIpcOpenMemHandle_cuIpcOpenMemHandle_v2[] = "cuIpcOpenMemHandle_v2";
+static const char param_names_cuIpcOpenMemHandle[] = "pdptr\0handle\0Flags";
 static const acu_param params_cuIpcOpenMemHandle[] = {
-    {"pdptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"handle", &acu_cuda_type_CUipcMemHandle_st, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
+    {param_names_cuIpcOpenMemHandle + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuIpcOpenMemHandle + 6, &acu_cuda_type_CUipcMemHandle_st, 0, ACU_IN, -1, -1, false},
+    {param_names_cuIpcOpenMemHandle + 13, &acu_cuda_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuIpcOpenMemHandle[] = {
     {1, symbol_cuIpcOpenMemHandle_cuIpcOpenMemHandle_v2, NULL},
@@ -10245,11 +10471,12 @@ CUresult acu_failed_cuIpcOpenMemHandle(CUresult result, CUdeviceptr *pdptr, CUip
 /* ---- cuKernelGetAttribute */
 
 static const char name_cuKernelGetAttribute[] = "cuKernelGetAttribute";
+static const char param_names_cuKernelGetAttribute[] = "pi\0attrib\0kernel\0dev";
 static const acu_param params_cuKernelGetAttribute[] = {
-    {"pi", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"attrib", &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"kernel", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelGetAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuKernelGetAttribute + 3, &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelGetAttribute + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelGetAttribute + 17, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuKernelGetAttribute[] = {
     {1, name_cuKernelGetAttribute, NULL},
@@ -10292,9 +10519,10 @@ CUresult acu_failed_cuKernelGetAttribute(CUresult result, int *pi, CUfunction_at
 /* ---- cuKernelGetFunction */
 
 static const char name_cuKernelGetFunction[] = "cuKernelGetFunction";
+static const char param_names_cuKernelGetFunction[] = "pFunc\0kernel";
 static const acu_param params_cuKernelGetFunction[] = {
-    {"pFunc", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"kernel", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelGetFunction + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuKernelGetFunction + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuKernelGetFunction[] = {
     {1, name_cuKernelGetFunction, NULL},
@@ -10333,9 +10561,10 @@ CUresult acu_failed_cuKernelGetFunction(CUresult result, CUfunction *pFunc, CUke
 /* ---- cuKernelGetLibrary */
 
 static const char name_cuKernelGetLibrary[] = "cuKernelGetLibrary";
+static const char param_names_cuKernelGetLibrary[] = "pLib\0kernel";
 static const acu_param params_cuKernelGetLibrary[] = {
-    {"pLib", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"kernel", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelGetLibrary + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuKernelGetLibrary + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuKernelGetLibrary[] = {
     {1, name_cuKernelGetLibrary, NULL},
@@ -10374,9 +10603,10 @@ CUresult acu_failed_cuKernelGetLibrary(CUresult result, CUlibrary *pLib, CUkerne
 /* ---- cuKernelGetName */
 
 static const char name_cuKernelGetName[] = "cuKernelGetName";
+static const char param_names_cuKernelGetName[] = "name\0hfunc";
 static const acu_param params_cuKernelGetName[] = {
-    {"name", &acu_type_text, 1, ACU_OUT, -1, -1, false},
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelGetName + 0, &acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuKernelGetName + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuKernelGetName[] = {
     {1, name_cuKernelGetName, NULL},
@@ -10415,9 +10645,10 @@ CUresult acu_failed_cuKernelGetName(CUresult result, const char **name, CUkernel
 /* ---- cuKernelGetParamCount */
 
 static const char name_cuKernelGetParamCount[] = "cuKernelGetParamCount";
+static const char param_names_cuKernelGetParamCount[] = "kernel\0paramCount";
 static const acu_param params_cuKernelGetParamCount[] = {
-    {"kernel", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"paramCount", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuKernelGetParamCount + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelGetParamCount + 7, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuKernelGetParamCount[] = {
     {1, name_cuKernelGetParamCount, NULL},
@@ -10456,11 +10687,12 @@ CUresult acu_failed_cuKernelGetParamCount(CUresult result, CUkernel kernel, size
 /* ---- cuKernelGetParamInfo */
 
 static const char name_cuKernelGetParamInfo[] = "cuKernelGetParamInfo";
+static const char param_names_cuKernelGetParamInfo[] = "kernel\0paramIndex\0paramOffset\0paramSize";
 static const acu_param params_cuKernelGetParamInfo[] = {
-    {"kernel", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"paramIndex", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"paramOffset", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"paramSize", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuKernelGetParamInfo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelGetParamInfo + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelGetParamInfo + 18, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuKernelGetParamInfo + 30, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuKernelGetParamInfo[] = {
     {1, name_cuKernelGetParamInfo, NULL},
@@ -10503,11 +10735,12 @@ CUresult acu_failed_cuKernelGetParamInfo(CUresult result, CUkernel kernel, size_
 /* ---- cuKernelSetAttribute */
 
 static const char name_cuKernelSetAttribute[] = "cuKernelSetAttribute";
+static const char param_names_cuKernelSetAttribute[] = "attrib\0val\0kernel\0dev";
 static const acu_param params_cuKernelSetAttribute[] = {
-    {"attrib", &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"val", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"kernel", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelSetAttribute + 0, &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelSetAttribute + 7, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelSetAttribute + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelSetAttribute + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuKernelSetAttribute[] = {
     {1, name_cuKernelSetAttribute, NULL},
@@ -10550,10 +10783,11 @@ CUresult acu_failed_cuKernelSetAttribute(CUresult result, CUfunction_attribute a
 /* ---- cuKernelSetCacheConfig */
 
 static const char name_cuKernelSetCacheConfig[] = "cuKernelSetCacheConfig";
+static const char param_names_cuKernelSetCacheConfig[] = "kernel\0config\0dev";
 static const acu_param params_cuKernelSetCacheConfig[] = {
-    {"kernel", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"config", &acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelSetCacheConfig + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelSetCacheConfig + 7, &acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuKernelSetCacheConfig + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuKernelSetCacheConfig[] = {
     {1, name_cuKernelSetCacheConfig, NULL},
@@ -10594,8 +10828,9 @@ CUresult acu_failed_cuKernelSetCacheConfig(CUresult result, CUkernel kernel, CUf
 /* ---- cuLaunch */
 
 static const char name_cuLaunch[] = "cuLaunch";
+static const char param_names_cuLaunch[] = "f";
 static const acu_param params_cuLaunch[] = {
-    {"f", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunch + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunch[] = {
     {1, name_cuLaunch, NULL},
@@ -10635,17 +10870,18 @@ CUresult acu_failed_cuLaunch(CUresult result, CUfunction f)
 
 static const char name_cuLaunchCooperativeKernel[] = "cuLaunchCooperativeKernel";
 static const char symbol_cuLaunchCooperativeKernel_cuLaunchCooperativeKernel_ptsz[] = "cuLaunchCooperativeKernel_ptsz";
+static const char param_names_cuLaunchCooperativeKernel[] = "f\0gridDimX\0gridDimY\0gridDimZ\0blockDimX\0blockDimY\0blockDimZ\0sharedMemBytes\0hStream\0kernelParams";
 static const acu_param params_cuLaunchCooperativeKernel[] = {
-    {"f", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"gridDimX", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"gridDimY", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"gridDimZ", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"blockDimX", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"blockDimY", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"blockDimZ", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"sharedMemBytes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"kernelParams", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 2, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 11, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 20, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 29, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 39, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 49, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 59, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 74, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernel + 82, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchCooperativeKernel[] = {
     {1, name_cuLaunchCooperativeKernel, NULL},
@@ -10729,10 +10965,11 @@ CUresult acu_failed_cuLaunchCooperativeKernel(CUresult result, CUfunction f, uns
 /* ---- cuLaunchCooperativeKernelMultiDevice */
 
 static const char name_cuLaunchCooperativeKernelMultiDevice[] = "cuLaunchCooperativeKernelMultiDevice";
+static const char param_names_cuLaunchCooperativeKernelMultiDevice[] = "launchParamsList\0numDevices\0flags";
 static const acu_param params_cuLaunchCooperativeKernelMultiDevice[] = {
-    {"launchParamsList", &acu_cuda_type_CUDA_LAUNCH_PARAMS_st, 1, ACU_IN, 1, -1, false},
-    {"numDevices", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernelMultiDevice + 0, &acu_cuda_type_CUDA_LAUNCH_PARAMS_st, 1, ACU_IN, 1, -1, false},
+    {param_names_cuLaunchCooperativeKernelMultiDevice + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchCooperativeKernelMultiDevice + 28, &acu_cuda_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchCooperativeKernelMultiDevice[] = {
     {1, name_cuLaunchCooperativeKernelMultiDevice, NULL},
@@ -10775,10 +11012,11 @@ CUresult acu_failed_cuLaunchCooperativeKernelMultiDevice(CUresult result,
 /* ---- cuLaunchGrid */
 
 static const char name_cuLaunchGrid[] = "cuLaunchGrid";
+static const char param_names_cuLaunchGrid[] = "f\0grid_width\0grid_height";
 static const acu_param params_cuLaunchGrid[] = {
-    {"f", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"grid_width", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"grid_height", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchGrid + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchGrid + 2, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchGrid + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchGrid[] = {
     {1, name_cuLaunchGrid, NULL},
@@ -10817,11 +11055,12 @@ CUresult acu_failed_cuLaunchGrid(CUresult result, CUfunction f, int grid_width, 
 /* ---- cuLaunchGridAsync */
 
 static const char name_cuLaunchGridAsync[] = "cuLaunchGridAsync";
+static const char param_names_cuLaunchGridAsync[] = "f\0grid_width\0grid_height\0hStream";
 static const acu_param params_cuLaunchGridAsync[] = {
-    {"f", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"grid_width", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"grid_height", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchGridAsync + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchGridAsync + 2, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchGridAsync + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchGridAsync + 25, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchGridAsync[] = {
     {1, name_cuLaunchGridAsync, NULL},
@@ -10864,10 +11103,11 @@ CUresult acu_failed_cuLaunchGridAsync(CUresult result, CUfunction f, int grid_wi
 
 static const char name_cuLaunchHostFunc[] = "cuLaunchHostFunc";
 static const char symbol_cuLaunchHostFunc_cuLaunchHostFunc_ptsz[] = "cuLaunchHostFunc_ptsz";
+static const char param_names_cuLaunchHostFunc[] = "hStream\0fn\0userData";
 static const acu_param params_cuLaunchHostFunc[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"fn", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchHostFunc + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchHostFunc + 8, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchHostFunc + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchHostFunc[] = {
     {1, name_cuLaunchHostFunc, NULL},
@@ -10936,11 +11176,12 @@ CUresult acu_failed_cuLaunchHostFunc(CUresult result, CUstream hStream, CUhostFn
 
 static const char name_cuLaunchHostFunc_v2[] = "cuLaunchHostFunc_v2";
 static const char symbol_cuLaunchHostFunc_v2_cuLaunchHostFunc_v2_ptsz[] = "cuLaunchHostFunc_v2_ptsz";
+static const char param_names_cuLaunchHostFunc_v2[] = "hStream\0fn\0userData\0syncMode";
 static const acu_param params_cuLaunchHostFunc_v2[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"fn", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"syncMode", &acu_cuda_type_CUhostTaskSyncMode_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchHostFunc_v2 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchHostFunc_v2 + 8, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchHostFunc_v2 + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchHostFunc_v2 + 20, &acu_cuda_type_CUhostTaskSyncMode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchHostFunc_v2[] = {
     {1, name_cuLaunchHostFunc_v2, NULL},
@@ -11016,18 +11257,19 @@ CUresult acu_failed_cuLaunchHostFunc_v2(CUresult result, CUstream hStream, CUhos
 
 static const char name_cuLaunchKernel[] = "cuLaunchKernel";
 static const char symbol_cuLaunchKernel_cuLaunchKernel_ptsz[] = "cuLaunchKernel_ptsz";
+static const char param_names_cuLaunchKernel[] = "f\0gridDimX\0gridDimY\0gridDimZ\0blockDimX\0blockDimY\0blockDimZ\0sharedMemBytes\0hStream\0kernelParams\0extra";
 static const acu_param params_cuLaunchKernel[] = {
-    {"f", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"gridDimX", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"gridDimY", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"gridDimZ", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"blockDimX", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"blockDimY", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"blockDimZ", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"sharedMemBytes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"kernelParams", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-    {"extra", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 2, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 11, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 20, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 29, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 39, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 49, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 59, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 74, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 82, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernel + 95, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchKernel[] = {
     {1, name_cuLaunchKernel, NULL},
@@ -11116,11 +11358,12 @@ CUresult acu_failed_cuLaunchKernel(CUresult result, CUfunction f, unsigned int g
 
 static const char name_cuLaunchKernelEx[] = "cuLaunchKernelEx";
 static const char symbol_cuLaunchKernelEx_cuLaunchKernelEx_ptsz[] = "cuLaunchKernelEx_ptsz";
+static const char param_names_cuLaunchKernelEx[] = "config\0f\0kernelParams\0extra";
 static const acu_param params_cuLaunchKernelEx[] = {
-    {"config", &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
-    {"f", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"kernelParams", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-    {"extra", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernelEx + 0, &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernelEx + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernelEx + 9, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {param_names_cuLaunchKernelEx + 22, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLaunchKernelEx[] = {
     {1, name_cuLaunchKernelEx, NULL},
@@ -11195,10 +11438,11 @@ CUresult acu_failed_cuLaunchKernelEx(CUresult result, const CUlaunchConfig *conf
 /* ---- cuLibraryEnumerateKernels */
 
 static const char name_cuLibraryEnumerateKernels[] = "cuLibraryEnumerateKernels";
+static const char param_names_cuLibraryEnumerateKernels[] = "kernels\0numKernels\0lib";
 static const acu_param params_cuLibraryEnumerateKernels[] = {
-    {"kernels", &acu_type_handle, 1, ACU_OUT, 1, -1, false},
-    {"numKernels", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"lib", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryEnumerateKernels + 0, &acu_type_handle, 1, ACU_OUT, 1, -1, false},
+    {param_names_cuLibraryEnumerateKernels + 8, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryEnumerateKernels + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryEnumerateKernels[] = {
     {1, name_cuLibraryEnumerateKernels, NULL},
@@ -11240,11 +11484,12 @@ CUresult acu_failed_cuLibraryEnumerateKernels(CUresult result, CUkernel *kernels
 /* ---- cuLibraryGetGlobal */
 
 static const char name_cuLibraryGetGlobal[] = "cuLibraryGetGlobal";
+static const char param_names_cuLibraryGetGlobal[] = "dptr\0bytes\0library\0name";
 static const acu_param params_cuLibraryGetGlobal[] = {
-    {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"bytes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetGlobal + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryGetGlobal + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryGetGlobal + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetGlobal + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryGetGlobal[] = {
     {1, name_cuLibraryGetGlobal, NULL},
@@ -11287,10 +11532,11 @@ CUresult acu_failed_cuLibraryGetGlobal(CUresult result, CUdeviceptr *dptr, size_
 /* ---- cuLibraryGetKernel */
 
 static const char name_cuLibraryGetKernel[] = "cuLibraryGetKernel";
+static const char param_names_cuLibraryGetKernel[] = "pKernel\0library\0name";
 static const acu_param params_cuLibraryGetKernel[] = {
-    {"pKernel", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetKernel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryGetKernel + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetKernel + 16, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryGetKernel[] = {
     {1, name_cuLibraryGetKernel, NULL},
@@ -11332,9 +11578,10 @@ CUresult acu_failed_cuLibraryGetKernel(CUresult result, CUkernel *pKernel, CUlib
 /* ---- cuLibraryGetKernelCount */
 
 static const char name_cuLibraryGetKernelCount[] = "cuLibraryGetKernelCount";
+static const char param_names_cuLibraryGetKernelCount[] = "count\0lib";
 static const acu_param params_cuLibraryGetKernelCount[] = {
-    {"count", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"lib", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetKernelCount + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryGetKernelCount + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryGetKernelCount[] = {
     {1, name_cuLibraryGetKernelCount, NULL},
@@ -11374,11 +11621,12 @@ CUresult acu_failed_cuLibraryGetKernelCount(CUresult result, unsigned int *count
 /* ---- cuLibraryGetManaged */
 
 static const char name_cuLibraryGetManaged[] = "cuLibraryGetManaged";
+static const char param_names_cuLibraryGetManaged[] = "dptr\0bytes\0library\0name";
 static const acu_param params_cuLibraryGetManaged[] = {
-    {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"bytes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetManaged + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryGetManaged + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryGetManaged + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetManaged + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryGetManaged[] = {
     {1, name_cuLibraryGetManaged, NULL},
@@ -11421,9 +11669,10 @@ CUresult acu_failed_cuLibraryGetManaged(CUresult result, CUdeviceptr *dptr, size
 /* ---- cuLibraryGetModule */
 
 static const char name_cuLibraryGetModule[] = "cuLibraryGetModule";
+static const char param_names_cuLibraryGetModule[] = "pMod\0library";
 static const acu_param params_cuLibraryGetModule[] = {
-    {"pMod", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetModule + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryGetModule + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryGetModule[] = {
     {1, name_cuLibraryGetModule, NULL},
@@ -11462,10 +11711,11 @@ CUresult acu_failed_cuLibraryGetModule(CUresult result, CUmodule *pMod, CUlibrar
 /* ---- cuLibraryGetUnifiedFunction */
 
 static const char name_cuLibraryGetUnifiedFunction[] = "cuLibraryGetUnifiedFunction";
+static const char param_names_cuLibraryGetUnifiedFunction[] = "fptr\0library\0symbol";
 static const acu_param params_cuLibraryGetUnifiedFunction[] = {
-    {"fptr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetUnifiedFunction + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryGetUnifiedFunction + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryGetUnifiedFunction + 13, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryGetUnifiedFunction[] = {
     {1, name_cuLibraryGetUnifiedFunction, NULL},
@@ -11506,15 +11756,16 @@ CUresult acu_failed_cuLibraryGetUnifiedFunction(CUresult result, void **fptr, CU
 /* ---- cuLibraryLoadData */
 
 static const char name_cuLibraryLoadData[] = "cuLibraryLoadData";
+static const char param_names_cuLibraryLoadData[] = "library\0code\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
 static const acu_param params_cuLibraryLoadData[] = {
-    {"library", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"code", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"jitOptions", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
-    {"jitOptionsValues", &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
-    {"numJitOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"libraryOptions", &acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
-    {"libraryOptionValues", &acu_type_pointer, 1, ACU_IN, 7, -1, false},
-    {"numLibraryOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryLoadData + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryLoadData + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryLoadData + 13, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
+    {param_names_cuLibraryLoadData + 24, &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
+    {param_names_cuLibraryLoadData + 41, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryLoadData + 55, &acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
+    {param_names_cuLibraryLoadData + 70, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
+    {param_names_cuLibraryLoadData + 90, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryLoadData[] = {
     {1, name_cuLibraryLoadData, NULL},
@@ -11561,15 +11812,16 @@ CUresult acu_failed_cuLibraryLoadData(CUresult result, CUlibrary *library, const
 /* ---- cuLibraryLoadFromFile */
 
 static const char name_cuLibraryLoadFromFile[] = "cuLibraryLoadFromFile";
+static const char param_names_cuLibraryLoadFromFile[] = "library\0fileName\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
 static const acu_param params_cuLibraryLoadFromFile[] = {
-    {"library", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"fileName", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"jitOptions", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
-    {"jitOptionsValues", &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
-    {"numJitOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"libraryOptions", &acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
-    {"libraryOptionValues", &acu_type_pointer, 1, ACU_IN, 7, -1, false},
-    {"numLibraryOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryLoadFromFile + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLibraryLoadFromFile + 8, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryLoadFromFile + 17, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
+    {param_names_cuLibraryLoadFromFile + 28, &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
+    {param_names_cuLibraryLoadFromFile + 45, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryLoadFromFile + 59, &acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
+    {param_names_cuLibraryLoadFromFile + 74, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
+    {param_names_cuLibraryLoadFromFile + 94, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryLoadFromFile[] = {
     {1, name_cuLibraryLoadFromFile, NULL},
@@ -11617,8 +11869,9 @@ CUresult acu_failed_cuLibraryLoadFromFile(CUresult result, CUlibrary *library, c
 /* ---- cuLibraryUnload */
 
 static const char name_cuLibraryUnload[] = "cuLibraryUnload";
+static const char param_names_cuLibraryUnload[] = "library";
 static const acu_param params_cuLibraryUnload[] = {
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLibraryUnload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLibraryUnload[] = {
     {1, name_cuLibraryUnload, NULL},
@@ -11658,15 +11911,16 @@ CUresult acu_failed_cuLibraryUnload(CUresult result, CUlibrary library)
 
 static const char name_cuLinkAddData[] = "cuLinkAddData";
 static const char symbol_cuLinkAddData_cuLinkAddData_v2[] = "cuLinkAddData_v2";
+static const char param_names_cuLinkAddData[] = "state\0type\0data\0size\0name\0numOptions\0options\0optionValues";
 static const acu_param params_cuLinkAddData[] = {
-    {"state", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"type", &acu_cuda_type_CUjitInputType_enum, 0, ACU_IN, -1, -1, false},
-    {"data", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"numOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 5, -1, false},
-    {"optionValues", &acu_type_pointer, 1, ACU_INOUT, 5, -1, false},
+    {param_names_cuLinkAddData + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddData + 6, &acu_cuda_type_CUjitInputType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddData + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddData + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddData + 21, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddData + 26, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddData + 37, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 5, -1, false},
+    {param_names_cuLinkAddData + 45, &acu_type_pointer, 1, ACU_INOUT, 5, -1, false},
 };
 static const acu_era eras_cuLinkAddData[] = {
     {1, symbol_cuLinkAddData_cuLinkAddData_v2, NULL},
@@ -11712,13 +11966,14 @@ CUresult acu_failed_cuLinkAddData(CUresult result, CUlinkState state, CUjitInput
 
 static const char name_cuLinkAddFile[] = "cuLinkAddFile";
 static const char symbol_cuLinkAddFile_cuLinkAddFile_v2[] = "cuLinkAddFile_v2";
+static const char param_names_cuLinkAddFile[] = "state\0type\0path\0numOptions\0options\0optionValues";
 static const acu_param params_cuLinkAddFile[] = {
-    {"state", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"type", &acu_cuda_type_CUjitInputType_enum, 0, ACU_IN, -1, -1, false},
-    {"path", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"numOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 3, -1, false},
-    {"optionValues", &acu_type_pointer, 1, ACU_INOUT, 3, -1, false},
+    {param_names_cuLinkAddFile + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddFile + 6, &acu_cuda_type_CUjitInputType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddFile + 11, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddFile + 16, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkAddFile + 27, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 3, -1, false},
+    {param_names_cuLinkAddFile + 35, &acu_type_pointer, 1, ACU_INOUT, 3, -1, false},
 };
 static const acu_era eras_cuLinkAddFile[] = {
     {1, symbol_cuLinkAddFile_cuLinkAddFile_v2, NULL},
@@ -11761,10 +12016,11 @@ CUresult acu_failed_cuLinkAddFile(CUresult result, CUlinkState state, CUjitInput
 /* ---- cuLinkComplete */
 
 static const char name_cuLinkComplete[] = "cuLinkComplete";
+static const char param_names_cuLinkComplete[] = "state\0cubinOut\0sizeOut";
 static const acu_param params_cuLinkComplete[] = {
-    {"state", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"cubinOut", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"sizeOut", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLinkComplete + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkComplete + 6, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLinkComplete + 15, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuLinkComplete[] = {
     {1, name_cuLinkComplete, NULL},
@@ -11805,11 +12061,12 @@ CUresult acu_failed_cuLinkComplete(CUresult result, CUlinkState state, void **cu
 
 static const char name_cuLinkCreate[] = "cuLinkCreate";
 static const char symbol_cuLinkCreate_cuLinkCreate_v2[] = "cuLinkCreate_v2";
+static const char param_names_cuLinkCreate[] = "numOptions\0options\0optionValues\0stateOut";
 static const acu_param params_cuLinkCreate[] = {
-    {"numOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 0, -1, false},
-    {"optionValues", &acu_type_pointer, 1, ACU_INOUT, 0, -1, false},
-    {"stateOut", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLinkCreate + 0, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkCreate + 11, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 0, -1, false},
+    {param_names_cuLinkCreate + 19, &acu_type_pointer, 1, ACU_INOUT, 0, -1, false},
+    {param_names_cuLinkCreate + 32, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuLinkCreate[] = {
     {1, symbol_cuLinkCreate_cuLinkCreate_v2, NULL},
@@ -11852,8 +12109,9 @@ CUresult acu_failed_cuLinkCreate(CUresult result, unsigned int numOptions, CUjit
 /* ---- cuLinkDestroy */
 
 static const char name_cuLinkDestroy[] = "cuLinkDestroy";
+static const char param_names_cuLinkDestroy[] = "state";
 static const acu_param params_cuLinkDestroy[] = {
-    {"state", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLinkDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLinkDestroy[] = {
     {1, name_cuLinkDestroy, NULL},
@@ -11892,9 +12150,10 @@ CUresult acu_failed_cuLinkDestroy(CUresult result, CUlinkState state)
 /* ---- cuLogicalEndpointAddDevice */
 
 static const char name_cuLogicalEndpointAddDevice[] = "cuLogicalEndpointAddDevice";
+static const char param_names_cuLogicalEndpointAddDevice[] = "leId\0dev";
 static const acu_param params_cuLogicalEndpointAddDevice[] = {
-    {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointAddDevice + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointAddDevice + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointAddDevice[] = {
     {1, name_cuLogicalEndpointAddDevice, NULL},
@@ -11934,13 +12193,14 @@ CUresult acu_failed_cuLogicalEndpointAddDevice(CUresult result, CUlogicalEndpoin
 /* ---- cuLogicalEndpointBindAddr */
 
 static const char name_cuLogicalEndpointBindAddr[] = "cuLogicalEndpointBindAddr";
+static const char param_names_cuLogicalEndpointBindAddr[] = "leId\0dev\0offset\0ptr\0size\0flags";
 static const acu_param params_cuLogicalEndpointBindAddr[] = {
-    {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindAddr + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindAddr + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindAddr + 9, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindAddr + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindAddr + 20, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindAddr + 25, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointBindAddr[] = {
     {1, name_cuLogicalEndpointBindAddr, NULL},
@@ -11983,14 +12243,15 @@ CUresult acu_failed_cuLogicalEndpointBindAddr(CUresult result, CUlogicalEndpoint
 /* ---- cuLogicalEndpointBindMem */
 
 static const char name_cuLogicalEndpointBindMem[] = "cuLogicalEndpointBindMem";
+static const char param_names_cuLogicalEndpointBindMem[] = "leId\0dev\0offset\0memHandle\0memOffset\0size\0flags";
 static const acu_param params_cuLogicalEndpointBindMem[] = {
-    {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"memHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"memOffset", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindMem + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindMem + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindMem + 9, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindMem + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindMem + 26, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindMem + 36, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindMem + 41, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointBindMem[] = {
     {1, name_cuLogicalEndpointBindMem, NULL},
@@ -12037,9 +12298,10 @@ CUresult acu_failed_cuLogicalEndpointBindMem(CUresult result, CUlogicalEndpointI
 /* ---- cuLogicalEndpointCreate */
 
 static const char name_cuLogicalEndpointCreate[] = "cuLogicalEndpointCreate";
+static const char param_names_cuLogicalEndpointCreate[] = "leId\0prop";
 static const acu_param params_cuLogicalEndpointCreate[] = {
-    {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"prop", &acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointCreate + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointCreate + 5, &acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointCreate[] = {
     {1, name_cuLogicalEndpointCreate, NULL},
@@ -12081,8 +12343,9 @@ CUresult acu_failed_cuLogicalEndpointCreate(CUresult result, CUlogicalEndpointId
 /* ---- cuLogicalEndpointDestroy */
 
 static const char name_cuLogicalEndpointDestroy[] = "cuLogicalEndpointDestroy";
+static const char param_names_cuLogicalEndpointDestroy[] = "leId";
 static const acu_param params_cuLogicalEndpointDestroy[] = {
-    {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointDestroy + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointDestroy[] = {
     {1, name_cuLogicalEndpointDestroy, NULL},
@@ -12121,10 +12384,11 @@ CUresult acu_failed_cuLogicalEndpointDestroy(CUresult result, CUlogicalEndpointI
 /* ---- cuLogicalEndpointExport */
 
 static const char name_cuLogicalEndpointExport[] = "cuLogicalEndpointExport";
+static const char param_names_cuLogicalEndpointExport[] = "handle\0leId\0handleType";
 static const acu_param params_cuLogicalEndpointExport[] = {
-    {"handle", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"handleType", &acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointExport + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {param_names_cuLogicalEndpointExport + 7, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointExport + 12, &acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointExport[] = {
     {1, name_cuLogicalEndpointExport, NULL},
@@ -12167,10 +12431,11 @@ CUresult acu_failed_cuLogicalEndpointExport(CUresult result, void *handle, CUlog
 /* ---- cuLogicalEndpointGetLimits */
 
 static const char name_cuLogicalEndpointGetLimits[] = "cuLogicalEndpointGetLimits";
+static const char param_names_cuLogicalEndpointGetLimits[] = "bindAlignment\0maxSize\0prop";
 static const acu_param params_cuLogicalEndpointGetLimits[] = {
-    {"bindAlignment", &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
-    {"maxSize", &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
-    {"prop", &acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointGetLimits + 0, &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLogicalEndpointGetLimits + 14, &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLogicalEndpointGetLimits + 22, &acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointGetLimits[] = {
     {1, name_cuLogicalEndpointGetLimits, NULL},
@@ -12213,9 +12478,10 @@ CUresult acu_failed_cuLogicalEndpointGetLimits(CUresult result, cuuint64_t *bind
 /* ---- cuLogicalEndpointIdRelease */
 
 static const char name_cuLogicalEndpointIdRelease[] = "cuLogicalEndpointIdRelease";
+static const char param_names_cuLogicalEndpointIdRelease[] = "baseLeId\0count";
 static const acu_param params_cuLogicalEndpointIdRelease[] = {
-    {"baseLeId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointIdRelease + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointIdRelease + 9, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointIdRelease[] = {
     {1, name_cuLogicalEndpointIdRelease, NULL},
@@ -12256,9 +12522,10 @@ CUresult acu_failed_cuLogicalEndpointIdRelease(CUresult result, CUlogicalEndpoin
 /* ---- cuLogicalEndpointIdReserve */
 
 static const char name_cuLogicalEndpointIdReserve[] = "cuLogicalEndpointIdReserve";
+static const char param_names_cuLogicalEndpointIdReserve[] = "baseLeId\0count";
 static const acu_param params_cuLogicalEndpointIdReserve[] = {
-    {"baseLeId", &acu_type_uint32_t, 1, ACU_OUT, -1, -1, false},
-    {"count", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointIdReserve + 0, &acu_type_uint32_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLogicalEndpointIdReserve + 9, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointIdReserve[] = {
     {1, name_cuLogicalEndpointIdReserve, NULL},
@@ -12299,10 +12566,11 @@ CUresult acu_failed_cuLogicalEndpointIdReserve(CUresult result, CUlogicalEndpoin
 /* ---- cuLogicalEndpointImport */
 
 static const char name_cuLogicalEndpointImport[] = "cuLogicalEndpointImport";
+static const char param_names_cuLogicalEndpointImport[] = "leId\0handle\0handleType";
 static const acu_param params_cuLogicalEndpointImport[] = {
-    {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"handle", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"handleType", &acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointImport + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointImport + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointImport + 12, &acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointImport[] = {
     {1, name_cuLogicalEndpointImport, NULL},
@@ -12345,10 +12613,11 @@ CUresult acu_failed_cuLogicalEndpointImport(CUresult result, CUlogicalEndpointId
 /* ---- cuLogicalEndpointQuery */
 
 static const char name_cuLogicalEndpointQuery[] = "cuLogicalEndpointQuery";
+static const char param_names_cuLogicalEndpointQuery[] = "leId\0count\0queryStatus";
 static const acu_param params_cuLogicalEndpointQuery[] = {
-    {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"queryStatus", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLogicalEndpointQuery + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointQuery + 5, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointQuery + 11, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointQuery[] = {
     {1, name_cuLogicalEndpointQuery, NULL},
@@ -12390,11 +12659,12 @@ CUresult acu_failed_cuLogicalEndpointQuery(CUresult result, CUlogicalEndpointId 
 /* ---- cuLogicalEndpointUnbind */
 
 static const char name_cuLogicalEndpointUnbind[] = "cuLogicalEndpointUnbind";
+static const char param_names_cuLogicalEndpointUnbind[] = "leId\0dev\0offset\0size";
 static const acu_param params_cuLogicalEndpointUnbind[] = {
-    {"leId", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointUnbind + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointUnbind + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointUnbind + 9, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointUnbind + 16, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogicalEndpointUnbind[] = {
     {1, name_cuLogicalEndpointUnbind, NULL},
@@ -12437,9 +12707,10 @@ CUresult acu_failed_cuLogicalEndpointUnbind(CUresult result, CUlogicalEndpointId
 /* ---- cuLogsCurrent */
 
 static const char name_cuLogsCurrent[] = "cuLogsCurrent";
+static const char param_names_cuLogsCurrent[] = "iterator_out\0flags";
 static const acu_param params_cuLogsCurrent[] = {
-    {"iterator_out", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogsCurrent + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLogsCurrent + 13, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogsCurrent[] = {
     {1, name_cuLogsCurrent, NULL},
@@ -12478,10 +12749,11 @@ CUresult acu_failed_cuLogsCurrent(CUresult result, CUlogIterator *iterator_out, 
 /* ---- cuLogsDumpToFile */
 
 static const char name_cuLogsDumpToFile[] = "cuLogsDumpToFile";
+static const char param_names_cuLogsDumpToFile[] = "iterator\0pathToFile\0flags";
 static const acu_param params_cuLogsDumpToFile[] = {
-    {"iterator", &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {"pathToFile", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogsDumpToFile + 0, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuLogsDumpToFile + 9, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogsDumpToFile + 20, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogsDumpToFile[] = {
     {1, name_cuLogsDumpToFile, NULL},
@@ -12523,11 +12795,12 @@ CUresult acu_failed_cuLogsDumpToFile(CUresult result, CUlogIterator *iterator, c
 /* ---- cuLogsDumpToMemory */
 
 static const char name_cuLogsDumpToMemory[] = "cuLogsDumpToMemory";
+static const char param_names_cuLogsDumpToMemory[] = "iterator\0buffer\0size\0flags";
 static const acu_param params_cuLogsDumpToMemory[] = {
-    {"iterator", &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {"buffer", &acu_type_char, 1, ACU_OUT, 2, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogsDumpToMemory + 0, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuLogsDumpToMemory + 9, &acu_type_char, 1, ACU_OUT, 2, -1, false},
+    {param_names_cuLogsDumpToMemory + 16, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuLogsDumpToMemory + 21, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogsDumpToMemory[] = {
     {1, name_cuLogsDumpToMemory, NULL},
@@ -12570,10 +12843,11 @@ CUresult acu_failed_cuLogsDumpToMemory(CUresult result, CUlogIterator *iterator,
 /* ---- cuLogsRegisterCallback */
 
 static const char name_cuLogsRegisterCallback[] = "cuLogsRegisterCallback";
+static const char param_names_cuLogsRegisterCallback[] = "callbackFunc\0userData\0callback_out";
 static const acu_param params_cuLogsRegisterCallback[] = {
-    {"callbackFunc", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"callback_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuLogsRegisterCallback + 0, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogsRegisterCallback + 13, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogsRegisterCallback + 22, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuLogsRegisterCallback[] = {
     {1, name_cuLogsRegisterCallback, NULL},
@@ -12616,8 +12890,9 @@ CUresult acu_failed_cuLogsRegisterCallback(CUresult result, CUlogsCallback callb
 /* ---- cuLogsUnregisterCallback */
 
 static const char name_cuLogsUnregisterCallback[] = "cuLogsUnregisterCallback";
+static const char param_names_cuLogsUnregisterCallback[] = "callback";
 static const acu_param params_cuLogsUnregisterCallback[] = {
-    {"callback", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogsUnregisterCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuLogsUnregisterCallback[] = {
     {1, name_cuLogsUnregisterCallback, NULL},
@@ -12656,9 +12931,10 @@ CUresult acu_failed_cuLogsUnregisterCallback(CUresult result, CUlogsCallbackHand
 /* ---- cuMemAddressFree */
 
 static const char name_cuMemAddressFree[] = "cuMemAddressFree";
+static const char param_names_cuMemAddressFree[] = "ptr\0size";
 static const acu_param params_cuMemAddressFree[] = {
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAddressFree + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAddressFree + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAddressFree[] = {
     {1, name_cuMemAddressFree, NULL},
@@ -12697,12 +12973,13 @@ CUresult acu_failed_cuMemAddressFree(CUresult result, CUdeviceptr ptr, size_t si
 /* ---- cuMemAddressReserve */
 
 static const char name_cuMemAddressReserve[] = "cuMemAddressReserve";
+static const char param_names_cuMemAddressReserve[] = "ptr\0size\0alignment\0addr\0flags";
 static const acu_param params_cuMemAddressReserve[] = {
-    {"ptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"alignment", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAddressReserve + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemAddressReserve + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAddressReserve + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAddressReserve + 19, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAddressReserve + 24, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAddressReserve[] = {
     {1, name_cuMemAddressReserve, NULL},
@@ -12746,11 +13023,12 @@ CUresult acu_failed_cuMemAddressReserve(CUresult result, CUdeviceptr *ptr, size_
 
 static const char name_cuMemAdvise[] = "cuMemAdvise";
 static const char symbol_cuMemAdvise_cuMemAdvise_v2[] = "cuMemAdvise_v2";
+static const char param_names_cuMemAdvise[] = "devPtr\0count\0advice\0location";
 static const acu_param params_cuMemAdvise[] = {
-    {"devPtr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"advice", &acu_cuda_type_CUmem_advise_enum, 0, ACU_IN, -1, -1, false},
-    {"location", &acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAdvise + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAdvise + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAdvise + 13, &acu_cuda_type_CUmem_advise_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAdvise + 20, &acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAdvise[] = {
     {1, symbol_cuMemAdvise_cuMemAdvise_v2, NULL},
@@ -12794,9 +13072,10 @@ CUresult acu_failed_cuMemAdvise(CUresult result, CUdeviceptr devPtr, size_t coun
 
 static const char name_cuMemAlloc[] = "cuMemAlloc";
 static const char symbol_cuMemAlloc_cuMemAlloc_v2[] = "cuMemAlloc_v2";
+static const char param_names_cuMemAlloc[] = "dptr\0bytesize";
 static const acu_param params_cuMemAlloc[] = {
-    {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAlloc + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemAlloc + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAlloc[] = {
     {1, symbol_cuMemAlloc_cuMemAlloc_v2, NULL},
@@ -12836,10 +13115,11 @@ CUresult acu_failed_cuMemAlloc(CUresult result, CUdeviceptr *dptr, size_t bytesi
 
 static const char name_cuMemAllocAsync[] = "cuMemAllocAsync";
 static const char symbol_cuMemAllocAsync_cuMemAllocAsync_ptsz[] = "cuMemAllocAsync_ptsz";
+static const char param_names_cuMemAllocAsync[] = "dptr\0bytesize\0hStream";
 static const acu_param params_cuMemAllocAsync[] = {
-    {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocAsync + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemAllocAsync + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocAsync + 14, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocAsync[] = {
     {1, name_cuMemAllocAsync, NULL},
@@ -12909,11 +13189,12 @@ CUresult acu_failed_cuMemAllocAsync(CUresult result, CUdeviceptr *dptr, size_t b
 
 static const char name_cuMemAllocFromPoolAsync[] = "cuMemAllocFromPoolAsync";
 static const char symbol_cuMemAllocFromPoolAsync_cuMemAllocFromPoolAsync_ptsz[] = "cuMemAllocFromPoolAsync_ptsz";
+static const char param_names_cuMemAllocFromPoolAsync[] = "dptr\0bytesize\0pool\0hStream";
 static const acu_param params_cuMemAllocFromPoolAsync[] = {
-    {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocFromPoolAsync + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemAllocFromPoolAsync + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocFromPoolAsync + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocFromPoolAsync + 19, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocFromPoolAsync[] = {
     {1, name_cuMemAllocFromPoolAsync, NULL},
@@ -12989,9 +13270,10 @@ CUresult acu_failed_cuMemAllocFromPoolAsync(CUresult result, CUdeviceptr *dptr, 
 
 static const char name_cuMemAllocHost[] = "cuMemAllocHost";
 static const char symbol_cuMemAllocHost_cuMemAllocHost_v2[] = "cuMemAllocHost_v2";
+static const char param_names_cuMemAllocHost[] = "pp\0bytesize";
 static const acu_param params_cuMemAllocHost[] = {
-    {"pp", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocHost + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemAllocHost + 3, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocHost[] = {
     {1, symbol_cuMemAllocHost_cuMemAllocHost_v2, NULL},
@@ -13030,10 +13312,11 @@ CUresult acu_failed_cuMemAllocHost(CUresult result, void **pp, size_t bytesize)
 /* ---- cuMemAllocManaged */
 
 static const char name_cuMemAllocManaged[] = "cuMemAllocManaged";
+static const char param_names_cuMemAllocManaged[] = "dptr\0bytesize\0flags";
 static const acu_param params_cuMemAllocManaged[] = {
-    {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocManaged + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemAllocManaged + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocManaged + 14, &acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocManaged[] = {
     {1, name_cuMemAllocManaged, NULL},
@@ -13075,12 +13358,13 @@ CUresult acu_failed_cuMemAllocManaged(CUresult result, CUdeviceptr *dptr, size_t
 
 static const char name_cuMemAllocPitch[] = "cuMemAllocPitch";
 static const char symbol_cuMemAllocPitch_cuMemAllocPitch_v2[] = "cuMemAllocPitch_v2";
+static const char param_names_cuMemAllocPitch[] = "dptr\0pPitch\0WidthInBytes\0Height\0ElementSizeBytes";
 static const acu_param params_cuMemAllocPitch[] = {
-    {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"pPitch", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"WidthInBytes", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"ElementSizeBytes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocPitch + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemAllocPitch + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemAllocPitch + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocPitch + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAllocPitch + 32, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocPitch[] = {
     {1, symbol_cuMemAllocPitch_cuMemAllocPitch_v2, NULL},
@@ -13124,12 +13408,13 @@ CUresult acu_failed_cuMemAllocPitch(CUresult result, CUdeviceptr *dptr, size_t *
 
 static const char name_cuMemBatchDecompressAsync[] = "cuMemBatchDecompressAsync";
 static const char symbol_cuMemBatchDecompressAsync_cuMemBatchDecompressAsync_ptsz[] = "cuMemBatchDecompressAsync_ptsz";
+static const char param_names_cuMemBatchDecompressAsync[] = "paramsArray\0count\0flags\0errorIndex\0stream";
 static const acu_param params_cuMemBatchDecompressAsync[] = {
-    {"paramsArray", &acu_cuda_type_CUmemDecompressParams_st, 1, ACU_IN, 1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"errorIndex", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemBatchDecompressAsync + 0, &acu_cuda_type_CUmemDecompressParams_st, 1, ACU_IN, 1, -1, false},
+    {param_names_cuMemBatchDecompressAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemBatchDecompressAsync + 18, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemBatchDecompressAsync + 24, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemBatchDecompressAsync + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemBatchDecompressAsync[] = {
     {1, name_cuMemBatchDecompressAsync, NULL},
@@ -13204,11 +13489,12 @@ CUresult acu_failed_cuMemBatchDecompressAsync(CUresult result, CUmemDecompressPa
 /* ---- cuMemCreate */
 
 static const char name_cuMemCreate[] = "cuMemCreate";
+static const char param_names_cuMemCreate[] = "handle\0size\0prop\0flags";
 static const acu_param params_cuMemCreate[] = {
-    {"handle", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"prop", &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemCreate + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemCreate + 12, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemCreate + 17, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemCreate[] = {
     {1, name_cuMemCreate, NULL},
@@ -13252,15 +13538,16 @@ CUresult acu_failed_cuMemCreate(CUresult result, CUmemGenericAllocationHandle *h
 
 static const char name_cuMemDiscardAndPrefetchBatchAsync[] = "cuMemDiscardAndPrefetchBatchAsync";
 static const char symbol_cuMemDiscardAndPrefetchBatchAsync_cuMemDiscardAndPrefetchBatchAsync_ptsz[] = "cuMemDiscardAndPrefetchBatchAsync_ptsz";
+static const char param_names_cuMemDiscardAndPrefetchBatchAsync[] = "dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0hStream";
 static const acu_param params_cuMemDiscardAndPrefetchBatchAsync[] = {
-    {"dptrs", &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"prefetchLocs", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
-    {"prefetchLocIdxs", &acu_type_size_t, 1, ACU_IN, 5, -1, false},
-    {"numPrefetchLocs", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemDiscardAndPrefetchBatchAsync + 0, &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
+    {param_names_cuMemDiscardAndPrefetchBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuMemDiscardAndPrefetchBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemDiscardAndPrefetchBatchAsync + 18, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
+    {param_names_cuMemDiscardAndPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
+    {param_names_cuMemDiscardAndPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemDiscardAndPrefetchBatchAsync + 63, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemDiscardAndPrefetchBatchAsync + 69, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemDiscardAndPrefetchBatchAsync[] = {
     {1, name_cuMemDiscardAndPrefetchBatchAsync, NULL},
@@ -13344,12 +13631,13 @@ CUresult acu_failed_cuMemDiscardAndPrefetchBatchAsync(CUresult result, CUdevicep
 
 static const char name_cuMemDiscardBatchAsync[] = "cuMemDiscardBatchAsync";
 static const char symbol_cuMemDiscardBatchAsync_cuMemDiscardBatchAsync_ptsz[] = "cuMemDiscardBatchAsync_ptsz";
+static const char param_names_cuMemDiscardBatchAsync[] = "dptrs\0sizes\0count\0flags\0hStream";
 static const acu_param params_cuMemDiscardBatchAsync[] = {
-    {"dptrs", &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemDiscardBatchAsync + 0, &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
+    {param_names_cuMemDiscardBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuMemDiscardBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemDiscardBatchAsync + 18, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemDiscardBatchAsync + 24, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemDiscardBatchAsync[] = {
     {1, name_cuMemDiscardBatchAsync, NULL},
@@ -13424,11 +13712,12 @@ CUresult acu_failed_cuMemDiscardBatchAsync(CUresult result, CUdeviceptr *dptrs, 
 /* ---- cuMemExportToShareableHandle */
 
 static const char name_cuMemExportToShareableHandle[] = "cuMemExportToShareableHandle";
+static const char param_names_cuMemExportToShareableHandle[] = "shareableHandle\0handle\0handleType\0flags";
 static const acu_param params_cuMemExportToShareableHandle[] = {
-    {"shareableHandle", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {"handle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"handleType", &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemExportToShareableHandle + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {param_names_cuMemExportToShareableHandle + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemExportToShareableHandle + 23, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemExportToShareableHandle + 34, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemExportToShareableHandle[] = {
     {1, name_cuMemExportToShareableHandle, NULL},
@@ -13472,8 +13761,9 @@ CUresult acu_failed_cuMemExportToShareableHandle(CUresult result, void *shareabl
 
 static const char name_cuMemFree[] = "cuMemFree";
 static const char symbol_cuMemFree_cuMemFree_v2[] = "cuMemFree_v2";
+static const char param_names_cuMemFree[] = "dptr";
 static const acu_param params_cuMemFree[] = {
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemFree + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemFree[] = {
     {1, symbol_cuMemFree_cuMemFree_v2, NULL},
@@ -13513,9 +13803,10 @@ CUresult acu_failed_cuMemFree(CUresult result, CUdeviceptr dptr)
 
 static const char name_cuMemFreeAsync[] = "cuMemFreeAsync";
 static const char symbol_cuMemFreeAsync_cuMemFreeAsync_ptsz[] = "cuMemFreeAsync_ptsz";
+static const char param_names_cuMemFreeAsync[] = "dptr\0hStream";
 static const acu_param params_cuMemFreeAsync[] = {
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemFreeAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemFreeAsync + 5, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemFreeAsync[] = {
     {1, name_cuMemFreeAsync, NULL},
@@ -13582,8 +13873,9 @@ CUresult acu_failed_cuMemFreeAsync(CUresult result, CUdeviceptr dptr, CUstream h
 /* ---- cuMemFreeHost */
 
 static const char name_cuMemFreeHost[] = "cuMemFreeHost";
+static const char param_names_cuMemFreeHost[] = "p";
 static const acu_param params_cuMemFreeHost[] = {
-    {"p", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemFreeHost + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemFreeHost[] = {
     {1, name_cuMemFreeHost, NULL},
@@ -13622,10 +13914,11 @@ CUresult acu_failed_cuMemFreeHost(CUresult result, void *p)
 /* ---- cuMemGetAccess */
 
 static const char name_cuMemGetAccess[] = "cuMemGetAccess";
+static const char param_names_cuMemGetAccess[] = "flags\0location\0ptr";
 static const acu_param params_cuMemGetAccess[] = {
-    {"flags", &acu_cuda_type_CUmemAccess_flags_enum, 1, ACU_OUT, -1, -1, false},
-    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetAccess + 0, &acu_cuda_type_CUmemAccess_flags_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetAccess + 6, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetAccess + 15, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetAccess[] = {
     {1, name_cuMemGetAccess, NULL},
@@ -13669,10 +13962,11 @@ CUresult acu_failed_cuMemGetAccess(CUresult result, unsigned long long *flags, c
 
 static const char name_cuMemGetAddressRange[] = "cuMemGetAddressRange";
 static const char symbol_cuMemGetAddressRange_cuMemGetAddressRange_v2[] = "cuMemGetAddressRange_v2";
+static const char param_names_cuMemGetAddressRange[] = "pbase\0psize\0dptr";
 static const acu_param params_cuMemGetAddressRange[] = {
-    {"pbase", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"psize", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetAddressRange + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetAddressRange + 6, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetAddressRange + 12, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetAddressRange[] = {
     {1, symbol_cuMemGetAddressRange_cuMemGetAddressRange_v2, NULL},
@@ -13712,10 +14006,11 @@ CUresult acu_failed_cuMemGetAddressRange(CUresult result, CUdeviceptr *pbase, si
 /* ---- cuMemGetAllocationGranularity */
 
 static const char name_cuMemGetAllocationGranularity[] = "cuMemGetAllocationGranularity";
+static const char param_names_cuMemGetAllocationGranularity[] = "granularity\0prop\0option";
 static const acu_param params_cuMemGetAllocationGranularity[] = {
-    {"granularity", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"prop", &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
-    {"option", &acu_cuda_type_CUmemAllocationGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetAllocationGranularity + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetAllocationGranularity + 12, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetAllocationGranularity + 17, &acu_cuda_type_CUmemAllocationGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetAllocationGranularity[] = {
     {1, name_cuMemGetAllocationGranularity, NULL},
@@ -13758,9 +14053,10 @@ CUresult acu_failed_cuMemGetAllocationGranularity(CUresult result, size_t *granu
 /* ---- cuMemGetAllocationPropertiesFromHandle */
 
 static const char name_cuMemGetAllocationPropertiesFromHandle[] = "cuMemGetAllocationPropertiesFromHandle";
+static const char param_names_cuMemGetAllocationPropertiesFromHandle[] = "prop\0handle";
 static const acu_param params_cuMemGetAllocationPropertiesFromHandle[] = {
-    {"prop", &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_OUT, -1, -1, false},
-    {"handle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetAllocationPropertiesFromHandle + 0, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetAllocationPropertiesFromHandle + 5, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetAllocationPropertiesFromHandle[] = {
     {1, name_cuMemGetAllocationPropertiesFromHandle, NULL},
@@ -13803,10 +14099,11 @@ CUresult acu_failed_cuMemGetAllocationPropertiesFromHandle(CUresult result, CUme
 /* ---- cuMemGetDefaultMemPool */
 
 static const char name_cuMemGetDefaultMemPool[] = "cuMemGetDefaultMemPool";
+static const char param_names_cuMemGetDefaultMemPool[] = "pool_out\0location\0type";
 static const acu_param params_cuMemGetDefaultMemPool[] = {
-    {"pool_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
-    {"type", &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetDefaultMemPool + 9, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetDefaultMemPool + 18, &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetDefaultMemPool[] = {
     {1, name_cuMemGetDefaultMemPool, NULL},
@@ -13849,12 +14146,13 @@ CUresult acu_failed_cuMemGetDefaultMemPool(CUresult result, CUmemoryPool *pool_o
 /* ---- cuMemGetHandleForAddressRange */
 
 static const char name_cuMemGetHandleForAddressRange[] = "cuMemGetHandleForAddressRange";
+static const char param_names_cuMemGetHandleForAddressRange[] = "handle\0dptr\0size\0handleType\0flags";
 static const acu_param params_cuMemGetHandleForAddressRange[] = {
-    {"handle", &acu_type_pointer, 0, ACU_OUT, -1, 3, false},
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"handleType", &acu_cuda_type_CUmemRangeHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_memRange, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetHandleForAddressRange + 0, &acu_type_pointer, 0, ACU_OUT, -1, 3, false},
+    {param_names_cuMemGetHandleForAddressRange + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetHandleForAddressRange + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetHandleForAddressRange + 17, &acu_cuda_type_CUmemRangeHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetHandleForAddressRange + 28, &acu_cuda_type_flags_memRange, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetHandleForAddressRange[] = {
     {1, name_cuMemGetHandleForAddressRange, NULL},
@@ -13898,9 +14196,10 @@ CUresult acu_failed_cuMemGetHandleForAddressRange(CUresult result, void *handle,
 
 static const char name_cuMemGetInfo[] = "cuMemGetInfo";
 static const char symbol_cuMemGetInfo_cuMemGetInfo_v2[] = "cuMemGetInfo_v2";
+static const char param_names_cuMemGetInfo[] = "free\0total";
 static const acu_param params_cuMemGetInfo[] = {
-    {"free", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"total", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetInfo + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetInfo + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuMemGetInfo[] = {
     {1, symbol_cuMemGetInfo_cuMemGetInfo_v2, NULL},
@@ -13939,12 +14238,13 @@ CUresult acu_failed_cuMemGetInfo(CUresult result, size_t *free, size_t *total)
 /* ---- cuMemGetLocationInfo */
 
 static const char name_cuMemGetLocationInfo[] = "cuMemGetLocationInfo";
+static const char param_names_cuMemGetLocationInfo[] = "ptr\0size\0summaryGranularity\0samplingGranularity\0location_out";
 static const acu_param params_cuMemGetLocationInfo[] = {
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"summaryGranularity", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"samplingGranularity", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"location_out", &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetLocationInfo + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetLocationInfo + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetLocationInfo + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetLocationInfo + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetLocationInfo + 48, &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuMemGetLocationInfo[] = {
     {1, name_cuMemGetLocationInfo, NULL},
@@ -13987,10 +14287,11 @@ CUresult acu_failed_cuMemGetLocationInfo(CUresult result, CUdeviceptr ptr, size_
 /* ---- cuMemGetMemPool */
 
 static const char name_cuMemGetMemPool[] = "cuMemGetMemPool";
+static const char param_names_cuMemGetMemPool[] = "pool\0location\0type";
 static const acu_param params_cuMemGetMemPool[] = {
-    {"pool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
-    {"type", &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetMemPool + 5, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetMemPool + 14, &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetMemPool[] = {
     {1, name_cuMemGetMemPool, NULL},
@@ -14032,10 +14333,11 @@ CUresult acu_failed_cuMemGetMemPool(CUresult result, CUmemoryPool *pool, CUmemLo
 /* ---- cuMemHostAlloc */
 
 static const char name_cuMemHostAlloc[] = "cuMemHostAlloc";
+static const char param_names_cuMemHostAlloc[] = "pp\0bytesize\0Flags";
 static const acu_param params_cuMemHostAlloc[] = {
-    {"pp", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_hostAlloc, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemHostAlloc + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemHostAlloc + 3, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemHostAlloc + 12, &acu_cuda_type_flags_hostAlloc, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostAlloc[] = {
     {1, name_cuMemHostAlloc, NULL},
@@ -14075,10 +14377,11 @@ CUresult acu_failed_cuMemHostAlloc(CUresult result, void **pp, size_t bytesize, 
 
 static const char name_cuMemHostGetDevicePointer[] = "cuMemHostGetDevicePointer";
 static const char symbol_cuMemHostGetDevicePointer_cuMemHostGetDevicePointer_v2[] = "cuMemHostGetDevicePointer_v2";
+static const char param_names_cuMemHostGetDevicePointer[] = "pdptr\0p\0Flags";
 static const acu_param params_cuMemHostGetDevicePointer[] = {
-    {"pdptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"p", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemHostGetDevicePointer + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemHostGetDevicePointer + 6, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemHostGetDevicePointer + 8, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostGetDevicePointer[] = {
     {1, symbol_cuMemHostGetDevicePointer_cuMemHostGetDevicePointer_v2, NULL},
@@ -14119,9 +14422,10 @@ CUresult acu_failed_cuMemHostGetDevicePointer(CUresult result, CUdeviceptr *pdpt
 /* ---- cuMemHostGetFlags */
 
 static const char name_cuMemHostGetFlags[] = "cuMemHostGetFlags";
+static const char param_names_cuMemHostGetFlags[] = "pFlags\0p";
 static const acu_param params_cuMemHostGetFlags[] = {
-    {"pFlags", &acu_cuda_type_flags_hostAlloc, 1, ACU_OUT, -1, -1, false},
-    {"p", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemHostGetFlags + 0, &acu_cuda_type_flags_hostAlloc, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemHostGetFlags + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostGetFlags[] = {
     {1, name_cuMemHostGetFlags, NULL},
@@ -14161,10 +14465,11 @@ CUresult acu_failed_cuMemHostGetFlags(CUresult result, unsigned int *pFlags, voi
 
 static const char name_cuMemHostRegister[] = "cuMemHostRegister";
 static const char symbol_cuMemHostRegister_cuMemHostRegister_v2[] = "cuMemHostRegister_v2";
+static const char param_names_cuMemHostRegister[] = "p\0bytesize\0Flags";
 static const acu_param params_cuMemHostRegister[] = {
-    {"p", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"bytesize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_hostRegister, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemHostRegister + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemHostRegister + 2, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemHostRegister + 11, &acu_cuda_type_flags_hostRegister, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostRegister[] = {
     {1, symbol_cuMemHostRegister_cuMemHostRegister_v2, NULL},
@@ -14204,8 +14509,9 @@ CUresult acu_failed_cuMemHostRegister(CUresult result, void *p, size_t bytesize,
 /* ---- cuMemHostUnregister */
 
 static const char name_cuMemHostUnregister[] = "cuMemHostUnregister";
+static const char param_names_cuMemHostUnregister[] = "p";
 static const acu_param params_cuMemHostUnregister[] = {
-    {"p", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemHostUnregister + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostUnregister[] = {
     {1, name_cuMemHostUnregister, NULL},
@@ -14244,10 +14550,11 @@ CUresult acu_failed_cuMemHostUnregister(CUresult result, void *p)
 /* ---- cuMemImportFromShareableHandle */
 
 static const char name_cuMemImportFromShareableHandle[] = "cuMemImportFromShareableHandle";
+static const char param_names_cuMemImportFromShareableHandle[] = "handle\0osHandle\0shHandleType";
 static const acu_param params_cuMemImportFromShareableHandle[] = {
-    {"handle", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"osHandle", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"shHandleType", &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemImportFromShareableHandle + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemImportFromShareableHandle + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemImportFromShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemImportFromShareableHandle[] = {
     {1, name_cuMemImportFromShareableHandle, NULL},
@@ -14290,12 +14597,13 @@ CUresult acu_failed_cuMemImportFromShareableHandle(CUresult result, CUmemGeneric
 /* ---- cuMemMap */
 
 static const char name_cuMemMap[] = "cuMemMap";
+static const char param_names_cuMemMap[] = "ptr\0size\0offset\0handle\0flags";
 static const acu_param params_cuMemMap[] = {
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"handle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemMap + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemMap + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemMap + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemMap + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemMap + 23, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemMap[] = {
     {1, name_cuMemMap, NULL},
@@ -14339,10 +14647,11 @@ CUresult acu_failed_cuMemMap(CUresult result, CUdeviceptr ptr, size_t size, size
 
 static const char name_cuMemMapArrayAsync[] = "cuMemMapArrayAsync";
 static const char symbol_cuMemMapArrayAsync_cuMemMapArrayAsync_ptsz[] = "cuMemMapArrayAsync_ptsz";
+static const char param_names_cuMemMapArrayAsync[] = "mapInfoList\0count\0hStream";
 static const acu_param params_cuMemMapArrayAsync[] = {
-    {"mapInfoList", &acu_cuda_type_CUarrayMapInfo_st, 1, ACU_IN, 1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemMapArrayAsync + 0, &acu_cuda_type_CUarrayMapInfo_st, 1, ACU_IN, 1, -1, false},
+    {param_names_cuMemMapArrayAsync + 12, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemMapArrayAsync + 18, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemMapArrayAsync[] = {
     {1, name_cuMemMapArrayAsync, NULL},
@@ -14416,9 +14725,10 @@ CUresult acu_failed_cuMemMapArrayAsync(CUresult result, CUarrayMapInfo *mapInfoL
 /* ---- cuMemPoolCreate */
 
 static const char name_cuMemPoolCreate[] = "cuMemPoolCreate";
+static const char param_names_cuMemPoolCreate[] = "pool\0poolProps";
 static const acu_param params_cuMemPoolCreate[] = {
-    {"pool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"poolProps", &acu_cuda_type_CUmemPoolProps_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemPoolCreate + 5, &acu_cuda_type_CUmemPoolProps_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolCreate[] = {
     {1, name_cuMemPoolCreate, NULL},
@@ -14458,8 +14768,9 @@ CUresult acu_failed_cuMemPoolCreate(CUresult result, CUmemoryPool *pool, const C
 /* ---- cuMemPoolDestroy */
 
 static const char name_cuMemPoolDestroy[] = "cuMemPoolDestroy";
+static const char param_names_cuMemPoolDestroy[] = "pool";
 static const acu_param params_cuMemPoolDestroy[] = {
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolDestroy[] = {
     {1, name_cuMemPoolDestroy, NULL},
@@ -14498,9 +14809,10 @@ CUresult acu_failed_cuMemPoolDestroy(CUresult result, CUmemoryPool pool)
 /* ---- cuMemPoolExportPointer */
 
 static const char name_cuMemPoolExportPointer[] = "cuMemPoolExportPointer";
+static const char param_names_cuMemPoolExportPointer[] = "shareData_out\0ptr";
 static const acu_param params_cuMemPoolExportPointer[] = {
-    {"shareData_out", &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_OUT, -1, -1, false},
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolExportPointer + 0, &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemPoolExportPointer + 14, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolExportPointer[] = {
     {1, name_cuMemPoolExportPointer, NULL},
@@ -14541,11 +14853,12 @@ CUresult acu_failed_cuMemPoolExportPointer(CUresult result, CUmemPoolPtrExportDa
 /* ---- cuMemPoolExportToShareableHandle */
 
 static const char name_cuMemPoolExportToShareableHandle[] = "cuMemPoolExportToShareableHandle";
+static const char param_names_cuMemPoolExportToShareableHandle[] = "handle_out\0pool\0handleType\0flags";
 static const acu_param params_cuMemPoolExportToShareableHandle[] = {
-    {"handle_out", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"handleType", &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolExportToShareableHandle + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {param_names_cuMemPoolExportToShareableHandle + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolExportToShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolExportToShareableHandle + 27, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolExportToShareableHandle[] = {
     {1, name_cuMemPoolExportToShareableHandle, NULL},
@@ -14589,10 +14902,11 @@ CUresult acu_failed_cuMemPoolExportToShareableHandle(CUresult result, void *hand
 /* ---- cuMemPoolGetAccess */
 
 static const char name_cuMemPoolGetAccess[] = "cuMemPoolGetAccess";
+static const char param_names_cuMemPoolGetAccess[] = "flags\0memPool\0location";
 static const acu_param params_cuMemPoolGetAccess[] = {
-    {"flags", &acu_cuda_type_CUmemAccess_flags_enum, 1, ACU_OUT, -1, -1, false},
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolGetAccess + 0, &acu_cuda_type_CUmemAccess_flags_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemPoolGetAccess + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolGetAccess + 14, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolGetAccess[] = {
     {1, name_cuMemPoolGetAccess, NULL},
@@ -14635,10 +14949,11 @@ CUresult acu_failed_cuMemPoolGetAccess(CUresult result, CUmemAccess_flags *flags
 /* ---- cuMemPoolGetAttribute */
 
 static const char name_cuMemPoolGetAttribute[] = "cuMemPoolGetAttribute";
+static const char param_names_cuMemPoolGetAttribute[] = "pool\0attr\0value";
 static const acu_param params_cuMemPoolGetAttribute[] = {
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {param_names_cuMemPoolGetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolGetAttribute + 5, &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolGetAttribute + 10, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cuMemPoolGetAttribute[] = {
     {1, name_cuMemPoolGetAttribute, NULL},
@@ -14680,11 +14995,12 @@ CUresult acu_failed_cuMemPoolGetAttribute(CUresult result, CUmemoryPool pool, CU
 /* ---- cuMemPoolImportFromShareableHandle */
 
 static const char name_cuMemPoolImportFromShareableHandle[] = "cuMemPoolImportFromShareableHandle";
+static const char param_names_cuMemPoolImportFromShareableHandle[] = "pool_out\0handle\0handleType\0flags";
 static const acu_param params_cuMemPoolImportFromShareableHandle[] = {
-    {"pool_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"handle", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"handleType", &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolImportFromShareableHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemPoolImportFromShareableHandle + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolImportFromShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolImportFromShareableHandle + 27, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolImportFromShareableHandle[] = {
     {1, name_cuMemPoolImportFromShareableHandle, NULL},
@@ -14728,10 +15044,11 @@ CUresult acu_failed_cuMemPoolImportFromShareableHandle(CUresult result, CUmemory
 /* ---- cuMemPoolImportPointer */
 
 static const char name_cuMemPoolImportPointer[] = "cuMemPoolImportPointer";
+static const char param_names_cuMemPoolImportPointer[] = "ptr_out\0pool\0shareData";
 static const acu_param params_cuMemPoolImportPointer[] = {
-    {"ptr_out", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"shareData", &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolImportPointer + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemPoolImportPointer + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolImportPointer + 13, &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolImportPointer[] = {
     {1, name_cuMemPoolImportPointer, NULL},
@@ -14774,10 +15091,11 @@ CUresult acu_failed_cuMemPoolImportPointer(CUresult result, CUdeviceptr *ptr_out
 /* ---- cuMemPoolSetAccess */
 
 static const char name_cuMemPoolSetAccess[] = "cuMemPoolSetAccess";
+static const char param_names_cuMemPoolSetAccess[] = "pool\0map\0count";
 static const acu_param params_cuMemPoolSetAccess[] = {
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"map", &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolSetAccess + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolSetAccess + 5, &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 2, -1, false},
+    {param_names_cuMemPoolSetAccess + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolSetAccess[] = {
     {1, name_cuMemPoolSetAccess, NULL},
@@ -14819,10 +15137,11 @@ CUresult acu_failed_cuMemPoolSetAccess(CUresult result, CUmemoryPool pool, const
 /* ---- cuMemPoolSetAttribute */
 
 static const char name_cuMemPoolSetAttribute[] = "cuMemPoolSetAttribute";
+static const char param_names_cuMemPoolSetAttribute[] = "pool\0attr\0value";
 static const acu_param params_cuMemPoolSetAttribute[] = {
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, 1, false},
+    {param_names_cuMemPoolSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolSetAttribute + 5, &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolSetAttribute + 10, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cuMemPoolSetAttribute[] = {
     {1, name_cuMemPoolSetAttribute, NULL},
@@ -14864,9 +15183,10 @@ CUresult acu_failed_cuMemPoolSetAttribute(CUresult result, CUmemoryPool pool, CU
 /* ---- cuMemPoolTrimTo */
 
 static const char name_cuMemPoolTrimTo[] = "cuMemPoolTrimTo";
+static const char param_names_cuMemPoolTrimTo[] = "pool\0minBytesToKeep";
 static const acu_param params_cuMemPoolTrimTo[] = {
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"minBytesToKeep", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolTrimTo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolTrimTo + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPoolTrimTo[] = {
     {1, name_cuMemPoolTrimTo, NULL},
@@ -14907,12 +15227,13 @@ CUresult acu_failed_cuMemPoolTrimTo(CUresult result, CUmemoryPool pool, size_t m
 static const char name_cuMemPrefetchAsync[] = "cuMemPrefetchAsync";
 static const char symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2[] = "cuMemPrefetchAsync_v2";
 static const char symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2_ptsz[] = "cuMemPrefetchAsync_v2_ptsz";
+static const char param_names_cuMemPrefetchAsync[] = "devPtr\0count\0location\0flags\0hStream";
 static const acu_param params_cuMemPrefetchAsync[] = {
-    {"devPtr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"location", &acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchAsync + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchAsync + 13, &acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchAsync + 22, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchAsync + 28, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPrefetchAsync[] = {
     {1, symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2, NULL},
@@ -14988,15 +15309,16 @@ CUresult acu_failed_cuMemPrefetchAsync(CUresult result, CUdeviceptr devPtr, size
 
 static const char name_cuMemPrefetchBatchAsync[] = "cuMemPrefetchBatchAsync";
 static const char symbol_cuMemPrefetchBatchAsync_cuMemPrefetchBatchAsync_ptsz[] = "cuMemPrefetchBatchAsync_ptsz";
+static const char param_names_cuMemPrefetchBatchAsync[] = "dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0hStream";
 static const acu_param params_cuMemPrefetchBatchAsync[] = {
-    {"dptrs", &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"prefetchLocs", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
-    {"prefetchLocIdxs", &acu_type_size_t, 1, ACU_IN, 5, -1, false},
-    {"numPrefetchLocs", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchBatchAsync + 0, &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
+    {param_names_cuMemPrefetchBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuMemPrefetchBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchBatchAsync + 18, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
+    {param_names_cuMemPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
+    {param_names_cuMemPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchBatchAsync + 63, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchBatchAsync + 69, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemPrefetchBatchAsync[] = {
     {1, name_cuMemPrefetchBatchAsync, NULL},
@@ -15079,12 +15401,13 @@ CUresult acu_failed_cuMemPrefetchBatchAsync(CUresult result, CUdeviceptr *dptrs,
 /* ---- cuMemRangeGetAttribute */
 
 static const char name_cuMemRangeGetAttribute[] = "cuMemRangeGetAttribute";
+static const char param_names_cuMemRangeGetAttribute[] = "data\0dataSize\0attribute\0devPtr\0count";
 static const acu_param params_cuMemRangeGetAttribute[] = {
-    {"data", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {"dataSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"attribute", &acu_cuda_type_CUmem_range_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"devPtr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemRangeGetAttribute + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {param_names_cuMemRangeGetAttribute + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemRangeGetAttribute + 14, &acu_cuda_type_CUmem_range_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemRangeGetAttribute + 24, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemRangeGetAttribute + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemRangeGetAttribute[] = {
     {1, name_cuMemRangeGetAttribute, NULL},
@@ -15127,13 +15450,14 @@ CUresult acu_failed_cuMemRangeGetAttribute(CUresult result, void *data, size_t d
 /* ---- cuMemRangeGetAttributes */
 
 static const char name_cuMemRangeGetAttributes[] = "cuMemRangeGetAttributes";
+static const char param_names_cuMemRangeGetAttributes[] = "data\0dataSizes\0attributes\0numAttributes\0devPtr\0count";
 static const acu_param params_cuMemRangeGetAttributes[] = {
-    {"data", &acu_type_pointer, 1, ACU_IN, 3, -1, false},
-    {"dataSizes", &acu_type_size_t, 1, ACU_IN, 3, -1, false},
-    {"attributes", &acu_cuda_type_CUmem_range_attribute_enum, 1, ACU_IN, 3, -1, false},
-    {"numAttributes", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"devPtr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemRangeGetAttributes + 0, &acu_type_pointer, 1, ACU_IN, 3, -1, false},
+    {param_names_cuMemRangeGetAttributes + 5, &acu_type_size_t, 1, ACU_IN, 3, -1, false},
+    {param_names_cuMemRangeGetAttributes + 15, &acu_cuda_type_CUmem_range_attribute_enum, 1, ACU_IN, 3, -1, false},
+    {param_names_cuMemRangeGetAttributes + 26, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemRangeGetAttributes + 40, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemRangeGetAttributes + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemRangeGetAttributes[] = {
     {1, name_cuMemRangeGetAttributes, NULL},
@@ -15177,8 +15501,9 @@ CUresult acu_failed_cuMemRangeGetAttributes(CUresult result, void **data, size_t
 /* ---- cuMemRelease */
 
 static const char name_cuMemRelease[] = "cuMemRelease";
+static const char param_names_cuMemRelease[] = "handle";
 static const acu_param params_cuMemRelease[] = {
-    {"handle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemRelease + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemRelease[] = {
     {1, name_cuMemRelease, NULL},
@@ -15217,9 +15542,10 @@ CUresult acu_failed_cuMemRelease(CUresult result, CUmemGenericAllocationHandle h
 /* ---- cuMemRetainAllocationHandle */
 
 static const char name_cuMemRetainAllocationHandle[] = "cuMemRetainAllocationHandle";
+static const char param_names_cuMemRetainAllocationHandle[] = "handle\0addr";
 static const acu_param params_cuMemRetainAllocationHandle[] = {
-    {"handle", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"addr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemRetainAllocationHandle + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemRetainAllocationHandle + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemRetainAllocationHandle[] = {
     {1, name_cuMemRetainAllocationHandle, NULL},
@@ -15260,11 +15586,12 @@ CUresult acu_failed_cuMemRetainAllocationHandle(CUresult result, CUmemGenericAll
 /* ---- cuMemSetAccess */
 
 static const char name_cuMemSetAccess[] = "cuMemSetAccess";
+static const char param_names_cuMemSetAccess[] = "ptr\0size\0desc\0count";
 static const acu_param params_cuMemSetAccess[] = {
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"desc", &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 3, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemSetAccess + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemSetAccess + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemSetAccess + 9, &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 3, -1, false},
+    {param_names_cuMemSetAccess + 14, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemSetAccess[] = {
     {1, name_cuMemSetAccess, NULL},
@@ -15306,10 +15633,11 @@ CUresult acu_failed_cuMemSetAccess(CUresult result, CUdeviceptr ptr, size_t size
 /* ---- cuMemSetMemPool */
 
 static const char name_cuMemSetMemPool[] = "cuMemSetMemPool";
+static const char param_names_cuMemSetMemPool[] = "location\0type\0pool";
 static const acu_param params_cuMemSetMemPool[] = {
-    {"location", &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
-    {"type", &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
-    {"pool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemSetMemPool + 0, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemSetMemPool + 9, &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemSetMemPool + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemSetMemPool[] = {
     {1, name_cuMemSetMemPool, NULL},
@@ -15351,9 +15679,10 @@ CUresult acu_failed_cuMemSetMemPool(CUresult result, CUmemLocation *location, CU
 /* ---- cuMemUnmap */
 
 static const char name_cuMemUnmap[] = "cuMemUnmap";
+static const char param_names_cuMemUnmap[] = "ptr\0size";
 static const acu_param params_cuMemUnmap[] = {
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemUnmap + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemUnmap + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemUnmap[] = {
     {1, name_cuMemUnmap, NULL},
@@ -15393,10 +15722,11 @@ CUresult acu_failed_cuMemUnmap(CUresult result, CUdeviceptr ptr, size_t size)
 
 static const char name_cuMemcpy[] = "cuMemcpy";
 static const char symbol_cuMemcpy_cuMemcpy_ptds[] = "cuMemcpy_ptds";
+static const char param_names_cuMemcpy[] = "dst\0src\0ByteCount";
 static const acu_param params_cuMemcpy[] = {
-    {"dst", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy + 4, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy[] = {
     {1, name_cuMemcpy, NULL},
@@ -15465,8 +15795,9 @@ CUresult acu_failed_cuMemcpy(CUresult result, CUdeviceptr dst, CUdeviceptr src, 
 static const char name_cuMemcpy2D[] = "cuMemcpy2D";
 static const char symbol_cuMemcpy2D_cuMemcpy2D_v2[] = "cuMemcpy2D_v2";
 static const char symbol_cuMemcpy2D_cuMemcpy2D_v2_ptds[] = "cuMemcpy2D_v2_ptds";
+static const char param_names_cuMemcpy2D[] = "pCopy";
 static const acu_param params_cuMemcpy2D[] = {
-    {"pCopy", &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy2D + 0, &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy2D[] = {
     {1, symbol_cuMemcpy2D_cuMemcpy2D_v2, NULL},
@@ -15535,9 +15866,10 @@ CUresult acu_failed_cuMemcpy2D(CUresult result, const CUDA_MEMCPY2D *pCopy)
 static const char name_cuMemcpy2DAsync[] = "cuMemcpy2DAsync";
 static const char symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2[] = "cuMemcpy2DAsync_v2";
 static const char symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2_ptsz[] = "cuMemcpy2DAsync_v2_ptsz";
+static const char param_names_cuMemcpy2DAsync[] = "pCopy\0hStream";
 static const acu_param params_cuMemcpy2DAsync[] = {
-    {"pCopy", &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy2DAsync + 0, &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy2DAsync + 6, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy2DAsync[] = {
     {1, symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2, NULL},
@@ -15607,8 +15939,9 @@ CUresult acu_failed_cuMemcpy2DAsync(CUresult result, const CUDA_MEMCPY2D *pCopy,
 static const char name_cuMemcpy2DUnaligned[] = "cuMemcpy2DUnaligned";
 static const char symbol_cuMemcpy2DUnaligned_cuMemcpy2DUnaligned_v2[] = "cuMemcpy2DUnaligned_v2";
 static const char symbol_cuMemcpy2DUnaligned_cuMemcpy2DUnaligned_v2_ptds[] = "cuMemcpy2DUnaligned_v2_ptds";
+static const char param_names_cuMemcpy2DUnaligned[] = "pCopy";
 static const acu_param params_cuMemcpy2DUnaligned[] = {
-    {"pCopy", &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy2DUnaligned + 0, &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy2DUnaligned[] = {
     {1, symbol_cuMemcpy2DUnaligned_cuMemcpy2DUnaligned_v2, NULL},
@@ -15677,8 +16010,9 @@ CUresult acu_failed_cuMemcpy2DUnaligned(CUresult result, const CUDA_MEMCPY2D *pC
 static const char name_cuMemcpy3D[] = "cuMemcpy3D";
 static const char symbol_cuMemcpy3D_cuMemcpy3D_v2[] = "cuMemcpy3D_v2";
 static const char symbol_cuMemcpy3D_cuMemcpy3D_v2_ptds[] = "cuMemcpy3D_v2_ptds";
+static const char param_names_cuMemcpy3D[] = "pCopy";
 static const acu_param params_cuMemcpy3D[] = {
-    {"pCopy", &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3D + 0, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3D[] = {
     {1, symbol_cuMemcpy3D_cuMemcpy3D_v2, NULL},
@@ -15747,9 +16081,10 @@ CUresult acu_failed_cuMemcpy3D(CUresult result, const CUDA_MEMCPY3D *pCopy)
 static const char name_cuMemcpy3DAsync[] = "cuMemcpy3DAsync";
 static const char symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2[] = "cuMemcpy3DAsync_v2";
 static const char symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2_ptsz[] = "cuMemcpy3DAsync_v2_ptsz";
+static const char param_names_cuMemcpy3DAsync[] = "pCopy\0hStream";
 static const acu_param params_cuMemcpy3DAsync[] = {
-    {"pCopy", &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DAsync + 0, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DAsync + 6, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DAsync[] = {
     {1, symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2, NULL},
@@ -15819,11 +16154,12 @@ CUresult acu_failed_cuMemcpy3DAsync(CUresult result, const CUDA_MEMCPY3D *pCopy,
 static const char name_cuMemcpy3DBatchAsync[] = "cuMemcpy3DBatchAsync";
 static const char symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2[] = "cuMemcpy3DBatchAsync_v2";
 static const char symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2_ptsz[] = "cuMemcpy3DBatchAsync_v2_ptsz";
+static const char param_names_cuMemcpy3DBatchAsync[] = "numOps\0opList\0flags\0hStream";
 static const acu_param params_cuMemcpy3DBatchAsync[] = {
-    {"numOps", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"opList", &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DBatchAsync + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DBatchAsync + 7, &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
+    {param_names_cuMemcpy3DBatchAsync + 14, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DBatchAsync + 20, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DBatchAsync[] = {
     {1, symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2, NULL},
@@ -15899,8 +16235,9 @@ CUresult acu_failed_cuMemcpy3DBatchAsync(CUresult result, size_t numOps, CUDA_ME
 
 static const char name_cuMemcpy3DPeer[] = "cuMemcpy3DPeer";
 static const char symbol_cuMemcpy3DPeer_cuMemcpy3DPeer_ptds[] = "cuMemcpy3DPeer_ptds";
+static const char param_names_cuMemcpy3DPeer[] = "pCopy";
 static const acu_param params_cuMemcpy3DPeer[] = {
-    {"pCopy", &acu_cuda_type_CUDA_MEMCPY3D_PEER_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DPeer + 0, &acu_cuda_type_CUDA_MEMCPY3D_PEER_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DPeer[] = {
     {1, name_cuMemcpy3DPeer, NULL},
@@ -15968,9 +16305,10 @@ CUresult acu_failed_cuMemcpy3DPeer(CUresult result, const CUDA_MEMCPY3D_PEER *pC
 
 static const char name_cuMemcpy3DPeerAsync[] = "cuMemcpy3DPeerAsync";
 static const char symbol_cuMemcpy3DPeerAsync_cuMemcpy3DPeerAsync_ptsz[] = "cuMemcpy3DPeerAsync_ptsz";
+static const char param_names_cuMemcpy3DPeerAsync[] = "pCopy\0hStream";
 static const acu_param params_cuMemcpy3DPeerAsync[] = {
-    {"pCopy", &acu_cuda_type_CUDA_MEMCPY3D_PEER_st, 1, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DPeerAsync + 0, &acu_cuda_type_CUDA_MEMCPY3D_PEER_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DPeerAsync + 6, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DPeerAsync[] = {
     {1, name_cuMemcpy3DPeerAsync, NULL},
@@ -16040,10 +16378,11 @@ CUresult acu_failed_cuMemcpy3DPeerAsync(CUresult result, const CUDA_MEMCPY3D_PEE
 
 static const char name_cuMemcpy3DWithAttributesAsync[] = "cuMemcpy3DWithAttributesAsync";
 static const char symbol_cuMemcpy3DWithAttributesAsync_cuMemcpy3DWithAttributesAsync_ptsz[] = "cuMemcpy3DWithAttributesAsync_ptsz";
+static const char param_names_cuMemcpy3DWithAttributesAsync[] = "op\0flags\0hStream";
 static const acu_param params_cuMemcpy3DWithAttributesAsync[] = {
-    {"op", &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DWithAttributesAsync + 0, &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DWithAttributesAsync + 3, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DWithAttributesAsync + 9, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DWithAttributesAsync[] = {
     {1, name_cuMemcpy3DWithAttributesAsync, NULL},
@@ -16119,11 +16458,12 @@ CUresult acu_failed_cuMemcpy3DWithAttributesAsync(CUresult result, CUDA_MEMCPY3D
 
 static const char name_cuMemcpyAsync[] = "cuMemcpyAsync";
 static const char symbol_cuMemcpyAsync_cuMemcpyAsync_ptsz[] = "cuMemcpyAsync_ptsz";
+static const char param_names_cuMemcpyAsync[] = "dst\0src\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyAsync[] = {
-    {"dst", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAsync + 4, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAsync + 18, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAsync[] = {
     {1, name_cuMemcpyAsync, NULL},
@@ -16198,12 +16538,13 @@ CUresult acu_failed_cuMemcpyAsync(CUresult result, CUdeviceptr dst, CUdeviceptr 
 static const char name_cuMemcpyAtoA[] = "cuMemcpyAtoA";
 static const char symbol_cuMemcpyAtoA_cuMemcpyAtoA_v2[] = "cuMemcpyAtoA_v2";
 static const char symbol_cuMemcpyAtoA_cuMemcpyAtoA_v2_ptds[] = "cuMemcpyAtoA_v2_ptds";
+static const char param_names_cuMemcpyAtoA[] = "dstArray\0dstOffset\0srcArray\0srcOffset\0ByteCount";
 static const acu_param params_cuMemcpyAtoA[] = {
-    {"dstArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dstOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"srcArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"srcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoA + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoA + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoA + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoA + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoA + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAtoA[] = {
     {1, symbol_cuMemcpyAtoA_cuMemcpyAtoA_v2, NULL},
@@ -16280,11 +16621,12 @@ CUresult acu_failed_cuMemcpyAtoA(CUresult result, CUarray dstArray, size_t dstOf
 static const char name_cuMemcpyAtoD[] = "cuMemcpyAtoD";
 static const char symbol_cuMemcpyAtoD_cuMemcpyAtoD_v2[] = "cuMemcpyAtoD_v2";
 static const char symbol_cuMemcpyAtoD_cuMemcpyAtoD_v2_ptds[] = "cuMemcpyAtoD_v2_ptds";
+static const char param_names_cuMemcpyAtoD[] = "dstDevice\0srcArray\0srcOffset\0ByteCount";
 static const acu_param params_cuMemcpyAtoD[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"srcArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"srcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoD + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoD + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoD + 19, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoD + 29, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAtoD[] = {
     {1, symbol_cuMemcpyAtoD_cuMemcpyAtoD_v2, NULL},
@@ -16361,11 +16703,12 @@ CUresult acu_failed_cuMemcpyAtoD(CUresult result, CUdeviceptr dstDevice, CUarray
 static const char name_cuMemcpyAtoH[] = "cuMemcpyAtoH";
 static const char symbol_cuMemcpyAtoH_cuMemcpyAtoH_v2[] = "cuMemcpyAtoH_v2";
 static const char symbol_cuMemcpyAtoH_cuMemcpyAtoH_v2_ptds[] = "cuMemcpyAtoH_v2_ptds";
+static const char param_names_cuMemcpyAtoH[] = "dstHost\0srcArray\0srcOffset\0ByteCount";
 static const acu_param params_cuMemcpyAtoH[] = {
-    {"dstHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"srcArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"srcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoH + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoH + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoH + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoH + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAtoH[] = {
     {1, symbol_cuMemcpyAtoH_cuMemcpyAtoH_v2, NULL},
@@ -16440,12 +16783,13 @@ CUresult acu_failed_cuMemcpyAtoH(CUresult result, void *dstHost, CUarray srcArra
 static const char name_cuMemcpyAtoHAsync[] = "cuMemcpyAtoHAsync";
 static const char symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2[] = "cuMemcpyAtoHAsync_v2";
 static const char symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2_ptsz[] = "cuMemcpyAtoHAsync_v2_ptsz";
+static const char param_names_cuMemcpyAtoHAsync[] = "dstHost\0srcArray\0srcOffset\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyAtoHAsync[] = {
-    {"dstHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"srcArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"srcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoHAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoHAsync + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoHAsync + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoHAsync + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyAtoHAsync + 37, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAtoHAsync[] = {
     {1, symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2, NULL},
@@ -16522,15 +16866,16 @@ CUresult acu_failed_cuMemcpyAtoHAsync(CUresult result, void *dstHost, CUarray sr
 static const char name_cuMemcpyBatchAsync[] = "cuMemcpyBatchAsync";
 static const char symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2[] = "cuMemcpyBatchAsync_v2";
 static const char symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2_ptsz[] = "cuMemcpyBatchAsync_v2_ptsz";
+static const char param_names_cuMemcpyBatchAsync[] = "dsts\0srcs\0sizes\0count\0attrs\0attrsIdxs\0numAttrs\0hStream";
 static const acu_param params_cuMemcpyBatchAsync[] = {
-    {"dsts", &acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
-    {"srcs", &acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_IN, 3, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"attrs", &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, 6, -1, false},
-    {"attrsIdxs", &acu_type_size_t, 1, ACU_IN, 6, -1, false},
-    {"numAttrs", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyBatchAsync + 0, &acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
+    {param_names_cuMemcpyBatchAsync + 5, &acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
+    {param_names_cuMemcpyBatchAsync + 10, &acu_type_size_t, 1, ACU_IN, 3, -1, false},
+    {param_names_cuMemcpyBatchAsync + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyBatchAsync + 22, &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, 6, -1, false},
+    {param_names_cuMemcpyBatchAsync + 28, &acu_type_size_t, 1, ACU_IN, 6, -1, false},
+    {param_names_cuMemcpyBatchAsync + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyBatchAsync + 47, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyBatchAsync[] = {
     {1, symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2, NULL},
@@ -16611,11 +16956,12 @@ CUresult acu_failed_cuMemcpyBatchAsync(CUresult result, CUdeviceptr *dsts, CUdev
 static const char name_cuMemcpyDtoA[] = "cuMemcpyDtoA";
 static const char symbol_cuMemcpyDtoA_cuMemcpyDtoA_v2[] = "cuMemcpyDtoA_v2";
 static const char symbol_cuMemcpyDtoA_cuMemcpyDtoA_v2_ptds[] = "cuMemcpyDtoA_v2_ptds";
+static const char param_names_cuMemcpyDtoA[] = "dstArray\0dstOffset\0srcDevice\0ByteCount";
 static const acu_param params_cuMemcpyDtoA[] = {
-    {"dstArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dstOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoA + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoA + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoA + 19, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoA + 29, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoA[] = {
     {1, symbol_cuMemcpyDtoA_cuMemcpyDtoA_v2, NULL},
@@ -16692,10 +17038,11 @@ CUresult acu_failed_cuMemcpyDtoA(CUresult result, CUarray dstArray, size_t dstOf
 static const char name_cuMemcpyDtoD[] = "cuMemcpyDtoD";
 static const char symbol_cuMemcpyDtoD_cuMemcpyDtoD_v2[] = "cuMemcpyDtoD_v2";
 static const char symbol_cuMemcpyDtoD_cuMemcpyDtoD_v2_ptds[] = "cuMemcpyDtoD_v2_ptds";
+static const char param_names_cuMemcpyDtoD[] = "dstDevice\0srcDevice\0ByteCount";
 static const acu_param params_cuMemcpyDtoD[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoD + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoD + 10, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoD + 20, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoD[] = {
     {1, symbol_cuMemcpyDtoD_cuMemcpyDtoD_v2, NULL},
@@ -16769,11 +17116,12 @@ CUresult acu_failed_cuMemcpyDtoD(CUresult result, CUdeviceptr dstDevice, CUdevic
 static const char name_cuMemcpyDtoDAsync[] = "cuMemcpyDtoDAsync";
 static const char symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2[] = "cuMemcpyDtoDAsync_v2";
 static const char symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2_ptsz[] = "cuMemcpyDtoDAsync_v2_ptsz";
+static const char param_names_cuMemcpyDtoDAsync[] = "dstDevice\0srcDevice\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyDtoDAsync[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoDAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoDAsync + 10, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoDAsync + 20, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoDAsync + 30, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoDAsync[] = {
     {1, symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2, NULL},
@@ -16850,10 +17198,11 @@ CUresult acu_failed_cuMemcpyDtoDAsync(CUresult result, CUdeviceptr dstDevice, CU
 static const char name_cuMemcpyDtoH[] = "cuMemcpyDtoH";
 static const char symbol_cuMemcpyDtoH_cuMemcpyDtoH_v2[] = "cuMemcpyDtoH_v2";
 static const char symbol_cuMemcpyDtoH_cuMemcpyDtoH_v2_ptds[] = "cuMemcpyDtoH_v2_ptds";
+static const char param_names_cuMemcpyDtoH[] = "dstHost\0srcDevice\0ByteCount";
 static const acu_param params_cuMemcpyDtoH[] = {
-    {"dstHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoH + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoH + 8, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoH + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoH[] = {
     {1, symbol_cuMemcpyDtoH_cuMemcpyDtoH_v2, NULL},
@@ -16926,11 +17275,12 @@ CUresult acu_failed_cuMemcpyDtoH(CUresult result, void *dstHost, CUdeviceptr src
 static const char name_cuMemcpyDtoHAsync[] = "cuMemcpyDtoHAsync";
 static const char symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2[] = "cuMemcpyDtoHAsync_v2";
 static const char symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2_ptsz[] = "cuMemcpyDtoHAsync_v2_ptsz";
+static const char param_names_cuMemcpyDtoHAsync[] = "dstHost\0srcDevice\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyDtoHAsync[] = {
-    {"dstHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoHAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoHAsync + 8, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoHAsync + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyDtoHAsync + 28, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoHAsync[] = {
     {1, symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2, NULL},
@@ -17007,11 +17357,12 @@ CUresult acu_failed_cuMemcpyDtoHAsync(CUresult result, void *dstHost, CUdevicept
 static const char name_cuMemcpyHtoA[] = "cuMemcpyHtoA";
 static const char symbol_cuMemcpyHtoA_cuMemcpyHtoA_v2[] = "cuMemcpyHtoA_v2";
 static const char symbol_cuMemcpyHtoA_cuMemcpyHtoA_v2_ptds[] = "cuMemcpyHtoA_v2_ptds";
+static const char param_names_cuMemcpyHtoA[] = "dstArray\0dstOffset\0srcHost\0ByteCount";
 static const acu_param params_cuMemcpyHtoA[] = {
-    {"dstArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dstOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"srcHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoA + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoA + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoA + 19, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoA + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoA[] = {
     {1, symbol_cuMemcpyHtoA_cuMemcpyHtoA_v2, NULL},
@@ -17087,12 +17438,13 @@ CUresult acu_failed_cuMemcpyHtoA(CUresult result, CUarray dstArray, size_t dstOf
 static const char name_cuMemcpyHtoAAsync[] = "cuMemcpyHtoAAsync";
 static const char symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2[] = "cuMemcpyHtoAAsync_v2";
 static const char symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2_ptsz[] = "cuMemcpyHtoAAsync_v2_ptsz";
+static const char param_names_cuMemcpyHtoAAsync[] = "dstArray\0dstOffset\0srcHost\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyHtoAAsync[] = {
-    {"dstArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dstOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"srcHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoAAsync + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoAAsync + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoAAsync + 19, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoAAsync + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoAAsync + 37, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoAAsync[] = {
     {1, symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2, NULL},
@@ -17169,10 +17521,11 @@ CUresult acu_failed_cuMemcpyHtoAAsync(CUresult result, CUarray dstArray, size_t 
 static const char name_cuMemcpyHtoD[] = "cuMemcpyHtoD";
 static const char symbol_cuMemcpyHtoD_cuMemcpyHtoD_v2[] = "cuMemcpyHtoD_v2";
 static const char symbol_cuMemcpyHtoD_cuMemcpyHtoD_v2_ptds[] = "cuMemcpyHtoD_v2_ptds";
+static const char param_names_cuMemcpyHtoD[] = "dstDevice\0srcHost\0ByteCount";
 static const acu_param params_cuMemcpyHtoD[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"srcHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoD + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoD + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoD + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoD[] = {
     {1, symbol_cuMemcpyHtoD_cuMemcpyHtoD_v2, NULL},
@@ -17246,11 +17599,12 @@ CUresult acu_failed_cuMemcpyHtoD(CUresult result, CUdeviceptr dstDevice, const v
 static const char name_cuMemcpyHtoDAsync[] = "cuMemcpyHtoDAsync";
 static const char symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2[] = "cuMemcpyHtoDAsync_v2";
 static const char symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2_ptsz[] = "cuMemcpyHtoDAsync_v2_ptsz";
+static const char param_names_cuMemcpyHtoDAsync[] = "dstDevice\0srcHost\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyHtoDAsync[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"srcHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoDAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoDAsync + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoDAsync + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyHtoDAsync + 28, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoDAsync[] = {
     {1, symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2, NULL},
@@ -17326,12 +17680,13 @@ CUresult acu_failed_cuMemcpyHtoDAsync(CUresult result, CUdeviceptr dstDevice, co
 
 static const char name_cuMemcpyPeer[] = "cuMemcpyPeer";
 static const char symbol_cuMemcpyPeer_cuMemcpyPeer_ptds[] = "cuMemcpyPeer_ptds";
+static const char param_names_cuMemcpyPeer[] = "dstDevice\0dstContext\0srcDevice\0srcContext\0ByteCount";
 static const acu_param params_cuMemcpyPeer[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dstContext", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"srcContext", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeer + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeer + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeer + 21, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeer + 31, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeer + 42, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyPeer[] = {
     {1, name_cuMemcpyPeer, NULL},
@@ -17407,13 +17762,14 @@ CUresult acu_failed_cuMemcpyPeer(CUresult result, CUdeviceptr dstDevice, CUconte
 
 static const char name_cuMemcpyPeerAsync[] = "cuMemcpyPeerAsync";
 static const char symbol_cuMemcpyPeerAsync_cuMemcpyPeerAsync_ptsz[] = "cuMemcpyPeerAsync_ptsz";
+static const char param_names_cuMemcpyPeerAsync[] = "dstDevice\0dstContext\0srcDevice\0srcContext\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyPeerAsync[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dstContext", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"srcContext", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"ByteCount", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeerAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeerAsync + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeerAsync + 21, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeerAsync + 31, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeerAsync + 42, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyPeerAsync + 52, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyPeerAsync[] = {
     {1, name_cuMemcpyPeerAsync, NULL},
@@ -17490,12 +17846,13 @@ CUresult acu_failed_cuMemcpyPeerAsync(CUresult result, CUdeviceptr dstDevice, CU
 
 static const char name_cuMemcpyWithAttributesAsync[] = "cuMemcpyWithAttributesAsync";
 static const char symbol_cuMemcpyWithAttributesAsync_cuMemcpyWithAttributesAsync_ptsz[] = "cuMemcpyWithAttributesAsync_ptsz";
+static const char param_names_cuMemcpyWithAttributesAsync[] = "dst\0src\0size\0attr\0hStream";
 static const acu_param params_cuMemcpyWithAttributesAsync[] = {
-    {"dst", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyWithAttributesAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyWithAttributesAsync + 4, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyWithAttributesAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyWithAttributesAsync + 13, &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpyWithAttributesAsync + 18, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyWithAttributesAsync[] = {
     {1, name_cuMemcpyWithAttributesAsync, NULL},
@@ -17572,10 +17929,11 @@ CUresult acu_failed_cuMemcpyWithAttributesAsync(CUresult result, CUdeviceptr dst
 static const char name_cuMemsetD16[] = "cuMemsetD16";
 static const char symbol_cuMemsetD16_cuMemsetD16_v2[] = "cuMemsetD16_v2";
 static const char symbol_cuMemsetD16_cuMemsetD16_v2_ptds[] = "cuMemsetD16_v2_ptds";
+static const char param_names_cuMemsetD16[] = "dstDevice\0us\0N";
 static const acu_param params_cuMemsetD16[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"us", &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
-    {"N", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD16 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD16 + 10, &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD16 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD16[] = {
     {1, symbol_cuMemsetD16_cuMemsetD16_v2, NULL},
@@ -17644,11 +18002,12 @@ CUresult acu_failed_cuMemsetD16(CUresult result, CUdeviceptr dstDevice, unsigned
 
 static const char name_cuMemsetD16Async[] = "cuMemsetD16Async";
 static const char symbol_cuMemsetD16Async_cuMemsetD16Async_ptsz[] = "cuMemsetD16Async_ptsz";
+static const char param_names_cuMemsetD16Async[] = "dstDevice\0us\0N\0hStream";
 static const acu_param params_cuMemsetD16Async[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"us", &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
-    {"N", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD16Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD16Async + 10, &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD16Async + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD16Async + 15, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD16Async[] = {
     {1, name_cuMemsetD16Async, NULL},
@@ -17724,12 +18083,13 @@ CUresult acu_failed_cuMemsetD16Async(CUresult result, CUdeviceptr dstDevice, uns
 static const char name_cuMemsetD2D16[] = "cuMemsetD2D16";
 static const char symbol_cuMemsetD2D16_cuMemsetD2D16_v2[] = "cuMemsetD2D16_v2";
 static const char symbol_cuMemsetD2D16_cuMemsetD2D16_v2_ptds[] = "cuMemsetD2D16_v2_ptds";
+static const char param_names_cuMemsetD2D16[] = "dstDevice\0dstPitch\0us\0Width\0Height";
 static const acu_param params_cuMemsetD2D16[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dstPitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"us", &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
-    {"Width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16 + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16 + 19, &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16 + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16 + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D16[] = {
     {1, symbol_cuMemsetD2D16_cuMemsetD2D16_v2, NULL},
@@ -17805,13 +18165,14 @@ CUresult acu_failed_cuMemsetD2D16(CUresult result, CUdeviceptr dstDevice, size_t
 
 static const char name_cuMemsetD2D16Async[] = "cuMemsetD2D16Async";
 static const char symbol_cuMemsetD2D16Async_cuMemsetD2D16Async_ptsz[] = "cuMemsetD2D16Async_ptsz";
+static const char param_names_cuMemsetD2D16Async[] = "dstDevice\0dstPitch\0us\0Width\0Height\0hStream";
 static const acu_param params_cuMemsetD2D16Async[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dstPitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"us", &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
-    {"Width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16Async + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16Async + 19, &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16Async + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16Async + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D16Async + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D16Async[] = {
     {1, name_cuMemsetD2D16Async, NULL},
@@ -17888,12 +18249,13 @@ CUresult acu_failed_cuMemsetD2D16Async(CUresult result, CUdeviceptr dstDevice, s
 static const char name_cuMemsetD2D32[] = "cuMemsetD2D32";
 static const char symbol_cuMemsetD2D32_cuMemsetD2D32_v2[] = "cuMemsetD2D32_v2";
 static const char symbol_cuMemsetD2D32_cuMemsetD2D32_v2_ptds[] = "cuMemsetD2D32_v2_ptds";
+static const char param_names_cuMemsetD2D32[] = "dstDevice\0dstPitch\0ui\0Width\0Height";
 static const acu_param params_cuMemsetD2D32[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dstPitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"ui", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"Width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32 + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32 + 19, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32 + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32 + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D32[] = {
     {1, symbol_cuMemsetD2D32_cuMemsetD2D32_v2, NULL},
@@ -17969,13 +18331,14 @@ CUresult acu_failed_cuMemsetD2D32(CUresult result, CUdeviceptr dstDevice, size_t
 
 static const char name_cuMemsetD2D32Async[] = "cuMemsetD2D32Async";
 static const char symbol_cuMemsetD2D32Async_cuMemsetD2D32Async_ptsz[] = "cuMemsetD2D32Async_ptsz";
+static const char param_names_cuMemsetD2D32Async[] = "dstDevice\0dstPitch\0ui\0Width\0Height\0hStream";
 static const acu_param params_cuMemsetD2D32Async[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dstPitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"ui", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"Width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32Async + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32Async + 19, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32Async + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32Async + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D32Async + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D32Async[] = {
     {1, name_cuMemsetD2D32Async, NULL},
@@ -18052,12 +18415,13 @@ CUresult acu_failed_cuMemsetD2D32Async(CUresult result, CUdeviceptr dstDevice, s
 static const char name_cuMemsetD2D8[] = "cuMemsetD2D8";
 static const char symbol_cuMemsetD2D8_cuMemsetD2D8_v2[] = "cuMemsetD2D8_v2";
 static const char symbol_cuMemsetD2D8_cuMemsetD2D8_v2_ptds[] = "cuMemsetD2D8_v2_ptds";
+static const char param_names_cuMemsetD2D8[] = "dstDevice\0dstPitch\0uc\0Width\0Height";
 static const acu_param params_cuMemsetD2D8[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dstPitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"uc", &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
-    {"Width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8 + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8 + 19, &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8 + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8 + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D8[] = {
     {1, symbol_cuMemsetD2D8_cuMemsetD2D8_v2, NULL},
@@ -18133,13 +18497,14 @@ CUresult acu_failed_cuMemsetD2D8(CUresult result, CUdeviceptr dstDevice, size_t 
 
 static const char name_cuMemsetD2D8Async[] = "cuMemsetD2D8Async";
 static const char symbol_cuMemsetD2D8Async_cuMemsetD2D8Async_ptsz[] = "cuMemsetD2D8Async_ptsz";
+static const char param_names_cuMemsetD2D8Async[] = "dstDevice\0dstPitch\0uc\0Width\0Height\0hStream";
 static const acu_param params_cuMemsetD2D8Async[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dstPitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"uc", &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
-    {"Width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"Height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8Async + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8Async + 19, &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8Async + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8Async + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD2D8Async + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D8Async[] = {
     {1, name_cuMemsetD2D8Async, NULL},
@@ -18216,10 +18581,11 @@ CUresult acu_failed_cuMemsetD2D8Async(CUresult result, CUdeviceptr dstDevice, si
 static const char name_cuMemsetD32[] = "cuMemsetD32";
 static const char symbol_cuMemsetD32_cuMemsetD32_v2[] = "cuMemsetD32_v2";
 static const char symbol_cuMemsetD32_cuMemsetD32_v2_ptds[] = "cuMemsetD32_v2_ptds";
+static const char param_names_cuMemsetD32[] = "dstDevice\0ui\0N";
 static const acu_param params_cuMemsetD32[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"ui", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"N", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD32 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD32 + 10, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD32 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD32[] = {
     {1, symbol_cuMemsetD32_cuMemsetD32_v2, NULL},
@@ -18288,11 +18654,12 @@ CUresult acu_failed_cuMemsetD32(CUresult result, CUdeviceptr dstDevice, unsigned
 
 static const char name_cuMemsetD32Async[] = "cuMemsetD32Async";
 static const char symbol_cuMemsetD32Async_cuMemsetD32Async_ptsz[] = "cuMemsetD32Async_ptsz";
+static const char param_names_cuMemsetD32Async[] = "dstDevice\0ui\0N\0hStream";
 static const acu_param params_cuMemsetD32Async[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"ui", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"N", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD32Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD32Async + 10, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD32Async + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD32Async + 15, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD32Async[] = {
     {1, name_cuMemsetD32Async, NULL},
@@ -18368,10 +18735,11 @@ CUresult acu_failed_cuMemsetD32Async(CUresult result, CUdeviceptr dstDevice, uns
 static const char name_cuMemsetD8[] = "cuMemsetD8";
 static const char symbol_cuMemsetD8_cuMemsetD8_v2[] = "cuMemsetD8_v2";
 static const char symbol_cuMemsetD8_cuMemsetD8_v2_ptds[] = "cuMemsetD8_v2_ptds";
+static const char param_names_cuMemsetD8[] = "dstDevice\0uc\0N";
 static const acu_param params_cuMemsetD8[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"uc", &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
-    {"N", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD8 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD8 + 10, &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD8 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD8[] = {
     {1, symbol_cuMemsetD8_cuMemsetD8_v2, NULL},
@@ -18440,11 +18808,12 @@ CUresult acu_failed_cuMemsetD8(CUresult result, CUdeviceptr dstDevice, unsigned 
 
 static const char name_cuMemsetD8Async[] = "cuMemsetD8Async";
 static const char symbol_cuMemsetD8Async_cuMemsetD8Async_ptsz[] = "cuMemsetD8Async_ptsz";
+static const char param_names_cuMemsetD8Async[] = "dstDevice\0uc\0N\0hStream";
 static const acu_param params_cuMemsetD8Async[] = {
-    {"dstDevice", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"uc", &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
-    {"N", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD8Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD8Async + 10, &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD8Async + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemsetD8Async + 15, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD8Async[] = {
     {1, name_cuMemsetD8Async, NULL},
@@ -18518,10 +18887,11 @@ CUresult acu_failed_cuMemsetD8Async(CUresult result, CUdeviceptr dstDevice, unsi
 /* ---- cuMipmappedArrayCreate */
 
 static const char name_cuMipmappedArrayCreate[] = "cuMipmappedArrayCreate";
+static const char param_names_cuMipmappedArrayCreate[] = "pHandle\0pMipmappedArrayDesc\0numMipmapLevels";
 static const acu_param params_cuMipmappedArrayCreate[] = {
-    {"pHandle", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"pMipmappedArrayDesc", &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
-    {"numMipmapLevels", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMipmappedArrayCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMipmappedArrayCreate + 8, &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMipmappedArrayCreate + 28, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMipmappedArrayCreate[] = {
     {1, name_cuMipmappedArrayCreate, NULL},
@@ -18565,8 +18935,9 @@ CUresult acu_failed_cuMipmappedArrayCreate(CUresult result, CUmipmappedArray *pH
 /* ---- cuMipmappedArrayDestroy */
 
 static const char name_cuMipmappedArrayDestroy[] = "cuMipmappedArrayDestroy";
+static const char param_names_cuMipmappedArrayDestroy[] = "hMipmappedArray";
 static const acu_param params_cuMipmappedArrayDestroy[] = {
-    {"hMipmappedArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMipmappedArrayDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMipmappedArrayDestroy[] = {
     {1, name_cuMipmappedArrayDestroy, NULL},
@@ -18605,10 +18976,11 @@ CUresult acu_failed_cuMipmappedArrayDestroy(CUresult result, CUmipmappedArray hM
 /* ---- cuMipmappedArrayGetLevel */
 
 static const char name_cuMipmappedArrayGetLevel[] = "cuMipmappedArrayGetLevel";
+static const char param_names_cuMipmappedArrayGetLevel[] = "pLevelArray\0hMipmappedArray\0level";
 static const acu_param params_cuMipmappedArrayGetLevel[] = {
-    {"pLevelArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hMipmappedArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"level", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMipmappedArrayGetLevel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMipmappedArrayGetLevel + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMipmappedArrayGetLevel + 28, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMipmappedArrayGetLevel[] = {
     {1, name_cuMipmappedArrayGetLevel, NULL},
@@ -18651,10 +19023,11 @@ CUresult acu_failed_cuMipmappedArrayGetLevel(CUresult result, CUarray *pLevelArr
 /* ---- cuMipmappedArrayGetMemoryRequirements */
 
 static const char name_cuMipmappedArrayGetMemoryRequirements[] = "cuMipmappedArrayGetMemoryRequirements";
+static const char param_names_cuMipmappedArrayGetMemoryRequirements[] = "memoryRequirements\0mipmap\0device";
 static const acu_param params_cuMipmappedArrayGetMemoryRequirements[] = {
-    {"memoryRequirements", &acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st, 1, ACU_OUT, -1, -1, false},
-    {"mipmap", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMipmappedArrayGetMemoryRequirements + 0, &acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMipmappedArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMipmappedArrayGetMemoryRequirements + 26, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMipmappedArrayGetMemoryRequirements[] = {
     {1, name_cuMipmappedArrayGetMemoryRequirements, NULL},
@@ -18695,9 +19068,10 @@ CUresult acu_failed_cuMipmappedArrayGetMemoryRequirements(CUresult result,
 /* ---- cuMipmappedArrayGetSparseProperties */
 
 static const char name_cuMipmappedArrayGetSparseProperties[] = "cuMipmappedArrayGetSparseProperties";
+static const char param_names_cuMipmappedArrayGetSparseProperties[] = "sparseProperties\0mipmap";
 static const acu_param params_cuMipmappedArrayGetSparseProperties[] = {
-    {"sparseProperties", &acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
-    {"mipmap", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMipmappedArrayGetSparseProperties + 0, &acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMipmappedArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMipmappedArrayGetSparseProperties[] = {
     {1, name_cuMipmappedArrayGetSparseProperties, NULL},
@@ -18740,10 +19114,11 @@ CUresult acu_failed_cuMipmappedArrayGetSparseProperties(CUresult result,
 /* ---- cuModuleEnumerateFunctions */
 
 static const char name_cuModuleEnumerateFunctions[] = "cuModuleEnumerateFunctions";
+static const char param_names_cuModuleEnumerateFunctions[] = "functions\0numFunctions\0mod";
 static const acu_param params_cuModuleEnumerateFunctions[] = {
-    {"functions", &acu_type_handle, 1, ACU_OUT, 1, -1, false},
-    {"numFunctions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"mod", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleEnumerateFunctions + 0, &acu_type_handle, 1, ACU_OUT, 1, -1, false},
+    {param_names_cuModuleEnumerateFunctions + 10, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleEnumerateFunctions + 23, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleEnumerateFunctions[] = {
     {1, name_cuModuleEnumerateFunctions, NULL},
@@ -18786,10 +19161,11 @@ CUresult acu_failed_cuModuleEnumerateFunctions(CUresult result, CUfunction *func
 /* ---- cuModuleGetFunction */
 
 static const char name_cuModuleGetFunction[] = "cuModuleGetFunction";
+static const char param_names_cuModuleGetFunction[] = "hfunc\0hmod\0name";
 static const acu_param params_cuModuleGetFunction[] = {
-    {"hfunc", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hmod", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleGetFunction + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleGetFunction + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleGetFunction + 11, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleGetFunction[] = {
     {1, name_cuModuleGetFunction, NULL},
@@ -18829,9 +19205,10 @@ CUresult acu_failed_cuModuleGetFunction(CUresult result, CUfunction *hfunc, CUmo
 /* ---- cuModuleGetFunctionCount */
 
 static const char name_cuModuleGetFunctionCount[] = "cuModuleGetFunctionCount";
+static const char param_names_cuModuleGetFunctionCount[] = "count\0mod";
 static const acu_param params_cuModuleGetFunctionCount[] = {
-    {"count", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"mod", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleGetFunctionCount + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleGetFunctionCount + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleGetFunctionCount[] = {
     {1, name_cuModuleGetFunctionCount, NULL},
@@ -18872,11 +19249,12 @@ CUresult acu_failed_cuModuleGetFunctionCount(CUresult result, unsigned int *coun
 
 static const char name_cuModuleGetGlobal[] = "cuModuleGetGlobal";
 static const char symbol_cuModuleGetGlobal_cuModuleGetGlobal_v2[] = "cuModuleGetGlobal_v2";
+static const char param_names_cuModuleGetGlobal[] = "dptr\0bytes\0hmod\0name";
 static const acu_param params_cuModuleGetGlobal[] = {
-    {"dptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"bytes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"hmod", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleGetGlobal + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleGetGlobal + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleGetGlobal + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleGetGlobal + 16, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleGetGlobal[] = {
     {1, symbol_cuModuleGetGlobal_cuModuleGetGlobal_v2, NULL},
@@ -18918,8 +19296,9 @@ CUresult acu_failed_cuModuleGetGlobal(CUresult result, CUdeviceptr *dptr, size_t
 /* ---- cuModuleGetLoadingMode */
 
 static const char name_cuModuleGetLoadingMode[] = "cuModuleGetLoadingMode";
+static const char param_names_cuModuleGetLoadingMode[] = "mode";
 static const acu_param params_cuModuleGetLoadingMode[] = {
-    {"mode", &acu_cuda_type_CUmoduleLoadingMode_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleGetLoadingMode + 0, &acu_cuda_type_CUmoduleLoadingMode_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuModuleGetLoadingMode[] = {
     {1, name_cuModuleGetLoadingMode, NULL},
@@ -18958,10 +19337,11 @@ CUresult acu_failed_cuModuleGetLoadingMode(CUresult result, CUmoduleLoadingMode 
 /* ---- cuModuleGetSurfRef */
 
 static const char name_cuModuleGetSurfRef[] = "cuModuleGetSurfRef";
+static const char param_names_cuModuleGetSurfRef[] = "pSurfRef\0hmod\0name";
 static const acu_param params_cuModuleGetSurfRef[] = {
-    {"pSurfRef", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hmod", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleGetSurfRef + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleGetSurfRef + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleGetSurfRef + 14, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleGetSurfRef[] = {
     {1, name_cuModuleGetSurfRef, NULL},
@@ -19001,10 +19381,11 @@ CUresult acu_failed_cuModuleGetSurfRef(CUresult result, CUsurfref *pSurfRef, CUm
 /* ---- cuModuleGetTexRef */
 
 static const char name_cuModuleGetTexRef[] = "cuModuleGetTexRef";
+static const char param_names_cuModuleGetTexRef[] = "pTexRef\0hmod\0name";
 static const acu_param params_cuModuleGetTexRef[] = {
-    {"pTexRef", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hmod", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleGetTexRef + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleGetTexRef + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleGetTexRef + 13, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleGetTexRef[] = {
     {1, name_cuModuleGetTexRef, NULL},
@@ -19044,9 +19425,10 @@ CUresult acu_failed_cuModuleGetTexRef(CUresult result, CUtexref *pTexRef, CUmodu
 /* ---- cuModuleLoad */
 
 static const char name_cuModuleLoad[] = "cuModuleLoad";
+static const char param_names_cuModuleLoad[] = "module\0fname";
 static const acu_param params_cuModuleLoad[] = {
-    {"module", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"fname", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleLoad + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleLoad + 7, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleLoad[] = {
     {1, name_cuModuleLoad, NULL},
@@ -19085,9 +19467,10 @@ CUresult acu_failed_cuModuleLoad(CUresult result, CUmodule *module, const char *
 /* ---- cuModuleLoadData */
 
 static const char name_cuModuleLoadData[] = "cuModuleLoadData";
+static const char param_names_cuModuleLoadData[] = "module\0image";
 static const acu_param params_cuModuleLoadData[] = {
-    {"module", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"image", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleLoadData + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleLoadData + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleLoadData[] = {
     {1, name_cuModuleLoadData, NULL},
@@ -19126,12 +19509,13 @@ CUresult acu_failed_cuModuleLoadData(CUresult result, CUmodule *module, const vo
 /* ---- cuModuleLoadDataEx */
 
 static const char name_cuModuleLoadDataEx[] = "cuModuleLoadDataEx";
+static const char param_names_cuModuleLoadDataEx[] = "module\0image\0numOptions\0options\0optionValues";
 static const acu_param params_cuModuleLoadDataEx[] = {
-    {"module", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"image", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"numOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"options", &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 2, -1, false},
-    {"optionValues", &acu_type_pointer, 1, ACU_INOUT, 2, -1, false},
+    {param_names_cuModuleLoadDataEx + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleLoadDataEx + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleLoadDataEx + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleLoadDataEx + 24, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 2, -1, false},
+    {param_names_cuModuleLoadDataEx + 32, &acu_type_pointer, 1, ACU_INOUT, 2, -1, false},
 };
 static const acu_era eras_cuModuleLoadDataEx[] = {
     {1, name_cuModuleLoadDataEx, NULL},
@@ -19174,9 +19558,10 @@ CUresult acu_failed_cuModuleLoadDataEx(CUresult result, CUmodule *module, const 
 /* ---- cuModuleLoadFatBinary */
 
 static const char name_cuModuleLoadFatBinary[] = "cuModuleLoadFatBinary";
+static const char param_names_cuModuleLoadFatBinary[] = "module\0fatCubin";
 static const acu_param params_cuModuleLoadFatBinary[] = {
-    {"module", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"fatCubin", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleLoadFatBinary + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuModuleLoadFatBinary + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleLoadFatBinary[] = {
     {1, name_cuModuleLoadFatBinary, NULL},
@@ -19216,8 +19601,9 @@ CUresult acu_failed_cuModuleLoadFatBinary(CUresult result, CUmodule *module, con
 /* ---- cuModuleUnload */
 
 static const char name_cuModuleUnload[] = "cuModuleUnload";
+static const char param_names_cuModuleUnload[] = "hmod";
 static const acu_param params_cuModuleUnload[] = {
-    {"hmod", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuModuleUnload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleUnload[] = {
     {1, name_cuModuleUnload, NULL},
@@ -19256,9 +19642,10 @@ CUresult acu_failed_cuModuleUnload(CUresult result, CUmodule hmod)
 /* ---- cuMulticastAddDevice */
 
 static const char name_cuMulticastAddDevice[] = "cuMulticastAddDevice";
+static const char param_names_cuMulticastAddDevice[] = "mcHandle\0dev";
 static const acu_param params_cuMulticastAddDevice[] = {
-    {"mcHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastAddDevice + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastAddDevice + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastAddDevice[] = {
     {1, name_cuMulticastAddDevice, NULL},
@@ -19298,12 +19685,13 @@ CUresult acu_failed_cuMulticastAddDevice(CUresult result, CUmemGenericAllocation
 /* ---- cuMulticastBindAddr */
 
 static const char name_cuMulticastBindAddr[] = "cuMulticastBindAddr";
+static const char param_names_cuMulticastBindAddr[] = "mcHandle\0mcOffset\0memptr\0size\0flags";
 static const acu_param params_cuMulticastBindAddr[] = {
-    {"mcHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"mcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"memptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr + 18, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr + 30, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindAddr[] = {
     {1, name_cuMulticastBindAddr, NULL},
@@ -19346,13 +19734,14 @@ CUresult acu_failed_cuMulticastBindAddr(CUresult result, CUmemGenericAllocationH
 /* ---- cuMulticastBindAddr_v2 */
 
 static const char name_cuMulticastBindAddr_v2[] = "cuMulticastBindAddr_v2";
+static const char param_names_cuMulticastBindAddr_v2[] = "mcHandle\0dev\0mcOffset\0memptr\0size\0flags";
 static const acu_param params_cuMulticastBindAddr_v2[] = {
-    {"mcHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"mcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"memptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr_v2 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr_v2 + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr_v2 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr_v2 + 22, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr_v2 + 29, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr_v2 + 34, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindAddr_v2[] = {
     {1, name_cuMulticastBindAddr_v2, NULL},
@@ -19396,13 +19785,14 @@ CUresult acu_failed_cuMulticastBindAddr_v2(CUresult result, CUmemGenericAllocati
 /* ---- cuMulticastBindMem */
 
 static const char name_cuMulticastBindMem[] = "cuMulticastBindMem";
+static const char param_names_cuMulticastBindMem[] = "mcHandle\0mcOffset\0memHandle\0memOffset\0size\0flags";
 static const acu_param params_cuMulticastBindMem[] = {
-    {"mcHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"mcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"memHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"memOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem + 18, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem + 43, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindMem[] = {
     {1, name_cuMulticastBindMem, NULL},
@@ -19448,14 +19838,15 @@ CUresult acu_failed_cuMulticastBindMem(CUresult result, CUmemGenericAllocationHa
 /* ---- cuMulticastBindMem_v2 */
 
 static const char name_cuMulticastBindMem_v2[] = "cuMulticastBindMem_v2";
+static const char param_names_cuMulticastBindMem_v2[] = "mcHandle\0dev\0mcOffset\0memHandle\0memOffset\0size\0flags";
 static const acu_param params_cuMulticastBindMem_v2[] = {
-    {"mcHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"mcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"memHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"memOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem_v2 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem_v2 + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem_v2 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem_v2 + 22, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem_v2 + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem_v2 + 42, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem_v2 + 47, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindMem_v2[] = {
     {1, name_cuMulticastBindMem_v2, NULL},
@@ -19502,9 +19893,10 @@ CUresult acu_failed_cuMulticastBindMem_v2(CUresult result, CUmemGenericAllocatio
 /* ---- cuMulticastCreate */
 
 static const char name_cuMulticastCreate[] = "cuMulticastCreate";
+static const char param_names_cuMulticastCreate[] = "mcHandle\0prop";
 static const acu_param params_cuMulticastCreate[] = {
-    {"mcHandle", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"prop", &acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMulticastCreate + 9, &acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastCreate[] = {
     {1, name_cuMulticastCreate, NULL},
@@ -19547,10 +19939,11 @@ CUresult acu_failed_cuMulticastCreate(CUresult result, CUmemGenericAllocationHan
 /* ---- cuMulticastGetGranularity */
 
 static const char name_cuMulticastGetGranularity[] = "cuMulticastGetGranularity";
+static const char param_names_cuMulticastGetGranularity[] = "granularity\0prop\0option";
 static const acu_param params_cuMulticastGetGranularity[] = {
-    {"granularity", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"prop", &acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
-    {"option", &acu_cuda_type_CUmulticastGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastGetGranularity + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMulticastGetGranularity + 12, &acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastGetGranularity + 17, &acu_cuda_type_CUmulticastGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastGetGranularity[] = {
     {1, name_cuMulticastGetGranularity, NULL},
@@ -19593,11 +19986,12 @@ CUresult acu_failed_cuMulticastGetGranularity(CUresult result, size_t *granulari
 /* ---- cuMulticastUnbind */
 
 static const char name_cuMulticastUnbind[] = "cuMulticastUnbind";
+static const char param_names_cuMulticastUnbind[] = "mcHandle\0dev\0mcOffset\0size";
 static const acu_param params_cuMulticastUnbind[] = {
-    {"mcHandle", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"dev", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"mcOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastUnbind + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastUnbind + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastUnbind + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastUnbind + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastUnbind[] = {
     {1, name_cuMulticastUnbind, NULL},
@@ -19640,11 +20034,12 @@ CUresult acu_failed_cuMulticastUnbind(CUresult result, CUmemGenericAllocationHan
 /* ---- cuOccupancyAvailableDynamicSMemPerBlock */
 
 static const char name_cuOccupancyAvailableDynamicSMemPerBlock[] = "cuOccupancyAvailableDynamicSMemPerBlock";
+static const char param_names_cuOccupancyAvailableDynamicSMemPerBlock[] = "dynamicSmemSize\0func\0numBlocks\0blockSize";
 static const acu_param params_cuOccupancyAvailableDynamicSMemPerBlock[] = {
-    {"dynamicSmemSize", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"numBlocks", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"blockSize", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyAvailableDynamicSMemPerBlock + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuOccupancyAvailableDynamicSMemPerBlock + 16, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyAvailableDynamicSMemPerBlock + 21, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyAvailableDynamicSMemPerBlock + 31, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuOccupancyAvailableDynamicSMemPerBlock[] = {
     {1, name_cuOccupancyAvailableDynamicSMemPerBlock, NULL},
@@ -19687,11 +20082,12 @@ CUresult acu_failed_cuOccupancyAvailableDynamicSMemPerBlock(CUresult result, siz
 /* ---- cuOccupancyMaxActiveBlocksPerMultiprocessor */
 
 static const char name_cuOccupancyMaxActiveBlocksPerMultiprocessor[] = "cuOccupancyMaxActiveBlocksPerMultiprocessor";
+static const char param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor[] = "numBlocks\0func\0blockSize\0dynamicSMemSize";
 static const acu_param params_cuOccupancyMaxActiveBlocksPerMultiprocessor[] = {
-    {"numBlocks", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"blockSize", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dynamicSMemSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuOccupancyMaxActiveBlocksPerMultiprocessor[] = {
     {1, name_cuOccupancyMaxActiveBlocksPerMultiprocessor, NULL},
@@ -19734,12 +20130,13 @@ CUresult acu_failed_cuOccupancyMaxActiveBlocksPerMultiprocessor(CUresult result,
 /* ---- cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags */
 
 static const char name_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags";
+static const char param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "numBlocks\0func\0blockSize\0dynamicSMemSize\0flags";
 static const acu_param params_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = {
-    {"numBlocks", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"blockSize", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dynamicSMemSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 41, &acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = {
     {1, name_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, NULL},
@@ -19783,10 +20180,11 @@ CUresult acu_failed_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(CUresul
 /* ---- cuOccupancyMaxActiveClusters */
 
 static const char name_cuOccupancyMaxActiveClusters[] = "cuOccupancyMaxActiveClusters";
+static const char param_names_cuOccupancyMaxActiveClusters[] = "numClusters\0func\0config";
 static const acu_param params_cuOccupancyMaxActiveClusters[] = {
-    {"numClusters", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"config", &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveClusters + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveClusters + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxActiveClusters + 17, &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuOccupancyMaxActiveClusters[] = {
     {1, name_cuOccupancyMaxActiveClusters, NULL},
@@ -19829,13 +20227,14 @@ CUresult acu_failed_cuOccupancyMaxActiveClusters(CUresult result, int *numCluste
 /* ---- cuOccupancyMaxPotentialBlockSize */
 
 static const char name_cuOccupancyMaxPotentialBlockSize[] = "cuOccupancyMaxPotentialBlockSize";
+static const char param_names_cuOccupancyMaxPotentialBlockSize[] = "minGridSize\0blockSize\0func\0blockSizeToDynamicSMemSize\0dynamicSMemSize\0blockSizeLimit";
 static const acu_param params_cuOccupancyMaxPotentialBlockSize[] = {
-    {"minGridSize", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"blockSize", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"blockSizeToDynamicSMemSize", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"dynamicSMemSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"blockSizeLimit", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSize + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSize + 12, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSize + 22, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSize + 27, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSize + 54, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSize + 70, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuOccupancyMaxPotentialBlockSize[] = {
     {1, name_cuOccupancyMaxPotentialBlockSize, NULL},
@@ -19881,14 +20280,15 @@ CUresult acu_failed_cuOccupancyMaxPotentialBlockSize(CUresult result, int *minGr
 /* ---- cuOccupancyMaxPotentialBlockSizeWithFlags */
 
 static const char name_cuOccupancyMaxPotentialBlockSizeWithFlags[] = "cuOccupancyMaxPotentialBlockSizeWithFlags";
+static const char param_names_cuOccupancyMaxPotentialBlockSizeWithFlags[] = "minGridSize\0blockSize\0func\0blockSizeToDynamicSMemSize\0dynamicSMemSize\0blockSizeLimit\0flags";
 static const acu_param params_cuOccupancyMaxPotentialBlockSizeWithFlags[] = {
-    {"minGridSize", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"blockSize", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"blockSizeToDynamicSMemSize", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"dynamicSMemSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"blockSizeLimit", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 12, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 22, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 27, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 54, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 70, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 85, &acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuOccupancyMaxPotentialBlockSizeWithFlags[] = {
     {1, name_cuOccupancyMaxPotentialBlockSizeWithFlags, NULL},
@@ -19935,10 +20335,11 @@ CUresult acu_failed_cuOccupancyMaxPotentialBlockSizeWithFlags(CUresult result, i
 /* ---- cuOccupancyMaxPotentialClusterSize */
 
 static const char name_cuOccupancyMaxPotentialClusterSize[] = "cuOccupancyMaxPotentialClusterSize";
+static const char param_names_cuOccupancyMaxPotentialClusterSize[] = "clusterSize\0func\0config";
 static const acu_param params_cuOccupancyMaxPotentialClusterSize[] = {
-    {"clusterSize", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"config", &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialClusterSize + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialClusterSize + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuOccupancyMaxPotentialClusterSize + 17, &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuOccupancyMaxPotentialClusterSize[] = {
     {1, name_cuOccupancyMaxPotentialClusterSize, NULL},
@@ -19981,9 +20382,10 @@ CUresult acu_failed_cuOccupancyMaxPotentialClusterSize(CUresult result, int *clu
 /* ---- cuParamSetSize */
 
 static const char name_cuParamSetSize[] = "cuParamSetSize";
+static const char param_names_cuParamSetSize[] = "hfunc\0numbytes";
 static const acu_param params_cuParamSetSize[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"numbytes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetSize + 6, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuParamSetSize[] = {
     {1, name_cuParamSetSize, NULL},
@@ -20022,10 +20424,11 @@ CUresult acu_failed_cuParamSetSize(CUresult result, CUfunction hfunc, unsigned i
 /* ---- cuParamSetTexRef */
 
 static const char name_cuParamSetTexRef[] = "cuParamSetTexRef";
+static const char param_names_cuParamSetTexRef[] = "hfunc\0texunit\0hTexRef";
 static const acu_param params_cuParamSetTexRef[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"texunit", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetTexRef + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetTexRef + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetTexRef + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuParamSetTexRef[] = {
     {1, name_cuParamSetTexRef, NULL},
@@ -20065,10 +20468,11 @@ CUresult acu_failed_cuParamSetTexRef(CUresult result, CUfunction hfunc, int texu
 /* ---- cuParamSetf */
 
 static const char name_cuParamSetf[] = "cuParamSetf";
+static const char param_names_cuParamSetf[] = "hfunc\0offset\0value";
 static const acu_param params_cuParamSetf[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_float, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetf + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetf + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetf + 13, &acu_type_float, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuParamSetf[] = {
     {1, name_cuParamSetf, NULL},
@@ -20107,10 +20511,11 @@ CUresult acu_failed_cuParamSetf(CUresult result, CUfunction hfunc, int offset, f
 /* ---- cuParamSeti */
 
 static const char name_cuParamSeti[] = "cuParamSeti";
+static const char param_names_cuParamSeti[] = "hfunc\0offset\0value";
 static const acu_param params_cuParamSeti[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSeti + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSeti + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSeti + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuParamSeti[] = {
     {1, name_cuParamSeti, NULL},
@@ -20149,11 +20554,12 @@ CUresult acu_failed_cuParamSeti(CUresult result, CUfunction hfunc, int offset, u
 /* ---- cuParamSetv */
 
 static const char name_cuParamSetv[] = "cuParamSetv";
+static const char param_names_cuParamSetv[] = "hfunc\0offset\0ptr\0numbytes";
 static const acu_param params_cuParamSetv[] = {
-    {"hfunc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"numbytes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetv + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetv + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetv + 13, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuParamSetv + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuParamSetv[] = {
     {1, name_cuParamSetv, NULL},
@@ -20195,10 +20601,11 @@ CUresult acu_failed_cuParamSetv(CUresult result, CUfunction hfunc, int offset, v
 /* ---- cuPointerGetAttribute */
 
 static const char name_cuPointerGetAttribute[] = "cuPointerGetAttribute";
+static const char param_names_cuPointerGetAttribute[] = "data\0attribute\0ptr";
 static const acu_param params_cuPointerGetAttribute[] = {
-    {"data", &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
-    {"attribute", &acu_cuda_type_CUpointer_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuPointerGetAttribute + 0, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {param_names_cuPointerGetAttribute + 5, &acu_cuda_type_CUpointer_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuPointerGetAttribute + 15, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuPointerGetAttribute[] = {
     {1, name_cuPointerGetAttribute, NULL},
@@ -20240,11 +20647,12 @@ CUresult acu_failed_cuPointerGetAttribute(CUresult result, void *data, CUpointer
 /* ---- cuPointerGetAttributes */
 
 static const char name_cuPointerGetAttributes[] = "cuPointerGetAttributes";
+static const char param_names_cuPointerGetAttributes[] = "numAttributes\0attributes\0data\0ptr";
 static const acu_param params_cuPointerGetAttributes[] = {
-    {"numAttributes", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"attributes", &acu_cuda_type_CUpointer_attribute_enum, 1, ACU_IN, 0, -1, false},
-    {"data", &acu_type_pointer, 1, ACU_IN, 0, -1, false},
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuPointerGetAttributes + 0, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuPointerGetAttributes + 14, &acu_cuda_type_CUpointer_attribute_enum, 1, ACU_IN, 0, -1, false},
+    {param_names_cuPointerGetAttributes + 25, &acu_type_pointer, 1, ACU_IN, 0, -1, false},
+    {param_names_cuPointerGetAttributes + 30, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuPointerGetAttributes[] = {
     {1, name_cuPointerGetAttributes, NULL},
@@ -20287,10 +20695,11 @@ CUresult acu_failed_cuPointerGetAttributes(CUresult result, unsigned int numAttr
 /* ---- cuPointerSetAttribute */
 
 static const char name_cuPointerSetAttribute[] = "cuPointerSetAttribute";
+static const char param_names_cuPointerSetAttribute[] = "value\0attribute\0ptr";
 static const acu_param params_cuPointerSetAttribute[] = {
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"attribute", &acu_cuda_type_CUpointer_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {"ptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuPointerSetAttribute + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuPointerSetAttribute + 6, &acu_cuda_type_CUpointer_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuPointerSetAttribute + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuPointerSetAttribute[] = {
     {1, name_cuPointerSetAttribute, NULL},
@@ -20333,11 +20742,12 @@ CUresult acu_failed_cuPointerSetAttribute(CUresult result, const void *value, CU
 
 static const char name_cuSignalExternalSemaphoresAsync[] = "cuSignalExternalSemaphoresAsync";
 static const char symbol_cuSignalExternalSemaphoresAsync_cuSignalExternalSemaphoresAsync_ptsz[] = "cuSignalExternalSemaphoresAsync_ptsz";
+static const char param_names_cuSignalExternalSemaphoresAsync[] = "extSemArray\0paramsArray\0numExtSems\0stream";
 static const acu_param params_cuSignalExternalSemaphoresAsync[] = {
-    {"extSemArray", &acu_type_handle, 1, ACU_IN, 2, -1, false},
-    {"paramsArray", &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, 1, ACU_IN, 2, -1, false},
-    {"numExtSems", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuSignalExternalSemaphoresAsync + 0, &acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {param_names_cuSignalExternalSemaphoresAsync + 12, &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, 1, ACU_IN, 2, -1, false},
+    {param_names_cuSignalExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuSignalExternalSemaphoresAsync + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuSignalExternalSemaphoresAsync[] = {
     {1, name_cuSignalExternalSemaphoresAsync, NULL},
@@ -20417,11 +20827,12 @@ CUresult acu_failed_cuSignalExternalSemaphoresAsync(CUresult result, const CUext
 
 static const char name_cuStreamAddCallback[] = "cuStreamAddCallback";
 static const char symbol_cuStreamAddCallback_cuStreamAddCallback_ptsz[] = "cuStreamAddCallback_ptsz";
+static const char param_names_cuStreamAddCallback[] = "hStream\0callback\0userData\0flags";
 static const acu_param params_cuStreamAddCallback[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"callback", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamAddCallback + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamAddCallback + 8, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamAddCallback + 17, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamAddCallback + 26, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamAddCallback[] = {
     {1, name_cuStreamAddCallback, NULL},
@@ -20497,11 +20908,12 @@ CUresult acu_failed_cuStreamAddCallback(CUresult result, CUstream hStream, CUstr
 
 static const char name_cuStreamAttachMemAsync[] = "cuStreamAttachMemAsync";
 static const char symbol_cuStreamAttachMemAsync_cuStreamAttachMemAsync_ptsz[] = "cuStreamAttachMemAsync_ptsz";
+static const char param_names_cuStreamAttachMemAsync[] = "hStream\0dptr\0length\0flags";
 static const acu_param params_cuStreamAttachMemAsync[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"length", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamAttachMemAsync + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamAttachMemAsync + 8, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamAttachMemAsync + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamAttachMemAsync + 20, &acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamAttachMemAsync[] = {
     {1, name_cuStreamAttachMemAsync, NULL},
@@ -20578,11 +20990,12 @@ CUresult acu_failed_cuStreamAttachMemAsync(CUresult result, CUstream hStream, CU
 static const char name_cuStreamBatchMemOp[] = "cuStreamBatchMemOp";
 static const char symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2[] = "cuStreamBatchMemOp_v2";
 static const char symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2_ptsz[] = "cuStreamBatchMemOp_v2_ptsz";
+static const char param_names_cuStreamBatchMemOp[] = "stream\0count\0paramArray\0flags";
 static const acu_param params_cuStreamBatchMemOp[] = {
-    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"paramArray", &acu_cuda_type_CUstreamBatchMemOpParams_union, 1, ACU_IN, 1, -1, false},
-    {"flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBatchMemOp + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBatchMemOp + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBatchMemOp + 13, &acu_cuda_type_CUstreamBatchMemOpParams_union, 1, ACU_IN, 1, -1, false},
+    {param_names_cuStreamBatchMemOp + 24, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamBatchMemOp[] = {
     {1, symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2, NULL},
@@ -20659,9 +21072,10 @@ CUresult acu_failed_cuStreamBatchMemOp(CUresult result, CUstream stream, unsigne
 static const char name_cuStreamBeginCapture[] = "cuStreamBeginCapture";
 static const char symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2[] = "cuStreamBeginCapture_v2";
 static const char symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2_ptsz[] = "cuStreamBeginCapture_v2_ptsz";
+static const char param_names_cuStreamBeginCapture[] = "hStream\0mode";
 static const acu_param params_cuStreamBeginCapture[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"mode", &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginCapture + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginCapture + 8, &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamBeginCapture[] = {
     {1, symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2, NULL},
@@ -20731,9 +21145,10 @@ CUresult acu_failed_cuStreamBeginCapture(CUresult result, CUstream hStream, CUst
 
 static const char name_cuStreamBeginCaptureToCig[] = "cuStreamBeginCaptureToCig";
 static const char symbol_cuStreamBeginCaptureToCig_cuStreamBeginCaptureToCig_ptsz[] = "cuStreamBeginCaptureToCig_ptsz";
+static const char param_names_cuStreamBeginCaptureToCig[] = "hStream\0streamCigCaptureParams";
 static const acu_param params_cuStreamBeginCaptureToCig[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"streamCigCaptureParams", &acu_cuda_type_CUstreamCigCaptureParams_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginCaptureToCig + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginCaptureToCig + 8, &acu_cuda_type_CUstreamCigCaptureParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamBeginCaptureToCig[] = {
     {1, name_cuStreamBeginCaptureToCig, NULL},
@@ -20809,13 +21224,14 @@ CUresult acu_failed_cuStreamBeginCaptureToCig(CUresult result, CUstream hStream,
 
 static const char name_cuStreamBeginCaptureToGraph[] = "cuStreamBeginCaptureToGraph";
 static const char symbol_cuStreamBeginCaptureToGraph_cuStreamBeginCaptureToGraph_ptsz[] = "cuStreamBeginCaptureToGraph_ptsz";
+static const char param_names_cuStreamBeginCaptureToGraph[] = "hStream\0hGraph\0dependencies\0dependencyData\0numDependencies\0mode";
 static const acu_param params_cuStreamBeginCaptureToGraph[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"mode", &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginCaptureToGraph + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginCaptureToGraph + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginCaptureToGraph + 15, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cuStreamBeginCaptureToGraph + 28, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {param_names_cuStreamBeginCaptureToGraph + 43, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginCaptureToGraph + 59, &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamBeginCaptureToGraph[] = {
     {1, name_cuStreamBeginCaptureToGraph, NULL},
@@ -20899,12 +21315,13 @@ CUresult acu_failed_cuStreamBeginCaptureToGraph(CUresult result, CUstream hStrea
 
 static const char name_cuStreamBeginRecaptureToGraph[] = "cuStreamBeginRecaptureToGraph";
 static const char symbol_cuStreamBeginRecaptureToGraph_cuStreamBeginRecaptureToGraph_ptsz[] = "cuStreamBeginRecaptureToGraph_ptsz";
+static const char param_names_cuStreamBeginRecaptureToGraph[] = "hStream\0mode\0hGraph\0callbackFunc\0userData";
 static const acu_param params_cuStreamBeginRecaptureToGraph[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"mode", &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"callbackFunc", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginRecaptureToGraph + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginRecaptureToGraph + 8, &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginRecaptureToGraph + 13, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginRecaptureToGraph + 20, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamBeginRecaptureToGraph + 33, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamBeginRecaptureToGraph[] = {
     {1, name_cuStreamBeginRecaptureToGraph, NULL},
@@ -20982,9 +21399,10 @@ CUresult acu_failed_cuStreamBeginRecaptureToGraph(CUresult result, CUstream hStr
 
 static const char name_cuStreamCopyAttributes[] = "cuStreamCopyAttributes";
 static const char symbol_cuStreamCopyAttributes_cuStreamCopyAttributes_ptsz[] = "cuStreamCopyAttributes_ptsz";
+static const char param_names_cuStreamCopyAttributes[] = "dst\0src";
 static const acu_param params_cuStreamCopyAttributes[] = {
-    {"dst", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamCopyAttributes + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamCopyAttributes + 4, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamCopyAttributes[] = {
     {1, name_cuStreamCopyAttributes, NULL},
@@ -21052,9 +21470,10 @@ CUresult acu_failed_cuStreamCopyAttributes(CUresult result, CUstream dst, CUstre
 /* ---- cuStreamCreate */
 
 static const char name_cuStreamCreate[] = "cuStreamCreate";
+static const char param_names_cuStreamCreate[] = "phStream\0Flags";
 static const acu_param params_cuStreamCreate[] = {
-    {"phStream", &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamCreate + 0, &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamCreate + 9, &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamCreate[] = {
     {1, name_cuStreamCreate, NULL},
@@ -21093,10 +21512,11 @@ CUresult acu_failed_cuStreamCreate(CUresult result, CUstream *phStream, unsigned
 /* ---- cuStreamCreateWithPriority */
 
 static const char name_cuStreamCreateWithPriority[] = "cuStreamCreateWithPriority";
+static const char param_names_cuStreamCreateWithPriority[] = "phStream\0flags\0priority";
 static const acu_param params_cuStreamCreateWithPriority[] = {
-    {"phStream", &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-    {"priority", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamCreateWithPriority + 0, &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamCreateWithPriority + 9, &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamCreateWithPriority + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamCreateWithPriority[] = {
     {1, name_cuStreamCreateWithPriority, NULL},
@@ -21138,8 +21558,9 @@ CUresult acu_failed_cuStreamCreateWithPriority(CUresult result, CUstream *phStre
 
 static const char name_cuStreamDestroy[] = "cuStreamDestroy";
 static const char symbol_cuStreamDestroy_cuStreamDestroy_v2[] = "cuStreamDestroy_v2";
+static const char param_names_cuStreamDestroy[] = "hStream";
 static const acu_param params_cuStreamDestroy[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamDestroy + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamDestroy[] = {
     {1, symbol_cuStreamDestroy_cuStreamDestroy_v2, NULL},
@@ -21179,9 +21600,10 @@ CUresult acu_failed_cuStreamDestroy(CUresult result, CUstream hStream)
 
 static const char name_cuStreamEndCapture[] = "cuStreamEndCapture";
 static const char symbol_cuStreamEndCapture_cuStreamEndCapture_ptsz[] = "cuStreamEndCapture_ptsz";
+static const char param_names_cuStreamEndCapture[] = "hStream\0phGraph";
 static const acu_param params_cuStreamEndCapture[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"phGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamEndCapture + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamEndCapture + 8, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamEndCapture[] = {
     {1, name_cuStreamEndCapture, NULL},
@@ -21250,8 +21672,9 @@ CUresult acu_failed_cuStreamEndCapture(CUresult result, CUstream hStream, CUgrap
 
 static const char name_cuStreamEndCaptureToCig[] = "cuStreamEndCaptureToCig";
 static const char symbol_cuStreamEndCaptureToCig_cuStreamEndCaptureToCig_ptsz[] = "cuStreamEndCaptureToCig_ptsz";
+static const char param_names_cuStreamEndCaptureToCig[] = "hStream";
 static const acu_param params_cuStreamEndCaptureToCig[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamEndCaptureToCig + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamEndCaptureToCig[] = {
     {1, name_cuStreamEndCaptureToCig, NULL},
@@ -21319,10 +21742,11 @@ CUresult acu_failed_cuStreamEndCaptureToCig(CUresult result, CUstream hStream)
 
 static const char name_cuStreamGetAttribute[] = "cuStreamGetAttribute";
 static const char symbol_cuStreamGetAttribute_cuStreamGetAttribute_ptsz[] = "cuStreamGetAttribute_ptsz";
+static const char param_names_cuStreamGetAttribute[] = "hStream\0attr\0value_out";
 static const acu_param params_cuStreamGetAttribute[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {"value_out", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
+    {param_names_cuStreamGetAttribute + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetAttribute + 8, &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetAttribute + 13, &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cuStreamGetAttribute[] = {
     {1, name_cuStreamGetAttribute, NULL},
@@ -21399,14 +21823,15 @@ CUresult acu_failed_cuStreamGetAttribute(CUresult result, CUstream hStream, CUst
 static const char name_cuStreamGetCaptureInfo[] = "cuStreamGetCaptureInfo";
 static const char symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3[] = "cuStreamGetCaptureInfo_v3";
 static const char symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3_ptsz[] = "cuStreamGetCaptureInfo_v3_ptsz";
+static const char param_names_cuStreamGetCaptureInfo[] = "hStream\0captureStatus_out\0id_out\0graph_out\0dependencies_out\0edgeData_out\0numDependencies_out";
 static const acu_param params_cuStreamGetCaptureInfo[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"captureStatus_out", &acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
-    {"id_out", &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
-    {"graph_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"dependencies_out", &acu_type_handle, 2, ACU_OUT, -1, -1, false},
-    {"edgeData_out", &acu_cuda_type_CUgraphEdgeData_st, 2, ACU_OUT, -1, -1, false},
-    {"numDependencies_out", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetCaptureInfo + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetCaptureInfo + 8, &acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetCaptureInfo + 26, &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetCaptureInfo + 33, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetCaptureInfo + 43, &acu_type_handle, 2, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetCaptureInfo + 60, &acu_cuda_type_CUgraphEdgeData_st, 2, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetCaptureInfo + 73, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetCaptureInfo[] = {
     {1, symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3, NULL},
@@ -21493,9 +21918,10 @@ CUresult acu_failed_cuStreamGetCaptureInfo(CUresult result, CUstream hStream,
 
 static const char name_cuStreamGetCtx[] = "cuStreamGetCtx";
 static const char symbol_cuStreamGetCtx_cuStreamGetCtx_ptsz[] = "cuStreamGetCtx_ptsz";
+static const char param_names_cuStreamGetCtx[] = "hStream\0pctx";
 static const acu_param params_cuStreamGetCtx[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"pctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetCtx + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetCtx + 8, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetCtx[] = {
     {1, name_cuStreamGetCtx, NULL},
@@ -21563,10 +21989,11 @@ CUresult acu_failed_cuStreamGetCtx(CUresult result, CUstream hStream, CUcontext 
 
 static const char name_cuStreamGetCtx_v2[] = "cuStreamGetCtx_v2";
 static const char symbol_cuStreamGetCtx_v2_cuStreamGetCtx_v2_ptsz[] = "cuStreamGetCtx_v2_ptsz";
+static const char param_names_cuStreamGetCtx_v2[] = "hStream\0pCtx\0pGreenCtx";
 static const acu_param params_cuStreamGetCtx_v2[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"pCtx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"pGreenCtx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetCtx_v2 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetCtx_v2 + 8, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetCtx_v2 + 13, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetCtx_v2[] = {
     {1, name_cuStreamGetCtx_v2, NULL},
@@ -21639,10 +22066,11 @@ CUresult acu_failed_cuStreamGetCtx_v2(CUresult result, CUstream hStream, CUconte
 
 static const char name_cuStreamGetDevResource[] = "cuStreamGetDevResource";
 static const char symbol_cuStreamGetDevResource_cuStreamGetDevResource_ptsz[] = "cuStreamGetDevResource_ptsz";
+static const char param_names_cuStreamGetDevResource[] = "hStream\0resource\0type";
 static const acu_param params_cuStreamGetDevResource[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"resource", &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"type", &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetDevResource + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetDevResource + 8, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetDevResource + 17, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetDevResource[] = {
     {1, name_cuStreamGetDevResource, NULL},
@@ -21718,9 +22146,10 @@ CUresult acu_failed_cuStreamGetDevResource(CUresult result, CUstream hStream, CU
 
 static const char name_cuStreamGetDevice[] = "cuStreamGetDevice";
 static const char symbol_cuStreamGetDevice_cuStreamGetDevice_ptsz[] = "cuStreamGetDevice_ptsz";
+static const char param_names_cuStreamGetDevice[] = "hStream\0device";
 static const acu_param params_cuStreamGetDevice[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetDevice + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetDevice + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetDevice[] = {
     {1, name_cuStreamGetDevice, NULL},
@@ -21789,9 +22218,10 @@ CUresult acu_failed_cuStreamGetDevice(CUresult result, CUstream hStream, CUdevic
 
 static const char name_cuStreamGetFlags[] = "cuStreamGetFlags";
 static const char symbol_cuStreamGetFlags_cuStreamGetFlags_ptsz[] = "cuStreamGetFlags_ptsz";
+static const char param_names_cuStreamGetFlags[] = "hStream\0flags";
 static const acu_param params_cuStreamGetFlags[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_streamCreate, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetFlags + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetFlags + 8, &acu_cuda_type_flags_streamCreate, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetFlags[] = {
     {1, name_cuStreamGetFlags, NULL},
@@ -21859,9 +22289,10 @@ CUresult acu_failed_cuStreamGetFlags(CUresult result, CUstream hStream, unsigned
 /* ---- cuStreamGetGreenCtx */
 
 static const char name_cuStreamGetGreenCtx[] = "cuStreamGetGreenCtx";
+static const char param_names_cuStreamGetGreenCtx[] = "hStream\0phCtx";
 static const acu_param params_cuStreamGetGreenCtx[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"phCtx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetGreenCtx + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetGreenCtx + 8, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetGreenCtx[] = {
     {1, name_cuStreamGetGreenCtx, NULL},
@@ -21901,9 +22332,10 @@ CUresult acu_failed_cuStreamGetGreenCtx(CUresult result, CUstream hStream, CUgre
 
 static const char name_cuStreamGetId[] = "cuStreamGetId";
 static const char symbol_cuStreamGetId_cuStreamGetId_ptsz[] = "cuStreamGetId_ptsz";
+static const char param_names_cuStreamGetId[] = "hStream\0streamId";
 static const acu_param params_cuStreamGetId[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"streamId", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetId + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetId + 8, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetId[] = {
     {1, name_cuStreamGetId, NULL},
@@ -21972,9 +22404,10 @@ CUresult acu_failed_cuStreamGetId(CUresult result, CUstream hStream, unsigned lo
 
 static const char name_cuStreamGetPriority[] = "cuStreamGetPriority";
 static const char symbol_cuStreamGetPriority_cuStreamGetPriority_ptsz[] = "cuStreamGetPriority_ptsz";
+static const char param_names_cuStreamGetPriority[] = "hStream\0priority";
 static const acu_param params_cuStreamGetPriority[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"priority", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamGetPriority + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamGetPriority + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetPriority[] = {
     {1, name_cuStreamGetPriority, NULL},
@@ -22043,9 +22476,10 @@ CUresult acu_failed_cuStreamGetPriority(CUresult result, CUstream hStream, int *
 
 static const char name_cuStreamIsCapturing[] = "cuStreamIsCapturing";
 static const char symbol_cuStreamIsCapturing_cuStreamIsCapturing_ptsz[] = "cuStreamIsCapturing_ptsz";
+static const char param_names_cuStreamIsCapturing[] = "hStream\0captureStatus";
 static const acu_param params_cuStreamIsCapturing[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"captureStatus", &acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuStreamIsCapturing + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamIsCapturing + 8, &acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamIsCapturing[] = {
     {1, name_cuStreamIsCapturing, NULL},
@@ -22116,8 +22550,9 @@ CUresult acu_failed_cuStreamIsCapturing(CUresult result, CUstream hStream,
 
 static const char name_cuStreamQuery[] = "cuStreamQuery";
 static const char symbol_cuStreamQuery_cuStreamQuery_ptsz[] = "cuStreamQuery_ptsz";
+static const char param_names_cuStreamQuery[] = "hStream";
 static const acu_param params_cuStreamQuery[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamQuery + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cuStreamQuery[] = { CUDA_ERROR_NOT_READY, 0};
 static const acu_era eras_cuStreamQuery[] = {
@@ -22188,10 +22623,11 @@ CUresult acu_failed_cuStreamQuery(CUresult result, CUstream hStream)
 
 static const char name_cuStreamSetAttribute[] = "cuStreamSetAttribute";
 static const char symbol_cuStreamSetAttribute_cuStreamSetAttribute_ptsz[] = "cuStreamSetAttribute_ptsz";
+static const char param_names_cuStreamSetAttribute[] = "hStream\0attr\0value";
 static const acu_param params_cuStreamSetAttribute[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
+    {param_names_cuStreamSetAttribute + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamSetAttribute + 8, &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamSetAttribute + 13, &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cuStreamSetAttribute[] = {
     {1, name_cuStreamSetAttribute, NULL},
@@ -22267,8 +22703,9 @@ CUresult acu_failed_cuStreamSetAttribute(CUresult result, CUstream hStream, CUst
 
 static const char name_cuStreamSynchronize[] = "cuStreamSynchronize";
 static const char symbol_cuStreamSynchronize_cuStreamSynchronize_ptsz[] = "cuStreamSynchronize_ptsz";
+static const char param_names_cuStreamSynchronize[] = "hStream";
 static const acu_param params_cuStreamSynchronize[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamSynchronize + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamSynchronize[] = {
     {1, name_cuStreamSynchronize, NULL},
@@ -22337,12 +22774,13 @@ CUresult acu_failed_cuStreamSynchronize(CUresult result, CUstream hStream)
 static const char name_cuStreamUpdateCaptureDependencies[] = "cuStreamUpdateCaptureDependencies";
 static const char symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2[] = "cuStreamUpdateCaptureDependencies_v2";
 static const char symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2_ptsz[] = "cuStreamUpdateCaptureDependencies_v2_ptsz";
+static const char param_names_cuStreamUpdateCaptureDependencies[] = "hStream\0dependencies\0dependencyData\0numDependencies\0flags";
 static const acu_param params_cuStreamUpdateCaptureDependencies[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"dependencyData", &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_updateCaptureDependencies, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamUpdateCaptureDependencies + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamUpdateCaptureDependencies + 8, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cuStreamUpdateCaptureDependencies + 21, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 3, -1, false},
+    {param_names_cuStreamUpdateCaptureDependencies + 36, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamUpdateCaptureDependencies + 52, &acu_cuda_type_flags_updateCaptureDependencies, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamUpdateCaptureDependencies[] = {
     {1, symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2, NULL},
@@ -22422,10 +22860,11 @@ CUresult acu_failed_cuStreamUpdateCaptureDependencies(CUresult result, CUstream 
 
 static const char name_cuStreamWaitEvent[] = "cuStreamWaitEvent";
 static const char symbol_cuStreamWaitEvent_cuStreamWaitEvent_ptsz[] = "cuStreamWaitEvent_ptsz";
+static const char param_names_cuStreamWaitEvent[] = "hStream\0hEvent\0Flags";
 static const acu_param params_cuStreamWaitEvent[] = {
-    {"hStream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"hEvent", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_eventWait, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitEvent + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitEvent + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitEvent + 15, &acu_cuda_type_flags_eventWait, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWaitEvent[] = {
     {1, name_cuStreamWaitEvent, NULL},
@@ -22496,11 +22935,12 @@ CUresult acu_failed_cuStreamWaitEvent(CUresult result, CUstream hStream, CUevent
 static const char name_cuStreamWaitValue32[] = "cuStreamWaitValue32";
 static const char symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2[] = "cuStreamWaitValue32_v2";
 static const char symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2_ptsz[] = "cuStreamWaitValue32_v2_ptsz";
+static const char param_names_cuStreamWaitValue32[] = "stream\0addr\0value\0flags";
 static const acu_param params_cuStreamWaitValue32[] = {
-    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitValue32 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitValue32 + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitValue32 + 12, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitValue32 + 18, &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWaitValue32[] = {
     {1, symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2, NULL},
@@ -22577,11 +23017,12 @@ CUresult acu_failed_cuStreamWaitValue32(CUresult result, CUstream stream, CUdevi
 static const char name_cuStreamWaitValue64[] = "cuStreamWaitValue64";
 static const char symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2[] = "cuStreamWaitValue64_v2";
 static const char symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2_ptsz[] = "cuStreamWaitValue64_v2_ptsz";
+static const char param_names_cuStreamWaitValue64[] = "stream\0addr\0value\0flags";
 static const acu_param params_cuStreamWaitValue64[] = {
-    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitValue64 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitValue64 + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitValue64 + 12, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWaitValue64 + 18, &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWaitValue64[] = {
     {1, symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2, NULL},
@@ -22658,11 +23099,12 @@ CUresult acu_failed_cuStreamWaitValue64(CUresult result, CUstream stream, CUdevi
 static const char name_cuStreamWriteValue32[] = "cuStreamWriteValue32";
 static const char symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2[] = "cuStreamWriteValue32_v2";
 static const char symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2_ptsz[] = "cuStreamWriteValue32_v2_ptsz";
+static const char param_names_cuStreamWriteValue32[] = "stream\0addr\0value\0flags";
 static const acu_param params_cuStreamWriteValue32[] = {
-    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWriteValue32 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWriteValue32 + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWriteValue32 + 12, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWriteValue32 + 18, &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWriteValue32[] = {
     {1, symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2, NULL},
@@ -22739,11 +23181,12 @@ CUresult acu_failed_cuStreamWriteValue32(CUresult result, CUstream stream, CUdev
 static const char name_cuStreamWriteValue64[] = "cuStreamWriteValue64";
 static const char symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2[] = "cuStreamWriteValue64_v2";
 static const char symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2_ptsz[] = "cuStreamWriteValue64_v2_ptsz";
+static const char param_names_cuStreamWriteValue64[] = "stream\0addr\0value\0flags";
 static const acu_param params_cuStreamWriteValue64[] = {
-    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {"addr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWriteValue64 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWriteValue64 + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWriteValue64 + 12, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuStreamWriteValue64 + 18, &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamWriteValue64[] = {
     {1, symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2, NULL},
@@ -22818,9 +23261,10 @@ CUresult acu_failed_cuStreamWriteValue64(CUresult result, CUstream stream, CUdev
 /* ---- cuSurfObjectCreate */
 
 static const char name_cuSurfObjectCreate[] = "cuSurfObjectCreate";
+static const char param_names_cuSurfObjectCreate[] = "pSurfObject\0pResDesc";
 static const acu_param params_cuSurfObjectCreate[] = {
-    {"pSurfObject", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"pResDesc", &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuSurfObjectCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuSurfObjectCreate + 12, &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuSurfObjectCreate[] = {
     {1, name_cuSurfObjectCreate, NULL},
@@ -22862,8 +23306,9 @@ CUresult acu_failed_cuSurfObjectCreate(CUresult result, CUsurfObject *pSurfObjec
 /* ---- cuSurfObjectDestroy */
 
 static const char name_cuSurfObjectDestroy[] = "cuSurfObjectDestroy";
+static const char param_names_cuSurfObjectDestroy[] = "surfObject";
 static const acu_param params_cuSurfObjectDestroy[] = {
-    {"surfObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuSurfObjectDestroy + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuSurfObjectDestroy[] = {
     {1, name_cuSurfObjectDestroy, NULL},
@@ -22902,9 +23347,10 @@ CUresult acu_failed_cuSurfObjectDestroy(CUresult result, CUsurfObject surfObject
 /* ---- cuSurfObjectGetResourceDesc */
 
 static const char name_cuSurfObjectGetResourceDesc[] = "cuSurfObjectGetResourceDesc";
+static const char param_names_cuSurfObjectGetResourceDesc[] = "pResDesc\0surfObject";
 static const acu_param params_cuSurfObjectGetResourceDesc[] = {
-    {"pResDesc", &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_OUT, -1, -1, false},
-    {"surfObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuSurfObjectGetResourceDesc + 0, &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuSurfObjectGetResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuSurfObjectGetResourceDesc[] = {
     {1, name_cuSurfObjectGetResourceDesc, NULL},
@@ -22945,9 +23391,10 @@ CUresult acu_failed_cuSurfObjectGetResourceDesc(CUresult result, CUDA_RESOURCE_D
 /* ---- cuSurfRefGetArray */
 
 static const char name_cuSurfRefGetArray[] = "cuSurfRefGetArray";
+static const char param_names_cuSurfRefGetArray[] = "phArray\0hSurfRef";
 static const acu_param params_cuSurfRefGetArray[] = {
-    {"phArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hSurfRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuSurfRefGetArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuSurfRefGetArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuSurfRefGetArray[] = {
     {1, name_cuSurfRefGetArray, NULL},
@@ -22986,10 +23433,11 @@ CUresult acu_failed_cuSurfRefGetArray(CUresult result, CUarray *phArray, CUsurfr
 /* ---- cuSurfRefSetArray */
 
 static const char name_cuSurfRefSetArray[] = "cuSurfRefSetArray";
+static const char param_names_cuSurfRefSetArray[] = "hSurfRef\0hArray\0Flags";
 static const acu_param params_cuSurfRefSetArray[] = {
-    {"hSurfRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuSurfRefSetArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuSurfRefSetArray + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuSurfRefSetArray + 16, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuSurfRefSetArray[] = {
     {1, name_cuSurfRefSetArray, NULL},
@@ -23029,22 +23477,23 @@ CUresult acu_failed_cuSurfRefSetArray(CUresult result, CUsurfref hSurfRef, CUarr
 /* ---- cuTensorMapEncodeIm2col */
 
 static const char name_cuTensorMapEncodeIm2col[] = "cuTensorMapEncodeIm2col";
+static const char param_names_cuTensorMapEncodeIm2col[] = "tensorMap\0tensorDataType\0tensorRank\0globalAddress\0globalDim\0globalStrides\0pixelBoxLowerCorner\0pixelBoxUpperCorner\0channelsPerPixel\0pixelsPerColumn\0elementStrides\0interleave\0swizzle\0l2Promotion\0oobFill";
 static const acu_param params_cuTensorMapEncodeIm2col[] = {
-    {"tensorMap", &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
-    {"tensorDataType", &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
-    {"tensorRank", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"globalAddress", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"globalDim", &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
-    {"globalStrides", &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
-    {"pixelBoxLowerCorner", &acu_type_int, 1, ACU_IN, -1, -1, false},
-    {"pixelBoxUpperCorner", &acu_type_int, 1, ACU_IN, -1, -1, false},
-    {"channelsPerPixel", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"pixelsPerColumn", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"elementStrides", &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
-    {"interleave", &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
-    {"swizzle", &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
-    {"l2Promotion", &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
-    {"oobFill", &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 10, &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 25, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 36, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 50, &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 60, &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 74, &acu_type_int, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 94, &acu_type_int, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 114, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 131, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 147, &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 162, &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 173, &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 181, &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2col + 193, &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTensorMapEncodeIm2col[] = {
     {1, name_cuTensorMapEncodeIm2col, NULL},
@@ -23103,23 +23552,24 @@ CUresult acu_failed_cuTensorMapEncodeIm2col(CUresult result, CUtensorMap *tensor
 /* ---- cuTensorMapEncodeIm2colWide */
 
 static const char name_cuTensorMapEncodeIm2colWide[] = "cuTensorMapEncodeIm2colWide";
+static const char param_names_cuTensorMapEncodeIm2colWide[] = "tensorMap\0tensorDataType\0tensorRank\0globalAddress\0globalDim\0globalStrides\0pixelBoxLowerCornerWidth\0pixelBoxUpperCornerWidth\0channelsPerPixel\0pixelsPerColumn\0elementStrides\0interleave\0mode\0swizzle\0l2Promotion\0oobFill";
 static const acu_param params_cuTensorMapEncodeIm2colWide[] = {
-    {"tensorMap", &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
-    {"tensorDataType", &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
-    {"tensorRank", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"globalAddress", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"globalDim", &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
-    {"globalStrides", &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
-    {"pixelBoxLowerCornerWidth", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"pixelBoxUpperCornerWidth", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"channelsPerPixel", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"pixelsPerColumn", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"elementStrides", &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
-    {"interleave", &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
-    {"mode", &acu_cuda_type_CUtensorMapIm2ColWideMode_enum, 0, ACU_IN, -1, -1, false},
-    {"swizzle", &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
-    {"l2Promotion", &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
-    {"oobFill", &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 10, &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 25, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 36, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 50, &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 60, &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 74, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 99, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 124, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 141, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 157, &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 172, &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 183, &acu_cuda_type_CUtensorMapIm2ColWideMode_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 188, &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 196, &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeIm2colWide + 208, &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTensorMapEncodeIm2colWide[] = {
     {1, name_cuTensorMapEncodeIm2colWide, NULL},
@@ -23180,19 +23630,20 @@ CUresult acu_failed_cuTensorMapEncodeIm2colWide(CUresult result, CUtensorMap *te
 /* ---- cuTensorMapEncodeTiled */
 
 static const char name_cuTensorMapEncodeTiled[] = "cuTensorMapEncodeTiled";
+static const char param_names_cuTensorMapEncodeTiled[] = "tensorMap\0tensorDataType\0tensorRank\0globalAddress\0globalDim\0globalStrides\0boxDim\0elementStrides\0interleave\0swizzle\0l2Promotion\0oobFill";
 static const acu_param params_cuTensorMapEncodeTiled[] = {
-    {"tensorMap", &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
-    {"tensorDataType", &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
-    {"tensorRank", &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {"globalAddress", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"globalDim", &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
-    {"globalStrides", &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
-    {"boxDim", &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
-    {"elementStrides", &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
-    {"interleave", &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
-    {"swizzle", &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
-    {"l2Promotion", &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
-    {"oobFill", &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 10, &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 25, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 36, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 50, &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 60, &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 74, &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 81, &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 96, &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 107, &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 115, &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapEncodeTiled + 127, &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTensorMapEncodeTiled[] = {
     {1, name_cuTensorMapEncodeTiled, NULL},
@@ -23247,9 +23698,10 @@ CUresult acu_failed_cuTensorMapEncodeTiled(CUresult result, CUtensorMap *tensorM
 /* ---- cuTensorMapReplaceAddress */
 
 static const char name_cuTensorMapReplaceAddress[] = "cuTensorMapReplaceAddress";
+static const char param_names_cuTensorMapReplaceAddress[] = "tensorMap\0globalAddress";
 static const acu_param params_cuTensorMapReplaceAddress[] = {
-    {"tensorMap", &acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
-    {"globalAddress", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapReplaceAddress + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuTensorMapReplaceAddress + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTensorMapReplaceAddress[] = {
     {1, name_cuTensorMapReplaceAddress, NULL},
@@ -23289,10 +23741,11 @@ CUresult acu_failed_cuTensorMapReplaceAddress(CUresult result, CUtensorMap *tens
 /* ---- cuTensorMapSetAllocationClass */
 
 static const char name_cuTensorMapSetAllocationClass[] = "cuTensorMapSetAllocationClass";
+static const char param_names_cuTensorMapSetAllocationClass[] = "tensorMap\0allocClass\0outAllocClass";
 static const acu_param params_cuTensorMapSetAllocationClass[] = {
-    {"tensorMap", &acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
-    {"allocClass", &acu_cuda_type_CUtensorMapAllocClass_enum, 0, ACU_IN, -1, -1, false},
-    {"outAllocClass", &acu_cuda_type_CUtensorMapAllocClass_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTensorMapSetAllocationClass + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuTensorMapSetAllocationClass + 10, &acu_cuda_type_CUtensorMapAllocClass_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTensorMapSetAllocationClass + 21, &acu_cuda_type_CUtensorMapAllocClass_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuTensorMapSetAllocationClass[] = {
     {1, name_cuTensorMapSetAllocationClass, NULL},
@@ -23335,11 +23788,12 @@ CUresult acu_failed_cuTensorMapSetAllocationClass(CUresult result, CUtensorMap *
 /* ---- cuTexObjectCreate */
 
 static const char name_cuTexObjectCreate[] = "cuTexObjectCreate";
+static const char param_names_cuTexObjectCreate[] = "pTexObject\0pResDesc\0pTexDesc\0pResViewDesc";
 static const acu_param params_cuTexObjectCreate[] = {
-    {"pTexObject", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"pResDesc", &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_IN, -1, -1, false},
-    {"pTexDesc", &acu_cuda_type_CUDA_TEXTURE_DESC_st, 1, ACU_IN, -1, -1, false},
-    {"pResViewDesc", &acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTexObjectCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexObjectCreate + 11, &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTexObjectCreate + 20, &acu_cuda_type_CUDA_TEXTURE_DESC_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTexObjectCreate + 29, &acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexObjectCreate[] = {
     {1, name_cuTexObjectCreate, NULL},
@@ -23385,8 +23839,9 @@ CUresult acu_failed_cuTexObjectCreate(CUresult result, CUtexObject *pTexObject,
 /* ---- cuTexObjectDestroy */
 
 static const char name_cuTexObjectDestroy[] = "cuTexObjectDestroy";
+static const char param_names_cuTexObjectDestroy[] = "texObject";
 static const acu_param params_cuTexObjectDestroy[] = {
-    {"texObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexObjectDestroy + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexObjectDestroy[] = {
     {1, name_cuTexObjectDestroy, NULL},
@@ -23425,9 +23880,10 @@ CUresult acu_failed_cuTexObjectDestroy(CUresult result, CUtexObject texObject)
 /* ---- cuTexObjectGetResourceDesc */
 
 static const char name_cuTexObjectGetResourceDesc[] = "cuTexObjectGetResourceDesc";
+static const char param_names_cuTexObjectGetResourceDesc[] = "pResDesc\0texObject";
 static const acu_param params_cuTexObjectGetResourceDesc[] = {
-    {"pResDesc", &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_OUT, -1, -1, false},
-    {"texObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexObjectGetResourceDesc + 0, &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexObjectGetResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexObjectGetResourceDesc[] = {
     {1, name_cuTexObjectGetResourceDesc, NULL},
@@ -23468,9 +23924,10 @@ CUresult acu_failed_cuTexObjectGetResourceDesc(CUresult result, CUDA_RESOURCE_DE
 /* ---- cuTexObjectGetResourceViewDesc */
 
 static const char name_cuTexObjectGetResourceViewDesc[] = "cuTexObjectGetResourceViewDesc";
+static const char param_names_cuTexObjectGetResourceViewDesc[] = "pResViewDesc\0texObject";
 static const acu_param params_cuTexObjectGetResourceViewDesc[] = {
-    {"pResViewDesc", &acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st, 1, ACU_OUT, -1, -1, false},
-    {"texObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexObjectGetResourceViewDesc + 0, &acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexObjectGetResourceViewDesc + 13, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexObjectGetResourceViewDesc[] = {
     {1, name_cuTexObjectGetResourceViewDesc, NULL},
@@ -23513,9 +23970,10 @@ CUresult acu_failed_cuTexObjectGetResourceViewDesc(CUresult result, CUDA_RESOURC
 /* ---- cuTexObjectGetTextureDesc */
 
 static const char name_cuTexObjectGetTextureDesc[] = "cuTexObjectGetTextureDesc";
+static const char param_names_cuTexObjectGetTextureDesc[] = "pTexDesc\0texObject";
 static const acu_param params_cuTexObjectGetTextureDesc[] = {
-    {"pTexDesc", &acu_cuda_type_CUDA_TEXTURE_DESC_st, 1, ACU_OUT, -1, -1, false},
-    {"texObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexObjectGetTextureDesc + 0, &acu_cuda_type_CUDA_TEXTURE_DESC_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexObjectGetTextureDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexObjectGetTextureDesc[] = {
     {1, name_cuTexObjectGetTextureDesc, NULL},
@@ -23556,8 +24014,9 @@ CUresult acu_failed_cuTexObjectGetTextureDesc(CUresult result, CUDA_TEXTURE_DESC
 /* ---- cuTexRefCreate */
 
 static const char name_cuTexRefCreate[] = "cuTexRefCreate";
+static const char param_names_cuTexRefCreate[] = "pTexRef";
 static const acu_param params_cuTexRefCreate[] = {
-    {"pTexRef", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuTexRefCreate[] = {
     {1, name_cuTexRefCreate, NULL},
@@ -23596,8 +24055,9 @@ CUresult acu_failed_cuTexRefCreate(CUresult result, CUtexref *pTexRef)
 /* ---- cuTexRefDestroy */
 
 static const char name_cuTexRefDestroy[] = "cuTexRefDestroy";
+static const char param_names_cuTexRefDestroy[] = "hTexRef";
 static const acu_param params_cuTexRefDestroy[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefDestroy[] = {
     {1, name_cuTexRefDestroy, NULL},
@@ -23637,9 +24097,10 @@ CUresult acu_failed_cuTexRefDestroy(CUresult result, CUtexref hTexRef)
 
 static const char name_cuTexRefGetAddress[] = "cuTexRefGetAddress";
 static const char symbol_cuTexRefGetAddress_cuTexRefGetAddress_v2[] = "cuTexRefGetAddress_v2";
+static const char param_names_cuTexRefGetAddress[] = "pdptr\0hTexRef";
 static const acu_param params_cuTexRefGetAddress[] = {
-    {"pdptr", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetAddress + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetAddress + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetAddress[] = {
     {1, symbol_cuTexRefGetAddress_cuTexRefGetAddress_v2, NULL},
@@ -23678,10 +24139,11 @@ CUresult acu_failed_cuTexRefGetAddress(CUresult result, CUdeviceptr *pdptr, CUte
 /* ---- cuTexRefGetAddressMode */
 
 static const char name_cuTexRefGetAddressMode[] = "cuTexRefGetAddressMode";
+static const char param_names_cuTexRefGetAddressMode[] = "pam\0hTexRef\0dim";
 static const acu_param params_cuTexRefGetAddressMode[] = {
-    {"pam", &acu_cuda_type_CUaddress_mode_enum, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dim", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetAddressMode + 0, &acu_cuda_type_CUaddress_mode_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetAddressMode + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetAddressMode + 12, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetAddressMode[] = {
     {1, name_cuTexRefGetAddressMode, NULL},
@@ -23721,9 +24183,10 @@ CUresult acu_failed_cuTexRefGetAddressMode(CUresult result, CUaddress_mode *pam,
 /* ---- cuTexRefGetArray */
 
 static const char name_cuTexRefGetArray[] = "cuTexRefGetArray";
+static const char param_names_cuTexRefGetArray[] = "phArray\0hTexRef";
 static const acu_param params_cuTexRefGetArray[] = {
-    {"phArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetArray[] = {
     {1, name_cuTexRefGetArray, NULL},
@@ -23762,9 +24225,10 @@ CUresult acu_failed_cuTexRefGetArray(CUresult result, CUarray *phArray, CUtexref
 /* ---- cuTexRefGetBorderColor */
 
 static const char name_cuTexRefGetBorderColor[] = "cuTexRefGetBorderColor";
+static const char param_names_cuTexRefGetBorderColor[] = "pBorderColor\0hTexRef";
 static const acu_param params_cuTexRefGetBorderColor[] = {
-    {"pBorderColor", &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetBorderColor + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetBorderColor + 13, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetBorderColor[] = {
     {1, name_cuTexRefGetBorderColor, NULL},
@@ -23804,9 +24268,10 @@ CUresult acu_failed_cuTexRefGetBorderColor(CUresult result, float *pBorderColor,
 /* ---- cuTexRefGetFilterMode */
 
 static const char name_cuTexRefGetFilterMode[] = "cuTexRefGetFilterMode";
+static const char param_names_cuTexRefGetFilterMode[] = "pfm\0hTexRef";
 static const acu_param params_cuTexRefGetFilterMode[] = {
-    {"pfm", &acu_cuda_type_CUfilter_mode_enum, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetFilterMode + 0, &acu_cuda_type_CUfilter_mode_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetFilterMode + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetFilterMode[] = {
     {1, name_cuTexRefGetFilterMode, NULL},
@@ -23846,9 +24311,10 @@ CUresult acu_failed_cuTexRefGetFilterMode(CUresult result, CUfilter_mode *pfm, C
 /* ---- cuTexRefGetFlags */
 
 static const char name_cuTexRefGetFlags[] = "cuTexRefGetFlags";
+static const char param_names_cuTexRefGetFlags[] = "pFlags\0hTexRef";
 static const acu_param params_cuTexRefGetFlags[] = {
-    {"pFlags", &acu_cuda_type_flags_textureReference, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetFlags + 0, &acu_cuda_type_flags_textureReference, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetFlags + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetFlags[] = {
     {1, name_cuTexRefGetFlags, NULL},
@@ -23887,10 +24353,11 @@ CUresult acu_failed_cuTexRefGetFlags(CUresult result, unsigned int *pFlags, CUte
 /* ---- cuTexRefGetFormat */
 
 static const char name_cuTexRefGetFormat[] = "cuTexRefGetFormat";
+static const char param_names_cuTexRefGetFormat[] = "pFormat\0pNumChannels\0hTexRef";
 static const acu_param params_cuTexRefGetFormat[] = {
-    {"pFormat", &acu_cuda_type_CUarray_format_enum, 1, ACU_OUT, -1, -1, false},
-    {"pNumChannels", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetFormat + 0, &acu_cuda_type_CUarray_format_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetFormat + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetFormat + 21, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetFormat[] = {
     {1, name_cuTexRefGetFormat, NULL},
@@ -23932,9 +24399,10 @@ CUresult acu_failed_cuTexRefGetFormat(CUresult result, CUarray_format *pFormat, 
 /* ---- cuTexRefGetMaxAnisotropy */
 
 static const char name_cuTexRefGetMaxAnisotropy[] = "cuTexRefGetMaxAnisotropy";
+static const char param_names_cuTexRefGetMaxAnisotropy[] = "pmaxAniso\0hTexRef";
 static const acu_param params_cuTexRefGetMaxAnisotropy[] = {
-    {"pmaxAniso", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetMaxAnisotropy + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetMaxAnisotropy + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetMaxAnisotropy[] = {
     {1, name_cuTexRefGetMaxAnisotropy, NULL},
@@ -23974,9 +24442,10 @@ CUresult acu_failed_cuTexRefGetMaxAnisotropy(CUresult result, int *pmaxAniso, CU
 /* ---- cuTexRefGetMipmapFilterMode */
 
 static const char name_cuTexRefGetMipmapFilterMode[] = "cuTexRefGetMipmapFilterMode";
+static const char param_names_cuTexRefGetMipmapFilterMode[] = "pfm\0hTexRef";
 static const acu_param params_cuTexRefGetMipmapFilterMode[] = {
-    {"pfm", &acu_cuda_type_CUfilter_mode_enum, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetMipmapFilterMode + 0, &acu_cuda_type_CUfilter_mode_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetMipmapFilterMode + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetMipmapFilterMode[] = {
     {1, name_cuTexRefGetMipmapFilterMode, NULL},
@@ -24016,9 +24485,10 @@ CUresult acu_failed_cuTexRefGetMipmapFilterMode(CUresult result, CUfilter_mode *
 /* ---- cuTexRefGetMipmapLevelBias */
 
 static const char name_cuTexRefGetMipmapLevelBias[] = "cuTexRefGetMipmapLevelBias";
+static const char param_names_cuTexRefGetMipmapLevelBias[] = "pbias\0hTexRef";
 static const acu_param params_cuTexRefGetMipmapLevelBias[] = {
-    {"pbias", &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetMipmapLevelBias + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetMipmapLevelBias + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetMipmapLevelBias[] = {
     {1, name_cuTexRefGetMipmapLevelBias, NULL},
@@ -24058,10 +24528,11 @@ CUresult acu_failed_cuTexRefGetMipmapLevelBias(CUresult result, float *pbias, CU
 /* ---- cuTexRefGetMipmapLevelClamp */
 
 static const char name_cuTexRefGetMipmapLevelClamp[] = "cuTexRefGetMipmapLevelClamp";
+static const char param_names_cuTexRefGetMipmapLevelClamp[] = "pminMipmapLevelClamp\0pmaxMipmapLevelClamp\0hTexRef";
 static const acu_param params_cuTexRefGetMipmapLevelClamp[] = {
-    {"pminMipmapLevelClamp", &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {"pmaxMipmapLevelClamp", &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetMipmapLevelClamp + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetMipmapLevelClamp + 21, &acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetMipmapLevelClamp + 42, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetMipmapLevelClamp[] = {
     {1, name_cuTexRefGetMipmapLevelClamp, NULL},
@@ -24104,9 +24575,10 @@ CUresult acu_failed_cuTexRefGetMipmapLevelClamp(CUresult result, float *pminMipm
 /* ---- cuTexRefGetMipmappedArray */
 
 static const char name_cuTexRefGetMipmappedArray[] = "cuTexRefGetMipmappedArray";
+static const char param_names_cuTexRefGetMipmappedArray[] = "phMipmappedArray\0hTexRef";
 static const acu_param params_cuTexRefGetMipmappedArray[] = {
-    {"phMipmappedArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefGetMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefGetMipmappedArray + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetMipmappedArray[] = {
     {1, name_cuTexRefGetMipmappedArray, NULL},
@@ -24148,11 +24620,12 @@ CUresult acu_failed_cuTexRefGetMipmappedArray(CUresult result, CUmipmappedArray 
 
 static const char name_cuTexRefSetAddress[] = "cuTexRefSetAddress";
 static const char symbol_cuTexRefSetAddress_cuTexRefSetAddress_v2[] = "cuTexRefSetAddress_v2";
+static const char param_names_cuTexRefSetAddress[] = "ByteOffset\0hTexRef\0dptr\0bytes";
 static const acu_param params_cuTexRefSetAddress[] = {
-    {"ByteOffset", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"bytes", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddress + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuTexRefSetAddress + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddress + 19, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddress + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetAddress[] = {
     {1, symbol_cuTexRefSetAddress_cuTexRefSetAddress_v2, NULL},
@@ -24195,11 +24668,12 @@ CUresult acu_failed_cuTexRefSetAddress(CUresult result, size_t *ByteOffset, CUte
 
 static const char name_cuTexRefSetAddress2D[] = "cuTexRefSetAddress2D";
 static const char symbol_cuTexRefSetAddress2D_cuTexRefSetAddress2D_v3[] = "cuTexRefSetAddress2D_v3";
+static const char param_names_cuTexRefSetAddress2D[] = "hTexRef\0desc\0dptr\0Pitch";
 static const acu_param params_cuTexRefSetAddress2D[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"desc", &acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
-    {"dptr", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {"Pitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddress2D + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddress2D + 8, &acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddress2D + 13, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddress2D + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetAddress2D[] = {
     {1, symbol_cuTexRefSetAddress2D_cuTexRefSetAddress2D_v3, NULL},
@@ -24242,10 +24716,11 @@ CUresult acu_failed_cuTexRefSetAddress2D(CUresult result, CUtexref hTexRef,
 /* ---- cuTexRefSetAddressMode */
 
 static const char name_cuTexRefSetAddressMode[] = "cuTexRefSetAddressMode";
+static const char param_names_cuTexRefSetAddressMode[] = "hTexRef\0dim\0am";
 static const acu_param params_cuTexRefSetAddressMode[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dim", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"am", &acu_cuda_type_CUaddress_mode_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddressMode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddressMode + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetAddressMode + 12, &acu_cuda_type_CUaddress_mode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetAddressMode[] = {
     {1, name_cuTexRefSetAddressMode, NULL},
@@ -24285,10 +24760,11 @@ CUresult acu_failed_cuTexRefSetAddressMode(CUresult result, CUtexref hTexRef, in
 /* ---- cuTexRefSetArray */
 
 static const char name_cuTexRefSetArray[] = "cuTexRefSetArray";
+static const char param_names_cuTexRefSetArray[] = "hTexRef\0hArray\0Flags";
 static const acu_param params_cuTexRefSetArray[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetArray + 15, &acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetArray[] = {
     {1, name_cuTexRefSetArray, NULL},
@@ -24328,9 +24804,10 @@ CUresult acu_failed_cuTexRefSetArray(CUresult result, CUtexref hTexRef, CUarray 
 /* ---- cuTexRefSetBorderColor */
 
 static const char name_cuTexRefSetBorderColor[] = "cuTexRefSetBorderColor";
+static const char param_names_cuTexRefSetBorderColor[] = "hTexRef\0pBorderColor";
 static const acu_param params_cuTexRefSetBorderColor[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pBorderColor", &acu_type_float, 1, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetBorderColor + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetBorderColor + 8, &acu_type_float, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetBorderColor[] = {
     {1, name_cuTexRefSetBorderColor, NULL},
@@ -24370,9 +24847,10 @@ CUresult acu_failed_cuTexRefSetBorderColor(CUresult result, CUtexref hTexRef, fl
 /* ---- cuTexRefSetFilterMode */
 
 static const char name_cuTexRefSetFilterMode[] = "cuTexRefSetFilterMode";
+static const char param_names_cuTexRefSetFilterMode[] = "hTexRef\0fm";
 static const acu_param params_cuTexRefSetFilterMode[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"fm", &acu_cuda_type_CUfilter_mode_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetFilterMode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetFilterMode + 8, &acu_cuda_type_CUfilter_mode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetFilterMode[] = {
     {1, name_cuTexRefSetFilterMode, NULL},
@@ -24411,9 +24889,10 @@ CUresult acu_failed_cuTexRefSetFilterMode(CUresult result, CUtexref hTexRef, CUf
 /* ---- cuTexRefSetFlags */
 
 static const char name_cuTexRefSetFlags[] = "cuTexRefSetFlags";
+static const char param_names_cuTexRefSetFlags[] = "hTexRef\0Flags";
 static const acu_param params_cuTexRefSetFlags[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_textureReference, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetFlags + 8, &acu_cuda_type_flags_textureReference, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetFlags[] = {
     {1, name_cuTexRefSetFlags, NULL},
@@ -24452,10 +24931,11 @@ CUresult acu_failed_cuTexRefSetFlags(CUresult result, CUtexref hTexRef, unsigned
 /* ---- cuTexRefSetFormat */
 
 static const char name_cuTexRefSetFormat[] = "cuTexRefSetFormat";
+static const char param_names_cuTexRefSetFormat[] = "hTexRef\0fmt\0NumPackedComponents";
 static const acu_param params_cuTexRefSetFormat[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"fmt", &acu_cuda_type_CUarray_format_enum, 0, ACU_IN, -1, -1, false},
-    {"NumPackedComponents", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetFormat + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetFormat + 8, &acu_cuda_type_CUarray_format_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetFormat + 12, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetFormat[] = {
     {1, name_cuTexRefSetFormat, NULL},
@@ -24497,9 +24977,10 @@ CUresult acu_failed_cuTexRefSetFormat(CUresult result, CUtexref hTexRef, CUarray
 /* ---- cuTexRefSetMaxAnisotropy */
 
 static const char name_cuTexRefSetMaxAnisotropy[] = "cuTexRefSetMaxAnisotropy";
+static const char param_names_cuTexRefSetMaxAnisotropy[] = "hTexRef\0maxAniso";
 static const acu_param params_cuTexRefSetMaxAnisotropy[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"maxAniso", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMaxAnisotropy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMaxAnisotropy + 8, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetMaxAnisotropy[] = {
     {1, name_cuTexRefSetMaxAnisotropy, NULL},
@@ -24539,9 +25020,10 @@ CUresult acu_failed_cuTexRefSetMaxAnisotropy(CUresult result, CUtexref hTexRef, 
 /* ---- cuTexRefSetMipmapFilterMode */
 
 static const char name_cuTexRefSetMipmapFilterMode[] = "cuTexRefSetMipmapFilterMode";
+static const char param_names_cuTexRefSetMipmapFilterMode[] = "hTexRef\0fm";
 static const acu_param params_cuTexRefSetMipmapFilterMode[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"fm", &acu_cuda_type_CUfilter_mode_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmapFilterMode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmapFilterMode + 8, &acu_cuda_type_CUfilter_mode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetMipmapFilterMode[] = {
     {1, name_cuTexRefSetMipmapFilterMode, NULL},
@@ -24581,9 +25063,10 @@ CUresult acu_failed_cuTexRefSetMipmapFilterMode(CUresult result, CUtexref hTexRe
 /* ---- cuTexRefSetMipmapLevelBias */
 
 static const char name_cuTexRefSetMipmapLevelBias[] = "cuTexRefSetMipmapLevelBias";
+static const char param_names_cuTexRefSetMipmapLevelBias[] = "hTexRef\0bias";
 static const acu_param params_cuTexRefSetMipmapLevelBias[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"bias", &acu_type_float, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmapLevelBias + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmapLevelBias + 8, &acu_type_float, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetMipmapLevelBias[] = {
     {1, name_cuTexRefSetMipmapLevelBias, NULL},
@@ -24623,10 +25106,11 @@ CUresult acu_failed_cuTexRefSetMipmapLevelBias(CUresult result, CUtexref hTexRef
 /* ---- cuTexRefSetMipmapLevelClamp */
 
 static const char name_cuTexRefSetMipmapLevelClamp[] = "cuTexRefSetMipmapLevelClamp";
+static const char param_names_cuTexRefSetMipmapLevelClamp[] = "hTexRef\0minMipmapLevelClamp\0maxMipmapLevelClamp";
 static const acu_param params_cuTexRefSetMipmapLevelClamp[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"minMipmapLevelClamp", &acu_type_float, 0, ACU_IN, -1, -1, false},
-    {"maxMipmapLevelClamp", &acu_type_float, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmapLevelClamp + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmapLevelClamp + 8, &acu_type_float, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmapLevelClamp + 28, &acu_type_float, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetMipmapLevelClamp[] = {
     {1, name_cuTexRefSetMipmapLevelClamp, NULL},
@@ -24669,10 +25153,11 @@ CUresult acu_failed_cuTexRefSetMipmapLevelClamp(CUresult result, CUtexref hTexRe
 /* ---- cuTexRefSetMipmappedArray */
 
 static const char name_cuTexRefSetMipmappedArray[] = "cuTexRefSetMipmappedArray";
+static const char param_names_cuTexRefSetMipmappedArray[] = "hTexRef\0hMipmappedArray\0Flags";
 static const acu_param params_cuTexRefSetMipmappedArray[] = {
-    {"hTexRef", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hMipmappedArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"Flags", &acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmappedArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmappedArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuTexRefSetMipmappedArray + 24, &acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetMipmappedArray[] = {
     {1, name_cuTexRefSetMipmappedArray, NULL},
@@ -24715,8 +25200,9 @@ CUresult acu_failed_cuTexRefSetMipmappedArray(CUresult result, CUtexref hTexRef,
 /* ---- cuThreadExchangeStreamCaptureMode */
 
 static const char name_cuThreadExchangeStreamCaptureMode[] = "cuThreadExchangeStreamCaptureMode";
+static const char param_names_cuThreadExchangeStreamCaptureMode[] = "mode";
 static const acu_param params_cuThreadExchangeStreamCaptureMode[] = {
-    {"mode", &acu_cuda_type_CUstreamCaptureMode_enum, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cuThreadExchangeStreamCaptureMode + 0, &acu_cuda_type_CUstreamCaptureMode_enum, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuThreadExchangeStreamCaptureMode[] = {
     {1, name_cuThreadExchangeStreamCaptureMode, NULL},
@@ -24755,12 +25241,13 @@ CUresult acu_failed_cuThreadExchangeStreamCaptureMode(CUresult result, CUstreamC
 /* ---- cuUserObjectCreate */
 
 static const char name_cuUserObjectCreate[] = "cuUserObjectCreate";
+static const char param_names_cuUserObjectCreate[] = "object_out\0ptr\0destroy\0initialRefcount\0flags";
 static const acu_param params_cuUserObjectCreate[] = {
-    {"object_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"destroy", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"initialRefcount", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cuda_type_flags_userObject, 0, ACU_IN, -1, -1, false},
+    {param_names_cuUserObjectCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuUserObjectCreate + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cuUserObjectCreate + 15, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cuUserObjectCreate + 23, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuUserObjectCreate + 39, &acu_cuda_type_flags_userObject, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuUserObjectCreate[] = {
     {1, name_cuUserObjectCreate, NULL},
@@ -24803,9 +25290,10 @@ CUresult acu_failed_cuUserObjectCreate(CUresult result, CUuserObject *object_out
 /* ---- cuUserObjectRelease */
 
 static const char name_cuUserObjectRelease[] = "cuUserObjectRelease";
+static const char param_names_cuUserObjectRelease[] = "object\0count";
 static const acu_param params_cuUserObjectRelease[] = {
-    {"object", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuUserObjectRelease + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuUserObjectRelease + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuUserObjectRelease[] = {
     {1, name_cuUserObjectRelease, NULL},
@@ -24844,9 +25332,10 @@ CUresult acu_failed_cuUserObjectRelease(CUresult result, CUuserObject object, un
 /* ---- cuUserObjectRetain */
 
 static const char name_cuUserObjectRetain[] = "cuUserObjectRetain";
+static const char param_names_cuUserObjectRetain[] = "object\0count";
 static const acu_param params_cuUserObjectRetain[] = {
-    {"object", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuUserObjectRetain + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cuUserObjectRetain + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuUserObjectRetain[] = {
     {1, name_cuUserObjectRetain, NULL},
@@ -24886,11 +25375,12 @@ CUresult acu_failed_cuUserObjectRetain(CUresult result, CUuserObject object, uns
 
 static const char name_cuWaitExternalSemaphoresAsync[] = "cuWaitExternalSemaphoresAsync";
 static const char symbol_cuWaitExternalSemaphoresAsync_cuWaitExternalSemaphoresAsync_ptsz[] = "cuWaitExternalSemaphoresAsync_ptsz";
+static const char param_names_cuWaitExternalSemaphoresAsync[] = "extSemArray\0paramsArray\0numExtSems\0stream";
 static const acu_param params_cuWaitExternalSemaphoresAsync[] = {
-    {"extSemArray", &acu_type_handle, 1, ACU_IN, 2, -1, false},
-    {"paramsArray", &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, 1, ACU_IN, 2, -1, false},
-    {"numExtSems", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {param_names_cuWaitExternalSemaphoresAsync + 0, &acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {param_names_cuWaitExternalSemaphoresAsync + 12, &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, 1, ACU_IN, 2, -1, false},
+    {param_names_cuWaitExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cuWaitExternalSemaphoresAsync + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuWaitExternalSemaphoresAsync[] = {
     {1, name_cuWaitExternalSemaphoresAsync, NULL},

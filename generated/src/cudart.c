@@ -3,7 +3,7 @@
  * What stands behind <anycuda/cudart.h>, function by function: its description, its slot, the entry that binds
  * the slot at the first call, and the adapters for libraries whose ABI differs from CUDA 13.5's.
  *
- * Every name is an array of its own, so that the linker drops the names of functions nobody uses.
+ * Every text is an array of its own, so that the linker drops those of functions nobody uses.
  */
 /* This file holds the one copy of each wrapper that is not inlined. */
 #define ACU_INLINE
@@ -18,11 +18,12 @@
 /* ---- cudaArrayGetInfo */
 
 static const char name_cudaArrayGetInfo[] = "cudaArrayGetInfo";
+static const char param_names_cudaArrayGetInfo[] = "desc\0extent\0flags\0array";
 static const acu_param params_cudaArrayGetInfo[] = {
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_OUT, -1, -1, false},
-    {"extent", &acu_cudart_type_cudaExtent, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_array, 1, ACU_OUT, -1, -1, false},
-    {"array", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaArrayGetInfo + 0, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaArrayGetInfo + 5, &acu_cudart_type_cudaExtent, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaArrayGetInfo + 12, &acu_cudart_type_flags_array, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaArrayGetInfo + 18, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaArrayGetInfo[] = {
     {1, name_cudaArrayGetInfo, NULL},
@@ -65,10 +66,11 @@ cudaError_t acu_failed_cudaArrayGetInfo(cudaError_t result, struct cudaChannelFo
 /* ---- cudaArrayGetMemoryRequirements */
 
 static const char name_cudaArrayGetMemoryRequirements[] = "cudaArrayGetMemoryRequirements";
+static const char param_names_cudaArrayGetMemoryRequirements[] = "memoryRequirements\0array\0device";
 static const acu_param params_cudaArrayGetMemoryRequirements[] = {
-    {"memoryRequirements", &acu_cudart_type_cudaArrayMemoryRequirements, 1, ACU_OUT, -1, -1, false},
-    {"array", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaArrayGetMemoryRequirements + 0, &acu_cudart_type_cudaArrayMemoryRequirements, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaArrayGetMemoryRequirements + 25, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaArrayGetMemoryRequirements[] = {
     {1, name_cudaArrayGetMemoryRequirements, NULL},
@@ -109,10 +111,11 @@ cudaError_t acu_failed_cudaArrayGetMemoryRequirements(cudaError_t result,
 /* ---- cudaArrayGetPlane */
 
 static const char name_cudaArrayGetPlane[] = "cudaArrayGetPlane";
+static const char param_names_cudaArrayGetPlane[] = "pPlaneArray\0hArray\0planeIdx";
 static const acu_param params_cudaArrayGetPlane[] = {
-    {"pPlaneArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"hArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"planeIdx", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaArrayGetPlane + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaArrayGetPlane + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaArrayGetPlane + 19, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaArrayGetPlane[] = {
     {1, name_cudaArrayGetPlane, NULL},
@@ -155,9 +158,10 @@ cudaError_t acu_failed_cudaArrayGetPlane(cudaError_t result, cudaArray_t *pPlane
 /* ---- cudaArrayGetSparseProperties */
 
 static const char name_cudaArrayGetSparseProperties[] = "cudaArrayGetSparseProperties";
+static const char param_names_cudaArrayGetSparseProperties[] = "sparseProperties\0array";
 static const acu_param params_cudaArrayGetSparseProperties[] = {
-    {"sparseProperties", &acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
-    {"array", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaArrayGetSparseProperties + 0, &acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaArrayGetSparseProperties[] = {
     {1, name_cudaArrayGetSparseProperties, NULL},
@@ -200,9 +204,10 @@ cudaError_t acu_failed_cudaArrayGetSparseProperties(cudaError_t result,
 /* ---- cudaChooseDevice */
 
 static const char name_cudaChooseDevice[] = "cudaChooseDevice";
+static const char param_names_cudaChooseDevice[] = "device\0prop";
 static const acu_param params_cudaChooseDevice[] = {
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"prop", &acu_cudart_type_cudaDeviceProp, 1, ACU_IN, -1, -1, true},
+    {param_names_cudaChooseDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaChooseDevice + 7, &acu_cudart_type_cudaDeviceProp, 1, ACU_IN, -1, -1, true},
 };
 static acu_fn real_cudaChooseDevice;
 
@@ -265,12 +270,13 @@ cudaError_t acu_failed_cudaChooseDevice(cudaError_t result, int *device, const s
 /* ---- cudaCreateChannelDesc */
 
 static const char name_cudaCreateChannelDesc[] = "cudaCreateChannelDesc";
+static const char param_names_cudaCreateChannelDesc[] = "x\0y\0z\0w\0f";
 static const acu_param params_cudaCreateChannelDesc[] = {
-    {"x", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"y", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"z", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"w", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"f", &acu_cudart_type_cudaChannelFormatKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaCreateChannelDesc + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaCreateChannelDesc + 2, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaCreateChannelDesc + 4, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaCreateChannelDesc + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaCreateChannelDesc + 8, &acu_cudart_type_cudaChannelFormatKind, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaCreateChannelDesc;
 
@@ -322,9 +328,10 @@ struct cudaChannelFormatDesc (*acu_slot_cudaCreateChannelDesc)(int x, int y, int
 /* ---- cudaCreateSurfaceObject */
 
 static const char name_cudaCreateSurfaceObject[] = "cudaCreateSurfaceObject";
+static const char param_names_cudaCreateSurfaceObject[] = "pSurfObject\0pResDesc";
 static const acu_param params_cudaCreateSurfaceObject[] = {
-    {"pSurfObject", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"pResDesc", &acu_cudart_type_cudaResourceDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaCreateSurfaceObject + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaCreateSurfaceObject + 12, &acu_cudart_type_cudaResourceDesc, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaCreateSurfaceObject;
 
@@ -392,11 +399,12 @@ cudaError_t acu_failed_cudaCreateSurfaceObject(cudaError_t result, cudaSurfaceOb
 
 static const char name_cudaCreateTextureObject[] = "cudaCreateTextureObject";
 static const char symbol_cudaCreateTextureObject_cudaCreateTextureObject_v2[] = "cudaCreateTextureObject_v2";
+static const char param_names_cudaCreateTextureObject[] = "pTexObject\0pResDesc\0pTexDesc\0pResViewDesc";
 static const acu_param params_cudaCreateTextureObject[] = {
-    {"pTexObject", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"pResDesc", &acu_cudart_type_cudaResourceDesc, 1, ACU_IN, -1, -1, false},
-    {"pTexDesc", &acu_cudart_type_cudaTextureDesc, 1, ACU_IN, -1, -1, false},
-    {"pResViewDesc", &acu_cudart_type_cudaResourceViewDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaCreateTextureObject + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaCreateTextureObject + 11, &acu_cudart_type_cudaResourceDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaCreateTextureObject + 20, &acu_cudart_type_cudaTextureDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaCreateTextureObject + 29, &acu_cudart_type_cudaResourceViewDesc, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaCreateTextureObject;
 
@@ -512,8 +520,9 @@ cudaError_t acu_failed_cudaCtxResetPersistingL2Cache(cudaError_t result)
 /* ---- cudaDestroyExternalMemory */
 
 static const char name_cudaDestroyExternalMemory[] = "cudaDestroyExternalMemory";
+static const char param_names_cudaDestroyExternalMemory[] = "extMem";
 static const acu_param params_cudaDestroyExternalMemory[] = {
-    {"extMem", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDestroyExternalMemory + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDestroyExternalMemory[] = {
     {1, name_cudaDestroyExternalMemory, NULL},
@@ -552,8 +561,9 @@ cudaError_t acu_failed_cudaDestroyExternalMemory(cudaError_t result, cudaExterna
 /* ---- cudaDestroyExternalSemaphore */
 
 static const char name_cudaDestroyExternalSemaphore[] = "cudaDestroyExternalSemaphore";
+static const char param_names_cudaDestroyExternalSemaphore[] = "extSem";
 static const acu_param params_cudaDestroyExternalSemaphore[] = {
-    {"extSem", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDestroyExternalSemaphore + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDestroyExternalSemaphore[] = {
     {1, name_cudaDestroyExternalSemaphore, NULL},
@@ -592,8 +602,9 @@ cudaError_t acu_failed_cudaDestroyExternalSemaphore(cudaError_t result, cudaExte
 /* ---- cudaDestroySurfaceObject */
 
 static const char name_cudaDestroySurfaceObject[] = "cudaDestroySurfaceObject";
+static const char param_names_cudaDestroySurfaceObject[] = "surfObject";
 static const acu_param params_cudaDestroySurfaceObject[] = {
-    {"surfObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDestroySurfaceObject + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDestroySurfaceObject[] = {
     {1, name_cudaDestroySurfaceObject, NULL},
@@ -632,8 +643,9 @@ cudaError_t acu_failed_cudaDestroySurfaceObject(cudaError_t result, cudaSurfaceO
 /* ---- cudaDestroyTextureObject */
 
 static const char name_cudaDestroyTextureObject[] = "cudaDestroyTextureObject";
+static const char param_names_cudaDestroyTextureObject[] = "texObject";
 static const acu_param params_cudaDestroyTextureObject[] = {
-    {"texObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDestroyTextureObject + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDestroyTextureObject[] = {
     {1, name_cudaDestroyTextureObject, NULL},
@@ -672,10 +684,11 @@ cudaError_t acu_failed_cudaDestroyTextureObject(cudaError_t result, cudaTextureO
 /* ---- cudaDevResourceGenerateDesc */
 
 static const char name_cudaDevResourceGenerateDesc[] = "cudaDevResourceGenerateDesc";
+static const char param_names_cudaDevResourceGenerateDesc[] = "phDesc\0resources\0nbResources";
 static const acu_param params_cudaDevResourceGenerateDesc[] = {
-    {"phDesc", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"resources", &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, 2, -1, false},
-    {"nbResources", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDevResourceGenerateDesc + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDevResourceGenerateDesc + 7, &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaDevResourceGenerateDesc + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaDevResourceGenerateDesc;
 
@@ -744,13 +757,14 @@ cudaError_t acu_failed_cudaDevResourceGenerateDesc(cudaError_t result, cudaDevRe
 /* ---- cudaDevSmResourceSplit */
 
 static const char name_cudaDevSmResourceSplit[] = "cudaDevSmResourceSplit";
+static const char param_names_cudaDevSmResourceSplit[] = "result\0nbGroups\0input\0remainder\0flags\0groupParams";
 static const acu_param params_cudaDevSmResourceSplit[] = {
-    {"result", &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, 1, -1, false},
-    {"nbGroups", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"input", &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, -1, -1, false},
-    {"remainder", &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"groupParams", &acu_cudart_type_cudaDevSmResourceGroupParams_st, 1, ACU_INOUT, 1, -1, false},
+    {param_names_cudaDevSmResourceSplit + 0, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, 1, -1, false},
+    {param_names_cudaDevSmResourceSplit + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDevSmResourceSplit + 16, &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaDevSmResourceSplit + 22, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDevSmResourceSplit + 32, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDevSmResourceSplit + 38, &acu_cudart_type_cudaDevSmResourceGroupParams_st, 1, ACU_INOUT, 1, -1, false},
 };
 static acu_fn real_cudaDevSmResourceSplit;
 
@@ -837,13 +851,14 @@ cudaError_t acu_failed_cudaDevSmResourceSplit(cudaError_t outcome, cudaDevResour
 /* ---- cudaDevSmResourceSplitByCount */
 
 static const char name_cudaDevSmResourceSplitByCount[] = "cudaDevSmResourceSplitByCount";
+static const char param_names_cudaDevSmResourceSplitByCount[] = "result\0nbGroups\0input\0remaining\0flags\0minCount";
 static const acu_param params_cudaDevSmResourceSplitByCount[] = {
-    {"result", &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, 1, -1, false},
-    {"nbGroups", &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {"input", &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, -1, -1, false},
-    {"remaining", &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
-    {"minCount", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDevSmResourceSplitByCount + 0, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, 1, -1, false},
+    {param_names_cudaDevSmResourceSplitByCount + 7, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaDevSmResourceSplitByCount + 16, &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaDevSmResourceSplitByCount + 22, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDevSmResourceSplitByCount + 32, &acu_cudart_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDevSmResourceSplitByCount + 38, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaDevSmResourceSplitByCount;
 
@@ -922,10 +937,11 @@ cudaError_t acu_failed_cudaDevSmResourceSplitByCount(cudaError_t outcome, cudaDe
 /* ---- cudaDeviceCanAccessPeer */
 
 static const char name_cudaDeviceCanAccessPeer[] = "cudaDeviceCanAccessPeer";
+static const char param_names_cudaDeviceCanAccessPeer[] = "canAccessPeer\0device\0peerDevice";
 static const acu_param params_cudaDeviceCanAccessPeer[] = {
-    {"canAccessPeer", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"peerDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceCanAccessPeer + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceCanAccessPeer + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceCanAccessPeer + 21, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceCanAccessPeer[] = {
     {1, name_cudaDeviceCanAccessPeer, NULL},
@@ -966,8 +982,9 @@ cudaError_t acu_failed_cudaDeviceCanAccessPeer(cudaError_t result, int *canAcces
 /* ---- cudaDeviceDisablePeerAccess */
 
 static const char name_cudaDeviceDisablePeerAccess[] = "cudaDeviceDisablePeerAccess";
+static const char param_names_cudaDeviceDisablePeerAccess[] = "peerDevice";
 static const acu_param params_cudaDeviceDisablePeerAccess[] = {
-    {"peerDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceDisablePeerAccess + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceDisablePeerAccess[] = {
     {1, name_cudaDeviceDisablePeerAccess, NULL},
@@ -1006,9 +1023,10 @@ cudaError_t acu_failed_cudaDeviceDisablePeerAccess(cudaError_t result, int peerD
 /* ---- cudaDeviceEnablePeerAccess */
 
 static const char name_cudaDeviceEnablePeerAccess[] = "cudaDeviceEnablePeerAccess";
+static const char param_names_cudaDeviceEnablePeerAccess[] = "peerDevice\0flags";
 static const acu_param params_cudaDeviceEnablePeerAccess[] = {
-    {"peerDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceEnablePeerAccess + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceEnablePeerAccess + 11, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceEnablePeerAccess[] = {
     {1, name_cudaDeviceEnablePeerAccess, NULL},
@@ -1048,9 +1066,10 @@ cudaError_t acu_failed_cudaDeviceEnablePeerAccess(cudaError_t result, int peerDe
 /* ---- cudaDeviceFlushGPUDirectRDMAWrites */
 
 static const char name_cudaDeviceFlushGPUDirectRDMAWrites[] = "cudaDeviceFlushGPUDirectRDMAWrites";
+static const char param_names_cudaDeviceFlushGPUDirectRDMAWrites[] = "target\0scope";
 static const acu_param params_cudaDeviceFlushGPUDirectRDMAWrites[] = {
-    {"target", &acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget, 0, ACU_IN, -1, -1, false},
-    {"scope", &acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceFlushGPUDirectRDMAWrites + 0, &acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceFlushGPUDirectRDMAWrites + 7, &acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceFlushGPUDirectRDMAWrites[] = {
     {1, name_cudaDeviceFlushGPUDirectRDMAWrites, NULL},
@@ -1093,10 +1112,11 @@ cudaError_t acu_failed_cudaDeviceFlushGPUDirectRDMAWrites(cudaError_t result,
 /* ---- cudaDeviceGetAttribute */
 
 static const char name_cudaDeviceGetAttribute[] = "cudaDeviceGetAttribute";
+static const char param_names_cudaDeviceGetAttribute[] = "value\0attr\0device";
 static const acu_param params_cudaDeviceGetAttribute[] = {
-    {"value", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaDeviceAttr, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetAttribute + 6, &acu_cudart_type_cudaDeviceAttr, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetAttribute + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetAttribute[] = {
     {1, name_cudaDeviceGetAttribute, NULL},
@@ -1137,9 +1157,10 @@ cudaError_t acu_failed_cudaDeviceGetAttribute(cudaError_t result, int *value, en
 /* ---- cudaDeviceGetByPCIBusId */
 
 static const char name_cudaDeviceGetByPCIBusId[] = "cudaDeviceGetByPCIBusId";
+static const char param_names_cudaDeviceGetByPCIBusId[] = "device\0pciBusId";
 static const acu_param params_cudaDeviceGetByPCIBusId[] = {
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"pciBusId", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetByPCIBusId + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetByPCIBusId + 7, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetByPCIBusId[] = {
     {1, name_cudaDeviceGetByPCIBusId, NULL},
@@ -1179,8 +1200,9 @@ cudaError_t acu_failed_cudaDeviceGetByPCIBusId(cudaError_t result, int *device, 
 /* ---- cudaDeviceGetCacheConfig */
 
 static const char name_cudaDeviceGetCacheConfig[] = "cudaDeviceGetCacheConfig";
+static const char param_names_cudaDeviceGetCacheConfig[] = "pCacheConfig";
 static const acu_param params_cudaDeviceGetCacheConfig[] = {
-    {"pCacheConfig", &acu_cudart_type_cudaFuncCache, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetCacheConfig[] = {
     {1, name_cudaDeviceGetCacheConfig, NULL},
@@ -1219,9 +1241,10 @@ cudaError_t acu_failed_cudaDeviceGetCacheConfig(cudaError_t result, enum cudaFun
 /* ---- cudaDeviceGetDefaultMemPool */
 
 static const char name_cudaDeviceGetDefaultMemPool[] = "cudaDeviceGetDefaultMemPool";
+static const char param_names_cudaDeviceGetDefaultMemPool[] = "memPool\0device";
 static const acu_param params_cudaDeviceGetDefaultMemPool[] = {
-    {"memPool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetDefaultMemPool + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetDefaultMemPool[] = {
     {1, name_cudaDeviceGetDefaultMemPool, NULL},
@@ -1261,10 +1284,11 @@ cudaError_t acu_failed_cudaDeviceGetDefaultMemPool(cudaError_t result, cudaMemPo
 /* ---- cudaDeviceGetDevResource */
 
 static const char name_cudaDeviceGetDevResource[] = "cudaDeviceGetDevResource";
+static const char param_names_cudaDeviceGetDevResource[] = "device\0resource\0type";
 static const acu_param params_cudaDeviceGetDevResource[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"resource", &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"type", &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetDevResource + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetDevResource + 7, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetDevResource + 16, &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaDeviceGetDevResource;
 
@@ -1331,9 +1355,10 @@ cudaError_t acu_failed_cudaDeviceGetDevResource(cudaError_t result, int device, 
 /* ---- cudaDeviceGetExecutionCtx */
 
 static const char name_cudaDeviceGetExecutionCtx[] = "cudaDeviceGetExecutionCtx";
+static const char param_names_cudaDeviceGetExecutionCtx[] = "ctx\0device";
 static const acu_param params_cudaDeviceGetExecutionCtx[] = {
-    {"ctx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetExecutionCtx + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetExecutionCtx + 4, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetExecutionCtx[] = {
     {1, NULL, NULL},
@@ -1374,10 +1399,11 @@ cudaError_t acu_failed_cudaDeviceGetExecutionCtx(cudaError_t result, cudaExecuti
 /* ---- cudaDeviceGetGraphMemAttribute */
 
 static const char name_cudaDeviceGetGraphMemAttribute[] = "cudaDeviceGetGraphMemAttribute";
+static const char param_names_cudaDeviceGetGraphMemAttribute[] = "device\0attr\0value";
 static const acu_param params_cudaDeviceGetGraphMemAttribute[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {param_names_cudaDeviceGetGraphMemAttribute + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetGraphMemAttribute + 7, &acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cudaDeviceGetGraphMemAttribute[] = {
     {1, name_cudaDeviceGetGraphMemAttribute, NULL},
@@ -1420,11 +1446,12 @@ cudaError_t acu_failed_cudaDeviceGetGraphMemAttribute(cudaError_t result, int de
 /* ---- cudaDeviceGetHostAtomicCapabilities */
 
 static const char name_cudaDeviceGetHostAtomicCapabilities[] = "cudaDeviceGetHostAtomicCapabilities";
+static const char param_names_cudaDeviceGetHostAtomicCapabilities[] = "capabilities\0operations\0count\0device";
 static const acu_param params_cudaDeviceGetHostAtomicCapabilities[] = {
-    {"capabilities", &acu_cudart_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
-    {"operations", &acu_cudart_type_cudaAtomicOperation, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetHostAtomicCapabilities + 0, &acu_cudart_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {param_names_cudaDeviceGetHostAtomicCapabilities + 13, &acu_cudart_type_cudaAtomicOperation, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaDeviceGetHostAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetHostAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetHostAtomicCapabilities[] = {
     {1, NULL, NULL},
@@ -1469,9 +1496,10 @@ cudaError_t acu_failed_cudaDeviceGetHostAtomicCapabilities(cudaError_t result, u
 /* ---- cudaDeviceGetLimit */
 
 static const char name_cudaDeviceGetLimit[] = "cudaDeviceGetLimit";
+static const char param_names_cudaDeviceGetLimit[] = "pValue\0limit";
 static const acu_param params_cudaDeviceGetLimit[] = {
-    {"pValue", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"limit", &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetLimit + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetLimit + 7, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetLimit[] = {
     {1, name_cudaDeviceGetLimit, NULL},
@@ -1510,9 +1538,10 @@ cudaError_t acu_failed_cudaDeviceGetLimit(cudaError_t result, size_t *pValue, en
 /* ---- cudaDeviceGetMemPool */
 
 static const char name_cudaDeviceGetMemPool[] = "cudaDeviceGetMemPool";
+static const char param_names_cudaDeviceGetMemPool[] = "memPool\0device";
 static const acu_param params_cudaDeviceGetMemPool[] = {
-    {"memPool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetMemPool + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetMemPool[] = {
     {1, name_cudaDeviceGetMemPool, NULL},
@@ -1551,10 +1580,11 @@ cudaError_t acu_failed_cudaDeviceGetMemPool(cudaError_t result, cudaMemPool_t *m
 /* ---- cudaDeviceGetNvSciSyncAttributes */
 
 static const char name_cudaDeviceGetNvSciSyncAttributes[] = "cudaDeviceGetNvSciSyncAttributes";
+static const char param_names_cudaDeviceGetNvSciSyncAttributes[] = "nvSciSyncAttrList\0device\0flags";
 static const acu_param params_cudaDeviceGetNvSciSyncAttributes[] = {
-    {"nvSciSyncAttrList", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_nvSciSync, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetNvSciSyncAttributes + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetNvSciSyncAttributes + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetNvSciSyncAttributes + 25, &acu_cudart_type_flags_nvSciSync, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetNvSciSyncAttributes[] = {
     {1, name_cudaDeviceGetNvSciSyncAttributes, NULL},
@@ -1595,12 +1625,13 @@ cudaError_t acu_failed_cudaDeviceGetNvSciSyncAttributes(cudaError_t result, void
 /* ---- cudaDeviceGetP2PAtomicCapabilities */
 
 static const char name_cudaDeviceGetP2PAtomicCapabilities[] = "cudaDeviceGetP2PAtomicCapabilities";
+static const char param_names_cudaDeviceGetP2PAtomicCapabilities[] = "capabilities\0operations\0count\0srcDevice\0dstDevice";
 static const acu_param params_cudaDeviceGetP2PAtomicCapabilities[] = {
-    {"capabilities", &acu_cudart_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
-    {"operations", &acu_cudart_type_cudaAtomicOperation, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dstDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetP2PAtomicCapabilities + 0, &acu_cudart_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {param_names_cudaDeviceGetP2PAtomicCapabilities + 13, &acu_cudart_type_cudaAtomicOperation, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaDeviceGetP2PAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetP2PAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetP2PAtomicCapabilities + 40, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetP2PAtomicCapabilities[] = {
     {1, NULL, NULL},
@@ -1645,11 +1676,12 @@ cudaError_t acu_failed_cudaDeviceGetP2PAtomicCapabilities(cudaError_t result, un
 /* ---- cudaDeviceGetP2PAttribute */
 
 static const char name_cudaDeviceGetP2PAttribute[] = "cudaDeviceGetP2PAttribute";
+static const char param_names_cudaDeviceGetP2PAttribute[] = "value\0attr\0srcDevice\0dstDevice";
 static const acu_param params_cudaDeviceGetP2PAttribute[] = {
-    {"value", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaDeviceP2PAttr, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dstDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetP2PAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetP2PAttribute + 6, &acu_cudart_type_cudaDeviceP2PAttr, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetP2PAttribute + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetP2PAttribute + 21, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetP2PAttribute[] = {
     {1, name_cudaDeviceGetP2PAttribute, NULL},
@@ -1692,10 +1724,11 @@ cudaError_t acu_failed_cudaDeviceGetP2PAttribute(cudaError_t result, int *value,
 /* ---- cudaDeviceGetPCIBusId */
 
 static const char name_cudaDeviceGetPCIBusId[] = "cudaDeviceGetPCIBusId";
+static const char param_names_cudaDeviceGetPCIBusId[] = "pciBusId\0len\0device";
 static const acu_param params_cudaDeviceGetPCIBusId[] = {
-    {"pciBusId", &acu_type_char, 1, ACU_OUT, 1, -1, false},
-    {"len", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetPCIBusId + 0, &acu_type_char, 1, ACU_OUT, 1, -1, false},
+    {param_names_cudaDeviceGetPCIBusId + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetPCIBusId + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetPCIBusId[] = {
     {1, name_cudaDeviceGetPCIBusId, NULL},
@@ -1735,8 +1768,9 @@ cudaError_t acu_failed_cudaDeviceGetPCIBusId(cudaError_t result, char *pciBusId,
 /* ---- cudaDeviceGetSharedMemConfig */
 
 static const char name_cudaDeviceGetSharedMemConfig[] = "cudaDeviceGetSharedMemConfig";
+static const char param_names_cudaDeviceGetSharedMemConfig[] = "pConfig";
 static const acu_param params_cudaDeviceGetSharedMemConfig[] = {
-    {"pConfig", &acu_cudart_type_cudaSharedMemConfig, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetSharedMemConfig + 0, &acu_cudart_type_cudaSharedMemConfig, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetSharedMemConfig[] = {
     {1, name_cudaDeviceGetSharedMemConfig, NULL},
@@ -1775,9 +1809,10 @@ cudaError_t acu_failed_cudaDeviceGetSharedMemConfig(cudaError_t result, enum cud
 /* ---- cudaDeviceGetStreamPriorityRange */
 
 static const char name_cudaDeviceGetStreamPriorityRange[] = "cudaDeviceGetStreamPriorityRange";
+static const char param_names_cudaDeviceGetStreamPriorityRange[] = "leastPriority\0greatestPriority";
 static const acu_param params_cudaDeviceGetStreamPriorityRange[] = {
-    {"leastPriority", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"greatestPriority", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetStreamPriorityRange + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetStreamPriorityRange + 14, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetStreamPriorityRange[] = {
     {1, name_cudaDeviceGetStreamPriorityRange, NULL},
@@ -1818,10 +1853,11 @@ cudaError_t acu_failed_cudaDeviceGetStreamPriorityRange(cudaError_t result, int 
 /* ---- cudaDeviceGetTexture1DLinearMaxWidth */
 
 static const char name_cudaDeviceGetTexture1DLinearMaxWidth[] = "cudaDeviceGetTexture1DLinearMaxWidth";
+static const char param_names_cudaDeviceGetTexture1DLinearMaxWidth[] = "maxWidthInElements\0fmtDesc\0device";
 static const acu_param params_cudaDeviceGetTexture1DLinearMaxWidth[] = {
-    {"maxWidthInElements", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"fmtDesc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetTexture1DLinearMaxWidth + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceGetTexture1DLinearMaxWidth + 19, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGetTexture1DLinearMaxWidth + 27, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGetTexture1DLinearMaxWidth[] = {
     {1, name_cudaDeviceGetTexture1DLinearMaxWidth, NULL},
@@ -1864,8 +1900,9 @@ cudaError_t acu_failed_cudaDeviceGetTexture1DLinearMaxWidth(cudaError_t result, 
 /* ---- cudaDeviceGraphMemTrim */
 
 static const char name_cudaDeviceGraphMemTrim[] = "cudaDeviceGraphMemTrim";
+static const char param_names_cudaDeviceGraphMemTrim[] = "device";
 static const acu_param params_cudaDeviceGraphMemTrim[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceGraphMemTrim + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceGraphMemTrim[] = {
     {1, name_cudaDeviceGraphMemTrim, NULL},
@@ -1904,11 +1941,12 @@ cudaError_t acu_failed_cudaDeviceGraphMemTrim(cudaError_t result, int device)
 /* ---- cudaDeviceRegisterAsyncNotification */
 
 static const char name_cudaDeviceRegisterAsyncNotification[] = "cudaDeviceRegisterAsyncNotification";
+static const char param_names_cudaDeviceRegisterAsyncNotification[] = "device\0callbackFunc\0userData\0callback";
 static const acu_param params_cudaDeviceRegisterAsyncNotification[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"callbackFunc", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"callback", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDeviceRegisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceRegisterAsyncNotification + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceRegisterAsyncNotification + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceRegisterAsyncNotification + 29, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceRegisterAsyncNotification[] = {
     {1, NULL, NULL},
@@ -1987,8 +2025,9 @@ cudaError_t acu_failed_cudaDeviceReset(cudaError_t result)
 /* ---- cudaDeviceSetCacheConfig */
 
 static const char name_cudaDeviceSetCacheConfig[] = "cudaDeviceSetCacheConfig";
+static const char param_names_cudaDeviceSetCacheConfig[] = "cacheConfig";
 static const acu_param params_cudaDeviceSetCacheConfig[] = {
-    {"cacheConfig", &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceSetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceSetCacheConfig[] = {
     {1, name_cudaDeviceSetCacheConfig, NULL},
@@ -2027,10 +2066,11 @@ cudaError_t acu_failed_cudaDeviceSetCacheConfig(cudaError_t result, enum cudaFun
 /* ---- cudaDeviceSetGraphMemAttribute */
 
 static const char name_cudaDeviceSetGraphMemAttribute[] = "cudaDeviceSetGraphMemAttribute";
+static const char param_names_cudaDeviceSetGraphMemAttribute[] = "device\0attr\0value";
 static const acu_param params_cudaDeviceSetGraphMemAttribute[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, 1, false},
+    {param_names_cudaDeviceSetGraphMemAttribute + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceSetGraphMemAttribute + 7, &acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceSetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cudaDeviceSetGraphMemAttribute[] = {
     {1, name_cudaDeviceSetGraphMemAttribute, NULL},
@@ -2073,9 +2113,10 @@ cudaError_t acu_failed_cudaDeviceSetGraphMemAttribute(cudaError_t result, int de
 /* ---- cudaDeviceSetLimit */
 
 static const char name_cudaDeviceSetLimit[] = "cudaDeviceSetLimit";
+static const char param_names_cudaDeviceSetLimit[] = "limit\0value";
 static const acu_param params_cudaDeviceSetLimit[] = {
-    {"limit", &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceSetLimit + 0, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceSetLimit + 6, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceSetLimit[] = {
     {1, name_cudaDeviceSetLimit, NULL},
@@ -2114,9 +2155,10 @@ cudaError_t acu_failed_cudaDeviceSetLimit(cudaError_t result, enum cudaLimit lim
 /* ---- cudaDeviceSetMemPool */
 
 static const char name_cudaDeviceSetMemPool[] = "cudaDeviceSetMemPool";
+static const char param_names_cudaDeviceSetMemPool[] = "device\0memPool";
 static const acu_param params_cudaDeviceSetMemPool[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceSetMemPool + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceSetMemPool + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceSetMemPool[] = {
     {1, name_cudaDeviceSetMemPool, NULL},
@@ -2155,8 +2197,9 @@ cudaError_t acu_failed_cudaDeviceSetMemPool(cudaError_t result, int device, cuda
 /* ---- cudaDeviceSetSharedMemConfig */
 
 static const char name_cudaDeviceSetSharedMemConfig[] = "cudaDeviceSetSharedMemConfig";
+static const char param_names_cudaDeviceSetSharedMemConfig[] = "config";
 static const acu_param params_cudaDeviceSetSharedMemConfig[] = {
-    {"config", &acu_cudart_type_cudaSharedMemConfig, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceSetSharedMemConfig + 0, &acu_cudart_type_cudaSharedMemConfig, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceSetSharedMemConfig[] = {
     {1, name_cudaDeviceSetSharedMemConfig, NULL},
@@ -2230,9 +2273,10 @@ cudaError_t acu_failed_cudaDeviceSynchronize(cudaError_t result)
 /* ---- cudaDeviceUnregisterAsyncNotification */
 
 static const char name_cudaDeviceUnregisterAsyncNotification[] = "cudaDeviceUnregisterAsyncNotification";
+static const char param_names_cudaDeviceUnregisterAsyncNotification[] = "device\0callback";
 static const acu_param params_cudaDeviceUnregisterAsyncNotification[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"callback", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceUnregisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaDeviceUnregisterAsyncNotification + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaDeviceUnregisterAsyncNotification[] = {
     {1, NULL, NULL},
@@ -2274,8 +2318,9 @@ cudaError_t acu_failed_cudaDeviceUnregisterAsyncNotification(cudaError_t result,
 /* ---- cudaDriverGetVersion */
 
 static const char name_cudaDriverGetVersion[] = "cudaDriverGetVersion";
+static const char param_names_cudaDriverGetVersion[] = "driverVersion";
 static const acu_param params_cudaDriverGetVersion[] = {
-    {"driverVersion", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaDriverGetVersion + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaDriverGetVersion[] = {
     {1, name_cudaDriverGetVersion, NULL},
@@ -2314,11 +2359,12 @@ cudaError_t acu_failed_cudaDriverGetVersion(cudaError_t result, int *driverVersi
 /* ---- cudaEGLStreamConsumerAcquireFrame */
 
 static const char name_cudaEGLStreamConsumerAcquireFrame[] = "cudaEGLStreamConsumerAcquireFrame";
+static const char param_names_cudaEGLStreamConsumerAcquireFrame[] = "conn\0pCudaResource\0pStream\0timeout";
 static const acu_param params_cudaEGLStreamConsumerAcquireFrame[] = {
-    {"conn", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"pCudaResource", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"pStream", &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
-    {"timeout", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerAcquireFrame + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerAcquireFrame + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerAcquireFrame + 19, &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerAcquireFrame + 27, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEGLStreamConsumerAcquireFrame[] = {
     {1, name_cudaEGLStreamConsumerAcquireFrame, NULL},
@@ -2362,9 +2408,10 @@ cudaError_t acu_failed_cudaEGLStreamConsumerAcquireFrame(cudaError_t result, cud
 /* ---- cudaEGLStreamConsumerConnect */
 
 static const char name_cudaEGLStreamConsumerConnect[] = "cudaEGLStreamConsumerConnect";
+static const char param_names_cudaEGLStreamConsumerConnect[] = "conn\0eglStream";
 static const acu_param params_cudaEGLStreamConsumerConnect[] = {
-    {"conn", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"eglStream", &acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerConnect + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerConnect + 5, &acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEGLStreamConsumerConnect[] = {
     {1, name_cudaEGLStreamConsumerConnect, NULL},
@@ -2406,10 +2453,11 @@ cudaError_t acu_failed_cudaEGLStreamConsumerConnect(cudaError_t result, cudaEglS
 /* ---- cudaEGLStreamConsumerConnectWithFlags */
 
 static const char name_cudaEGLStreamConsumerConnectWithFlags[] = "cudaEGLStreamConsumerConnectWithFlags";
+static const char param_names_cudaEGLStreamConsumerConnectWithFlags[] = "conn\0eglStream\0flags";
 static const acu_param params_cudaEGLStreamConsumerConnectWithFlags[] = {
-    {"conn", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"eglStream", &acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_cudaEglResourceLocationFlags_enum, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerConnectWithFlags + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerConnectWithFlags + 5, &acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerConnectWithFlags + 15, &acu_cudart_type_cudaEglResourceLocationFlags_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEGLStreamConsumerConnectWithFlags[] = {
     {1, name_cudaEGLStreamConsumerConnectWithFlags, NULL},
@@ -2452,8 +2500,9 @@ cudaError_t acu_failed_cudaEGLStreamConsumerConnectWithFlags(cudaError_t result,
 /* ---- cudaEGLStreamConsumerDisconnect */
 
 static const char name_cudaEGLStreamConsumerDisconnect[] = "cudaEGLStreamConsumerDisconnect";
+static const char param_names_cudaEGLStreamConsumerDisconnect[] = "conn";
 static const acu_param params_cudaEGLStreamConsumerDisconnect[] = {
-    {"conn", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerDisconnect + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEGLStreamConsumerDisconnect[] = {
     {1, name_cudaEGLStreamConsumerDisconnect, NULL},
@@ -2492,10 +2541,11 @@ cudaError_t acu_failed_cudaEGLStreamConsumerDisconnect(cudaError_t result, cudaE
 /* ---- cudaEGLStreamConsumerReleaseFrame */
 
 static const char name_cudaEGLStreamConsumerReleaseFrame[] = "cudaEGLStreamConsumerReleaseFrame";
+static const char param_names_cudaEGLStreamConsumerReleaseFrame[] = "conn\0pCudaResource\0pStream";
 static const acu_param params_cudaEGLStreamConsumerReleaseFrame[] = {
-    {"conn", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"pCudaResource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pStream", &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerReleaseFrame + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerReleaseFrame + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamConsumerReleaseFrame + 19, &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEGLStreamConsumerReleaseFrame[] = {
     {1, name_cudaEGLStreamConsumerReleaseFrame, NULL},
@@ -2539,11 +2589,12 @@ cudaError_t acu_failed_cudaEGLStreamConsumerReleaseFrame(cudaError_t result, cud
 /* ---- cudaEGLStreamProducerConnect */
 
 static const char name_cudaEGLStreamProducerConnect[] = "cudaEGLStreamProducerConnect";
+static const char param_names_cudaEGLStreamProducerConnect[] = "conn\0eglStream\0width\0height";
 static const acu_param params_cudaEGLStreamProducerConnect[] = {
-    {"conn", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"eglStream", &acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_EGLint, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_EGLint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamProducerConnect + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaEGLStreamProducerConnect + 5, &acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamProducerConnect + 15, &acu_type_EGLint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamProducerConnect + 21, &acu_type_EGLint, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEGLStreamProducerConnect[] = {
     {1, name_cudaEGLStreamProducerConnect, NULL},
@@ -2586,8 +2637,9 @@ cudaError_t acu_failed_cudaEGLStreamProducerConnect(cudaError_t result, cudaEglS
 /* ---- cudaEGLStreamProducerDisconnect */
 
 static const char name_cudaEGLStreamProducerDisconnect[] = "cudaEGLStreamProducerDisconnect";
+static const char param_names_cudaEGLStreamProducerDisconnect[] = "conn";
 static const acu_param params_cudaEGLStreamProducerDisconnect[] = {
-    {"conn", &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamProducerDisconnect + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEGLStreamProducerDisconnect[] = {
     {1, name_cudaEGLStreamProducerDisconnect, NULL},
@@ -2626,10 +2678,11 @@ cudaError_t acu_failed_cudaEGLStreamProducerDisconnect(cudaError_t result, cudaE
 /* ---- cudaEGLStreamProducerPresentFrame */
 
 static const char name_cudaEGLStreamProducerPresentFrame[] = "cudaEGLStreamProducerPresentFrame";
+static const char param_names_cudaEGLStreamProducerPresentFrame[] = "conn\0eglframe\0pStream";
 static const acu_param params_cudaEGLStreamProducerPresentFrame[] = {
-    {"conn", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"eglframe", &acu_cudart_type_cudaEglFrame_st, 0, ACU_IN, -1, -1, false},
-    {"pStream", &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamProducerPresentFrame + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamProducerPresentFrame + 5, &acu_cudart_type_cudaEglFrame_st, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamProducerPresentFrame + 14, &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEGLStreamProducerPresentFrame[] = {
     {1, name_cudaEGLStreamProducerPresentFrame, NULL},
@@ -2672,10 +2725,11 @@ cudaError_t acu_failed_cudaEGLStreamProducerPresentFrame(cudaError_t result, cud
 /* ---- cudaEGLStreamProducerReturnFrame */
 
 static const char name_cudaEGLStreamProducerReturnFrame[] = "cudaEGLStreamProducerReturnFrame";
+static const char param_names_cudaEGLStreamProducerReturnFrame[] = "conn\0eglframe\0pStream";
 static const acu_param params_cudaEGLStreamProducerReturnFrame[] = {
-    {"conn", &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {"eglframe", &acu_cudart_type_cudaEglFrame_st, 1, ACU_OUT, -1, -1, false},
-    {"pStream", &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamProducerReturnFrame + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaEGLStreamProducerReturnFrame + 5, &acu_cudart_type_cudaEglFrame_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaEGLStreamProducerReturnFrame + 14, &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
 };
 static const int answers_cudaEGLStreamProducerReturnFrame[] = { cudaErrorLaunchTimeout, 0};
 static const acu_era eras_cudaEGLStreamProducerReturnFrame[] = {
@@ -2720,8 +2774,9 @@ cudaError_t acu_failed_cudaEGLStreamProducerReturnFrame(cudaError_t result, cuda
 /* ---- cudaEventCreate */
 
 static const char name_cudaEventCreate[] = "cudaEventCreate";
+static const char param_names_cudaEventCreate[] = "event";
 static const acu_param params_cudaEventCreate[] = {
-    {"event", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaEventCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaEventCreate[] = {
     {1, name_cudaEventCreate, NULL},
@@ -2760,10 +2815,11 @@ cudaError_t acu_failed_cudaEventCreate(cudaError_t result, cudaEvent_t *event)
 /* ---- cudaEventCreateFromEGLSync */
 
 static const char name_cudaEventCreateFromEGLSync[] = "cudaEventCreateFromEGLSync";
+static const char param_names_cudaEventCreateFromEGLSync[] = "phEvent\0eglSync\0flags";
 static const acu_param params_cudaEventCreateFromEGLSync[] = {
-    {"phEvent", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"eglSync", &acu_type_EGLSyncKHR, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventCreateFromEGLSync + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaEventCreateFromEGLSync + 8, &acu_type_EGLSyncKHR, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventCreateFromEGLSync + 16, &acu_cudart_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEventCreateFromEGLSync[] = {
     {1, name_cudaEventCreateFromEGLSync, NULL},
@@ -2806,9 +2862,10 @@ cudaError_t acu_failed_cudaEventCreateFromEGLSync(cudaError_t result, cudaEvent_
 /* ---- cudaEventCreateWithFlags */
 
 static const char name_cudaEventCreateWithFlags[] = "cudaEventCreateWithFlags";
+static const char param_names_cudaEventCreateWithFlags[] = "event\0flags";
 static const acu_param params_cudaEventCreateWithFlags[] = {
-    {"event", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventCreateWithFlags + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaEventCreateWithFlags + 6, &acu_cudart_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEventCreateWithFlags[] = {
     {1, name_cudaEventCreateWithFlags, NULL},
@@ -2848,8 +2905,9 @@ cudaError_t acu_failed_cudaEventCreateWithFlags(cudaError_t result, cudaEvent_t 
 /* ---- cudaEventDestroy */
 
 static const char name_cudaEventDestroy[] = "cudaEventDestroy";
+static const char param_names_cudaEventDestroy[] = "event";
 static const acu_param params_cudaEventDestroy[] = {
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEventDestroy[] = {
     {1, name_cudaEventDestroy, NULL},
@@ -2889,10 +2947,11 @@ cudaError_t acu_failed_cudaEventDestroy(cudaError_t result, cudaEvent_t event)
 
 static const char name_cudaEventElapsedTime[] = "cudaEventElapsedTime";
 static const char symbol_cudaEventElapsedTime_cudaEventElapsedTime_v2[] = "cudaEventElapsedTime_v2";
+static const char param_names_cudaEventElapsedTime[] = "ms\0start\0end";
 static const acu_param params_cudaEventElapsedTime[] = {
-    {"ms", &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {"start", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"end", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventElapsedTime + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaEventElapsedTime + 3, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventElapsedTime + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cudaEventElapsedTime[] = { cudaErrorNotReady, 0};
 static const acu_era eras_cudaEventElapsedTime[] = {
@@ -2936,8 +2995,9 @@ cudaError_t acu_failed_cudaEventElapsedTime(cudaError_t result, float *ms, cudaE
 /* ---- cudaEventQuery */
 
 static const char name_cudaEventQuery[] = "cudaEventQuery";
+static const char param_names_cudaEventQuery[] = "event";
 static const acu_param params_cudaEventQuery[] = {
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventQuery + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cudaEventQuery[] = { cudaErrorNotReady, 0};
 static const acu_era eras_cudaEventQuery[] = {
@@ -2979,9 +3039,10 @@ cudaError_t acu_failed_cudaEventQuery(cudaError_t result, cudaEvent_t event)
 
 static const char name_cudaEventRecord[] = "cudaEventRecord";
 static const char symbol_cudaEventRecord_cudaEventRecord_ptsz[] = "cudaEventRecord_ptsz";
+static const char param_names_cudaEventRecord[] = "event\0stream";
 static const acu_param params_cudaEventRecord[] = {
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventRecord + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventRecord + 6, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEventRecord[] = {
     {1, name_cudaEventRecord, NULL},
@@ -3050,10 +3111,11 @@ cudaError_t acu_failed_cudaEventRecord(cudaError_t result, cudaEvent_t event, cu
 
 static const char name_cudaEventRecordWithFlags[] = "cudaEventRecordWithFlags";
 static const char symbol_cudaEventRecordWithFlags_cudaEventRecordWithFlags_ptsz[] = "cudaEventRecordWithFlags_ptsz";
+static const char param_names_cudaEventRecordWithFlags[] = "event\0stream\0flags";
 static const acu_param params_cudaEventRecordWithFlags[] = {
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventRecordWithFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventRecordWithFlags + 6, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventRecordWithFlags + 13, &acu_cudart_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEventRecordWithFlags[] = {
     {1, name_cudaEventRecordWithFlags, NULL},
@@ -3127,8 +3189,9 @@ cudaError_t acu_failed_cudaEventRecordWithFlags(cudaError_t result, cudaEvent_t 
 /* ---- cudaEventSynchronize */
 
 static const char name_cudaEventSynchronize[] = "cudaEventSynchronize";
+static const char param_names_cudaEventSynchronize[] = "event";
 static const acu_param params_cudaEventSynchronize[] = {
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaEventSynchronize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaEventSynchronize[] = {
     {1, name_cudaEventSynchronize, NULL},
@@ -3167,8 +3230,9 @@ cudaError_t acu_failed_cudaEventSynchronize(cudaError_t result, cudaEvent_t even
 /* ---- cudaExecutionCtxDestroy */
 
 static const char name_cudaExecutionCtxDestroy[] = "cudaExecutionCtxDestroy";
+static const char param_names_cudaExecutionCtxDestroy[] = "ctx";
 static const acu_param params_cudaExecutionCtxDestroy[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaExecutionCtxDestroy[] = {
     {1, NULL, NULL},
@@ -3208,10 +3272,11 @@ cudaError_t acu_failed_cudaExecutionCtxDestroy(cudaError_t result, cudaExecution
 /* ---- cudaExecutionCtxGetDevResource */
 
 static const char name_cudaExecutionCtxGetDevResource[] = "cudaExecutionCtxGetDevResource";
+static const char param_names_cudaExecutionCtxGetDevResource[] = "ctx\0resource\0type";
 static const acu_param params_cudaExecutionCtxGetDevResource[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"resource", &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"type", &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxGetDevResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxGetDevResource + 4, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaExecutionCtxGetDevResource + 13, &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaExecutionCtxGetDevResource;
 
@@ -3278,9 +3343,10 @@ cudaError_t acu_failed_cudaExecutionCtxGetDevResource(cudaError_t result, cudaEx
 /* ---- cudaExecutionCtxGetDevice */
 
 static const char name_cudaExecutionCtxGetDevice[] = "cudaExecutionCtxGetDevice";
+static const char param_names_cudaExecutionCtxGetDevice[] = "device\0ctx";
 static const acu_param params_cudaExecutionCtxGetDevice[] = {
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxGetDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaExecutionCtxGetDevice + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaExecutionCtxGetDevice[] = {
     {1, NULL, NULL},
@@ -3321,9 +3387,10 @@ cudaError_t acu_failed_cudaExecutionCtxGetDevice(cudaError_t result, int *device
 /* ---- cudaExecutionCtxGetId */
 
 static const char name_cudaExecutionCtxGetId[] = "cudaExecutionCtxGetId";
+static const char param_names_cudaExecutionCtxGetId[] = "ctx\0ctxId";
 static const acu_param params_cudaExecutionCtxGetId[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"ctxId", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaExecutionCtxGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxGetId + 4, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaExecutionCtxGetId[] = {
     {1, NULL, NULL},
@@ -3366,9 +3433,10 @@ cudaError_t acu_failed_cudaExecutionCtxGetId(cudaError_t result, cudaExecutionCo
 /* ---- cudaExecutionCtxRecordEvent */
 
 static const char name_cudaExecutionCtxRecordEvent[] = "cudaExecutionCtxRecordEvent";
+static const char param_names_cudaExecutionCtxRecordEvent[] = "ctx\0event";
 static const acu_param params_cudaExecutionCtxRecordEvent[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxRecordEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxRecordEvent + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaExecutionCtxRecordEvent[] = {
     {1, NULL, NULL},
@@ -3410,11 +3478,12 @@ cudaError_t acu_failed_cudaExecutionCtxRecordEvent(cudaError_t result, cudaExecu
 /* ---- cudaExecutionCtxStreamCreate */
 
 static const char name_cudaExecutionCtxStreamCreate[] = "cudaExecutionCtxStreamCreate";
+static const char param_names_cudaExecutionCtxStreamCreate[] = "phStream\0ctx\0flags\0priority";
 static const acu_param params_cudaExecutionCtxStreamCreate[] = {
-    {"phStream", &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-    {"priority", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxStreamCreate + 0, &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaExecutionCtxStreamCreate + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxStreamCreate + 13, &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxStreamCreate + 19, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaExecutionCtxStreamCreate[] = {
     {1, NULL, NULL},
@@ -3458,8 +3527,9 @@ cudaError_t acu_failed_cudaExecutionCtxStreamCreate(cudaError_t result, cudaStre
 /* ---- cudaExecutionCtxSynchronize */
 
 static const char name_cudaExecutionCtxSynchronize[] = "cudaExecutionCtxSynchronize";
+static const char param_names_cudaExecutionCtxSynchronize[] = "ctx";
 static const acu_param params_cudaExecutionCtxSynchronize[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxSynchronize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaExecutionCtxSynchronize[] = {
     {1, NULL, NULL},
@@ -3499,9 +3569,10 @@ cudaError_t acu_failed_cudaExecutionCtxSynchronize(cudaError_t result, cudaExecu
 /* ---- cudaExecutionCtxWaitEvent */
 
 static const char name_cudaExecutionCtxWaitEvent[] = "cudaExecutionCtxWaitEvent";
+static const char param_names_cudaExecutionCtxWaitEvent[] = "ctx\0event";
 static const acu_param params_cudaExecutionCtxWaitEvent[] = {
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxWaitEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExecutionCtxWaitEvent + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaExecutionCtxWaitEvent[] = {
     {1, NULL, NULL},
@@ -3543,10 +3614,11 @@ cudaError_t acu_failed_cudaExecutionCtxWaitEvent(cudaError_t result, cudaExecuti
 /* ---- cudaExternalMemoryGetMappedBuffer */
 
 static const char name_cudaExternalMemoryGetMappedBuffer[] = "cudaExternalMemoryGetMappedBuffer";
+static const char param_names_cudaExternalMemoryGetMappedBuffer[] = "devPtr\0extMem\0bufferDesc";
 static const acu_param params_cudaExternalMemoryGetMappedBuffer[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"extMem", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"bufferDesc", &acu_cudart_type_cudaExternalMemoryBufferDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaExternalMemoryGetMappedBuffer + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaExternalMemoryGetMappedBuffer + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExternalMemoryGetMappedBuffer + 14, &acu_cudart_type_cudaExternalMemoryBufferDesc, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaExternalMemoryGetMappedBuffer;
 
@@ -3613,10 +3685,11 @@ cudaError_t acu_failed_cudaExternalMemoryGetMappedBuffer(cudaError_t result, voi
 /* ---- cudaExternalMemoryGetMappedMipmappedArray */
 
 static const char name_cudaExternalMemoryGetMappedMipmappedArray[] = "cudaExternalMemoryGetMappedMipmappedArray";
+static const char param_names_cudaExternalMemoryGetMappedMipmappedArray[] = "mipmap\0extMem\0mipmapDesc";
 static const acu_param params_cudaExternalMemoryGetMappedMipmappedArray[] = {
-    {"mipmap", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"extMem", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"mipmapDesc", &acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaExternalMemoryGetMappedMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaExternalMemoryGetMappedMipmappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaExternalMemoryGetMappedMipmappedArray + 14, &acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaExternalMemoryGetMappedMipmappedArray;
 
@@ -3687,8 +3760,9 @@ cudaError_t acu_failed_cudaExternalMemoryGetMappedMipmappedArray(cudaError_t res
 /* ---- cudaFree */
 
 static const char name_cudaFree[] = "cudaFree";
+static const char param_names_cudaFree[] = "devPtr";
 static const acu_param params_cudaFree[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFree + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaFree[] = {
     {1, name_cudaFree, NULL},
@@ -3727,8 +3801,9 @@ cudaError_t acu_failed_cudaFree(cudaError_t result, void *devPtr)
 /* ---- cudaFreeArray */
 
 static const char name_cudaFreeArray[] = "cudaFreeArray";
+static const char param_names_cudaFreeArray[] = "array";
 static const acu_param params_cudaFreeArray[] = {
-    {"array", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFreeArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaFreeArray[] = {
     {1, name_cudaFreeArray, NULL},
@@ -3768,9 +3843,10 @@ cudaError_t acu_failed_cudaFreeArray(cudaError_t result, cudaArray_t array)
 
 static const char name_cudaFreeAsync[] = "cudaFreeAsync";
 static const char symbol_cudaFreeAsync_cudaFreeAsync_ptsz[] = "cudaFreeAsync_ptsz";
+static const char param_names_cudaFreeAsync[] = "devPtr\0hStream";
 static const acu_param params_cudaFreeAsync[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFreeAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFreeAsync + 7, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaFreeAsync[] = {
     {1, name_cudaFreeAsync, NULL},
@@ -3837,8 +3913,9 @@ cudaError_t acu_failed_cudaFreeAsync(cudaError_t result, void *devPtr, cudaStrea
 /* ---- cudaFreeHost */
 
 static const char name_cudaFreeHost[] = "cudaFreeHost";
+static const char param_names_cudaFreeHost[] = "ptr";
 static const acu_param params_cudaFreeHost[] = {
-    {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFreeHost + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaFreeHost[] = {
     {1, name_cudaFreeHost, NULL},
@@ -3877,8 +3954,9 @@ cudaError_t acu_failed_cudaFreeHost(cudaError_t result, void *ptr)
 /* ---- cudaFreeMipmappedArray */
 
 static const char name_cudaFreeMipmappedArray[] = "cudaFreeMipmappedArray";
+static const char param_names_cudaFreeMipmappedArray[] = "mipmappedArray";
 static const acu_param params_cudaFreeMipmappedArray[] = {
-    {"mipmappedArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFreeMipmappedArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaFreeMipmappedArray[] = {
     {1, name_cudaFreeMipmappedArray, NULL},
@@ -3917,9 +3995,10 @@ cudaError_t acu_failed_cudaFreeMipmappedArray(cudaError_t result, cudaMipmappedA
 /* ---- cudaFuncGetAttributes */
 
 static const char name_cudaFuncGetAttributes[] = "cudaFuncGetAttributes";
+static const char param_names_cudaFuncGetAttributes[] = "attr\0func";
 static const acu_param params_cudaFuncGetAttributes[] = {
-    {"attr", &acu_cudart_type_cudaFuncAttributes, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncGetAttributes + 0, &acu_cudart_type_cudaFuncAttributes, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaFuncGetAttributes + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaFuncGetAttributes;
 
@@ -3981,9 +4060,10 @@ cudaError_t acu_failed_cudaFuncGetAttributes(cudaError_t result, struct cudaFunc
 /* ---- cudaFuncGetName */
 
 static const char name_cudaFuncGetName[] = "cudaFuncGetName";
+static const char param_names_cudaFuncGetName[] = "name\0func";
 static const acu_param params_cudaFuncGetName[] = {
-    {"name", &acu_type_text, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncGetName + 0, &acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaFuncGetName + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaFuncGetName[] = {
     {1, NULL, NULL},
@@ -4023,9 +4103,10 @@ cudaError_t acu_failed_cudaFuncGetName(cudaError_t result, const char **name, co
 /* ---- cudaFuncGetParamCount */
 
 static const char name_cudaFuncGetParamCount[] = "cudaFuncGetParamCount";
+static const char param_names_cudaFuncGetParamCount[] = "func\0paramCount";
 static const acu_param params_cudaFuncGetParamCount[] = {
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"paramCount", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaFuncGetParamCount + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncGetParamCount + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaFuncGetParamCount[] = {
     {1, NULL, NULL},
@@ -4066,11 +4147,12 @@ cudaError_t acu_failed_cudaFuncGetParamCount(cudaError_t result, const void *fun
 /* ---- cudaFuncGetParamInfo */
 
 static const char name_cudaFuncGetParamInfo[] = "cudaFuncGetParamInfo";
+static const char param_names_cudaFuncGetParamInfo[] = "func\0paramIndex\0paramOffset\0paramSize";
 static const acu_param params_cudaFuncGetParamInfo[] = {
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"paramIndex", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"paramOffset", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"paramSize", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaFuncGetParamInfo + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncGetParamInfo + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncGetParamInfo + 16, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaFuncGetParamInfo + 28, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaFuncGetParamInfo[] = {
     {1, NULL, NULL},
@@ -4114,10 +4196,11 @@ cudaError_t acu_failed_cudaFuncGetParamInfo(cudaError_t result, const void *func
 /* ---- cudaFuncSetAttribute */
 
 static const char name_cudaFuncSetAttribute[] = "cudaFuncSetAttribute";
+static const char param_names_cudaFuncSetAttribute[] = "func\0attr\0value";
 static const acu_param params_cudaFuncSetAttribute[] = {
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaFuncAttribute, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncSetAttribute + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncSetAttribute + 5, &acu_cudart_type_cudaFuncAttribute, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncSetAttribute + 10, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaFuncSetAttribute[] = {
     {1, name_cudaFuncSetAttribute, NULL},
@@ -4159,9 +4242,10 @@ cudaError_t acu_failed_cudaFuncSetAttribute(cudaError_t result, const void *func
 /* ---- cudaFuncSetCacheConfig */
 
 static const char name_cudaFuncSetCacheConfig[] = "cudaFuncSetCacheConfig";
+static const char param_names_cudaFuncSetCacheConfig[] = "func\0cacheConfig";
 static const acu_param params_cudaFuncSetCacheConfig[] = {
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"cacheConfig", &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncSetCacheConfig + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncSetCacheConfig + 5, &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaFuncSetCacheConfig[] = {
     {1, name_cudaFuncSetCacheConfig, NULL},
@@ -4202,9 +4286,10 @@ cudaError_t acu_failed_cudaFuncSetCacheConfig(cudaError_t result, const void *fu
 /* ---- cudaFuncSetSharedMemConfig */
 
 static const char name_cudaFuncSetSharedMemConfig[] = "cudaFuncSetSharedMemConfig";
+static const char param_names_cudaFuncSetSharedMemConfig[] = "func\0config";
 static const acu_param params_cudaFuncSetSharedMemConfig[] = {
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"config", &acu_cudart_type_cudaSharedMemConfig, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncSetSharedMemConfig + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaFuncSetSharedMemConfig + 5, &acu_cudart_type_cudaSharedMemConfig, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaFuncSetSharedMemConfig[] = {
     {1, name_cudaFuncSetSharedMemConfig, NULL},
@@ -4245,11 +4330,12 @@ cudaError_t acu_failed_cudaFuncSetSharedMemConfig(cudaError_t result, const void
 /* ---- cudaGLGetDevices */
 
 static const char name_cudaGLGetDevices[] = "cudaGLGetDevices";
+static const char param_names_cudaGLGetDevices[] = "pCudaDeviceCount\0pCudaDevices\0cudaDeviceCount\0deviceList";
 static const acu_param params_cudaGLGetDevices[] = {
-    {"pCudaDeviceCount", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"pCudaDevices", &acu_type_int, 1, ACU_OUT, 2, -1, false},
-    {"cudaDeviceCount", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"deviceList", &acu_cudart_type_cudaGLDeviceList, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLGetDevices + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGLGetDevices + 17, &acu_type_int, 1, ACU_OUT, 2, -1, false},
+    {param_names_cudaGLGetDevices + 30, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLGetDevices + 46, &acu_cudart_type_cudaGLDeviceList, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGLGetDevices[] = {
     {1, name_cudaGLGetDevices, NULL},
@@ -4292,9 +4378,10 @@ cudaError_t acu_failed_cudaGLGetDevices(cudaError_t result, unsigned int *pCudaD
 /* ---- cudaGLMapBufferObject */
 
 static const char name_cudaGLMapBufferObject[] = "cudaGLMapBufferObject";
+static const char param_names_cudaGLMapBufferObject[] = "devPtr\0bufObj";
 static const acu_param params_cudaGLMapBufferObject[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"bufObj", &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLMapBufferObject + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGLMapBufferObject + 7, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGLMapBufferObject[] = {
     {1, name_cudaGLMapBufferObject, NULL},
@@ -4333,10 +4420,11 @@ cudaError_t acu_failed_cudaGLMapBufferObject(cudaError_t result, void **devPtr, 
 /* ---- cudaGLMapBufferObjectAsync */
 
 static const char name_cudaGLMapBufferObjectAsync[] = "cudaGLMapBufferObjectAsync";
+static const char param_names_cudaGLMapBufferObjectAsync[] = "devPtr\0bufObj\0stream";
 static const acu_param params_cudaGLMapBufferObjectAsync[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"bufObj", &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLMapBufferObjectAsync + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGLMapBufferObjectAsync + 7, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLMapBufferObjectAsync + 14, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGLMapBufferObjectAsync[] = {
     {1, name_cudaGLMapBufferObjectAsync, NULL},
@@ -4377,8 +4465,9 @@ cudaError_t acu_failed_cudaGLMapBufferObjectAsync(cudaError_t result, void **dev
 /* ---- cudaGLRegisterBufferObject */
 
 static const char name_cudaGLRegisterBufferObject[] = "cudaGLRegisterBufferObject";
+static const char param_names_cudaGLRegisterBufferObject[] = "bufObj";
 static const acu_param params_cudaGLRegisterBufferObject[] = {
-    {"bufObj", &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLRegisterBufferObject + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGLRegisterBufferObject[] = {
     {1, name_cudaGLRegisterBufferObject, NULL},
@@ -4417,9 +4506,10 @@ cudaError_t acu_failed_cudaGLRegisterBufferObject(cudaError_t result, GLuint buf
 /* ---- cudaGLSetBufferObjectMapFlags */
 
 static const char name_cudaGLSetBufferObjectMapFlags[] = "cudaGLSetBufferObjectMapFlags";
+static const char param_names_cudaGLSetBufferObjectMapFlags[] = "bufObj\0flags";
 static const acu_param params_cudaGLSetBufferObjectMapFlags[] = {
-    {"bufObj", &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_cudaGLMapFlags, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLSetBufferObjectMapFlags + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLSetBufferObjectMapFlags + 7, &acu_cudart_type_cudaGLMapFlags, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGLSetBufferObjectMapFlags[] = {
     {1, name_cudaGLSetBufferObjectMapFlags, NULL},
@@ -4459,8 +4549,9 @@ cudaError_t acu_failed_cudaGLSetBufferObjectMapFlags(cudaError_t result, GLuint 
 /* ---- cudaGLSetGLDevice */
 
 static const char name_cudaGLSetGLDevice[] = "cudaGLSetGLDevice";
+static const char param_names_cudaGLSetGLDevice[] = "device";
 static const acu_param params_cudaGLSetGLDevice[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLSetGLDevice + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGLSetGLDevice[] = {
     {1, name_cudaGLSetGLDevice, NULL},
@@ -4499,8 +4590,9 @@ cudaError_t acu_failed_cudaGLSetGLDevice(cudaError_t result, int device)
 /* ---- cudaGLUnmapBufferObject */
 
 static const char name_cudaGLUnmapBufferObject[] = "cudaGLUnmapBufferObject";
+static const char param_names_cudaGLUnmapBufferObject[] = "bufObj";
 static const acu_param params_cudaGLUnmapBufferObject[] = {
-    {"bufObj", &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLUnmapBufferObject + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGLUnmapBufferObject[] = {
     {1, name_cudaGLUnmapBufferObject, NULL},
@@ -4539,9 +4631,10 @@ cudaError_t acu_failed_cudaGLUnmapBufferObject(cudaError_t result, GLuint bufObj
 /* ---- cudaGLUnmapBufferObjectAsync */
 
 static const char name_cudaGLUnmapBufferObjectAsync[] = "cudaGLUnmapBufferObjectAsync";
+static const char param_names_cudaGLUnmapBufferObjectAsync[] = "bufObj\0stream";
 static const acu_param params_cudaGLUnmapBufferObjectAsync[] = {
-    {"bufObj", &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLUnmapBufferObjectAsync + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLUnmapBufferObjectAsync + 7, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGLUnmapBufferObjectAsync[] = {
     {1, name_cudaGLUnmapBufferObjectAsync, NULL},
@@ -4581,8 +4674,9 @@ cudaError_t acu_failed_cudaGLUnmapBufferObjectAsync(cudaError_t result, GLuint b
 /* ---- cudaGLUnregisterBufferObject */
 
 static const char name_cudaGLUnregisterBufferObject[] = "cudaGLUnregisterBufferObject";
+static const char param_names_cudaGLUnregisterBufferObject[] = "bufObj";
 static const acu_param params_cudaGLUnregisterBufferObject[] = {
-    {"bufObj", &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGLUnregisterBufferObject + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGLUnregisterBufferObject[] = {
     {1, name_cudaGLUnregisterBufferObject, NULL},
@@ -4621,9 +4715,10 @@ cudaError_t acu_failed_cudaGLUnregisterBufferObject(cudaError_t result, GLuint b
 /* ---- cudaGetChannelDesc */
 
 static const char name_cudaGetChannelDesc[] = "cudaGetChannelDesc";
+static const char param_names_cudaGetChannelDesc[] = "desc\0array";
 static const acu_param params_cudaGetChannelDesc[] = {
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_OUT, -1, -1, false},
-    {"array", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetChannelDesc + 0, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetChannelDesc + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetChannelDesc[] = {
     {1, name_cudaGetChannelDesc, NULL},
@@ -4665,8 +4760,9 @@ cudaError_t acu_failed_cudaGetChannelDesc(cudaError_t result, struct cudaChannel
 /* ---- cudaGetDevice */
 
 static const char name_cudaGetDevice[] = "cudaGetDevice";
+static const char param_names_cudaGetDevice[] = "device";
 static const acu_param params_cudaGetDevice[] = {
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGetDevice[] = {
     {1, name_cudaGetDevice, NULL},
@@ -4705,8 +4801,9 @@ cudaError_t acu_failed_cudaGetDevice(cudaError_t result, int *device)
 /* ---- cudaGetDeviceCount */
 
 static const char name_cudaGetDeviceCount[] = "cudaGetDeviceCount";
+static const char param_names_cudaGetDeviceCount[] = "count";
 static const acu_param params_cudaGetDeviceCount[] = {
-    {"count", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetDeviceCount + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGetDeviceCount[] = {
     {1, name_cudaGetDeviceCount, NULL},
@@ -4745,8 +4842,9 @@ cudaError_t acu_failed_cudaGetDeviceCount(cudaError_t result, int *count)
 /* ---- cudaGetDeviceFlags */
 
 static const char name_cudaGetDeviceFlags[] = "cudaGetDeviceFlags";
+static const char param_names_cudaGetDeviceFlags[] = "flags";
 static const acu_param params_cudaGetDeviceFlags[] = {
-    {"flags", &acu_cudart_type_flags_device, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetDeviceFlags + 0, &acu_cudart_type_flags_device, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGetDeviceFlags[] = {
     {1, name_cudaGetDeviceFlags, NULL},
@@ -4786,9 +4884,10 @@ cudaError_t acu_failed_cudaGetDeviceFlags(cudaError_t result, unsigned int *flag
 
 static const char name_cudaGetDeviceProperties[] = "cudaGetDeviceProperties";
 static const char symbol_cudaGetDeviceProperties_cudaGetDeviceProperties_v2[] = "cudaGetDeviceProperties_v2";
+static const char param_names_cudaGetDeviceProperties[] = "prop\0device";
 static const acu_param params_cudaGetDeviceProperties[] = {
-    {"prop", &acu_cudart_type_cudaDeviceProp, 1, ACU_OUT, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetDeviceProperties + 0, &acu_cudart_type_cudaDeviceProp, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetDeviceProperties + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGetDeviceProperties;
 
@@ -4853,11 +4952,12 @@ cudaError_t acu_failed_cudaGetDeviceProperties(cudaError_t result, struct cudaDe
 
 static const char name_cudaGetDriverEntryPoint[] = "cudaGetDriverEntryPoint";
 static const char symbol_cudaGetDriverEntryPoint_cudaGetDriverEntryPoint_ptsz[] = "cudaGetDriverEntryPoint_ptsz";
+static const char param_names_cudaGetDriverEntryPoint[] = "symbol\0funcPtr\0flags\0driverStatus";
 static const acu_param params_cudaGetDriverEntryPoint[] = {
-    {"symbol", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"funcPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
-    {"driverStatus", &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetDriverEntryPoint + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetDriverEntryPoint + 7, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetDriverEntryPoint + 15, &acu_cudart_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetDriverEntryPoint + 21, &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
 };
 static acu_fn real_cudaGetDriverEntryPoint;
 static acu_fn real_cudaGetDriverEntryPoint_ptds;
@@ -4962,12 +5062,13 @@ cudaError_t acu_failed_cudaGetDriverEntryPoint(cudaError_t result, const char *s
 
 static const char name_cudaGetDriverEntryPointByVersion[] = "cudaGetDriverEntryPointByVersion";
 static const char symbol_cudaGetDriverEntryPointByVersion_cudaGetDriverEntryPointByVersion_ptsz[] = "cudaGetDriverEntryPointByVersion_ptsz";
+static const char param_names_cudaGetDriverEntryPointByVersion[] = "symbol\0funcPtr\0cudaVersion\0flags\0driverStatus";
 static const acu_param params_cudaGetDriverEntryPointByVersion[] = {
-    {"symbol", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"funcPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"cudaVersion", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
-    {"driverStatus", &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetDriverEntryPointByVersion + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetDriverEntryPointByVersion + 7, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetDriverEntryPointByVersion + 15, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetDriverEntryPointByVersion + 27, &acu_cudart_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetDriverEntryPointByVersion + 33, &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGetDriverEntryPointByVersion[] = {
     {1, NULL, NULL},
@@ -5052,8 +5153,9 @@ cudaError_t acu_failed_cudaGetDriverEntryPointByVersion(cudaError_t result, cons
 /* ---- cudaGetErrorName */
 
 static const char name_cudaGetErrorName[] = "cudaGetErrorName";
+static const char param_names_cudaGetErrorName[] = "error";
 static const acu_param params_cudaGetErrorName[] = {
-    {"error", &acu_cudart_type_cudaError, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetErrorName + 0, &acu_cudart_type_cudaError, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGetErrorName;
 
@@ -5099,8 +5201,9 @@ const char *(*acu_slot_cudaGetErrorName)(cudaError_t error) = enter_cudaGetError
 /* ---- cudaGetErrorString */
 
 static const char name_cudaGetErrorString[] = "cudaGetErrorString";
+static const char param_names_cudaGetErrorString[] = "error";
 static const acu_param params_cudaGetErrorString[] = {
-    {"error", &acu_cudart_type_cudaError, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetErrorString + 0, &acu_cudart_type_cudaError, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGetErrorString;
 
@@ -5146,9 +5249,10 @@ const char *(*acu_slot_cudaGetErrorString)(cudaError_t error) = enter_cudaGetErr
 /* ---- cudaGetExportTable */
 
 static const char name_cudaGetExportTable[] = "cudaGetExportTable";
+static const char param_names_cudaGetExportTable[] = "ppExportTable\0pExportTableId";
 static const acu_param params_cudaGetExportTable[] = {
-    {"ppExportTable", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"pExportTableId", &acu_cudart_type_CUuuid_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGetExportTable + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetExportTable + 14, &acu_cudart_type_CUuuid_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetExportTable[] = {
     {1, name_cudaGetExportTable, NULL},
@@ -5190,9 +5294,10 @@ cudaError_t acu_failed_cudaGetExportTable(cudaError_t result, const void **ppExp
 /* ---- cudaGetFuncBySymbol */
 
 static const char name_cudaGetFuncBySymbol[] = "cudaGetFuncBySymbol";
+static const char param_names_cudaGetFuncBySymbol[] = "functionPtr\0symbolPtr";
 static const acu_param params_cudaGetFuncBySymbol[] = {
-    {"functionPtr", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"symbolPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetFuncBySymbol + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetFuncBySymbol + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetFuncBySymbol[] = {
     {1, name_cudaGetFuncBySymbol, NULL},
@@ -5233,9 +5338,10 @@ cudaError_t acu_failed_cudaGetFuncBySymbol(cudaError_t result, cudaFunction_t *f
 /* ---- cudaGetKernel */
 
 static const char name_cudaGetKernel[] = "cudaGetKernel";
+static const char param_names_cudaGetKernel[] = "kernelPtr\0entryFuncAddr";
 static const acu_param params_cudaGetKernel[] = {
-    {"kernelPtr", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"entryFuncAddr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetKernel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetKernel + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetKernel[] = {
     {1, NULL, NULL},
@@ -5325,10 +5431,11 @@ cudaError_t acu_failed_cudaGetLastError(cudaError_t result)
 /* ---- cudaGetMipmappedArrayLevel */
 
 static const char name_cudaGetMipmappedArrayLevel[] = "cudaGetMipmappedArrayLevel";
+static const char param_names_cudaGetMipmappedArrayLevel[] = "levelArray\0mipmappedArray\0level";
 static const acu_param params_cudaGetMipmappedArrayLevel[] = {
-    {"levelArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"mipmappedArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"level", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetMipmappedArrayLevel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetMipmappedArrayLevel + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetMipmappedArrayLevel + 26, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetMipmappedArrayLevel[] = {
     {1, name_cudaGetMipmappedArrayLevel, NULL},
@@ -5371,9 +5478,10 @@ cudaError_t acu_failed_cudaGetMipmappedArrayLevel(cudaError_t result, cudaArray_
 /* ---- cudaGetSurfaceObjectResourceDesc */
 
 static const char name_cudaGetSurfaceObjectResourceDesc[] = "cudaGetSurfaceObjectResourceDesc";
+static const char param_names_cudaGetSurfaceObjectResourceDesc[] = "pResDesc\0surfObject";
 static const acu_param params_cudaGetSurfaceObjectResourceDesc[] = {
-    {"pResDesc", &acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
-    {"surfObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetSurfaceObjectResourceDesc + 0, &acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetSurfaceObjectResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGetSurfaceObjectResourceDesc;
 
@@ -5438,9 +5546,10 @@ cudaError_t acu_failed_cudaGetSurfaceObjectResourceDesc(cudaError_t result,
 /* ---- cudaGetSymbolAddress */
 
 static const char name_cudaGetSymbolAddress[] = "cudaGetSymbolAddress";
+static const char param_names_cudaGetSymbolAddress[] = "devPtr\0symbol";
 static const acu_param params_cudaGetSymbolAddress[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetSymbolAddress + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetSymbolAddress + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetSymbolAddress[] = {
     {1, name_cudaGetSymbolAddress, NULL},
@@ -5479,9 +5588,10 @@ cudaError_t acu_failed_cudaGetSymbolAddress(cudaError_t result, void **devPtr, c
 /* ---- cudaGetSymbolSize */
 
 static const char name_cudaGetSymbolSize[] = "cudaGetSymbolSize";
+static const char param_names_cudaGetSymbolSize[] = "size\0symbol";
 static const acu_param params_cudaGetSymbolSize[] = {
-    {"size", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetSymbolSize + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetSymbolSize + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetSymbolSize[] = {
     {1, name_cudaGetSymbolSize, NULL},
@@ -5520,9 +5630,10 @@ cudaError_t acu_failed_cudaGetSymbolSize(cudaError_t result, size_t *size, const
 /* ---- cudaGetTextureObjectResourceDesc */
 
 static const char name_cudaGetTextureObjectResourceDesc[] = "cudaGetTextureObjectResourceDesc";
+static const char param_names_cudaGetTextureObjectResourceDesc[] = "pResDesc\0texObject";
 static const acu_param params_cudaGetTextureObjectResourceDesc[] = {
-    {"pResDesc", &acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
-    {"texObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetTextureObjectResourceDesc + 0, &acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetTextureObjectResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGetTextureObjectResourceDesc;
 
@@ -5587,9 +5698,10 @@ cudaError_t acu_failed_cudaGetTextureObjectResourceDesc(cudaError_t result,
 /* ---- cudaGetTextureObjectResourceViewDesc */
 
 static const char name_cudaGetTextureObjectResourceViewDesc[] = "cudaGetTextureObjectResourceViewDesc";
+static const char param_names_cudaGetTextureObjectResourceViewDesc[] = "pResViewDesc\0texObject";
 static const acu_param params_cudaGetTextureObjectResourceViewDesc[] = {
-    {"pResViewDesc", &acu_cudart_type_cudaResourceViewDesc, 1, ACU_OUT, -1, -1, false},
-    {"texObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetTextureObjectResourceViewDesc + 0, &acu_cudart_type_cudaResourceViewDesc, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetTextureObjectResourceViewDesc + 13, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGetTextureObjectResourceViewDesc;
 
@@ -5656,9 +5768,10 @@ cudaError_t acu_failed_cudaGetTextureObjectResourceViewDesc(cudaError_t result,
 
 static const char name_cudaGetTextureObjectTextureDesc[] = "cudaGetTextureObjectTextureDesc";
 static const char symbol_cudaGetTextureObjectTextureDesc_cudaGetTextureObjectTextureDesc_v2[] = "cudaGetTextureObjectTextureDesc_v2";
+static const char param_names_cudaGetTextureObjectTextureDesc[] = "pTexDesc\0texObject";
 static const acu_param params_cudaGetTextureObjectTextureDesc[] = {
-    {"pTexDesc", &acu_cudart_type_cudaTextureDesc, 1, ACU_OUT, -1, -1, false},
-    {"texObject", &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetTextureObjectTextureDesc + 0, &acu_cudart_type_cudaTextureDesc, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetTextureObjectTextureDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetTextureObjectTextureDesc[] = {
     {1, name_cudaGetTextureObjectTextureDesc, NULL},
@@ -5703,12 +5816,13 @@ cudaError_t acu_failed_cudaGetTextureObjectTextureDesc(cudaError_t result, struc
 /* ---- cudaGraphAddChildGraphNode */
 
 static const char name_cudaGraphAddChildGraphNode[] = "cudaGraphAddChildGraphNode";
+static const char param_names_cudaGraphAddChildGraphNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0childGraph";
 static const acu_param params_cudaGraphAddChildGraphNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"childGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddChildGraphNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddChildGraphNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddChildGraphNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddChildGraphNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddChildGraphNode + 47, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddChildGraphNode[] = {
     {1, name_cudaGraphAddChildGraphNode, NULL},
@@ -5754,12 +5868,13 @@ cudaError_t acu_failed_cudaGraphAddChildGraphNode(cudaError_t result, cudaGraphN
 
 static const char name_cudaGraphAddDependencies[] = "cudaGraphAddDependencies";
 static const char symbol_cudaGraphAddDependencies_cudaGraphAddDependencies_v2[] = "cudaGraphAddDependencies_v2";
+static const char param_names_cudaGraphAddDependencies[] = "graph\0from\0to\0edgeData\0numDependencies";
 static const acu_param params_cudaGraphAddDependencies[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"from", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"to", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"edgeData", &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddDependencies + 6, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaGraphAddDependencies + 11, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaGraphAddDependencies + 14, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaGraphAddDependencies + 23, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGraphAddDependencies;
 
@@ -5771,7 +5886,8 @@ static cudaError_t adapt_cudaGraphAddDependencies_with(acu_fn real, cudaGraph_t 
     cudaError_t result = cudaSuccess;
 
     if (acu_edges_in_use(edgeData, numDependencies)) {
-        return (cudaError_t)acu_refuse_newer(&acu_function_cudaGraphAddDependencies, "edgeData", 12030);
+        static const char what[] = "edgeData";
+        return (cudaError_t)acu_refuse_newer(&acu_function_cudaGraphAddDependencies, what, 12030);
     }
     result = ((cudaError_t (*)(cudaGraph_t, const cudaGraphNode_t *, const cudaGraphNode_t *,
             size_t))real)(graph, from, to, numDependencies);
@@ -5829,11 +5945,12 @@ cudaError_t acu_failed_cudaGraphAddDependencies(cudaError_t result, cudaGraph_t 
 /* ---- cudaGraphAddEmptyNode */
 
 static const char name_cudaGraphAddEmptyNode[] = "cudaGraphAddEmptyNode";
+static const char param_names_cudaGraphAddEmptyNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies";
 static const acu_param params_cudaGraphAddEmptyNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddEmptyNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddEmptyNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddEmptyNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddEmptyNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddEmptyNode[] = {
     {1, name_cudaGraphAddEmptyNode, NULL},
@@ -5876,12 +5993,13 @@ cudaError_t acu_failed_cudaGraphAddEmptyNode(cudaError_t result, cudaGraphNode_t
 /* ---- cudaGraphAddEventRecordNode */
 
 static const char name_cudaGraphAddEventRecordNode[] = "cudaGraphAddEventRecordNode";
+static const char param_names_cudaGraphAddEventRecordNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0event";
 static const acu_param params_cudaGraphAddEventRecordNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddEventRecordNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddEventRecordNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddEventRecordNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddEventRecordNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddEventRecordNode + 47, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddEventRecordNode[] = {
     {1, name_cudaGraphAddEventRecordNode, NULL},
@@ -5925,12 +6043,13 @@ cudaError_t acu_failed_cudaGraphAddEventRecordNode(cudaError_t result, cudaGraph
 /* ---- cudaGraphAddEventWaitNode */
 
 static const char name_cudaGraphAddEventWaitNode[] = "cudaGraphAddEventWaitNode";
+static const char param_names_cudaGraphAddEventWaitNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0event";
 static const acu_param params_cudaGraphAddEventWaitNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddEventWaitNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddEventWaitNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddEventWaitNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddEventWaitNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddEventWaitNode + 47, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddEventWaitNode[] = {
     {1, name_cudaGraphAddEventWaitNode, NULL},
@@ -5974,12 +6093,13 @@ cudaError_t acu_failed_cudaGraphAddEventWaitNode(cudaError_t result, cudaGraphNo
 /* ---- cudaGraphAddExternalSemaphoresSignalNode */
 
 static const char name_cudaGraphAddExternalSemaphoresSignalNode[] = "cudaGraphAddExternalSemaphoresSignalNode";
+static const char param_names_cudaGraphAddExternalSemaphoresSignalNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0nodeParams";
 static const acu_param params_cudaGraphAddExternalSemaphoresSignalNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 47, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddExternalSemaphoresSignalNode[] = {
     {1, name_cudaGraphAddExternalSemaphoresSignalNode, NULL},
@@ -6026,12 +6146,13 @@ cudaError_t acu_failed_cudaGraphAddExternalSemaphoresSignalNode(cudaError_t resu
 /* ---- cudaGraphAddExternalSemaphoresWaitNode */
 
 static const char name_cudaGraphAddExternalSemaphoresWaitNode[] = "cudaGraphAddExternalSemaphoresWaitNode";
+static const char param_names_cudaGraphAddExternalSemaphoresWaitNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0nodeParams";
 static const acu_param params_cudaGraphAddExternalSemaphoresWaitNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 47, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddExternalSemaphoresWaitNode[] = {
     {1, name_cudaGraphAddExternalSemaphoresWaitNode, NULL},
@@ -6078,12 +6199,13 @@ cudaError_t acu_failed_cudaGraphAddExternalSemaphoresWaitNode(cudaError_t result
 /* ---- cudaGraphAddHostNode */
 
 static const char name_cudaGraphAddHostNode[] = "cudaGraphAddHostNode";
+static const char param_names_cudaGraphAddHostNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0pNodeParams";
 static const acu_param params_cudaGraphAddHostNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddHostNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddHostNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddHostNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddHostNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddHostNode + 47, &acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddHostNode[] = {
     {1, name_cudaGraphAddHostNode, NULL},
@@ -6130,12 +6252,13 @@ cudaError_t acu_failed_cudaGraphAddHostNode(cudaError_t result, cudaGraphNode_t 
 /* ---- cudaGraphAddKernelNode */
 
 static const char name_cudaGraphAddKernelNode[] = "cudaGraphAddKernelNode";
+static const char param_names_cudaGraphAddKernelNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0pNodeParams";
 static const acu_param params_cudaGraphAddKernelNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddKernelNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddKernelNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddKernelNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddKernelNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddKernelNode + 47, &acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddKernelNode[] = {
     {1, name_cudaGraphAddKernelNode, NULL},
@@ -6182,12 +6305,13 @@ cudaError_t acu_failed_cudaGraphAddKernelNode(cudaError_t result, cudaGraphNode_
 /* ---- cudaGraphAddMemAllocNode */
 
 static const char name_cudaGraphAddMemAllocNode[] = "cudaGraphAddMemAllocNode";
+static const char param_names_cudaGraphAddMemAllocNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0nodeParams";
 static const acu_param params_cudaGraphAddMemAllocNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaGraphAddMemAllocNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddMemAllocNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemAllocNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddMemAllocNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemAllocNode + 47, &acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_INOUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphAddMemAllocNode;
 
@@ -6264,12 +6388,13 @@ cudaError_t acu_failed_cudaGraphAddMemAllocNode(cudaError_t result, cudaGraphNod
 /* ---- cudaGraphAddMemFreeNode */
 
 static const char name_cudaGraphAddMemFreeNode[] = "cudaGraphAddMemFreeNode";
+static const char param_names_cudaGraphAddMemFreeNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0dptr";
 static const acu_param params_cudaGraphAddMemFreeNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"dptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemFreeNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddMemFreeNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemFreeNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddMemFreeNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemFreeNode + 47, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddMemFreeNode[] = {
     {1, name_cudaGraphAddMemFreeNode, NULL},
@@ -6313,12 +6438,13 @@ cudaError_t acu_failed_cudaGraphAddMemFreeNode(cudaError_t result, cudaGraphNode
 /* ---- cudaGraphAddMemcpyNode */
 
 static const char name_cudaGraphAddMemcpyNode[] = "cudaGraphAddMemcpyNode";
+static const char param_names_cudaGraphAddMemcpyNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0pCopyParams";
 static const acu_param params_cudaGraphAddMemcpyNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"pCopyParams", &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddMemcpyNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode + 47, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddMemcpyNode[] = {
     {1, name_cudaGraphAddMemcpyNode, NULL},
@@ -6365,15 +6491,16 @@ cudaError_t acu_failed_cudaGraphAddMemcpyNode(cudaError_t result, cudaGraphNode_
 /* ---- cudaGraphAddMemcpyNode1D */
 
 static const char name_cudaGraphAddMemcpyNode1D[] = "cudaGraphAddMemcpyNode1D";
+static const char param_names_cudaGraphAddMemcpyNode1D[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0dst\0src\0count\0kind";
 static const acu_param params_cudaGraphAddMemcpyNode1D[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode1D + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode1D + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode1D + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddMemcpyNode1D + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode1D + 47, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode1D + 51, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode1D + 55, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNode1D + 61, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddMemcpyNode1D[] = {
     {1, name_cudaGraphAddMemcpyNode1D, NULL},
@@ -6420,16 +6547,17 @@ cudaError_t acu_failed_cudaGraphAddMemcpyNode1D(cudaError_t result, cudaGraphNod
 /* ---- cudaGraphAddMemcpyNodeFromSymbol */
 
 static const char name_cudaGraphAddMemcpyNodeFromSymbol[] = "cudaGraphAddMemcpyNodeFromSymbol";
+static const char param_names_cudaGraphAddMemcpyNodeFromSymbol[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0dst\0symbol\0count\0offset\0kind";
 static const acu_param params_cudaGraphAddMemcpyNodeFromSymbol[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 47, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 51, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 58, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 64, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 71, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddMemcpyNodeFromSymbol[] = {
     {1, name_cudaGraphAddMemcpyNodeFromSymbol, NULL},
@@ -6476,16 +6604,17 @@ cudaError_t acu_failed_cudaGraphAddMemcpyNodeFromSymbol(cudaError_t result, cuda
 /* ---- cudaGraphAddMemcpyNodeToSymbol */
 
 static const char name_cudaGraphAddMemcpyNodeToSymbol[] = "cudaGraphAddMemcpyNodeToSymbol";
+static const char param_names_cudaGraphAddMemcpyNodeToSymbol[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0symbol\0src\0count\0offset\0kind";
 static const acu_param params_cudaGraphAddMemcpyNodeToSymbol[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeToSymbol + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeToSymbol + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeToSymbol + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeToSymbol + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeToSymbol + 47, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeToSymbol + 54, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeToSymbol + 58, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeToSymbol + 64, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemcpyNodeToSymbol + 71, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddMemcpyNodeToSymbol[] = {
     {1, name_cudaGraphAddMemcpyNodeToSymbol, NULL},
@@ -6532,12 +6661,13 @@ cudaError_t acu_failed_cudaGraphAddMemcpyNodeToSymbol(cudaError_t result, cudaGr
 /* ---- cudaGraphAddMemsetNode */
 
 static const char name_cudaGraphAddMemsetNode[] = "cudaGraphAddMemsetNode";
+static const char param_names_cudaGraphAddMemsetNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0pMemsetParams";
 static const acu_param params_cudaGraphAddMemsetNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"pMemsetParams", &acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemsetNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddMemsetNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemsetNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaGraphAddMemsetNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddMemsetNode + 47, &acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphAddMemsetNode[] = {
     {1, name_cudaGraphAddMemsetNode, NULL},
@@ -6585,13 +6715,14 @@ cudaError_t acu_failed_cudaGraphAddMemsetNode(cudaError_t result, cudaGraphNode_
 
 static const char name_cudaGraphAddNode[] = "cudaGraphAddNode";
 static const char symbol_cudaGraphAddNode_cudaGraphAddNode_v2[] = "cudaGraphAddNode_v2";
+static const char param_names_cudaGraphAddNode[] = "pGraphNode\0graph\0pDependencies\0dependencyData\0numDependencies\0nodeParams";
 static const acu_param params_cudaGraphAddNode[] = {
-    {"pGraphNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"dependencyData", &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaGraphNodeParams, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaGraphAddNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphAddNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddNode + 17, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaGraphAddNode + 31, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaGraphAddNode + 46, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphAddNode + 62, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_INOUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphAddNode;
 
@@ -6603,7 +6734,8 @@ static cudaError_t adapt_cudaGraphAddNode_with(acu_fn real, cudaGraphNode_t *pGr
     cudaError_t result = cudaSuccess;
 
     if (acu_edges_in_use(dependencyData, numDependencies)) {
-        return (cudaError_t)acu_refuse_newer(&acu_function_cudaGraphAddNode, "dependencyData", 12030);
+        static const char what[] = "dependencyData";
+        return (cudaError_t)acu_refuse_newer(&acu_function_cudaGraphAddNode, what, 12030);
     }
     result = (cudaError_t)acu_check_in(&acu_function_cudaGraphAddNode, 5, nodeParams, 1, 0);
     if (result != cudaSuccess) {
@@ -6700,9 +6832,10 @@ cudaError_t acu_failed_cudaGraphAddNode(cudaError_t result, cudaGraphNode_t *pGr
 /* ---- cudaGraphChildGraphNodeGetGraph */
 
 static const char name_cudaGraphChildGraphNodeGetGraph[] = "cudaGraphChildGraphNodeGetGraph";
+static const char param_names_cudaGraphChildGraphNodeGetGraph[] = "node\0pGraph";
 static const acu_param params_cudaGraphChildGraphNodeGetGraph[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphChildGraphNodeGetGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphChildGraphNodeGetGraph + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphChildGraphNodeGetGraph[] = {
     {1, name_cudaGraphChildGraphNodeGetGraph, NULL},
@@ -6743,9 +6876,10 @@ cudaError_t acu_failed_cudaGraphChildGraphNodeGetGraph(cudaError_t result, cudaG
 /* ---- cudaGraphClone */
 
 static const char name_cudaGraphClone[] = "cudaGraphClone";
+static const char param_names_cudaGraphClone[] = "pGraphClone\0originalGraph";
 static const acu_param params_cudaGraphClone[] = {
-    {"pGraphClone", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"originalGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphClone + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphClone + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphClone[] = {
     {1, name_cudaGraphClone, NULL},
@@ -6785,11 +6919,12 @@ cudaError_t acu_failed_cudaGraphClone(cudaError_t result, cudaGraph_t *pGraphClo
 /* ---- cudaGraphConditionalHandleCreate */
 
 static const char name_cudaGraphConditionalHandleCreate[] = "cudaGraphConditionalHandleCreate";
+static const char param_names_cudaGraphConditionalHandleCreate[] = "pHandle_out\0graph\0defaultLaunchValue\0flags";
 static const acu_param params_cudaGraphConditionalHandleCreate[] = {
-    {"pHandle_out", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"defaultLaunchValue", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphConditionalHandleCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphConditionalHandleCreate + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphConditionalHandleCreate + 18, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphConditionalHandleCreate + 37, &acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphConditionalHandleCreate[] = {
     {1, NULL, NULL},
@@ -6835,12 +6970,13 @@ cudaError_t acu_failed_cudaGraphConditionalHandleCreate(cudaError_t result,
 /* ---- cudaGraphConditionalHandleCreate_v2 */
 
 static const char name_cudaGraphConditionalHandleCreate_v2[] = "cudaGraphConditionalHandleCreate_v2";
+static const char param_names_cudaGraphConditionalHandleCreate_v2[] = "pHandle_out\0graph\0ctx\0defaultLaunchValue\0flags";
 static const acu_param params_cudaGraphConditionalHandleCreate_v2[] = {
-    {"pHandle_out", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"ctx", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"defaultLaunchValue", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphConditionalHandleCreate_v2 + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphConditionalHandleCreate_v2 + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphConditionalHandleCreate_v2 + 18, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphConditionalHandleCreate_v2 + 22, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphConditionalHandleCreate_v2 + 41, &acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphConditionalHandleCreate_v2[] = {
     {1, NULL, NULL},
@@ -6887,9 +7023,10 @@ cudaError_t acu_failed_cudaGraphConditionalHandleCreate_v2(cudaError_t result,
 /* ---- cudaGraphCreate */
 
 static const char name_cudaGraphCreate[] = "cudaGraphCreate";
+static const char param_names_cudaGraphCreate[] = "pGraph\0flags";
 static const acu_param params_cudaGraphCreate[] = {
-    {"pGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphCreate + 7, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphCreate[] = {
     {1, name_cudaGraphCreate, NULL},
@@ -6928,10 +7065,11 @@ cudaError_t acu_failed_cudaGraphCreate(cudaError_t result, cudaGraph_t *pGraph, 
 /* ---- cudaGraphDebugDotPrint */
 
 static const char name_cudaGraphDebugDotPrint[] = "cudaGraphDebugDotPrint";
+static const char param_names_cudaGraphDebugDotPrint[] = "graph\0path\0flags";
 static const acu_param params_cudaGraphDebugDotPrint[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"path", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphDebugDot, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphDebugDotPrint + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphDebugDotPrint + 6, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphDebugDotPrint + 11, &acu_cudart_type_flags_graphDebugDot, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphDebugDotPrint[] = {
     {1, name_cudaGraphDebugDotPrint, NULL},
@@ -6973,8 +7111,9 @@ cudaError_t acu_failed_cudaGraphDebugDotPrint(cudaError_t result, cudaGraph_t gr
 /* ---- cudaGraphDestroy */
 
 static const char name_cudaGraphDestroy[] = "cudaGraphDestroy";
+static const char param_names_cudaGraphDestroy[] = "graph";
 static const acu_param params_cudaGraphDestroy[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphDestroy[] = {
     {1, name_cudaGraphDestroy, NULL},
@@ -7013,8 +7152,9 @@ cudaError_t acu_failed_cudaGraphDestroy(cudaError_t result, cudaGraph_t graph)
 /* ---- cudaGraphDestroyNode */
 
 static const char name_cudaGraphDestroyNode[] = "cudaGraphDestroyNode";
+static const char param_names_cudaGraphDestroyNode[] = "node";
 static const acu_param params_cudaGraphDestroyNode[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphDestroyNode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphDestroyNode[] = {
     {1, name_cudaGraphDestroyNode, NULL},
@@ -7053,9 +7193,10 @@ cudaError_t acu_failed_cudaGraphDestroyNode(cudaError_t result, cudaGraphNode_t 
 /* ---- cudaGraphEventRecordNodeGetEvent */
 
 static const char name_cudaGraphEventRecordNodeGetEvent[] = "cudaGraphEventRecordNodeGetEvent";
+static const char param_names_cudaGraphEventRecordNodeGetEvent[] = "node\0event_out";
 static const acu_param params_cudaGraphEventRecordNodeGetEvent[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphEventRecordNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphEventRecordNodeGetEvent + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphEventRecordNodeGetEvent[] = {
     {1, name_cudaGraphEventRecordNodeGetEvent, NULL},
@@ -7096,9 +7237,10 @@ cudaError_t acu_failed_cudaGraphEventRecordNodeGetEvent(cudaError_t result, cuda
 /* ---- cudaGraphEventRecordNodeSetEvent */
 
 static const char name_cudaGraphEventRecordNodeSetEvent[] = "cudaGraphEventRecordNodeSetEvent";
+static const char param_names_cudaGraphEventRecordNodeSetEvent[] = "node\0event";
 static const acu_param params_cudaGraphEventRecordNodeSetEvent[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphEventRecordNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphEventRecordNodeSetEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphEventRecordNodeSetEvent[] = {
     {1, name_cudaGraphEventRecordNodeSetEvent, NULL},
@@ -7139,9 +7281,10 @@ cudaError_t acu_failed_cudaGraphEventRecordNodeSetEvent(cudaError_t result, cuda
 /* ---- cudaGraphEventWaitNodeGetEvent */
 
 static const char name_cudaGraphEventWaitNodeGetEvent[] = "cudaGraphEventWaitNodeGetEvent";
+static const char param_names_cudaGraphEventWaitNodeGetEvent[] = "node\0event_out";
 static const acu_param params_cudaGraphEventWaitNodeGetEvent[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphEventWaitNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphEventWaitNodeGetEvent + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphEventWaitNodeGetEvent[] = {
     {1, name_cudaGraphEventWaitNodeGetEvent, NULL},
@@ -7182,9 +7325,10 @@ cudaError_t acu_failed_cudaGraphEventWaitNodeGetEvent(cudaError_t result, cudaGr
 /* ---- cudaGraphEventWaitNodeSetEvent */
 
 static const char name_cudaGraphEventWaitNodeSetEvent[] = "cudaGraphEventWaitNodeSetEvent";
+static const char param_names_cudaGraphEventWaitNodeSetEvent[] = "node\0event";
 static const acu_param params_cudaGraphEventWaitNodeSetEvent[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphEventWaitNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphEventWaitNodeSetEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphEventWaitNodeSetEvent[] = {
     {1, name_cudaGraphEventWaitNodeSetEvent, NULL},
@@ -7225,10 +7369,11 @@ cudaError_t acu_failed_cudaGraphEventWaitNodeSetEvent(cudaError_t result, cudaGr
 /* ---- cudaGraphExecChildGraphNodeSetParams */
 
 static const char name_cudaGraphExecChildGraphNodeSetParams[] = "cudaGraphExecChildGraphNodeSetParams";
+static const char param_names_cudaGraphExecChildGraphNodeSetParams[] = "hGraphExec\0node\0childGraph";
 static const acu_param params_cudaGraphExecChildGraphNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"childGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecChildGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecChildGraphNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecChildGraphNodeSetParams + 16, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecChildGraphNodeSetParams[] = {
     {1, name_cudaGraphExecChildGraphNodeSetParams, NULL},
@@ -7271,8 +7416,9 @@ cudaError_t acu_failed_cudaGraphExecChildGraphNodeSetParams(cudaError_t result, 
 /* ---- cudaGraphExecDestroy */
 
 static const char name_cudaGraphExecDestroy[] = "cudaGraphExecDestroy";
+static const char param_names_cudaGraphExecDestroy[] = "graphExec";
 static const acu_param params_cudaGraphExecDestroy[] = {
-    {"graphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecDestroy[] = {
     {1, name_cudaGraphExecDestroy, NULL},
@@ -7311,10 +7457,11 @@ cudaError_t acu_failed_cudaGraphExecDestroy(cudaError_t result, cudaGraphExec_t 
 /* ---- cudaGraphExecEventRecordNodeSetEvent */
 
 static const char name_cudaGraphExecEventRecordNodeSetEvent[] = "cudaGraphExecEventRecordNodeSetEvent";
+static const char param_names_cudaGraphExecEventRecordNodeSetEvent[] = "hGraphExec\0hNode\0event";
 static const acu_param params_cudaGraphExecEventRecordNodeSetEvent[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecEventRecordNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecEventRecordNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecEventRecordNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecEventRecordNodeSetEvent[] = {
     {1, name_cudaGraphExecEventRecordNodeSetEvent, NULL},
@@ -7357,10 +7504,11 @@ cudaError_t acu_failed_cudaGraphExecEventRecordNodeSetEvent(cudaError_t result, 
 /* ---- cudaGraphExecEventWaitNodeSetEvent */
 
 static const char name_cudaGraphExecEventWaitNodeSetEvent[] = "cudaGraphExecEventWaitNodeSetEvent";
+static const char param_names_cudaGraphExecEventWaitNodeSetEvent[] = "hGraphExec\0hNode\0event";
 static const acu_param params_cudaGraphExecEventWaitNodeSetEvent[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecEventWaitNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecEventWaitNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecEventWaitNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecEventWaitNodeSetEvent[] = {
     {1, name_cudaGraphExecEventWaitNodeSetEvent, NULL},
@@ -7403,10 +7551,11 @@ cudaError_t acu_failed_cudaGraphExecEventWaitNodeSetEvent(cudaError_t result, cu
 /* ---- cudaGraphExecExternalSemaphoresSignalNodeSetParams */
 
 static const char name_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = "cudaGraphExecExternalSemaphoresSignalNodeSetParams";
+static const char param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams + 17, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = {
     {1, name_cudaGraphExecExternalSemaphoresSignalNodeSetParams, NULL},
@@ -7451,10 +7600,11 @@ cudaError_t acu_failed_cudaGraphExecExternalSemaphoresSignalNodeSetParams(cudaEr
 /* ---- cudaGraphExecExternalSemaphoresWaitNodeSetParams */
 
 static const char name_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = "cudaGraphExecExternalSemaphoresWaitNodeSetParams";
+static const char param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams + 17, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = {
     {1, name_cudaGraphExecExternalSemaphoresWaitNodeSetParams, NULL},
@@ -7499,9 +7649,10 @@ cudaError_t acu_failed_cudaGraphExecExternalSemaphoresWaitNodeSetParams(cudaErro
 /* ---- cudaGraphExecGetFlags */
 
 static const char name_cudaGraphExecGetFlags[] = "cudaGraphExecGetFlags";
+static const char param_names_cudaGraphExecGetFlags[] = "graphExec\0flags";
 static const acu_param params_cudaGraphExecGetFlags[] = {
-    {"graphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphInstantiate, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphExecGetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecGetFlags + 10, &acu_cudart_type_flags_graphInstantiate, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecGetFlags[] = {
     {1, NULL, NULL},
@@ -7544,9 +7695,10 @@ cudaError_t acu_failed_cudaGraphExecGetFlags(cudaError_t result, cudaGraphExec_t
 /* ---- cudaGraphExecGetId */
 
 static const char name_cudaGraphExecGetId[] = "cudaGraphExecGetId";
+static const char param_names_cudaGraphExecGetId[] = "hGraphExec\0graphID";
 static const acu_param params_cudaGraphExecGetId[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"graphID", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphExecGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecGetId + 11, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecGetId[] = {
     {1, NULL, NULL},
@@ -7588,10 +7740,11 @@ cudaError_t acu_failed_cudaGraphExecGetId(cudaError_t result, cudaGraphExec_t hG
 /* ---- cudaGraphExecHostNodeSetParams */
 
 static const char name_cudaGraphExecHostNodeSetParams[] = "cudaGraphExecHostNodeSetParams";
+static const char param_names_cudaGraphExecHostNodeSetParams[] = "hGraphExec\0node\0pNodeParams";
 static const acu_param params_cudaGraphExecHostNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecHostNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecHostNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecHostNodeSetParams + 16, &acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecHostNodeSetParams[] = {
     {1, name_cudaGraphExecHostNodeSetParams, NULL},
@@ -7634,10 +7787,11 @@ cudaError_t acu_failed_cudaGraphExecHostNodeSetParams(cudaError_t result, cudaGr
 /* ---- cudaGraphExecKernelNodeSetParams */
 
 static const char name_cudaGraphExecKernelNodeSetParams[] = "cudaGraphExecKernelNodeSetParams";
+static const char param_names_cudaGraphExecKernelNodeSetParams[] = "hGraphExec\0node\0pNodeParams";
 static const acu_param params_cudaGraphExecKernelNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecKernelNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecKernelNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecKernelNodeSetParams + 16, &acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecKernelNodeSetParams[] = {
     {1, name_cudaGraphExecKernelNodeSetParams, NULL},
@@ -7680,10 +7834,11 @@ cudaError_t acu_failed_cudaGraphExecKernelNodeSetParams(cudaError_t result, cuda
 /* ---- cudaGraphExecMemcpyNodeSetParams */
 
 static const char name_cudaGraphExecMemcpyNodeSetParams[] = "cudaGraphExecMemcpyNodeSetParams";
+static const char param_names_cudaGraphExecMemcpyNodeSetParams[] = "hGraphExec\0node\0pNodeParams";
 static const acu_param params_cudaGraphExecMemcpyNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParams + 16, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecMemcpyNodeSetParams[] = {
     {1, name_cudaGraphExecMemcpyNodeSetParams, NULL},
@@ -7726,13 +7881,14 @@ cudaError_t acu_failed_cudaGraphExecMemcpyNodeSetParams(cudaError_t result, cuda
 /* ---- cudaGraphExecMemcpyNodeSetParams1D */
 
 static const char name_cudaGraphExecMemcpyNodeSetParams1D[] = "cudaGraphExecMemcpyNodeSetParams1D";
+static const char param_names_cudaGraphExecMemcpyNodeSetParams1D[] = "hGraphExec\0node\0dst\0src\0count\0kind";
 static const acu_param params_cudaGraphExecMemcpyNodeSetParams1D[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecMemcpyNodeSetParams1D[] = {
     {1, name_cudaGraphExecMemcpyNodeSetParams1D, NULL},
@@ -7776,14 +7932,15 @@ cudaError_t acu_failed_cudaGraphExecMemcpyNodeSetParams1D(cudaError_t result, cu
 /* ---- cudaGraphExecMemcpyNodeSetParamsFromSymbol */
 
 static const char name_cudaGraphExecMemcpyNodeSetParamsFromSymbol[] = "cudaGraphExecMemcpyNodeSetParamsFromSymbol";
+static const char param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol[] = "hGraphExec\0node\0dst\0symbol\0count\0offset\0kind";
 static const acu_param params_cudaGraphExecMemcpyNodeSetParamsFromSymbol[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 33, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 40, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecMemcpyNodeSetParamsFromSymbol[] = {
     {1, name_cudaGraphExecMemcpyNodeSetParamsFromSymbol, NULL},
@@ -7829,14 +7986,15 @@ cudaError_t acu_failed_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaError_t re
 /* ---- cudaGraphExecMemcpyNodeSetParamsToSymbol */
 
 static const char name_cudaGraphExecMemcpyNodeSetParamsToSymbol[] = "cudaGraphExecMemcpyNodeSetParamsToSymbol";
+static const char param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol[] = "hGraphExec\0node\0symbol\0src\0count\0offset\0kind";
 static const acu_param params_cudaGraphExecMemcpyNodeSetParamsToSymbol[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 23, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 33, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 40, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecMemcpyNodeSetParamsToSymbol[] = {
     {1, name_cudaGraphExecMemcpyNodeSetParamsToSymbol, NULL},
@@ -7883,10 +8041,11 @@ cudaError_t acu_failed_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaError_t resu
 /* ---- cudaGraphExecMemsetNodeSetParams */
 
 static const char name_cudaGraphExecMemsetNodeSetParams[] = "cudaGraphExecMemsetNodeSetParams";
+static const char param_names_cudaGraphExecMemsetNodeSetParams[] = "hGraphExec\0node\0pNodeParams";
 static const acu_param params_cudaGraphExecMemsetNodeSetParams[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemsetNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemsetNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecMemsetNodeSetParams + 16, &acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExecMemsetNodeSetParams[] = {
     {1, name_cudaGraphExecMemsetNodeSetParams, NULL},
@@ -7929,10 +8088,11 @@ cudaError_t acu_failed_cudaGraphExecMemsetNodeSetParams(cudaError_t result, cuda
 /* ---- cudaGraphExecNodeSetParams */
 
 static const char name_cudaGraphExecNodeSetParams[] = "cudaGraphExecNodeSetParams";
+static const char param_names_cudaGraphExecNodeSetParams[] = "graphExec\0node\0nodeParams";
 static const acu_param params_cudaGraphExecNodeSetParams[] = {
-    {"graphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecNodeSetParams + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecNodeSetParams + 15, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGraphExecNodeSetParams;
 
@@ -8000,10 +8160,11 @@ cudaError_t acu_failed_cudaGraphExecNodeSetParams(cudaError_t result, cudaGraphE
 /* ---- cudaGraphExecUpdate */
 
 static const char name_cudaGraphExecUpdate[] = "cudaGraphExecUpdate";
+static const char param_names_cudaGraphExecUpdate[] = "hGraphExec\0hGraph\0resultInfo";
 static const acu_param params_cudaGraphExecUpdate[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"resultInfo", &acu_cudart_type_cudaGraphExecUpdateResultInfo_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphExecUpdate + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecUpdate + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExecUpdate + 18, &acu_cudart_type_cudaGraphExecUpdateResultInfo_st, 1, ACU_OUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphExecUpdate;
 
@@ -8070,9 +8231,10 @@ cudaError_t acu_failed_cudaGraphExecUpdate(cudaError_t result, cudaGraphExec_t h
 /* ---- cudaGraphExternalSemaphoresSignalNodeGetParams */
 
 static const char name_cudaGraphExternalSemaphoresSignalNodeGetParams[] = "cudaGraphExternalSemaphoresSignalNodeGetParams";
+static const char param_names_cudaGraphExternalSemaphoresSignalNodeGetParams[] = "hNode\0params_out";
 static const acu_param params_cudaGraphExternalSemaphoresSignalNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"params_out", &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphExternalSemaphoresSignalNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExternalSemaphoresSignalNodeGetParams + 6, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExternalSemaphoresSignalNodeGetParams[] = {
     {1, name_cudaGraphExternalSemaphoresSignalNodeGetParams, NULL},
@@ -8115,9 +8277,10 @@ cudaError_t acu_failed_cudaGraphExternalSemaphoresSignalNodeGetParams(cudaError_
 /* ---- cudaGraphExternalSemaphoresSignalNodeSetParams */
 
 static const char name_cudaGraphExternalSemaphoresSignalNodeSetParams[] = "cudaGraphExternalSemaphoresSignalNodeSetParams";
+static const char param_names_cudaGraphExternalSemaphoresSignalNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cudaGraphExternalSemaphoresSignalNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExternalSemaphoresSignalNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExternalSemaphoresSignalNodeSetParams + 6, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExternalSemaphoresSignalNodeSetParams[] = {
     {1, name_cudaGraphExternalSemaphoresSignalNodeSetParams, NULL},
@@ -8160,9 +8323,10 @@ cudaError_t acu_failed_cudaGraphExternalSemaphoresSignalNodeSetParams(cudaError_
 /* ---- cudaGraphExternalSemaphoresWaitNodeGetParams */
 
 static const char name_cudaGraphExternalSemaphoresWaitNodeGetParams[] = "cudaGraphExternalSemaphoresWaitNodeGetParams";
+static const char param_names_cudaGraphExternalSemaphoresWaitNodeGetParams[] = "hNode\0params_out";
 static const acu_param params_cudaGraphExternalSemaphoresWaitNodeGetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"params_out", &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphExternalSemaphoresWaitNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExternalSemaphoresWaitNodeGetParams + 6, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExternalSemaphoresWaitNodeGetParams[] = {
     {1, name_cudaGraphExternalSemaphoresWaitNodeGetParams, NULL},
@@ -8205,9 +8369,10 @@ cudaError_t acu_failed_cudaGraphExternalSemaphoresWaitNodeGetParams(cudaError_t 
 /* ---- cudaGraphExternalSemaphoresWaitNodeSetParams */
 
 static const char name_cudaGraphExternalSemaphoresWaitNodeSetParams[] = "cudaGraphExternalSemaphoresWaitNodeSetParams";
+static const char param_names_cudaGraphExternalSemaphoresWaitNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cudaGraphExternalSemaphoresWaitNodeSetParams[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExternalSemaphoresWaitNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphExternalSemaphoresWaitNodeSetParams + 6, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphExternalSemaphoresWaitNodeSetParams[] = {
     {1, name_cudaGraphExternalSemaphoresWaitNodeSetParams, NULL},
@@ -8251,12 +8416,13 @@ cudaError_t acu_failed_cudaGraphExternalSemaphoresWaitNodeSetParams(cudaError_t 
 
 static const char name_cudaGraphGetEdges[] = "cudaGraphGetEdges";
 static const char symbol_cudaGraphGetEdges_cudaGraphGetEdges_v2[] = "cudaGraphGetEdges_v2";
+static const char param_names_cudaGraphGetEdges[] = "graph\0from\0to\0edgeData\0numEdges";
 static const acu_param params_cudaGraphGetEdges[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"from", &acu_type_handle, 1, ACU_OUT, 4, -1, false},
-    {"to", &acu_type_handle, 1, ACU_OUT, 4, -1, false},
-    {"edgeData", &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 4, -1, false},
-    {"numEdges", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaGraphGetEdges + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphGetEdges + 6, &acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {param_names_cudaGraphGetEdges + 11, &acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {param_names_cudaGraphGetEdges + 14, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 4, -1, false},
+    {param_names_cudaGraphGetEdges + 23, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphGetEdges;
 
@@ -8324,9 +8490,10 @@ cudaError_t acu_failed_cudaGraphGetEdges(cudaError_t result, cudaGraph_t graph, 
 /* ---- cudaGraphGetId */
 
 static const char name_cudaGraphGetId[] = "cudaGraphGetId";
+static const char param_names_cudaGraphGetId[] = "hGraph\0graphID";
 static const acu_param params_cudaGraphGetId[] = {
-    {"hGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"graphID", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphGetId + 7, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphGetId[] = {
     {1, NULL, NULL},
@@ -8366,10 +8533,11 @@ cudaError_t acu_failed_cudaGraphGetId(cudaError_t result, cudaGraph_t hGraph, un
 /* ---- cudaGraphGetNodes */
 
 static const char name_cudaGraphGetNodes[] = "cudaGraphGetNodes";
+static const char param_names_cudaGraphGetNodes[] = "graph\0nodes\0numNodes";
 static const acu_param params_cudaGraphGetNodes[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodes", &acu_type_handle, 1, ACU_OUT, 2, -1, false},
-    {"numNodes", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaGraphGetNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphGetNodes + 6, &acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {param_names_cudaGraphGetNodes + 12, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphGetNodes[] = {
     {1, name_cudaGraphGetNodes, NULL},
@@ -8411,10 +8579,11 @@ cudaError_t acu_failed_cudaGraphGetNodes(cudaError_t result, cudaGraph_t graph, 
 /* ---- cudaGraphGetRootNodes */
 
 static const char name_cudaGraphGetRootNodes[] = "cudaGraphGetRootNodes";
+static const char param_names_cudaGraphGetRootNodes[] = "graph\0pRootNodes\0pNumRootNodes";
 static const acu_param params_cudaGraphGetRootNodes[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pRootNodes", &acu_type_handle, 1, ACU_OUT, 2, -1, false},
-    {"pNumRootNodes", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaGraphGetRootNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphGetRootNodes + 6, &acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {param_names_cudaGraphGetRootNodes + 17, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphGetRootNodes[] = {
     {1, name_cudaGraphGetRootNodes, NULL},
@@ -8457,9 +8626,10 @@ cudaError_t acu_failed_cudaGraphGetRootNodes(cudaError_t result, cudaGraph_t gra
 /* ---- cudaGraphHostNodeGetParams */
 
 static const char name_cudaGraphHostNodeGetParams[] = "cudaGraphHostNodeGetParams";
+static const char param_names_cudaGraphHostNodeGetParams[] = "node\0pNodeParams";
 static const acu_param params_cudaGraphHostNodeGetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaHostNodeParams, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphHostNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphHostNodeGetParams + 5, &acu_cudart_type_cudaHostNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphHostNodeGetParams[] = {
     {1, name_cudaGraphHostNodeGetParams, NULL},
@@ -8502,9 +8672,10 @@ cudaError_t acu_failed_cudaGraphHostNodeGetParams(cudaError_t result, cudaGraphN
 /* ---- cudaGraphHostNodeSetParams */
 
 static const char name_cudaGraphHostNodeSetParams[] = "cudaGraphHostNodeSetParams";
+static const char param_names_cudaGraphHostNodeSetParams[] = "node\0pNodeParams";
 static const acu_param params_cudaGraphHostNodeSetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphHostNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphHostNodeSetParams + 5, &acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphHostNodeSetParams[] = {
     {1, name_cudaGraphHostNodeSetParams, NULL},
@@ -8548,10 +8719,11 @@ cudaError_t acu_failed_cudaGraphHostNodeSetParams(cudaError_t result, cudaGraphN
 
 static const char name_cudaGraphInstantiate[] = "cudaGraphInstantiate";
 static const char symbol_cudaGraphInstantiate_cudaGraphInstantiateWithFlags[] = "cudaGraphInstantiateWithFlags";
+static const char param_names_cudaGraphInstantiate[] = "pGraphExec\0graph\0flags";
 static const acu_param params_cudaGraphInstantiate[] = {
-    {"pGraphExec", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphInstantiate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphInstantiate + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphInstantiate + 17, &acu_cudart_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGraphInstantiate;
 
@@ -8615,10 +8787,11 @@ cudaError_t acu_failed_cudaGraphInstantiate(cudaError_t result, cudaGraphExec_t 
 /* ---- cudaGraphInstantiateWithFlags */
 
 static const char name_cudaGraphInstantiateWithFlags[] = "cudaGraphInstantiateWithFlags";
+static const char param_names_cudaGraphInstantiateWithFlags[] = "pGraphExec\0graph\0flags";
 static const acu_param params_cudaGraphInstantiateWithFlags[] = {
-    {"pGraphExec", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphInstantiateWithFlags + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphInstantiateWithFlags + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphInstantiateWithFlags + 17, &acu_cudart_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphInstantiateWithFlags[] = {
     {1, name_cudaGraphInstantiateWithFlags, NULL},
@@ -8662,10 +8835,11 @@ cudaError_t acu_failed_cudaGraphInstantiateWithFlags(cudaError_t result, cudaGra
 
 static const char name_cudaGraphInstantiateWithParams[] = "cudaGraphInstantiateWithParams";
 static const char symbol_cudaGraphInstantiateWithParams_cudaGraphInstantiateWithParams_ptsz[] = "cudaGraphInstantiateWithParams_ptsz";
+static const char param_names_cudaGraphInstantiateWithParams[] = "pGraphExec\0graph\0instantiateParams";
 static const acu_param params_cudaGraphInstantiateWithParams[] = {
-    {"pGraphExec", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"instantiateParams", &acu_cudart_type_cudaGraphInstantiateParams_st, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaGraphInstantiateWithParams + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphInstantiateWithParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphInstantiateWithParams + 17, &acu_cudart_type_cudaGraphInstantiateParams_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphInstantiateWithParams[] = {
     {1, NULL, NULL},
@@ -8742,9 +8916,10 @@ cudaError_t acu_failed_cudaGraphInstantiateWithParams(cudaError_t result, cudaGr
 /* ---- cudaGraphKernelNodeCopyAttributes */
 
 static const char name_cudaGraphKernelNodeCopyAttributes[] = "cudaGraphKernelNodeCopyAttributes";
+static const char param_names_cudaGraphKernelNodeCopyAttributes[] = "hDst\0hSrc";
 static const acu_param params_cudaGraphKernelNodeCopyAttributes[] = {
-    {"hDst", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hSrc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphKernelNodeCopyAttributes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphKernelNodeCopyAttributes + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphKernelNodeCopyAttributes[] = {
     {1, name_cudaGraphKernelNodeCopyAttributes, NULL},
@@ -8785,10 +8960,11 @@ cudaError_t acu_failed_cudaGraphKernelNodeCopyAttributes(cudaError_t result, cud
 /* ---- cudaGraphKernelNodeGetAttribute */
 
 static const char name_cudaGraphKernelNodeGetAttribute[] = "cudaGraphKernelNodeGetAttribute";
+static const char param_names_cudaGraphKernelNodeGetAttribute[] = "hNode\0attr\0value_out";
 static const acu_param params_cudaGraphKernelNodeGetAttribute[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
-    {"value_out", &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_OUT, -1, 1, false},
+    {param_names_cudaGraphKernelNodeGetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphKernelNodeGetAttribute + 6, &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphKernelNodeGetAttribute + 11, &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_OUT, -1, 1, false},
 };
 static acu_fn real_cudaGraphKernelNodeGetAttribute;
 
@@ -8854,9 +9030,10 @@ cudaError_t acu_failed_cudaGraphKernelNodeGetAttribute(cudaError_t result, cudaG
 /* ---- cudaGraphKernelNodeGetParams */
 
 static const char name_cudaGraphKernelNodeGetParams[] = "cudaGraphKernelNodeGetParams";
+static const char param_names_cudaGraphKernelNodeGetParams[] = "node\0pNodeParams";
 static const acu_param params_cudaGraphKernelNodeGetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaKernelNodeParams, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphKernelNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphKernelNodeGetParams + 5, &acu_cudart_type_cudaKernelNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphKernelNodeGetParams[] = {
     {1, name_cudaGraphKernelNodeGetParams, NULL},
@@ -8899,10 +9076,11 @@ cudaError_t acu_failed_cudaGraphKernelNodeGetParams(cudaError_t result, cudaGrap
 /* ---- cudaGraphKernelNodeSetAttribute */
 
 static const char name_cudaGraphKernelNodeSetAttribute[] = "cudaGraphKernelNodeSetAttribute";
+static const char param_names_cudaGraphKernelNodeSetAttribute[] = "hNode\0attr\0value";
 static const acu_param params_cudaGraphKernelNodeSetAttribute[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_IN, -1, 1, false},
+    {param_names_cudaGraphKernelNodeSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphKernelNodeSetAttribute + 6, &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphKernelNodeSetAttribute + 11, &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_IN, -1, 1, false},
 };
 static acu_fn real_cudaGraphKernelNodeSetAttribute;
 
@@ -8969,9 +9147,10 @@ cudaError_t acu_failed_cudaGraphKernelNodeSetAttribute(cudaError_t result, cudaG
 /* ---- cudaGraphKernelNodeSetParams */
 
 static const char name_cudaGraphKernelNodeSetParams[] = "cudaGraphKernelNodeSetParams";
+static const char param_names_cudaGraphKernelNodeSetParams[] = "node\0pNodeParams";
 static const acu_param params_cudaGraphKernelNodeSetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphKernelNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphKernelNodeSetParams + 5, &acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphKernelNodeSetParams[] = {
     {1, name_cudaGraphKernelNodeSetParams, NULL},
@@ -9015,9 +9194,10 @@ cudaError_t acu_failed_cudaGraphKernelNodeSetParams(cudaError_t result, cudaGrap
 
 static const char name_cudaGraphLaunch[] = "cudaGraphLaunch";
 static const char symbol_cudaGraphLaunch_cudaGraphLaunch_ptsz[] = "cudaGraphLaunch_ptsz";
+static const char param_names_cudaGraphLaunch[] = "graphExec\0stream";
 static const acu_param params_cudaGraphLaunch[] = {
-    {"graphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphLaunch + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphLaunch + 10, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphLaunch[] = {
     {1, name_cudaGraphLaunch, NULL},
@@ -9086,9 +9266,10 @@ cudaError_t acu_failed_cudaGraphLaunch(cudaError_t result, cudaGraphExec_t graph
 /* ---- cudaGraphMemAllocNodeGetParams */
 
 static const char name_cudaGraphMemAllocNodeGetParams[] = "cudaGraphMemAllocNodeGetParams";
+static const char param_names_cudaGraphMemAllocNodeGetParams[] = "node\0params_out";
 static const acu_param params_cudaGraphMemAllocNodeGetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"params_out", &acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphMemAllocNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemAllocNodeGetParams + 5, &acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphMemAllocNodeGetParams;
 
@@ -9153,9 +9334,10 @@ cudaError_t acu_failed_cudaGraphMemAllocNodeGetParams(cudaError_t result, cudaGr
 /* ---- cudaGraphMemFreeNodeGetParams */
 
 static const char name_cudaGraphMemFreeNodeGetParams[] = "cudaGraphMemFreeNodeGetParams";
+static const char param_names_cudaGraphMemFreeNodeGetParams[] = "node\0dptr_out";
 static const acu_param params_cudaGraphMemFreeNodeGetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dptr_out", &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphMemFreeNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemFreeNodeGetParams + 5, &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphMemFreeNodeGetParams[] = {
     {1, name_cudaGraphMemFreeNodeGetParams, NULL},
@@ -9195,9 +9377,10 @@ cudaError_t acu_failed_cudaGraphMemFreeNodeGetParams(cudaError_t result, cudaGra
 /* ---- cudaGraphMemcpyNodeGetParams */
 
 static const char name_cudaGraphMemcpyNodeGetParams[] = "cudaGraphMemcpyNodeGetParams";
+static const char param_names_cudaGraphMemcpyNodeGetParams[] = "node\0pNodeParams";
 static const acu_param params_cudaGraphMemcpyNodeGetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeGetParams + 5, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphMemcpyNodeGetParams[] = {
     {1, name_cudaGraphMemcpyNodeGetParams, NULL},
@@ -9240,9 +9423,10 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeGetParams(cudaError_t result, cudaGrap
 /* ---- cudaGraphMemcpyNodeSetParams */
 
 static const char name_cudaGraphMemcpyNodeSetParams[] = "cudaGraphMemcpyNodeSetParams";
+static const char param_names_cudaGraphMemcpyNodeSetParams[] = "node\0pNodeParams";
 static const acu_param params_cudaGraphMemcpyNodeSetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParams + 5, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphMemcpyNodeSetParams[] = {
     {1, name_cudaGraphMemcpyNodeSetParams, NULL},
@@ -9285,12 +9469,13 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeSetParams(cudaError_t result, cudaGrap
 /* ---- cudaGraphMemcpyNodeSetParams1D */
 
 static const char name_cudaGraphMemcpyNodeSetParams1D[] = "cudaGraphMemcpyNodeSetParams1D";
+static const char param_names_cudaGraphMemcpyNodeSetParams1D[] = "node\0dst\0src\0count\0kind";
 static const acu_param params_cudaGraphMemcpyNodeSetParams1D[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParams1D + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParams1D + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParams1D + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParams1D + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParams1D + 19, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphMemcpyNodeSetParams1D[] = {
     {1, name_cudaGraphMemcpyNodeSetParams1D, NULL},
@@ -9333,13 +9518,14 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeSetParams1D(cudaError_t result, cudaGr
 /* ---- cudaGraphMemcpyNodeSetParamsFromSymbol */
 
 static const char name_cudaGraphMemcpyNodeSetParamsFromSymbol[] = "cudaGraphMemcpyNodeSetParamsFromSymbol";
+static const char param_names_cudaGraphMemcpyNodeSetParamsFromSymbol[] = "node\0dst\0symbol\0count\0offset\0kind";
 static const acu_param params_cudaGraphMemcpyNodeSetParamsFromSymbol[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 29, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphMemcpyNodeSetParamsFromSymbol[] = {
     {1, name_cudaGraphMemcpyNodeSetParamsFromSymbol, NULL},
@@ -9383,13 +9569,14 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaError_t result
 /* ---- cudaGraphMemcpyNodeSetParamsToSymbol */
 
 static const char name_cudaGraphMemcpyNodeSetParamsToSymbol[] = "cudaGraphMemcpyNodeSetParamsToSymbol";
+static const char param_names_cudaGraphMemcpyNodeSetParamsToSymbol[] = "node\0symbol\0src\0count\0offset\0kind";
 static const acu_param params_cudaGraphMemcpyNodeSetParamsToSymbol[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 29, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphMemcpyNodeSetParamsToSymbol[] = {
     {1, name_cudaGraphMemcpyNodeSetParamsToSymbol, NULL},
@@ -9433,9 +9620,10 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeSetParamsToSymbol(cudaError_t result, 
 /* ---- cudaGraphMemsetNodeGetParams */
 
 static const char name_cudaGraphMemsetNodeGetParams[] = "cudaGraphMemsetNodeGetParams";
+static const char param_names_cudaGraphMemsetNodeGetParams[] = "node\0pNodeParams";
 static const acu_param params_cudaGraphMemsetNodeGetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaMemsetParams, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphMemsetNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemsetNodeGetParams + 5, &acu_cudart_type_cudaMemsetParams, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphMemsetNodeGetParams[] = {
     {1, name_cudaGraphMemsetNodeGetParams, NULL},
@@ -9478,9 +9666,10 @@ cudaError_t acu_failed_cudaGraphMemsetNodeGetParams(cudaError_t result, cudaGrap
 /* ---- cudaGraphMemsetNodeSetParams */
 
 static const char name_cudaGraphMemsetNodeSetParams[] = "cudaGraphMemsetNodeSetParams";
+static const char param_names_cudaGraphMemsetNodeSetParams[] = "node\0pNodeParams";
 static const acu_param params_cudaGraphMemsetNodeSetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pNodeParams", &acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemsetNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphMemsetNodeSetParams + 5, &acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphMemsetNodeSetParams[] = {
     {1, name_cudaGraphMemsetNodeSetParams, NULL},
@@ -9523,10 +9712,11 @@ cudaError_t acu_failed_cudaGraphMemsetNodeSetParams(cudaError_t result, cudaGrap
 /* ---- cudaGraphNodeFindInClone */
 
 static const char name_cudaGraphNodeFindInClone[] = "cudaGraphNodeFindInClone";
+static const char param_names_cudaGraphNodeFindInClone[] = "pNode\0originalNode\0clonedGraph";
 static const acu_param params_cudaGraphNodeFindInClone[] = {
-    {"pNode", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"originalNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"clonedGraph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeFindInClone + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphNodeFindInClone + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeFindInClone + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphNodeFindInClone[] = {
     {1, name_cudaGraphNodeFindInClone, NULL},
@@ -9569,9 +9759,10 @@ cudaError_t acu_failed_cudaGraphNodeFindInClone(cudaError_t result, cudaGraphNod
 /* ---- cudaGraphNodeGetContainingGraph */
 
 static const char name_cudaGraphNodeGetContainingGraph[] = "cudaGraphNodeGetContainingGraph";
+static const char param_names_cudaGraphNodeGetContainingGraph[] = "hNode\0phGraph";
 static const acu_param params_cudaGraphNodeGetContainingGraph[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"phGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphNodeGetContainingGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeGetContainingGraph + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphNodeGetContainingGraph[] = {
     {1, NULL, NULL},
@@ -9614,11 +9805,12 @@ cudaError_t acu_failed_cudaGraphNodeGetContainingGraph(cudaError_t result, cudaG
 
 static const char name_cudaGraphNodeGetDependencies[] = "cudaGraphNodeGetDependencies";
 static const char symbol_cudaGraphNodeGetDependencies_cudaGraphNodeGetDependencies_v2[] = "cudaGraphNodeGetDependencies_v2";
+static const char param_names_cudaGraphNodeGetDependencies[] = "node\0pDependencies\0edgeData\0pNumDependencies";
 static const acu_param params_cudaGraphNodeGetDependencies[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependencies", &acu_type_handle, 1, ACU_OUT, 3, -1, false},
-    {"edgeData", &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
-    {"pNumDependencies", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaGraphNodeGetDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeGetDependencies + 5, &acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {param_names_cudaGraphNodeGetDependencies + 19, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {param_names_cudaGraphNodeGetDependencies + 28, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphNodeGetDependencies;
 
@@ -9687,11 +9879,12 @@ cudaError_t acu_failed_cudaGraphNodeGetDependencies(cudaError_t result, cudaGrap
 
 static const char name_cudaGraphNodeGetDependentNodes[] = "cudaGraphNodeGetDependentNodes";
 static const char symbol_cudaGraphNodeGetDependentNodes_cudaGraphNodeGetDependentNodes_v2[] = "cudaGraphNodeGetDependentNodes_v2";
+static const char param_names_cudaGraphNodeGetDependentNodes[] = "node\0pDependentNodes\0edgeData\0pNumDependentNodes";
 static const acu_param params_cudaGraphNodeGetDependentNodes[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pDependentNodes", &acu_type_handle, 1, ACU_OUT, 3, -1, false},
-    {"edgeData", &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
-    {"pNumDependentNodes", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaGraphNodeGetDependentNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeGetDependentNodes + 5, &acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {param_names_cudaGraphNodeGetDependentNodes + 21, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {param_names_cudaGraphNodeGetDependentNodes + 30, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphNodeGetDependentNodes;
 
@@ -9760,10 +9953,11 @@ cudaError_t acu_failed_cudaGraphNodeGetDependentNodes(cudaError_t result, cudaGr
 /* ---- cudaGraphNodeGetEnabled */
 
 static const char name_cudaGraphNodeGetEnabled[] = "cudaGraphNodeGetEnabled";
+static const char param_names_cudaGraphNodeGetEnabled[] = "hGraphExec\0hNode\0isEnabled";
 static const acu_param params_cudaGraphNodeGetEnabled[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"isEnabled", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphNodeGetEnabled + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeGetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeGetEnabled + 17, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphNodeGetEnabled[] = {
     {1, name_cudaGraphNodeGetEnabled, NULL},
@@ -9806,9 +10000,10 @@ cudaError_t acu_failed_cudaGraphNodeGetEnabled(cudaError_t result, cudaGraphExec
 /* ---- cudaGraphNodeGetLocalId */
 
 static const char name_cudaGraphNodeGetLocalId[] = "cudaGraphNodeGetLocalId";
+static const char param_names_cudaGraphNodeGetLocalId[] = "hNode\0nodeId";
 static const acu_param params_cudaGraphNodeGetLocalId[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeId", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphNodeGetLocalId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeGetLocalId + 6, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphNodeGetLocalId[] = {
     {1, NULL, NULL},
@@ -9850,9 +10045,10 @@ cudaError_t acu_failed_cudaGraphNodeGetLocalId(cudaError_t result, cudaGraphNode
 /* ---- cudaGraphNodeGetParams */
 
 static const char name_cudaGraphNodeGetParams[] = "cudaGraphNodeGetParams";
+static const char param_names_cudaGraphNodeGetParams[] = "node\0nodeParams";
 static const acu_param params_cudaGraphNodeGetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaGraphNodeParams, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeGetParams + 5, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphNodeGetParams;
 
@@ -9916,9 +10112,10 @@ cudaError_t acu_failed_cudaGraphNodeGetParams(cudaError_t result, cudaGraphNode_
 /* ---- cudaGraphNodeGetToolsId */
 
 static const char name_cudaGraphNodeGetToolsId[] = "cudaGraphNodeGetToolsId";
+static const char param_names_cudaGraphNodeGetToolsId[] = "hNode\0toolsNodeId";
 static const acu_param params_cudaGraphNodeGetToolsId[] = {
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"toolsNodeId", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphNodeGetToolsId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeGetToolsId + 6, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphNodeGetToolsId[] = {
     {1, NULL, NULL},
@@ -9961,9 +10158,10 @@ cudaError_t acu_failed_cudaGraphNodeGetToolsId(cudaError_t result, cudaGraphNode
 /* ---- cudaGraphNodeGetType */
 
 static const char name_cudaGraphNodeGetType[] = "cudaGraphNodeGetType";
+static const char param_names_cudaGraphNodeGetType[] = "node\0pType";
 static const acu_param params_cudaGraphNodeGetType[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"pType", &acu_cudart_type_cudaGraphNodeType, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphNodeGetType + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeGetType + 5, &acu_cudart_type_cudaGraphNodeType, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaGraphNodeGetType[] = {
     {1, name_cudaGraphNodeGetType, NULL},
@@ -10004,10 +10202,11 @@ cudaError_t acu_failed_cudaGraphNodeGetType(cudaError_t result, cudaGraphNode_t 
 /* ---- cudaGraphNodeSetEnabled */
 
 static const char name_cudaGraphNodeSetEnabled[] = "cudaGraphNodeSetEnabled";
+static const char param_names_cudaGraphNodeSetEnabled[] = "hGraphExec\0hNode\0isEnabled";
 static const acu_param params_cudaGraphNodeSetEnabled[] = {
-    {"hGraphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"hNode", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"isEnabled", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeSetEnabled + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeSetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeSetEnabled + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphNodeSetEnabled[] = {
     {1, name_cudaGraphNodeSetEnabled, NULL},
@@ -10050,9 +10249,10 @@ cudaError_t acu_failed_cudaGraphNodeSetEnabled(cudaError_t result, cudaGraphExec
 /* ---- cudaGraphNodeSetParams */
 
 static const char name_cudaGraphNodeSetParams[] = "cudaGraphNodeSetParams";
+static const char param_names_cudaGraphNodeSetParams[] = "node\0nodeParams";
 static const acu_param params_cudaGraphNodeSetParams[] = {
-    {"node", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"nodeParams", &acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphNodeSetParams + 5, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGraphNodeSetParams;
 
@@ -10117,10 +10317,11 @@ cudaError_t acu_failed_cudaGraphNodeSetParams(cudaError_t result, cudaGraphNode_
 /* ---- cudaGraphReleaseUserObject */
 
 static const char name_cudaGraphReleaseUserObject[] = "cudaGraphReleaseUserObject";
+static const char param_names_cudaGraphReleaseUserObject[] = "graph\0object\0count";
 static const acu_param params_cudaGraphReleaseUserObject[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"object", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphReleaseUserObject + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphReleaseUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphReleaseUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphReleaseUserObject[] = {
     {1, name_cudaGraphReleaseUserObject, NULL},
@@ -10164,12 +10365,13 @@ cudaError_t acu_failed_cudaGraphReleaseUserObject(cudaError_t result, cudaGraph_
 
 static const char name_cudaGraphRemoveDependencies[] = "cudaGraphRemoveDependencies";
 static const char symbol_cudaGraphRemoveDependencies_cudaGraphRemoveDependencies_v2[] = "cudaGraphRemoveDependencies_v2";
+static const char param_names_cudaGraphRemoveDependencies[] = "graph\0from\0to\0edgeData\0numDependencies";
 static const acu_param params_cudaGraphRemoveDependencies[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"from", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"to", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"edgeData", &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphRemoveDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphRemoveDependencies + 6, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaGraphRemoveDependencies + 11, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaGraphRemoveDependencies + 14, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaGraphRemoveDependencies + 23, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGraphRemoveDependencies;
 
@@ -10181,7 +10383,8 @@ static cudaError_t adapt_cudaGraphRemoveDependencies_with(acu_fn real, cudaGraph
     cudaError_t result = cudaSuccess;
 
     if (acu_edges_in_use(edgeData, numDependencies)) {
-        return (cudaError_t)acu_refuse_newer(&acu_function_cudaGraphRemoveDependencies, "edgeData", 12030);
+        static const char what[] = "edgeData";
+        return (cudaError_t)acu_refuse_newer(&acu_function_cudaGraphRemoveDependencies, what, 12030);
     }
     result = ((cudaError_t (*)(cudaGraph_t, const cudaGraphNode_t *, const cudaGraphNode_t *,
             size_t))real)(graph, from, to, numDependencies);
@@ -10239,11 +10442,12 @@ cudaError_t acu_failed_cudaGraphRemoveDependencies(cudaError_t result, cudaGraph
 /* ---- cudaGraphRetainUserObject */
 
 static const char name_cudaGraphRetainUserObject[] = "cudaGraphRetainUserObject";
+static const char param_names_cudaGraphRetainUserObject[] = "graph\0object\0count\0flags";
 static const acu_param params_cudaGraphRetainUserObject[] = {
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"object", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphRetainUserObject + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphRetainUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphRetainUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphRetainUserObject + 19, &acu_cudart_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphRetainUserObject[] = {
     {1, name_cudaGraphRetainUserObject, NULL},
@@ -10287,9 +10491,10 @@ cudaError_t acu_failed_cudaGraphRetainUserObject(cudaError_t result, cudaGraph_t
 
 static const char name_cudaGraphUpload[] = "cudaGraphUpload";
 static const char symbol_cudaGraphUpload_cudaGraphUpload_ptsz[] = "cudaGraphUpload_ptsz";
+static const char param_names_cudaGraphUpload[] = "graphExec\0stream";
 static const acu_param params_cudaGraphUpload[] = {
-    {"graphExec", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphUpload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphUpload + 10, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphUpload[] = {
     {1, name_cudaGraphUpload, NULL},
@@ -10358,10 +10563,11 @@ cudaError_t acu_failed_cudaGraphUpload(cudaError_t result, cudaGraphExec_t graph
 /* ---- cudaGraphicsEGLRegisterImage */
 
 static const char name_cudaGraphicsEGLRegisterImage[] = "cudaGraphicsEGLRegisterImage";
+static const char param_names_cudaGraphicsEGLRegisterImage[] = "pCudaResource\0image\0flags";
 static const acu_param params_cudaGraphicsEGLRegisterImage[] = {
-    {"pCudaResource", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"image", &acu_type_EGLImageKHR, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsEGLRegisterImage + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsEGLRegisterImage + 14, &acu_type_EGLImageKHR, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsEGLRegisterImage + 20, &acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsEGLRegisterImage[] = {
     {1, name_cudaGraphicsEGLRegisterImage, NULL},
@@ -10404,10 +10610,11 @@ cudaError_t acu_failed_cudaGraphicsEGLRegisterImage(cudaError_t result,
 /* ---- cudaGraphicsGLRegisterBuffer */
 
 static const char name_cudaGraphicsGLRegisterBuffer[] = "cudaGraphicsGLRegisterBuffer";
+static const char param_names_cudaGraphicsGLRegisterBuffer[] = "resource\0buffer\0flags";
 static const acu_param params_cudaGraphicsGLRegisterBuffer[] = {
-    {"resource", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"buffer", &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsGLRegisterBuffer + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsGLRegisterBuffer + 9, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsGLRegisterBuffer + 16, &acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsGLRegisterBuffer[] = {
     {1, name_cudaGraphicsGLRegisterBuffer, NULL},
@@ -10450,11 +10657,12 @@ cudaError_t acu_failed_cudaGraphicsGLRegisterBuffer(cudaError_t result,
 /* ---- cudaGraphicsGLRegisterImage */
 
 static const char name_cudaGraphicsGLRegisterImage[] = "cudaGraphicsGLRegisterImage";
+static const char param_names_cudaGraphicsGLRegisterImage[] = "resource\0image\0target\0flags";
 static const acu_param params_cudaGraphicsGLRegisterImage[] = {
-    {"resource", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"image", &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {"target", &acu_type_GLenum, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsGLRegisterImage + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsGLRegisterImage + 9, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsGLRegisterImage + 15, &acu_type_GLenum, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsGLRegisterImage + 22, &acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsGLRegisterImage[] = {
     {1, name_cudaGraphicsGLRegisterImage, NULL},
@@ -10497,10 +10705,11 @@ cudaError_t acu_failed_cudaGraphicsGLRegisterImage(cudaError_t result,
 /* ---- cudaGraphicsMapResources */
 
 static const char name_cudaGraphicsMapResources[] = "cudaGraphicsMapResources";
+static const char param_names_cudaGraphicsMapResources[] = "count\0resources\0stream";
 static const acu_param params_cudaGraphicsMapResources[] = {
-    {"count", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"resources", &acu_type_handle, 1, ACU_IN, 0, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsMapResources + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsMapResources + 6, &acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {param_names_cudaGraphicsMapResources + 16, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsMapResources[] = {
     {1, name_cudaGraphicsMapResources, NULL},
@@ -10543,11 +10752,12 @@ cudaError_t acu_failed_cudaGraphicsMapResources(cudaError_t result, int count,
 /* ---- cudaGraphicsResourceGetMappedEglFrame */
 
 static const char name_cudaGraphicsResourceGetMappedEglFrame[] = "cudaGraphicsResourceGetMappedEglFrame";
+static const char param_names_cudaGraphicsResourceGetMappedEglFrame[] = "eglFrame\0resource\0index\0mipLevel";
 static const acu_param params_cudaGraphicsResourceGetMappedEglFrame[] = {
-    {"eglFrame", &acu_cudart_type_cudaEglFrame_st, 1, ACU_OUT, -1, -1, false},
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"index", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"mipLevel", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsResourceGetMappedEglFrame + 0, &acu_cudart_type_cudaEglFrame_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsResourceGetMappedEglFrame + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsResourceGetMappedEglFrame + 18, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsResourceGetMappedEglFrame + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsResourceGetMappedEglFrame[] = {
     {1, name_cudaGraphicsResourceGetMappedEglFrame, NULL},
@@ -10591,9 +10801,10 @@ cudaError_t acu_failed_cudaGraphicsResourceGetMappedEglFrame(cudaError_t result,
 /* ---- cudaGraphicsResourceGetMappedMipmappedArray */
 
 static const char name_cudaGraphicsResourceGetMappedMipmappedArray[] = "cudaGraphicsResourceGetMappedMipmappedArray";
+static const char param_names_cudaGraphicsResourceGetMappedMipmappedArray[] = "mipmappedArray\0resource";
 static const acu_param params_cudaGraphicsResourceGetMappedMipmappedArray[] = {
-    {"mipmappedArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsResourceGetMappedMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsResourceGetMappedMipmappedArray + 15, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsResourceGetMappedMipmappedArray[] = {
     {1, name_cudaGraphicsResourceGetMappedMipmappedArray, NULL},
@@ -10636,10 +10847,11 @@ cudaError_t acu_failed_cudaGraphicsResourceGetMappedMipmappedArray(cudaError_t r
 /* ---- cudaGraphicsResourceGetMappedPointer */
 
 static const char name_cudaGraphicsResourceGetMappedPointer[] = "cudaGraphicsResourceGetMappedPointer";
+static const char param_names_cudaGraphicsResourceGetMappedPointer[] = "devPtr\0size\0resource";
 static const acu_param params_cudaGraphicsResourceGetMappedPointer[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsResourceGetMappedPointer + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsResourceGetMappedPointer + 7, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsResourceGetMappedPointer + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsResourceGetMappedPointer[] = {
     {1, name_cudaGraphicsResourceGetMappedPointer, NULL},
@@ -10682,9 +10894,10 @@ cudaError_t acu_failed_cudaGraphicsResourceGetMappedPointer(cudaError_t result, 
 /* ---- cudaGraphicsResourceSetMapFlags */
 
 static const char name_cudaGraphicsResourceSetMapFlags[] = "cudaGraphicsResourceSetMapFlags";
+static const char param_names_cudaGraphicsResourceSetMapFlags[] = "resource\0flags";
 static const acu_param params_cudaGraphicsResourceSetMapFlags[] = {
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsResourceSetMapFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsResourceSetMapFlags + 9, &acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsResourceSetMapFlags[] = {
     {1, name_cudaGraphicsResourceSetMapFlags, NULL},
@@ -10725,11 +10938,12 @@ cudaError_t acu_failed_cudaGraphicsResourceSetMapFlags(cudaError_t result, cudaG
 /* ---- cudaGraphicsSubResourceGetMappedArray */
 
 static const char name_cudaGraphicsSubResourceGetMappedArray[] = "cudaGraphicsSubResourceGetMappedArray";
+static const char param_names_cudaGraphicsSubResourceGetMappedArray[] = "array\0resource\0arrayIndex\0mipLevel";
 static const acu_param params_cudaGraphicsSubResourceGetMappedArray[] = {
-    {"array", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"arrayIndex", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"mipLevel", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsSubResourceGetMappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsSubResourceGetMappedArray + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsSubResourceGetMappedArray + 15, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsSubResourceGetMappedArray + 26, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsSubResourceGetMappedArray[] = {
     {1, name_cudaGraphicsSubResourceGetMappedArray, NULL},
@@ -10773,10 +10987,11 @@ cudaError_t acu_failed_cudaGraphicsSubResourceGetMappedArray(cudaError_t result,
 /* ---- cudaGraphicsUnmapResources */
 
 static const char name_cudaGraphicsUnmapResources[] = "cudaGraphicsUnmapResources";
+static const char param_names_cudaGraphicsUnmapResources[] = "count\0resources\0stream";
 static const acu_param params_cudaGraphicsUnmapResources[] = {
-    {"count", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"resources", &acu_type_handle, 1, ACU_IN, 0, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsUnmapResources + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsUnmapResources + 6, &acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {param_names_cudaGraphicsUnmapResources + 16, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsUnmapResources[] = {
     {1, name_cudaGraphicsUnmapResources, NULL},
@@ -10819,8 +11034,9 @@ cudaError_t acu_failed_cudaGraphicsUnmapResources(cudaError_t result, int count,
 /* ---- cudaGraphicsUnregisterResource */
 
 static const char name_cudaGraphicsUnregisterResource[] = "cudaGraphicsUnregisterResource";
+static const char param_names_cudaGraphicsUnregisterResource[] = "resource";
 static const acu_param params_cudaGraphicsUnregisterResource[] = {
-    {"resource", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsUnregisterResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsUnregisterResource[] = {
     {1, name_cudaGraphicsUnregisterResource, NULL},
@@ -10859,10 +11075,11 @@ cudaError_t acu_failed_cudaGraphicsUnregisterResource(cudaError_t result, cudaGr
 /* ---- cudaGraphicsVDPAURegisterOutputSurface */
 
 static const char name_cudaGraphicsVDPAURegisterOutputSurface[] = "cudaGraphicsVDPAURegisterOutputSurface";
+static const char param_names_cudaGraphicsVDPAURegisterOutputSurface[] = "resource\0vdpSurface\0flags";
 static const acu_param params_cudaGraphicsVDPAURegisterOutputSurface[] = {
-    {"resource", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"vdpSurface", &acu_type_VdpOutputSurface, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsVDPAURegisterOutputSurface + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsVDPAURegisterOutputSurface + 9, &acu_type_VdpOutputSurface, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsVDPAURegisterOutputSurface + 20, &acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsVDPAURegisterOutputSurface[] = {
     {1, name_cudaGraphicsVDPAURegisterOutputSurface, NULL},
@@ -10905,10 +11122,11 @@ cudaError_t acu_failed_cudaGraphicsVDPAURegisterOutputSurface(cudaError_t result
 /* ---- cudaGraphicsVDPAURegisterVideoSurface */
 
 static const char name_cudaGraphicsVDPAURegisterVideoSurface[] = "cudaGraphicsVDPAURegisterVideoSurface";
+static const char param_names_cudaGraphicsVDPAURegisterVideoSurface[] = "resource\0vdpSurface\0flags";
 static const acu_param params_cudaGraphicsVDPAURegisterVideoSurface[] = {
-    {"resource", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"vdpSurface", &acu_type_VdpVideoSurface, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsVDPAURegisterVideoSurface + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphicsVDPAURegisterVideoSurface + 9, &acu_type_VdpVideoSurface, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphicsVDPAURegisterVideoSurface + 20, &acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphicsVDPAURegisterVideoSurface[] = {
     {1, name_cudaGraphicsVDPAURegisterVideoSurface, NULL},
@@ -10951,11 +11169,12 @@ cudaError_t acu_failed_cudaGraphicsVDPAURegisterVideoSurface(cudaError_t result,
 /* ---- cudaGreenCtxCreate */
 
 static const char name_cudaGreenCtxCreate[] = "cudaGreenCtxCreate";
+static const char param_names_cudaGreenCtxCreate[] = "phCtx\0desc\0device\0flags";
 static const acu_param params_cudaGreenCtxCreate[] = {
-    {"phCtx", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"desc", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGreenCtxCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGreenCtxCreate + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGreenCtxCreate + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGreenCtxCreate + 18, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGreenCtxCreate[] = {
     {1, NULL, NULL},
@@ -10999,10 +11218,11 @@ cudaError_t acu_failed_cudaGreenCtxCreate(cudaError_t result, cudaExecutionConte
 /* ---- cudaHostAlloc */
 
 static const char name_cudaHostAlloc[] = "cudaHostAlloc";
+static const char param_names_cudaHostAlloc[] = "pHost\0size\0flags";
 static const acu_param params_cudaHostAlloc[] = {
-    {"pHost", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_hostAlloc, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaHostAlloc + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaHostAlloc + 6, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaHostAlloc + 11, &acu_cudart_type_flags_hostAlloc, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaHostAlloc[] = {
     {1, name_cudaHostAlloc, NULL},
@@ -11041,10 +11261,11 @@ cudaError_t acu_failed_cudaHostAlloc(cudaError_t result, void **pHost, size_t si
 /* ---- cudaHostGetDevicePointer */
 
 static const char name_cudaHostGetDevicePointer[] = "cudaHostGetDevicePointer";
+static const char param_names_cudaHostGetDevicePointer[] = "pDevice\0pHost\0flags";
 static const acu_param params_cudaHostGetDevicePointer[] = {
-    {"pDevice", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"pHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaHostGetDevicePointer + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaHostGetDevicePointer + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaHostGetDevicePointer + 14, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaHostGetDevicePointer[] = {
     {1, name_cudaHostGetDevicePointer, NULL},
@@ -11085,9 +11306,10 @@ cudaError_t acu_failed_cudaHostGetDevicePointer(cudaError_t result, void **pDevi
 /* ---- cudaHostGetFlags */
 
 static const char name_cudaHostGetFlags[] = "cudaHostGetFlags";
+static const char param_names_cudaHostGetFlags[] = "pFlags\0pHost";
 static const acu_param params_cudaHostGetFlags[] = {
-    {"pFlags", &acu_cudart_type_flags_hostAlloc, 1, ACU_OUT, -1, -1, false},
-    {"pHost", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaHostGetFlags + 0, &acu_cudart_type_flags_hostAlloc, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaHostGetFlags + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaHostGetFlags[] = {
     {1, name_cudaHostGetFlags, NULL},
@@ -11126,10 +11348,11 @@ cudaError_t acu_failed_cudaHostGetFlags(cudaError_t result, unsigned int *pFlags
 /* ---- cudaHostRegister */
 
 static const char name_cudaHostRegister[] = "cudaHostRegister";
+static const char param_names_cudaHostRegister[] = "ptr\0size\0flags";
 static const acu_param params_cudaHostRegister[] = {
-    {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_hostRegister, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaHostRegister + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaHostRegister + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaHostRegister + 9, &acu_cudart_type_flags_hostRegister, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaHostRegister[] = {
     {1, name_cudaHostRegister, NULL},
@@ -11168,8 +11391,9 @@ cudaError_t acu_failed_cudaHostRegister(cudaError_t result, void *ptr, size_t si
 /* ---- cudaHostUnregister */
 
 static const char name_cudaHostUnregister[] = "cudaHostUnregister";
+static const char param_names_cudaHostUnregister[] = "ptr";
 static const acu_param params_cudaHostUnregister[] = {
-    {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaHostUnregister + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaHostUnregister[] = {
     {1, name_cudaHostUnregister, NULL},
@@ -11208,9 +11432,10 @@ cudaError_t acu_failed_cudaHostUnregister(cudaError_t result, void *ptr)
 /* ---- cudaImportExternalMemory */
 
 static const char name_cudaImportExternalMemory[] = "cudaImportExternalMemory";
+static const char param_names_cudaImportExternalMemory[] = "extMem_out\0memHandleDesc";
 static const acu_param params_cudaImportExternalMemory[] = {
-    {"extMem_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"memHandleDesc", &acu_cudart_type_cudaExternalMemoryHandleDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaImportExternalMemory + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaImportExternalMemory + 11, &acu_cudart_type_cudaExternalMemoryHandleDesc, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaImportExternalMemory;
 
@@ -11277,9 +11502,10 @@ cudaError_t acu_failed_cudaImportExternalMemory(cudaError_t result, cudaExternal
 /* ---- cudaImportExternalSemaphore */
 
 static const char name_cudaImportExternalSemaphore[] = "cudaImportExternalSemaphore";
+static const char param_names_cudaImportExternalSemaphore[] = "extSem_out\0semHandleDesc";
 static const acu_param params_cudaImportExternalSemaphore[] = {
-    {"extSem_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"semHandleDesc", &acu_cudart_type_cudaExternalSemaphoreHandleDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaImportExternalSemaphore + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaImportExternalSemaphore + 11, &acu_cudart_type_cudaExternalSemaphoreHandleDesc, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaImportExternalSemaphore;
 
@@ -11346,10 +11572,11 @@ cudaError_t acu_failed_cudaImportExternalSemaphore(cudaError_t result, cudaExter
 /* ---- cudaInitDevice */
 
 static const char name_cudaInitDevice[] = "cudaInitDevice";
+static const char param_names_cudaInitDevice[] = "device\0deviceFlags\0flags";
 static const acu_param params_cudaInitDevice[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"deviceFlags", &acu_cudart_type_flags_device, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_initDevice, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaInitDevice + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaInitDevice + 7, &acu_cudart_type_flags_device, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaInitDevice + 19, &acu_cudart_type_flags_initDevice, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaInitDevice[] = {
     {1, NULL, NULL},
@@ -11392,8 +11619,9 @@ cudaError_t acu_failed_cudaInitDevice(cudaError_t result, int device, unsigned i
 /* ---- cudaIpcCloseMemHandle */
 
 static const char name_cudaIpcCloseMemHandle[] = "cudaIpcCloseMemHandle";
+static const char param_names_cudaIpcCloseMemHandle[] = "devPtr";
 static const acu_param params_cudaIpcCloseMemHandle[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaIpcCloseMemHandle + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaIpcCloseMemHandle[] = {
     {1, name_cudaIpcCloseMemHandle, NULL},
@@ -11432,9 +11660,10 @@ cudaError_t acu_failed_cudaIpcCloseMemHandle(cudaError_t result, void *devPtr)
 /* ---- cudaIpcGetEventHandle */
 
 static const char name_cudaIpcGetEventHandle[] = "cudaIpcGetEventHandle";
+static const char param_names_cudaIpcGetEventHandle[] = "handle\0event";
 static const acu_param params_cudaIpcGetEventHandle[] = {
-    {"handle", &acu_cudart_type_cudaIpcEventHandle_st, 1, ACU_OUT, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaIpcGetEventHandle + 0, &acu_cudart_type_cudaIpcEventHandle_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaIpcGetEventHandle + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaIpcGetEventHandle[] = {
     {1, name_cudaIpcGetEventHandle, NULL},
@@ -11475,9 +11704,10 @@ cudaError_t acu_failed_cudaIpcGetEventHandle(cudaError_t result, cudaIpcEventHan
 /* ---- cudaIpcGetMemHandle */
 
 static const char name_cudaIpcGetMemHandle[] = "cudaIpcGetMemHandle";
+static const char param_names_cudaIpcGetMemHandle[] = "handle\0devPtr";
 static const acu_param params_cudaIpcGetMemHandle[] = {
-    {"handle", &acu_cudart_type_cudaIpcMemHandle_st, 1, ACU_OUT, -1, -1, false},
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaIpcGetMemHandle + 0, &acu_cudart_type_cudaIpcMemHandle_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaIpcGetMemHandle + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaIpcGetMemHandle[] = {
     {1, name_cudaIpcGetMemHandle, NULL},
@@ -11517,9 +11747,10 @@ cudaError_t acu_failed_cudaIpcGetMemHandle(cudaError_t result, cudaIpcMemHandle_
 /* ---- cudaIpcOpenEventHandle */
 
 static const char name_cudaIpcOpenEventHandle[] = "cudaIpcOpenEventHandle";
+static const char param_names_cudaIpcOpenEventHandle[] = "event\0handle";
 static const acu_param params_cudaIpcOpenEventHandle[] = {
-    {"event", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"handle", &acu_cudart_type_cudaIpcEventHandle_st, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaIpcOpenEventHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaIpcOpenEventHandle + 6, &acu_cudart_type_cudaIpcEventHandle_st, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaIpcOpenEventHandle[] = {
     {1, name_cudaIpcOpenEventHandle, NULL},
@@ -11560,10 +11791,11 @@ cudaError_t acu_failed_cudaIpcOpenEventHandle(cudaError_t result, cudaEvent_t *e
 /* ---- cudaIpcOpenMemHandle */
 
 static const char name_cudaIpcOpenMemHandle[] = "cudaIpcOpenMemHandle";
+static const char param_names_cudaIpcOpenMemHandle[] = "devPtr\0handle\0flags";
 static const acu_param params_cudaIpcOpenMemHandle[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"handle", &acu_cudart_type_cudaIpcMemHandle_st, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaIpcOpenMemHandle + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaIpcOpenMemHandle + 7, &acu_cudart_type_cudaIpcMemHandle_st, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaIpcOpenMemHandle + 14, &acu_cudart_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaIpcOpenMemHandle[] = {
     {1, name_cudaIpcOpenMemHandle, NULL},
@@ -11605,11 +11837,12 @@ cudaError_t acu_failed_cudaIpcOpenMemHandle(cudaError_t result, void **devPtr, c
 /* ---- cudaKernelSetAttributeForDevice */
 
 static const char name_cudaKernelSetAttributeForDevice[] = "cudaKernelSetAttributeForDevice";
+static const char param_names_cudaKernelSetAttributeForDevice[] = "kernel\0attr\0value\0device";
 static const acu_param params_cudaKernelSetAttributeForDevice[] = {
-    {"kernel", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaFuncAttribute, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaKernelSetAttributeForDevice + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaKernelSetAttributeForDevice + 7, &acu_cudart_type_cudaFuncAttribute, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaKernelSetAttributeForDevice + 12, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaKernelSetAttributeForDevice + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaKernelSetAttributeForDevice[] = {
     {1, NULL, NULL},
@@ -11654,13 +11887,14 @@ cudaError_t acu_failed_cudaKernelSetAttributeForDevice(cudaError_t result, cudaK
 
 static const char name_cudaLaunchCooperativeKernel[] = "cudaLaunchCooperativeKernel";
 static const char symbol_cudaLaunchCooperativeKernel_cudaLaunchCooperativeKernel_ptsz[] = "cudaLaunchCooperativeKernel_ptsz";
+static const char param_names_cudaLaunchCooperativeKernel[] = "func\0gridDim\0blockDim\0args\0sharedMem\0stream";
 static const acu_param params_cudaLaunchCooperativeKernel[] = {
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"gridDim", &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
-    {"blockDim", &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-    {"sharedMem", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchCooperativeKernel + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchCooperativeKernel + 5, &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchCooperativeKernel + 13, &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchCooperativeKernel + 22, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchCooperativeKernel + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchCooperativeKernel + 37, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLaunchCooperativeKernel[] = {
     {1, name_cudaLaunchCooperativeKernel, NULL},
@@ -11736,10 +11970,11 @@ cudaError_t acu_failed_cudaLaunchCooperativeKernel(cudaError_t result, const voi
 
 static const char name_cudaLaunchHostFunc[] = "cudaLaunchHostFunc";
 static const char symbol_cudaLaunchHostFunc_cudaLaunchHostFunc_ptsz[] = "cudaLaunchHostFunc_ptsz";
+static const char param_names_cudaLaunchHostFunc[] = "stream\0fn\0userData";
 static const acu_param params_cudaLaunchHostFunc[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"fn", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchHostFunc + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchHostFunc + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchHostFunc + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLaunchHostFunc[] = {
     {1, name_cudaLaunchHostFunc, NULL},
@@ -11812,11 +12047,12 @@ cudaError_t acu_failed_cudaLaunchHostFunc(cudaError_t result, cudaStream_t strea
 
 static const char name_cudaLaunchHostFunc_v2[] = "cudaLaunchHostFunc_v2";
 static const char symbol_cudaLaunchHostFunc_v2_cudaLaunchHostFunc_v2_ptsz[] = "cudaLaunchHostFunc_v2_ptsz";
+static const char param_names_cudaLaunchHostFunc_v2[] = "stream\0fn\0userData\0syncMode";
 static const acu_param params_cudaLaunchHostFunc_v2[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"fn", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"syncMode", &acu_cudart_type_cudaHostTaskSyncMode, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchHostFunc_v2 + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchHostFunc_v2 + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchHostFunc_v2 + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchHostFunc_v2 + 19, &acu_cudart_type_cudaHostTaskSyncMode, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLaunchHostFunc_v2[] = {
     {1, NULL, NULL},
@@ -11894,13 +12130,14 @@ cudaError_t acu_failed_cudaLaunchHostFunc_v2(cudaError_t result, cudaStream_t st
 
 static const char name_cudaLaunchKernel[] = "cudaLaunchKernel";
 static const char symbol_cudaLaunchKernel_cudaLaunchKernel_ptsz[] = "cudaLaunchKernel_ptsz";
+static const char param_names_cudaLaunchKernel[] = "func\0gridDim\0blockDim\0args\0sharedMem\0stream";
 static const acu_param params_cudaLaunchKernel[] = {
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"gridDim", &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
-    {"blockDim", &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-    {"sharedMem", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchKernel + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchKernel + 5, &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchKernel + 13, &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchKernel + 22, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchKernel + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchKernel + 37, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLaunchKernel[] = {
     {1, name_cudaLaunchKernel, NULL},
@@ -11976,10 +12213,11 @@ cudaError_t acu_failed_cudaLaunchKernel(cudaError_t result, const void *func, di
 
 static const char name_cudaLaunchKernelExC[] = "cudaLaunchKernelExC";
 static const char symbol_cudaLaunchKernelExC_cudaLaunchKernelExC_ptsz[] = "cudaLaunchKernelExC_ptsz";
+static const char param_names_cudaLaunchKernelExC[] = "config\0func\0args";
 static const acu_param params_cudaLaunchKernelExC[] = {
-    {"config", &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"args", &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchKernelExC + 0, &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchKernelExC + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchKernelExC + 12, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLaunchKernelExC[] = {
     {1, NULL, NULL},
@@ -12055,10 +12293,11 @@ cudaError_t acu_failed_cudaLaunchKernelExC(cudaError_t result, const cudaLaunchC
 /* ---- cudaLibraryEnumerateKernels */
 
 static const char name_cudaLibraryEnumerateKernels[] = "cudaLibraryEnumerateKernels";
+static const char param_names_cudaLibraryEnumerateKernels[] = "kernels\0numKernels\0lib";
 static const acu_param params_cudaLibraryEnumerateKernels[] = {
-    {"kernels", &acu_type_handle, 1, ACU_OUT, 1, -1, false},
-    {"numKernels", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"lib", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryEnumerateKernels + 0, &acu_type_handle, 1, ACU_OUT, 1, -1, false},
+    {param_names_cudaLibraryEnumerateKernels + 8, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryEnumerateKernels + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLibraryEnumerateKernels[] = {
     {1, NULL, NULL},
@@ -12102,11 +12341,12 @@ cudaError_t acu_failed_cudaLibraryEnumerateKernels(cudaError_t result, cudaKerne
 /* ---- cudaLibraryGetGlobal */
 
 static const char name_cudaLibraryGetGlobal[] = "cudaLibraryGetGlobal";
+static const char param_names_cudaLibraryGetGlobal[] = "dptr\0bytes\0library\0name";
 static const acu_param params_cudaLibraryGetGlobal[] = {
-    {"dptr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"bytes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryGetGlobal + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLibraryGetGlobal + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLibraryGetGlobal + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryGetGlobal + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLibraryGetGlobal[] = {
     {1, NULL, NULL},
@@ -12150,10 +12390,11 @@ cudaError_t acu_failed_cudaLibraryGetGlobal(cudaError_t result, void **dptr, siz
 /* ---- cudaLibraryGetKernel */
 
 static const char name_cudaLibraryGetKernel[] = "cudaLibraryGetKernel";
+static const char param_names_cudaLibraryGetKernel[] = "pKernel\0library\0name";
 static const acu_param params_cudaLibraryGetKernel[] = {
-    {"pKernel", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryGetKernel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLibraryGetKernel + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryGetKernel + 16, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLibraryGetKernel[] = {
     {1, NULL, NULL},
@@ -12196,9 +12437,10 @@ cudaError_t acu_failed_cudaLibraryGetKernel(cudaError_t result, cudaKernel_t *pK
 /* ---- cudaLibraryGetKernelCount */
 
 static const char name_cudaLibraryGetKernelCount[] = "cudaLibraryGetKernelCount";
+static const char param_names_cudaLibraryGetKernelCount[] = "count\0lib";
 static const acu_param params_cudaLibraryGetKernelCount[] = {
-    {"count", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"lib", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryGetKernelCount + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLibraryGetKernelCount + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLibraryGetKernelCount[] = {
     {1, NULL, NULL},
@@ -12239,11 +12481,12 @@ cudaError_t acu_failed_cudaLibraryGetKernelCount(cudaError_t result, unsigned in
 /* ---- cudaLibraryGetManaged */
 
 static const char name_cudaLibraryGetManaged[] = "cudaLibraryGetManaged";
+static const char param_names_cudaLibraryGetManaged[] = "dptr\0bytes\0library\0name";
 static const acu_param params_cudaLibraryGetManaged[] = {
-    {"dptr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"bytes", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryGetManaged + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLibraryGetManaged + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLibraryGetManaged + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryGetManaged + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLibraryGetManaged[] = {
     {1, NULL, NULL},
@@ -12287,10 +12530,11 @@ cudaError_t acu_failed_cudaLibraryGetManaged(cudaError_t result, void **dptr, si
 /* ---- cudaLibraryGetUnifiedFunction */
 
 static const char name_cudaLibraryGetUnifiedFunction[] = "cudaLibraryGetUnifiedFunction";
+static const char param_names_cudaLibraryGetUnifiedFunction[] = "fptr\0library\0symbol";
 static const acu_param params_cudaLibraryGetUnifiedFunction[] = {
-    {"fptr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryGetUnifiedFunction + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLibraryGetUnifiedFunction + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryGetUnifiedFunction + 13, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLibraryGetUnifiedFunction[] = {
     {1, NULL, NULL},
@@ -12333,15 +12577,16 @@ cudaError_t acu_failed_cudaLibraryGetUnifiedFunction(cudaError_t result, void **
 /* ---- cudaLibraryLoadData */
 
 static const char name_cudaLibraryLoadData[] = "cudaLibraryLoadData";
+static const char param_names_cudaLibraryLoadData[] = "library\0code\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
 static const acu_param params_cudaLibraryLoadData[] = {
-    {"library", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"code", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"jitOptions", &acu_cudart_type_cudaJitOption, 1, ACU_IN, 4, -1, false},
-    {"jitOptionsValues", &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
-    {"numJitOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"libraryOptions", &acu_cudart_type_cudaLibraryOption, 1, ACU_IN, 7, -1, false},
-    {"libraryOptionValues", &acu_type_pointer, 1, ACU_IN, 7, -1, false},
-    {"numLibraryOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryLoadData + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLibraryLoadData + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryLoadData + 13, &acu_cudart_type_cudaJitOption, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaLibraryLoadData + 24, &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
+    {param_names_cudaLibraryLoadData + 41, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryLoadData + 55, &acu_cudart_type_cudaLibraryOption, 1, ACU_IN, 7, -1, false},
+    {param_names_cudaLibraryLoadData + 70, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
+    {param_names_cudaLibraryLoadData + 90, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLibraryLoadData[] = {
     {1, NULL, NULL},
@@ -12391,15 +12636,16 @@ cudaError_t acu_failed_cudaLibraryLoadData(cudaError_t result, cudaLibrary_t *li
 /* ---- cudaLibraryLoadFromFile */
 
 static const char name_cudaLibraryLoadFromFile[] = "cudaLibraryLoadFromFile";
+static const char param_names_cudaLibraryLoadFromFile[] = "library\0fileName\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
 static const acu_param params_cudaLibraryLoadFromFile[] = {
-    {"library", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"fileName", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"jitOptions", &acu_cudart_type_cudaJitOption, 1, ACU_IN, 4, -1, false},
-    {"jitOptionsValues", &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
-    {"numJitOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"libraryOptions", &acu_cudart_type_cudaLibraryOption, 1, ACU_IN, 7, -1, false},
-    {"libraryOptionValues", &acu_type_pointer, 1, ACU_IN, 7, -1, false},
-    {"numLibraryOptions", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryLoadFromFile + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLibraryLoadFromFile + 8, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryLoadFromFile + 17, &acu_cudart_type_cudaJitOption, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaLibraryLoadFromFile + 28, &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
+    {param_names_cudaLibraryLoadFromFile + 45, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryLoadFromFile + 59, &acu_cudart_type_cudaLibraryOption, 1, ACU_IN, 7, -1, false},
+    {param_names_cudaLibraryLoadFromFile + 74, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
+    {param_names_cudaLibraryLoadFromFile + 94, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLibraryLoadFromFile[] = {
     {1, NULL, NULL},
@@ -12450,8 +12696,9 @@ cudaError_t acu_failed_cudaLibraryLoadFromFile(cudaError_t result, cudaLibrary_t
 /* ---- cudaLibraryUnload */
 
 static const char name_cudaLibraryUnload[] = "cudaLibraryUnload";
+static const char param_names_cudaLibraryUnload[] = "library";
 static const acu_param params_cudaLibraryUnload[] = {
-    {"library", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLibraryUnload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLibraryUnload[] = {
     {1, NULL, NULL},
@@ -12491,9 +12738,10 @@ cudaError_t acu_failed_cudaLibraryUnload(cudaError_t result, cudaLibrary_t libra
 /* ---- cudaLogsCurrent */
 
 static const char name_cudaLogsCurrent[] = "cudaLogsCurrent";
+static const char param_names_cudaLogsCurrent[] = "iterator_out\0flags";
 static const acu_param params_cudaLogsCurrent[] = {
-    {"iterator_out", &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLogsCurrent + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLogsCurrent + 13, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLogsCurrent[] = {
     {1, NULL, NULL},
@@ -12534,10 +12782,11 @@ cudaError_t acu_failed_cudaLogsCurrent(cudaError_t result, cudaLogIterator *iter
 /* ---- cudaLogsDumpToFile */
 
 static const char name_cudaLogsDumpToFile[] = "cudaLogsDumpToFile";
+static const char param_names_cudaLogsDumpToFile[] = "iterator\0pathToFile\0flags";
 static const acu_param params_cudaLogsDumpToFile[] = {
-    {"iterator", &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {"pathToFile", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLogsDumpToFile + 0, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaLogsDumpToFile + 9, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLogsDumpToFile + 20, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLogsDumpToFile[] = {
     {1, NULL, NULL},
@@ -12581,11 +12830,12 @@ cudaError_t acu_failed_cudaLogsDumpToFile(cudaError_t result, cudaLogIterator *i
 /* ---- cudaLogsDumpToMemory */
 
 static const char name_cudaLogsDumpToMemory[] = "cudaLogsDumpToMemory";
+static const char param_names_cudaLogsDumpToMemory[] = "iterator\0buffer\0size\0flags";
 static const acu_param params_cudaLogsDumpToMemory[] = {
-    {"iterator", &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {"buffer", &acu_type_char, 1, ACU_OUT, 2, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLogsDumpToMemory + 0, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaLogsDumpToMemory + 9, &acu_type_char, 1, ACU_OUT, 2, -1, false},
+    {param_names_cudaLogsDumpToMemory + 16, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaLogsDumpToMemory + 21, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLogsDumpToMemory[] = {
     {1, NULL, NULL},
@@ -12629,10 +12879,11 @@ cudaError_t acu_failed_cudaLogsDumpToMemory(cudaError_t result, cudaLogIterator 
 /* ---- cudaLogsRegisterCallback */
 
 static const char name_cudaLogsRegisterCallback[] = "cudaLogsRegisterCallback";
+static const char param_names_cudaLogsRegisterCallback[] = "callbackFunc\0userData\0callback_out";
 static const acu_param params_cudaLogsRegisterCallback[] = {
-    {"callbackFunc", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"callback_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaLogsRegisterCallback + 0, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLogsRegisterCallback + 13, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLogsRegisterCallback + 22, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaLogsRegisterCallback[] = {
     {1, NULL, NULL},
@@ -12676,8 +12927,9 @@ cudaError_t acu_failed_cudaLogsRegisterCallback(cudaError_t result, cudaLogsCall
 /* ---- cudaLogsUnregisterCallback */
 
 static const char name_cudaLogsUnregisterCallback[] = "cudaLogsUnregisterCallback";
+static const char param_names_cudaLogsUnregisterCallback[] = "callback";
 static const acu_param params_cudaLogsUnregisterCallback[] = {
-    {"callback", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLogsUnregisterCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLogsUnregisterCallback[] = {
     {1, NULL, NULL},
@@ -12717,9 +12969,10 @@ cudaError_t acu_failed_cudaLogsUnregisterCallback(cudaError_t result, cudaLogsCa
 /* ---- cudaMalloc */
 
 static const char name_cudaMalloc[] = "cudaMalloc";
+static const char param_names_cudaMalloc[] = "devPtr\0size";
 static const acu_param params_cudaMalloc[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMalloc + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMalloc + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMalloc[] = {
     {1, name_cudaMalloc, NULL},
@@ -12758,9 +13011,10 @@ cudaError_t acu_failed_cudaMalloc(cudaError_t result, void **devPtr, size_t size
 /* ---- cudaMalloc3D */
 
 static const char name_cudaMalloc3D[] = "cudaMalloc3D";
+static const char param_names_cudaMalloc3D[] = "pitchedDevPtr\0extent";
 static const acu_param params_cudaMalloc3D[] = {
-    {"pitchedDevPtr", &acu_cudart_type_cudaPitchedPtr, 1, ACU_OUT, -1, -1, false},
-    {"extent", &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMalloc3D + 0, &acu_cudart_type_cudaPitchedPtr, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMalloc3D + 14, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMalloc3D[] = {
     {1, name_cudaMalloc3D, NULL},
@@ -12802,11 +13056,12 @@ cudaError_t acu_failed_cudaMalloc3D(cudaError_t result, struct cudaPitchedPtr *p
 /* ---- cudaMalloc3DArray */
 
 static const char name_cudaMalloc3DArray[] = "cudaMalloc3DArray";
+static const char param_names_cudaMalloc3DArray[] = "array\0desc\0extent\0flags";
 static const acu_param params_cudaMalloc3DArray[] = {
-    {"array", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {"extent", &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMalloc3DArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMalloc3DArray + 6, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMalloc3DArray + 11, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMalloc3DArray + 18, &acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMalloc3DArray[] = {
     {1, name_cudaMalloc3DArray, NULL},
@@ -12849,12 +13104,13 @@ cudaError_t acu_failed_cudaMalloc3DArray(cudaError_t result, cudaArray_t *array,
 /* ---- cudaMallocArray */
 
 static const char name_cudaMallocArray[] = "cudaMallocArray";
+static const char param_names_cudaMallocArray[] = "array\0desc\0width\0height\0flags";
 static const acu_param params_cudaMallocArray[] = {
-    {"array", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMallocArray + 6, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocArray + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocArray + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocArray + 24, &acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMallocArray[] = {
     {1, name_cudaMallocArray, NULL},
@@ -12898,10 +13154,11 @@ cudaError_t acu_failed_cudaMallocArray(cudaError_t result, cudaArray_t *array,
 
 static const char name_cudaMallocAsync[] = "cudaMallocAsync";
 static const char symbol_cudaMallocAsync_cudaMallocAsync_ptsz[] = "cudaMallocAsync_ptsz";
+static const char param_names_cudaMallocAsync[] = "devPtr\0size\0hStream";
 static const acu_param params_cudaMallocAsync[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hStream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocAsync + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMallocAsync + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocAsync + 12, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMallocAsync[] = {
     {1, name_cudaMallocAsync, NULL},
@@ -12971,11 +13228,12 @@ cudaError_t acu_failed_cudaMallocAsync(cudaError_t result, void **devPtr, size_t
 
 static const char name_cudaMallocFromPoolAsync[] = "cudaMallocFromPoolAsync";
 static const char symbol_cudaMallocFromPoolAsync_cudaMallocFromPoolAsync_ptsz[] = "cudaMallocFromPoolAsync_ptsz";
+static const char param_names_cudaMallocFromPoolAsync[] = "ptr\0size\0memPool\0stream";
 static const acu_param params_cudaMallocFromPoolAsync[] = {
-    {"ptr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocFromPoolAsync + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMallocFromPoolAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocFromPoolAsync + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocFromPoolAsync + 17, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMallocFromPoolAsync[] = {
     {1, name_cudaMallocFromPoolAsync, NULL},
@@ -13050,9 +13308,10 @@ cudaError_t acu_failed_cudaMallocFromPoolAsync(cudaError_t result, void **ptr, s
 /* ---- cudaMallocHost */
 
 static const char name_cudaMallocHost[] = "cudaMallocHost";
+static const char param_names_cudaMallocHost[] = "ptr\0size";
 static const acu_param params_cudaMallocHost[] = {
-    {"ptr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocHost + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMallocHost + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMallocHost[] = {
     {1, name_cudaMallocHost, NULL},
@@ -13091,10 +13350,11 @@ cudaError_t acu_failed_cudaMallocHost(cudaError_t result, void **ptr, size_t siz
 /* ---- cudaMallocManaged */
 
 static const char name_cudaMallocManaged[] = "cudaMallocManaged";
+static const char param_names_cudaMallocManaged[] = "devPtr\0size\0flags";
 static const acu_param params_cudaMallocManaged[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocManaged + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMallocManaged + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocManaged + 12, &acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMallocManaged[] = {
     {1, name_cudaMallocManaged, NULL},
@@ -13134,12 +13394,13 @@ cudaError_t acu_failed_cudaMallocManaged(cudaError_t result, void **devPtr, size
 /* ---- cudaMallocMipmappedArray */
 
 static const char name_cudaMallocMipmappedArray[] = "cudaMallocMipmappedArray";
+static const char param_names_cudaMallocMipmappedArray[] = "mipmappedArray\0desc\0extent\0numLevels\0flags";
 static const acu_param params_cudaMallocMipmappedArray[] = {
-    {"mipmappedArray", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {"extent", &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
-    {"numLevels", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMallocMipmappedArray + 15, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocMipmappedArray + 20, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocMipmappedArray + 27, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocMipmappedArray + 37, &acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMallocMipmappedArray[] = {
     {1, name_cudaMallocMipmappedArray, NULL},
@@ -13186,11 +13447,12 @@ cudaError_t acu_failed_cudaMallocMipmappedArray(cudaError_t result, cudaMipmappe
 /* ---- cudaMallocPitch */
 
 static const char name_cudaMallocPitch[] = "cudaMallocPitch";
+static const char param_names_cudaMallocPitch[] = "devPtr\0pitch\0width\0height";
 static const acu_param params_cudaMallocPitch[] = {
-    {"devPtr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"pitch", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocPitch + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMallocPitch + 7, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMallocPitch + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMallocPitch + 19, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMallocPitch[] = {
     {1, name_cudaMallocPitch, NULL},
@@ -13233,11 +13495,12 @@ cudaError_t acu_failed_cudaMallocPitch(cudaError_t result, void **devPtr, size_t
 
 static const char name_cudaMemAdvise[] = "cudaMemAdvise";
 static const char symbol_cudaMemAdvise_cudaMemAdvise_v2[] = "cudaMemAdvise_v2";
+static const char param_names_cudaMemAdvise[] = "devPtr\0count\0advice\0location";
 static const acu_param params_cudaMemAdvise[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"advice", &acu_cudart_type_cudaMemoryAdvise, 0, ACU_IN, -1, -1, false},
-    {"location", &acu_cudart_type_cudaMemLocation, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemAdvise + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemAdvise + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemAdvise + 13, &acu_cudart_type_cudaMemoryAdvise, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemAdvise + 20, &acu_cudart_type_cudaMemLocation, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemAdvise;
 
@@ -13250,10 +13513,13 @@ static cudaError_t adapt_cudaMemAdvise_with(acu_fn real, const void *devPtr, siz
     cudaError_t result = cudaSuccess;
 
     if (!acu_location_known(&location)) {
-        return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemAdvise, "location.type", 12020);
+        static const char what[] = "location.type";
+        return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemAdvise, what, 12020);
     }
     if (!acu_location_valid(&location)) {
-        return (cudaError_t)acu_refuse_invalid(&acu_function_cudaMemAdvise, "location", "the CPU is {cudaMemLocationTypeHost, 0}");
+        static const char what[] = "location";
+        static const char why[] = "the CPU is {cudaMemLocationTypeHost, 0}";
+        return (cudaError_t)acu_refuse_invalid(&acu_function_cudaMemAdvise, what, why);
     }
     result = ((cudaError_t (*)(const void *, size_t, enum cudaMemoryAdvise, int))real)(devPtr, count, advice,
             acu_location_device(&location));
@@ -13331,15 +13597,16 @@ cudaError_t acu_failed_cudaMemAdvise(cudaError_t result, const void *devPtr, siz
 
 static const char name_cudaMemDiscardAndPrefetchBatchAsync[] = "cudaMemDiscardAndPrefetchBatchAsync";
 static const char symbol_cudaMemDiscardAndPrefetchBatchAsync_cudaMemDiscardAndPrefetchBatchAsync_ptsz[] = "cudaMemDiscardAndPrefetchBatchAsync_ptsz";
+static const char param_names_cudaMemDiscardAndPrefetchBatchAsync[] = "dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0stream";
 static const acu_param params_cudaMemDiscardAndPrefetchBatchAsync[] = {
-    {"dptrs", &acu_type_pointer, 1, ACU_IN, 2, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"prefetchLocs", &acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
-    {"prefetchLocIdxs", &acu_type_size_t, 1, ACU_IN, 5, -1, false},
-    {"numPrefetchLocs", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 0, &acu_type_pointer, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 18, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
+    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
+    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 63, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 69, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemDiscardAndPrefetchBatchAsync;
 static acu_fn real_cudaMemDiscardAndPrefetchBatchAsync_ptds;
@@ -13462,12 +13729,13 @@ cudaError_t acu_failed_cudaMemDiscardAndPrefetchBatchAsync(cudaError_t result, v
 
 static const char name_cudaMemDiscardBatchAsync[] = "cudaMemDiscardBatchAsync";
 static const char symbol_cudaMemDiscardBatchAsync_cudaMemDiscardBatchAsync_ptsz[] = "cudaMemDiscardBatchAsync_ptsz";
+static const char param_names_cudaMemDiscardBatchAsync[] = "dptrs\0sizes\0count\0flags\0stream";
 static const acu_param params_cudaMemDiscardBatchAsync[] = {
-    {"dptrs", &acu_type_pointer, 1, ACU_IN, 2, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemDiscardBatchAsync + 0, &acu_type_pointer, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaMemDiscardBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaMemDiscardBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemDiscardBatchAsync + 18, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemDiscardBatchAsync + 24, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemDiscardBatchAsync[] = {
     {1, NULL, NULL},
@@ -13544,10 +13812,11 @@ cudaError_t acu_failed_cudaMemDiscardBatchAsync(cudaError_t result, void **dptrs
 /* ---- cudaMemGetDefaultMemPool */
 
 static const char name_cudaMemGetDefaultMemPool[] = "cudaMemGetDefaultMemPool";
+static const char param_names_cudaMemGetDefaultMemPool[] = "memPool\0location\0type";
 static const acu_param params_cudaMemGetDefaultMemPool[] = {
-    {"memPool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"location", &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
-    {"type", &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemGetDefaultMemPool + 8, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemGetDefaultMemPool + 17, &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemGetDefaultMemPool;
 
@@ -13615,9 +13884,10 @@ cudaError_t acu_failed_cudaMemGetDefaultMemPool(cudaError_t result, cudaMemPool_
 /* ---- cudaMemGetInfo */
 
 static const char name_cudaMemGetInfo[] = "cudaMemGetInfo";
+static const char param_names_cudaMemGetInfo[] = "free\0total";
 static const acu_param params_cudaMemGetInfo[] = {
-    {"free", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"total", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemGetInfo + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemGetInfo + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaMemGetInfo[] = {
     {1, name_cudaMemGetInfo, NULL},
@@ -13656,12 +13926,13 @@ cudaError_t acu_failed_cudaMemGetInfo(cudaError_t result, size_t *free, size_t *
 /* ---- cudaMemGetLocationInfo */
 
 static const char name_cudaMemGetLocationInfo[] = "cudaMemGetLocationInfo";
+static const char param_names_cudaMemGetLocationInfo[] = "devPtr\0size\0summaryGranularity\0samplingGranularity\0location_out";
 static const acu_param params_cudaMemGetLocationInfo[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"summaryGranularity", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"samplingGranularity", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"location_out", &acu_cudart_type_cudaMemLocation, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemGetLocationInfo + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemGetLocationInfo + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemGetLocationInfo + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemGetLocationInfo + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemGetLocationInfo + 51, &acu_cudart_type_cudaMemLocation, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaMemGetLocationInfo[] = {
     {1, NULL, NULL},
@@ -13706,10 +13977,11 @@ cudaError_t acu_failed_cudaMemGetLocationInfo(cudaError_t result, void *devPtr, 
 /* ---- cudaMemGetMemPool */
 
 static const char name_cudaMemGetMemPool[] = "cudaMemGetMemPool";
+static const char param_names_cudaMemGetMemPool[] = "memPool\0location\0type";
 static const acu_param params_cudaMemGetMemPool[] = {
-    {"memPool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"location", &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
-    {"type", &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemGetMemPool + 8, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemGetMemPool + 17, &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemGetMemPool;
 
@@ -13777,9 +14049,10 @@ cudaError_t acu_failed_cudaMemGetMemPool(cudaError_t result, cudaMemPool_t *memP
 /* ---- cudaMemPoolCreate */
 
 static const char name_cudaMemPoolCreate[] = "cudaMemPoolCreate";
+static const char param_names_cudaMemPoolCreate[] = "memPool\0poolProps";
 static const acu_param params_cudaMemPoolCreate[] = {
-    {"memPool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"poolProps", &acu_cudart_type_cudaMemPoolProps, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemPoolCreate + 8, &acu_cudart_type_cudaMemPoolProps, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemPoolCreate;
 
@@ -13843,8 +14116,9 @@ cudaError_t acu_failed_cudaMemPoolCreate(cudaError_t result, cudaMemPool_t *memP
 /* ---- cudaMemPoolDestroy */
 
 static const char name_cudaMemPoolDestroy[] = "cudaMemPoolDestroy";
+static const char param_names_cudaMemPoolDestroy[] = "memPool";
 static const acu_param params_cudaMemPoolDestroy[] = {
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemPoolDestroy[] = {
     {1, name_cudaMemPoolDestroy, NULL},
@@ -13883,9 +14157,10 @@ cudaError_t acu_failed_cudaMemPoolDestroy(cudaError_t result, cudaMemPool_t memP
 /* ---- cudaMemPoolExportPointer */
 
 static const char name_cudaMemPoolExportPointer[] = "cudaMemPoolExportPointer";
+static const char param_names_cudaMemPoolExportPointer[] = "exportData\0ptr";
 static const acu_param params_cudaMemPoolExportPointer[] = {
-    {"exportData", &acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_OUT, -1, -1, false},
-    {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolExportPointer + 0, &acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemPoolExportPointer + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemPoolExportPointer[] = {
     {1, name_cudaMemPoolExportPointer, NULL},
@@ -13927,11 +14202,12 @@ cudaError_t acu_failed_cudaMemPoolExportPointer(cudaError_t result,
 /* ---- cudaMemPoolExportToShareableHandle */
 
 static const char name_cudaMemPoolExportToShareableHandle[] = "cudaMemPoolExportToShareableHandle";
+static const char param_names_cudaMemPoolExportToShareableHandle[] = "shareableHandle\0memPool\0handleType\0flags";
 static const acu_param params_cudaMemPoolExportToShareableHandle[] = {
-    {"shareableHandle", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"handleType", &acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolExportToShareableHandle + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {param_names_cudaMemPoolExportToShareableHandle + 16, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolExportToShareableHandle + 24, &acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolExportToShareableHandle + 35, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemPoolExportToShareableHandle[] = {
     {1, name_cudaMemPoolExportToShareableHandle, NULL},
@@ -13975,10 +14251,11 @@ cudaError_t acu_failed_cudaMemPoolExportToShareableHandle(cudaError_t result, vo
 /* ---- cudaMemPoolGetAccess */
 
 static const char name_cudaMemPoolGetAccess[] = "cudaMemPoolGetAccess";
+static const char param_names_cudaMemPoolGetAccess[] = "flags\0memPool\0location";
 static const acu_param params_cudaMemPoolGetAccess[] = {
-    {"flags", &acu_cudart_type_cudaMemAccessFlags, 1, ACU_OUT, -1, -1, false},
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"location", &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolGetAccess + 0, &acu_cudart_type_cudaMemAccessFlags, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemPoolGetAccess + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolGetAccess + 14, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemPoolGetAccess;
 
@@ -14045,10 +14322,11 @@ cudaError_t acu_failed_cudaMemPoolGetAccess(cudaError_t result, enum cudaMemAcce
 /* ---- cudaMemPoolGetAttribute */
 
 static const char name_cudaMemPoolGetAttribute[] = "cudaMemPoolGetAttribute";
+static const char param_names_cudaMemPoolGetAttribute[] = "memPool\0attr\0value";
 static const acu_param params_cudaMemPoolGetAttribute[] = {
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {param_names_cudaMemPoolGetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolGetAttribute + 8, &acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolGetAttribute + 13, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const acu_era eras_cudaMemPoolGetAttribute[] = {
     {1, name_cudaMemPoolGetAttribute, NULL},
@@ -14091,11 +14369,12 @@ cudaError_t acu_failed_cudaMemPoolGetAttribute(cudaError_t result, cudaMemPool_t
 /* ---- cudaMemPoolImportFromShareableHandle */
 
 static const char name_cudaMemPoolImportFromShareableHandle[] = "cudaMemPoolImportFromShareableHandle";
+static const char param_names_cudaMemPoolImportFromShareableHandle[] = "memPool\0shareableHandle\0handleType\0flags";
 static const acu_param params_cudaMemPoolImportFromShareableHandle[] = {
-    {"memPool", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"shareableHandle", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"handleType", &acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolImportFromShareableHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemPoolImportFromShareableHandle + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolImportFromShareableHandle + 24, &acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolImportFromShareableHandle + 35, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemPoolImportFromShareableHandle[] = {
     {1, name_cudaMemPoolImportFromShareableHandle, NULL},
@@ -14139,10 +14418,11 @@ cudaError_t acu_failed_cudaMemPoolImportFromShareableHandle(cudaError_t result, 
 /* ---- cudaMemPoolImportPointer */
 
 static const char name_cudaMemPoolImportPointer[] = "cudaMemPoolImportPointer";
+static const char param_names_cudaMemPoolImportPointer[] = "ptr\0memPool\0exportData";
 static const acu_param params_cudaMemPoolImportPointer[] = {
-    {"ptr", &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"exportData", &acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolImportPointer + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMemPoolImportPointer + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolImportPointer + 12, &acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemPoolImportPointer[] = {
     {1, name_cudaMemPoolImportPointer, NULL},
@@ -14185,10 +14465,11 @@ cudaError_t acu_failed_cudaMemPoolImportPointer(cudaError_t result, void **ptr, 
 /* ---- cudaMemPoolSetAccess */
 
 static const char name_cudaMemPoolSetAccess[] = "cudaMemPoolSetAccess";
+static const char param_names_cudaMemPoolSetAccess[] = "memPool\0descList\0count";
 static const acu_param params_cudaMemPoolSetAccess[] = {
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"descList", &acu_cudart_type_cudaMemAccessDesc, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolSetAccess + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolSetAccess + 8, &acu_cudart_type_cudaMemAccessDesc, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaMemPoolSetAccess + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemPoolSetAccess;
 
@@ -14255,10 +14536,11 @@ cudaError_t acu_failed_cudaMemPoolSetAccess(cudaError_t result, cudaMemPool_t me
 /* ---- cudaMemPoolSetAttribute */
 
 static const char name_cudaMemPoolSetAttribute[] = "cudaMemPoolSetAttribute";
+static const char param_names_cudaMemPoolSetAttribute[] = "memPool\0attr\0value";
 static const acu_param params_cudaMemPoolSetAttribute[] = {
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_pointer, 0, ACU_IN, -1, 1, false},
+    {param_names_cudaMemPoolSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolSetAttribute + 8, &acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolSetAttribute + 13, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const acu_era eras_cudaMemPoolSetAttribute[] = {
     {1, name_cudaMemPoolSetAttribute, NULL},
@@ -14301,9 +14583,10 @@ cudaError_t acu_failed_cudaMemPoolSetAttribute(cudaError_t result, cudaMemPool_t
 /* ---- cudaMemPoolTrimTo */
 
 static const char name_cudaMemPoolTrimTo[] = "cudaMemPoolTrimTo";
+static const char param_names_cudaMemPoolTrimTo[] = "memPool\0minBytesToKeep";
 static const acu_param params_cudaMemPoolTrimTo[] = {
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"minBytesToKeep", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolTrimTo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPoolTrimTo + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemPoolTrimTo[] = {
     {1, name_cudaMemPoolTrimTo, NULL},
@@ -14346,12 +14629,13 @@ static const char name_cudaMemPrefetchAsync[] = "cudaMemPrefetchAsync";
 static const char symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_ptsz[] = "cudaMemPrefetchAsync_ptsz";
 static const char symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_v2[] = "cudaMemPrefetchAsync_v2";
 static const char symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_v2_ptsz[] = "cudaMemPrefetchAsync_v2_ptsz";
+static const char param_names_cudaMemPrefetchAsync[] = "devPtr\0count\0location\0flags\0stream";
 static const acu_param params_cudaMemPrefetchAsync[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"location", &acu_cudart_type_cudaMemLocation, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchAsync + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchAsync + 13, &acu_cudart_type_cudaMemLocation, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchAsync + 22, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchAsync + 28, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemPrefetchAsync;
 static acu_fn real_cudaMemPrefetchAsync_ptds;
@@ -14363,13 +14647,18 @@ static cudaError_t adapt_cudaMemPrefetchAsync_with(acu_fn real, const void *devP
     cudaError_t result = cudaSuccess;
 
     if (!acu_location_known(&location)) {
-        return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemPrefetchAsync, "location.type", 12020);
+        static const char what[] = "location.type";
+        return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemPrefetchAsync, what, 12020);
     }
     if (!acu_location_valid(&location)) {
-        return (cudaError_t)acu_refuse_invalid(&acu_function_cudaMemPrefetchAsync, "location", "the CPU is {cudaMemLocationTypeHost, 0}");
+        static const char what[] = "location";
+        static const char why[] = "the CPU is {cudaMemLocationTypeHost, 0}";
+        return (cudaError_t)acu_refuse_invalid(&acu_function_cudaMemPrefetchAsync, what, why);
     }
     if (flags != 0) {
-        return (cudaError_t)acu_refuse_invalid(&acu_function_cudaMemPrefetchAsync, "flags", "must be 0");
+        static const char what[] = "flags";
+        static const char why[] = "must be 0";
+        return (cudaError_t)acu_refuse_invalid(&acu_function_cudaMemPrefetchAsync, what, why);
     }
     result = ((cudaError_t (*)(const void *, size_t, int, cudaStream_t))real)(devPtr, count,
             acu_location_device(&location), stream);
@@ -14495,15 +14784,16 @@ cudaError_t acu_failed_cudaMemPrefetchAsync(cudaError_t result, const void *devP
 
 static const char name_cudaMemPrefetchBatchAsync[] = "cudaMemPrefetchBatchAsync";
 static const char symbol_cudaMemPrefetchBatchAsync_cudaMemPrefetchBatchAsync_ptsz[] = "cudaMemPrefetchBatchAsync_ptsz";
+static const char param_names_cudaMemPrefetchBatchAsync[] = "dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0stream";
 static const acu_param params_cudaMemPrefetchBatchAsync[] = {
-    {"dptrs", &acu_type_pointer, 1, ACU_IN, 2, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"prefetchLocs", &acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
-    {"prefetchLocIdxs", &acu_type_size_t, 1, ACU_IN, 5, -1, false},
-    {"numPrefetchLocs", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchBatchAsync + 0, &acu_type_pointer, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaMemPrefetchBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaMemPrefetchBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchBatchAsync + 18, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
+    {param_names_cudaMemPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
+    {param_names_cudaMemPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchBatchAsync + 63, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchBatchAsync + 69, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemPrefetchBatchAsync;
 static acu_fn real_cudaMemPrefetchBatchAsync_ptds;
@@ -14625,12 +14915,13 @@ cudaError_t acu_failed_cudaMemPrefetchBatchAsync(cudaError_t result, void **dptr
 /* ---- cudaMemRangeGetAttribute */
 
 static const char name_cudaMemRangeGetAttribute[] = "cudaMemRangeGetAttribute";
+static const char param_names_cudaMemRangeGetAttribute[] = "data\0dataSize\0attribute\0devPtr\0count";
 static const acu_param params_cudaMemRangeGetAttribute[] = {
-    {"data", &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {"dataSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"attribute", &acu_cudart_type_cudaMemRangeAttribute, 0, ACU_IN, -1, -1, false},
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemRangeGetAttribute + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {param_names_cudaMemRangeGetAttribute + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemRangeGetAttribute + 14, &acu_cudart_type_cudaMemRangeAttribute, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemRangeGetAttribute + 24, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemRangeGetAttribute + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemRangeGetAttribute[] = {
     {1, name_cudaMemRangeGetAttribute, NULL},
@@ -14674,13 +14965,14 @@ cudaError_t acu_failed_cudaMemRangeGetAttribute(cudaError_t result, void *data, 
 /* ---- cudaMemRangeGetAttributes */
 
 static const char name_cudaMemRangeGetAttributes[] = "cudaMemRangeGetAttributes";
+static const char param_names_cudaMemRangeGetAttributes[] = "data\0dataSizes\0attributes\0numAttributes\0devPtr\0count";
 static const acu_param params_cudaMemRangeGetAttributes[] = {
-    {"data", &acu_type_pointer, 1, ACU_IN, 3, -1, false},
-    {"dataSizes", &acu_type_size_t, 1, ACU_IN, 3, -1, false},
-    {"attributes", &acu_cudart_type_cudaMemRangeAttribute, 1, ACU_IN, 3, -1, false},
-    {"numAttributes", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemRangeGetAttributes + 0, &acu_type_pointer, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaMemRangeGetAttributes + 5, &acu_type_size_t, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaMemRangeGetAttributes + 15, &acu_cudart_type_cudaMemRangeAttribute, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaMemRangeGetAttributes + 26, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemRangeGetAttributes + 40, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemRangeGetAttributes + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemRangeGetAttributes[] = {
     {1, name_cudaMemRangeGetAttributes, NULL},
@@ -14724,10 +15016,11 @@ cudaError_t acu_failed_cudaMemRangeGetAttributes(cudaError_t result, void **data
 /* ---- cudaMemSetMemPool */
 
 static const char name_cudaMemSetMemPool[] = "cudaMemSetMemPool";
+static const char param_names_cudaMemSetMemPool[] = "location\0type\0memPool";
 static const acu_param params_cudaMemSetMemPool[] = {
-    {"location", &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
-    {"type", &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
-    {"memPool", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemSetMemPool + 0, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemSetMemPool + 9, &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemSetMemPool + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemSetMemPool;
 
@@ -14796,11 +15089,12 @@ cudaError_t acu_failed_cudaMemSetMemPool(cudaError_t result, struct cudaMemLocat
 
 static const char name_cudaMemcpy[] = "cudaMemcpy";
 static const char symbol_cudaMemcpy_cudaMemcpy_ptds[] = "cudaMemcpy_ptds";
+static const char param_names_cudaMemcpy[] = "dst\0src\0count\0kind";
 static const acu_param params_cudaMemcpy[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy + 14, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy[] = {
     {1, name_cudaMemcpy, NULL},
@@ -14874,14 +15168,15 @@ cudaError_t acu_failed_cudaMemcpy(cudaError_t result, void *dst, const void *src
 
 static const char name_cudaMemcpy2D[] = "cudaMemcpy2D";
 static const char symbol_cudaMemcpy2D_cudaMemcpy2D_ptds[] = "cudaMemcpy2D_ptds";
+static const char param_names_cudaMemcpy2D[] = "dst\0dpitch\0src\0spitch\0width\0height\0kind";
 static const acu_param params_cudaMemcpy2D[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"dpitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"spitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2D + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2D + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2D + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2D + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2D + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2D + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2D + 35, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy2D[] = {
     {1, name_cudaMemcpy2D, NULL},
@@ -14957,16 +15252,17 @@ cudaError_t acu_failed_cudaMemcpy2D(cudaError_t result, void *dst, size_t dpitch
 
 static const char name_cudaMemcpy2DArrayToArray[] = "cudaMemcpy2DArrayToArray";
 static const char symbol_cudaMemcpy2DArrayToArray_cudaMemcpy2DArrayToArray_ptds[] = "cudaMemcpy2DArrayToArray_ptds";
+static const char param_names_cudaMemcpy2DArrayToArray[] = "dst\0wOffsetDst\0hOffsetDst\0src\0wOffsetSrc\0hOffsetSrc\0width\0height\0kind";
 static const acu_param params_cudaMemcpy2DArrayToArray[] = {
-    {"dst", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffsetDst", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffsetDst", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffsetSrc", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffsetSrc", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DArrayToArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DArrayToArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DArrayToArray + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DArrayToArray + 26, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DArrayToArray + 30, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DArrayToArray + 41, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DArrayToArray + 52, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DArrayToArray + 58, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DArrayToArray + 65, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy2DArrayToArray[] = {
     {1, name_cudaMemcpy2DArrayToArray, NULL},
@@ -15050,15 +15346,16 @@ cudaError_t acu_failed_cudaMemcpy2DArrayToArray(cudaError_t result, cudaArray_t 
 
 static const char name_cudaMemcpy2DAsync[] = "cudaMemcpy2DAsync";
 static const char symbol_cudaMemcpy2DAsync_cudaMemcpy2DAsync_ptsz[] = "cudaMemcpy2DAsync_ptsz";
+static const char param_names_cudaMemcpy2DAsync[] = "dst\0dpitch\0src\0spitch\0width\0height\0kind\0stream";
 static const acu_param params_cudaMemcpy2DAsync[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"dpitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"spitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DAsync + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DAsync + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DAsync + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DAsync + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DAsync + 35, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DAsync + 40, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy2DAsync[] = {
     {1, name_cudaMemcpy2DAsync, NULL},
@@ -15137,15 +15434,16 @@ cudaError_t acu_failed_cudaMemcpy2DAsync(cudaError_t result, void *dst, size_t d
 
 static const char name_cudaMemcpy2DFromArray[] = "cudaMemcpy2DFromArray";
 static const char symbol_cudaMemcpy2DFromArray_cudaMemcpy2DFromArray_ptds[] = "cudaMemcpy2DFromArray_ptds";
+static const char param_names_cudaMemcpy2DFromArray[] = "dst\0dpitch\0src\0wOffset\0hOffset\0width\0height\0kind";
 static const acu_param params_cudaMemcpy2DFromArray[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"dpitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArray + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArray + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArray + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArray + 23, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArray + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArray + 37, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArray + 44, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy2DFromArray[] = {
     {1, name_cudaMemcpy2DFromArray, NULL},
@@ -15226,16 +15524,17 @@ cudaError_t acu_failed_cudaMemcpy2DFromArray(cudaError_t result, void *dst, size
 
 static const char name_cudaMemcpy2DFromArrayAsync[] = "cudaMemcpy2DFromArrayAsync";
 static const char symbol_cudaMemcpy2DFromArrayAsync_cudaMemcpy2DFromArrayAsync_ptsz[] = "cudaMemcpy2DFromArrayAsync_ptsz";
+static const char param_names_cudaMemcpy2DFromArrayAsync[] = "dst\0dpitch\0src\0wOffset\0hOffset\0width\0height\0kind\0stream";
 static const acu_param params_cudaMemcpy2DFromArrayAsync[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"dpitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArrayAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArrayAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArrayAsync + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArrayAsync + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArrayAsync + 23, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArrayAsync + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArrayAsync + 37, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArrayAsync + 44, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DFromArrayAsync + 49, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy2DFromArrayAsync[] = {
     {1, name_cudaMemcpy2DFromArrayAsync, NULL},
@@ -15319,15 +15618,16 @@ cudaError_t acu_failed_cudaMemcpy2DFromArrayAsync(cudaError_t result, void *dst,
 
 static const char name_cudaMemcpy2DToArray[] = "cudaMemcpy2DToArray";
 static const char symbol_cudaMemcpy2DToArray_cudaMemcpy2DToArray_ptds[] = "cudaMemcpy2DToArray_ptds";
+static const char param_names_cudaMemcpy2DToArray[] = "dst\0wOffset\0hOffset\0src\0spitch\0width\0height\0kind";
 static const acu_param params_cudaMemcpy2DToArray[] = {
-    {"dst", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"spitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArray + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArray + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArray + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArray + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArray + 37, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArray + 44, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy2DToArray[] = {
     {1, name_cudaMemcpy2DToArray, NULL},
@@ -15406,16 +15706,17 @@ cudaError_t acu_failed_cudaMemcpy2DToArray(cudaError_t result, cudaArray_t dst, 
 
 static const char name_cudaMemcpy2DToArrayAsync[] = "cudaMemcpy2DToArrayAsync";
 static const char symbol_cudaMemcpy2DToArrayAsync_cudaMemcpy2DToArrayAsync_ptsz[] = "cudaMemcpy2DToArrayAsync_ptsz";
+static const char param_names_cudaMemcpy2DToArrayAsync[] = "dst\0wOffset\0hOffset\0src\0spitch\0width\0height\0kind\0stream";
 static const acu_param params_cudaMemcpy2DToArrayAsync[] = {
-    {"dst", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"spitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArrayAsync + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArrayAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArrayAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArrayAsync + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArrayAsync + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArrayAsync + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArrayAsync + 37, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArrayAsync + 44, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy2DToArrayAsync + 49, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy2DToArrayAsync[] = {
     {1, name_cudaMemcpy2DToArrayAsync, NULL},
@@ -15499,8 +15800,9 @@ cudaError_t acu_failed_cudaMemcpy2DToArrayAsync(cudaError_t result, cudaArray_t 
 
 static const char name_cudaMemcpy3D[] = "cudaMemcpy3D";
 static const char symbol_cudaMemcpy3D_cudaMemcpy3D_ptds[] = "cudaMemcpy3D_ptds";
+static const char param_names_cudaMemcpy3D[] = "p";
 static const acu_param params_cudaMemcpy3D[] = {
-    {"p", &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3D + 0, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy3D[] = {
     {1, name_cudaMemcpy3D, NULL},
@@ -15568,9 +15870,10 @@ cudaError_t acu_failed_cudaMemcpy3D(cudaError_t result, const struct cudaMemcpy3
 
 static const char name_cudaMemcpy3DAsync[] = "cudaMemcpy3DAsync";
 static const char symbol_cudaMemcpy3DAsync_cudaMemcpy3DAsync_ptsz[] = "cudaMemcpy3DAsync_ptsz";
+static const char param_names_cudaMemcpy3DAsync[] = "p\0stream";
 static const acu_param params_cudaMemcpy3DAsync[] = {
-    {"p", &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DAsync + 0, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DAsync + 2, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy3DAsync[] = {
     {1, name_cudaMemcpy3DAsync, NULL},
@@ -15643,11 +15946,12 @@ cudaError_t acu_failed_cudaMemcpy3DAsync(cudaError_t result, const struct cudaMe
 
 static const char name_cudaMemcpy3DBatchAsync[] = "cudaMemcpy3DBatchAsync";
 static const char symbol_cudaMemcpy3DBatchAsync_cudaMemcpy3DBatchAsync_ptsz[] = "cudaMemcpy3DBatchAsync_ptsz";
+static const char param_names_cudaMemcpy3DBatchAsync[] = "numOps\0opList\0flags\0stream";
 static const acu_param params_cudaMemcpy3DBatchAsync[] = {
-    {"numOps", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"opList", &acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, 0, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DBatchAsync + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DBatchAsync + 7, &acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, 0, -1, false},
+    {param_names_cudaMemcpy3DBatchAsync + 14, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DBatchAsync + 20, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemcpy3DBatchAsync;
 static acu_fn real_cudaMemcpy3DBatchAsync_ptds;
@@ -15786,8 +16090,9 @@ cudaError_t acu_failed_cudaMemcpy3DBatchAsync(cudaError_t result, size_t numOps,
 
 static const char name_cudaMemcpy3DPeer[] = "cudaMemcpy3DPeer";
 static const char symbol_cudaMemcpy3DPeer_cudaMemcpy3DPeer_ptds[] = "cudaMemcpy3DPeer_ptds";
+static const char param_names_cudaMemcpy3DPeer[] = "p";
 static const acu_param params_cudaMemcpy3DPeer[] = {
-    {"p", &acu_cudart_type_cudaMemcpy3DPeerParms, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DPeer + 0, &acu_cudart_type_cudaMemcpy3DPeerParms, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy3DPeer[] = {
     {1, name_cudaMemcpy3DPeer, NULL},
@@ -15855,9 +16160,10 @@ cudaError_t acu_failed_cudaMemcpy3DPeer(cudaError_t result, const struct cudaMem
 
 static const char name_cudaMemcpy3DPeerAsync[] = "cudaMemcpy3DPeerAsync";
 static const char symbol_cudaMemcpy3DPeerAsync_cudaMemcpy3DPeerAsync_ptsz[] = "cudaMemcpy3DPeerAsync_ptsz";
+static const char param_names_cudaMemcpy3DPeerAsync[] = "p\0stream";
 static const acu_param params_cudaMemcpy3DPeerAsync[] = {
-    {"p", &acu_cudart_type_cudaMemcpy3DPeerParms, 1, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DPeerAsync + 0, &acu_cudart_type_cudaMemcpy3DPeerParms, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DPeerAsync + 2, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpy3DPeerAsync[] = {
     {1, name_cudaMemcpy3DPeerAsync, NULL},
@@ -15932,10 +16238,11 @@ cudaError_t acu_failed_cudaMemcpy3DPeerAsync(cudaError_t result, const struct cu
 
 static const char name_cudaMemcpy3DWithAttributesAsync[] = "cudaMemcpy3DWithAttributesAsync";
 static const char symbol_cudaMemcpy3DWithAttributesAsync_cudaMemcpy3DWithAttributesAsync_ptsz[] = "cudaMemcpy3DWithAttributesAsync_ptsz";
+static const char param_names_cudaMemcpy3DWithAttributesAsync[] = "op\0flags\0stream";
 static const acu_param params_cudaMemcpy3DWithAttributesAsync[] = {
-    {"op", &acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DWithAttributesAsync + 0, &acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DWithAttributesAsync + 3, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DWithAttributesAsync + 9, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemcpy3DWithAttributesAsync;
 static acu_fn real_cudaMemcpy3DWithAttributesAsync_ptds;
@@ -16045,15 +16352,16 @@ cudaError_t acu_failed_cudaMemcpy3DWithAttributesAsync(cudaError_t result, struc
 
 static const char name_cudaMemcpyArrayToArray[] = "cudaMemcpyArrayToArray";
 static const char symbol_cudaMemcpyArrayToArray_cudaMemcpyArrayToArray_ptds[] = "cudaMemcpyArrayToArray_ptds";
+static const char param_names_cudaMemcpyArrayToArray[] = "dst\0wOffsetDst\0hOffsetDst\0src\0wOffsetSrc\0hOffsetSrc\0count\0kind";
 static const acu_param params_cudaMemcpyArrayToArray[] = {
-    {"dst", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffsetDst", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffsetDst", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffsetSrc", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffsetSrc", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyArrayToArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyArrayToArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyArrayToArray + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyArrayToArray + 26, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyArrayToArray + 30, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyArrayToArray + 41, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyArrayToArray + 52, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyArrayToArray + 58, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyArrayToArray[] = {
     {1, name_cudaMemcpyArrayToArray, NULL},
@@ -16135,12 +16443,13 @@ cudaError_t acu_failed_cudaMemcpyArrayToArray(cudaError_t result, cudaArray_t ds
 
 static const char name_cudaMemcpyAsync[] = "cudaMemcpyAsync";
 static const char symbol_cudaMemcpyAsync_cudaMemcpyAsync_ptsz[] = "cudaMemcpyAsync_ptsz";
+static const char param_names_cudaMemcpyAsync[] = "dst\0src\0count\0kind\0stream";
 static const acu_param params_cudaMemcpyAsync[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyAsync + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyAsync + 14, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyAsync + 19, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyAsync[] = {
     {1, name_cudaMemcpyAsync, NULL},
@@ -16216,15 +16525,16 @@ cudaError_t acu_failed_cudaMemcpyAsync(cudaError_t result, void *dst, const void
 
 static const char name_cudaMemcpyBatchAsync[] = "cudaMemcpyBatchAsync";
 static const char symbol_cudaMemcpyBatchAsync_cudaMemcpyBatchAsync_ptsz[] = "cudaMemcpyBatchAsync_ptsz";
+static const char param_names_cudaMemcpyBatchAsync[] = "dsts\0srcs\0sizes\0count\0attrs\0attrsIdxs\0numAttrs\0stream";
 static const acu_param params_cudaMemcpyBatchAsync[] = {
-    {"dsts", &acu_type_pointer, 1, ACU_IN, 3, -1, false},
-    {"srcs", &acu_type_pointer, 1, ACU_IN, 3, -1, false},
-    {"sizes", &acu_type_size_t, 1, ACU_IN, 3, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"attrs", &acu_cudart_type_cudaMemcpyAttributes, 1, ACU_IN, 6, -1, false},
-    {"attrsIdxs", &acu_type_size_t, 1, ACU_IN, 6, -1, false},
-    {"numAttrs", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyBatchAsync + 0, &acu_type_pointer, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaMemcpyBatchAsync + 5, &acu_type_pointer, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaMemcpyBatchAsync + 10, &acu_type_size_t, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaMemcpyBatchAsync + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyBatchAsync + 22, &acu_cudart_type_cudaMemcpyAttributes, 1, ACU_IN, 6, -1, false},
+    {param_names_cudaMemcpyBatchAsync + 28, &acu_type_size_t, 1, ACU_IN, 6, -1, false},
+    {param_names_cudaMemcpyBatchAsync + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyBatchAsync + 47, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemcpyBatchAsync;
 static acu_fn real_cudaMemcpyBatchAsync_ptds;
@@ -16380,13 +16690,14 @@ cudaError_t acu_failed_cudaMemcpyBatchAsync(cudaError_t result, void *const *dst
 
 static const char name_cudaMemcpyFromArray[] = "cudaMemcpyFromArray";
 static const char symbol_cudaMemcpyFromArray_cudaMemcpyFromArray_ptds[] = "cudaMemcpyFromArray_ptds";
+static const char param_names_cudaMemcpyFromArray[] = "dst\0src\0wOffset\0hOffset\0count\0kind";
 static const acu_param params_cudaMemcpyFromArray[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArray + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArray + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArray + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArray + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArray + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArray + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyFromArray[] = {
     {1, name_cudaMemcpyFromArray, NULL},
@@ -16462,14 +16773,15 @@ cudaError_t acu_failed_cudaMemcpyFromArray(cudaError_t result, void *dst, cudaAr
 
 static const char name_cudaMemcpyFromArrayAsync[] = "cudaMemcpyFromArrayAsync";
 static const char symbol_cudaMemcpyFromArrayAsync_cudaMemcpyFromArrayAsync_ptsz[] = "cudaMemcpyFromArrayAsync_ptsz";
+static const char param_names_cudaMemcpyFromArrayAsync[] = "dst\0src\0wOffset\0hOffset\0count\0kind\0stream";
 static const acu_param params_cudaMemcpyFromArrayAsync[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArrayAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArrayAsync + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArrayAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArrayAsync + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArrayAsync + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArrayAsync + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromArrayAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyFromArrayAsync[] = {
     {1, name_cudaMemcpyFromArrayAsync, NULL},
@@ -16547,12 +16859,13 @@ cudaError_t acu_failed_cudaMemcpyFromArrayAsync(cudaError_t result, void *dst, c
 
 static const char name_cudaMemcpyFromSymbol[] = "cudaMemcpyFromSymbol";
 static const char symbol_cudaMemcpyFromSymbol_cudaMemcpyFromSymbol_ptds[] = "cudaMemcpyFromSymbol_ptds";
+static const char param_names_cudaMemcpyFromSymbol[] = "dst\0symbol\0count\0offset\0kind";
 static const acu_param params_cudaMemcpyFromSymbol[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbol + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbol + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbol + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbol + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbol + 24, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyFromSymbol[] = {
     {1, name_cudaMemcpyFromSymbol, NULL},
@@ -16628,13 +16941,14 @@ cudaError_t acu_failed_cudaMemcpyFromSymbol(cudaError_t result, void *dst, const
 
 static const char name_cudaMemcpyFromSymbolAsync[] = "cudaMemcpyFromSymbolAsync";
 static const char symbol_cudaMemcpyFromSymbolAsync_cudaMemcpyFromSymbolAsync_ptsz[] = "cudaMemcpyFromSymbolAsync_ptsz";
+static const char param_names_cudaMemcpyFromSymbolAsync[] = "dst\0symbol\0count\0offset\0kind\0stream";
 static const acu_param params_cudaMemcpyFromSymbolAsync[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbolAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbolAsync + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbolAsync + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbolAsync + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbolAsync + 24, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyFromSymbolAsync + 29, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyFromSymbolAsync[] = {
     {1, name_cudaMemcpyFromSymbolAsync, NULL},
@@ -16709,12 +17023,13 @@ cudaError_t acu_failed_cudaMemcpyFromSymbolAsync(cudaError_t result, void *dst, 
 /* ---- cudaMemcpyPeer */
 
 static const char name_cudaMemcpyPeer[] = "cudaMemcpyPeer";
+static const char param_names_cudaMemcpyPeer[] = "dst\0dstDevice\0src\0srcDevice\0count";
 static const acu_param params_cudaMemcpyPeer[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"dstDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeer + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeer + 4, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeer + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeer + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeer + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyPeer[] = {
     {1, name_cudaMemcpyPeer, NULL},
@@ -16757,13 +17072,14 @@ cudaError_t acu_failed_cudaMemcpyPeer(cudaError_t result, void *dst, int dstDevi
 /* ---- cudaMemcpyPeerAsync */
 
 static const char name_cudaMemcpyPeerAsync[] = "cudaMemcpyPeerAsync";
+static const char param_names_cudaMemcpyPeerAsync[] = "dst\0dstDevice\0src\0srcDevice\0count\0stream";
 static const acu_param params_cudaMemcpyPeerAsync[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"dstDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"srcDevice", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeerAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeerAsync + 4, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeerAsync + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeerAsync + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeerAsync + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyPeerAsync + 34, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyPeerAsync[] = {
     {1, name_cudaMemcpyPeerAsync, NULL},
@@ -16807,13 +17123,14 @@ cudaError_t acu_failed_cudaMemcpyPeerAsync(cudaError_t result, void *dst, int ds
 
 static const char name_cudaMemcpyToArray[] = "cudaMemcpyToArray";
 static const char symbol_cudaMemcpyToArray_cudaMemcpyToArray_ptds[] = "cudaMemcpyToArray_ptds";
+static const char param_names_cudaMemcpyToArray[] = "dst\0wOffset\0hOffset\0src\0count\0kind";
 static const acu_param params_cudaMemcpyToArray[] = {
-    {"dst", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArray + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArray + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArray + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArray + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyToArray[] = {
     {1, name_cudaMemcpyToArray, NULL},
@@ -16889,14 +17206,15 @@ cudaError_t acu_failed_cudaMemcpyToArray(cudaError_t result, cudaArray_t dst, si
 
 static const char name_cudaMemcpyToArrayAsync[] = "cudaMemcpyToArrayAsync";
 static const char symbol_cudaMemcpyToArrayAsync_cudaMemcpyToArrayAsync_ptsz[] = "cudaMemcpyToArrayAsync_ptsz";
+static const char param_names_cudaMemcpyToArrayAsync[] = "dst\0wOffset\0hOffset\0src\0count\0kind\0stream";
 static const acu_param params_cudaMemcpyToArrayAsync[] = {
-    {"dst", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"wOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"hOffset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArrayAsync + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArrayAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArrayAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArrayAsync + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArrayAsync + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArrayAsync + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToArrayAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyToArrayAsync[] = {
     {1, name_cudaMemcpyToArrayAsync, NULL},
@@ -16974,12 +17292,13 @@ cudaError_t acu_failed_cudaMemcpyToArrayAsync(cudaError_t result, cudaArray_t ds
 
 static const char name_cudaMemcpyToSymbol[] = "cudaMemcpyToSymbol";
 static const char symbol_cudaMemcpyToSymbol_cudaMemcpyToSymbol_ptds[] = "cudaMemcpyToSymbol_ptds";
+static const char param_names_cudaMemcpyToSymbol[] = "symbol\0src\0count\0offset\0kind";
 static const acu_param params_cudaMemcpyToSymbol[] = {
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbol + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbol + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbol + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbol + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbol + 24, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyToSymbol[] = {
     {1, name_cudaMemcpyToSymbol, NULL},
@@ -17055,13 +17374,14 @@ cudaError_t acu_failed_cudaMemcpyToSymbol(cudaError_t result, const void *symbol
 
 static const char name_cudaMemcpyToSymbolAsync[] = "cudaMemcpyToSymbolAsync";
 static const char symbol_cudaMemcpyToSymbolAsync_cudaMemcpyToSymbolAsync_ptsz[] = "cudaMemcpyToSymbolAsync_ptsz";
+static const char param_names_cudaMemcpyToSymbolAsync[] = "symbol\0src\0count\0offset\0kind\0stream";
 static const acu_param params_cudaMemcpyToSymbolAsync[] = {
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"offset", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"kind", &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbolAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbolAsync + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbolAsync + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbolAsync + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbolAsync + 24, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyToSymbolAsync + 29, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemcpyToSymbolAsync[] = {
     {1, name_cudaMemcpyToSymbolAsync, NULL},
@@ -17137,12 +17457,13 @@ cudaError_t acu_failed_cudaMemcpyToSymbolAsync(cudaError_t result, const void *s
 
 static const char name_cudaMemcpyWithAttributesAsync[] = "cudaMemcpyWithAttributesAsync";
 static const char symbol_cudaMemcpyWithAttributesAsync_cudaMemcpyWithAttributesAsync_ptsz[] = "cudaMemcpyWithAttributesAsync_ptsz";
+static const char param_names_cudaMemcpyWithAttributesAsync[] = "dst\0src\0size\0attr\0stream";
 static const acu_param params_cudaMemcpyWithAttributesAsync[] = {
-    {"dst", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaMemcpyAttributes, 1, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyWithAttributesAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyWithAttributesAsync + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyWithAttributesAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyWithAttributesAsync + 13, &acu_cudart_type_cudaMemcpyAttributes, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpyWithAttributesAsync + 18, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaMemcpyWithAttributesAsync;
 static acu_fn real_cudaMemcpyWithAttributesAsync_ptds;
@@ -17252,10 +17573,11 @@ cudaError_t acu_failed_cudaMemcpyWithAttributesAsync(cudaError_t result, void *d
 
 static const char name_cudaMemset[] = "cudaMemset";
 static const char symbol_cudaMemset_cudaMemset_ptds[] = "cudaMemset_ptds";
+static const char param_names_cudaMemset[] = "devPtr\0value\0count";
 static const acu_param params_cudaMemset[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset + 7, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemset[] = {
     {1, name_cudaMemset, NULL},
@@ -17323,12 +17645,13 @@ cudaError_t acu_failed_cudaMemset(cudaError_t result, void *devPtr, int value, s
 
 static const char name_cudaMemset2D[] = "cudaMemset2D";
 static const char symbol_cudaMemset2D_cudaMemset2D_ptds[] = "cudaMemset2D_ptds";
+static const char param_names_cudaMemset2D[] = "devPtr\0pitch\0value\0width\0height";
 static const acu_param params_cudaMemset2D[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"pitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2D + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2D + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2D + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2D + 19, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2D + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemset2D[] = {
     {1, name_cudaMemset2D, NULL},
@@ -17402,13 +17725,14 @@ cudaError_t acu_failed_cudaMemset2D(cudaError_t result, void *devPtr, size_t pit
 
 static const char name_cudaMemset2DAsync[] = "cudaMemset2DAsync";
 static const char symbol_cudaMemset2DAsync_cudaMemset2DAsync_ptsz[] = "cudaMemset2DAsync_ptsz";
+static const char param_names_cudaMemset2DAsync[] = "devPtr\0pitch\0value\0width\0height\0stream";
 static const acu_param params_cudaMemset2DAsync[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"pitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2DAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2DAsync + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2DAsync + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2DAsync + 19, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2DAsync + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset2DAsync + 32, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemset2DAsync[] = {
     {1, name_cudaMemset2DAsync, NULL},
@@ -17484,10 +17808,11 @@ cudaError_t acu_failed_cudaMemset2DAsync(cudaError_t result, void *devPtr, size_
 
 static const char name_cudaMemset3D[] = "cudaMemset3D";
 static const char symbol_cudaMemset3D_cudaMemset3D_ptds[] = "cudaMemset3D_ptds";
+static const char param_names_cudaMemset3D[] = "pitchedDevPtr\0value\0extent";
 static const acu_param params_cudaMemset3D[] = {
-    {"pitchedDevPtr", &acu_cudart_type_cudaPitchedPtr, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"extent", &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset3D + 0, &acu_cudart_type_cudaPitchedPtr, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset3D + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset3D + 20, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemset3D[] = {
     {1, name_cudaMemset3D, NULL},
@@ -17563,11 +17888,12 @@ cudaError_t acu_failed_cudaMemset3D(cudaError_t result, struct cudaPitchedPtr pi
 
 static const char name_cudaMemset3DAsync[] = "cudaMemset3DAsync";
 static const char symbol_cudaMemset3DAsync_cudaMemset3DAsync_ptsz[] = "cudaMemset3DAsync_ptsz";
+static const char param_names_cudaMemset3DAsync[] = "pitchedDevPtr\0value\0extent\0stream";
 static const acu_param params_cudaMemset3DAsync[] = {
-    {"pitchedDevPtr", &acu_cudart_type_cudaPitchedPtr, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"extent", &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset3DAsync + 0, &acu_cudart_type_cudaPitchedPtr, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset3DAsync + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset3DAsync + 20, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemset3DAsync + 27, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemset3DAsync[] = {
     {1, name_cudaMemset3DAsync, NULL},
@@ -17643,11 +17969,12 @@ cudaError_t acu_failed_cudaMemset3DAsync(cudaError_t result, struct cudaPitchedP
 
 static const char name_cudaMemsetAsync[] = "cudaMemsetAsync";
 static const char symbol_cudaMemsetAsync_cudaMemsetAsync_ptsz[] = "cudaMemsetAsync_ptsz";
+static const char param_names_cudaMemsetAsync[] = "devPtr\0value\0count\0stream";
 static const acu_param params_cudaMemsetAsync[] = {
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemsetAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemsetAsync + 7, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemsetAsync + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemsetAsync + 19, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMemsetAsync[] = {
     {1, name_cudaMemsetAsync, NULL},
@@ -17720,10 +18047,11 @@ cudaError_t acu_failed_cudaMemsetAsync(cudaError_t result, void *devPtr, int val
 /* ---- cudaMipmappedArrayGetMemoryRequirements */
 
 static const char name_cudaMipmappedArrayGetMemoryRequirements[] = "cudaMipmappedArrayGetMemoryRequirements";
+static const char param_names_cudaMipmappedArrayGetMemoryRequirements[] = "memoryRequirements\0mipmap\0device";
 static const acu_param params_cudaMipmappedArrayGetMemoryRequirements[] = {
-    {"memoryRequirements", &acu_cudart_type_cudaArrayMemoryRequirements, 1, ACU_OUT, -1, -1, false},
-    {"mipmap", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMipmappedArrayGetMemoryRequirements + 0, &acu_cudart_type_cudaArrayMemoryRequirements, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMipmappedArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMipmappedArrayGetMemoryRequirements + 26, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMipmappedArrayGetMemoryRequirements[] = {
     {1, name_cudaMipmappedArrayGetMemoryRequirements, NULL},
@@ -17764,9 +18092,10 @@ cudaError_t acu_failed_cudaMipmappedArrayGetMemoryRequirements(cudaError_t resul
 /* ---- cudaMipmappedArrayGetSparseProperties */
 
 static const char name_cudaMipmappedArrayGetSparseProperties[] = "cudaMipmappedArrayGetSparseProperties";
+static const char param_names_cudaMipmappedArrayGetSparseProperties[] = "sparseProperties\0mipmap";
 static const acu_param params_cudaMipmappedArrayGetSparseProperties[] = {
-    {"sparseProperties", &acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
-    {"mipmap", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMipmappedArrayGetSparseProperties + 0, &acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaMipmappedArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaMipmappedArrayGetSparseProperties[] = {
     {1, name_cudaMipmappedArrayGetSparseProperties, NULL},
@@ -17807,11 +18136,12 @@ cudaError_t acu_failed_cudaMipmappedArrayGetSparseProperties(cudaError_t result,
 /* ---- cudaOccupancyAvailableDynamicSMemPerBlock */
 
 static const char name_cudaOccupancyAvailableDynamicSMemPerBlock[] = "cudaOccupancyAvailableDynamicSMemPerBlock";
+static const char param_names_cudaOccupancyAvailableDynamicSMemPerBlock[] = "dynamicSmemSize\0func\0numBlocks\0blockSize";
 static const acu_param params_cudaOccupancyAvailableDynamicSMemPerBlock[] = {
-    {"dynamicSmemSize", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"numBlocks", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"blockSize", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyAvailableDynamicSMemPerBlock + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaOccupancyAvailableDynamicSMemPerBlock + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyAvailableDynamicSMemPerBlock + 21, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyAvailableDynamicSMemPerBlock + 31, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaOccupancyAvailableDynamicSMemPerBlock[] = {
     {1, name_cudaOccupancyAvailableDynamicSMemPerBlock, NULL},
@@ -17854,11 +18184,12 @@ cudaError_t acu_failed_cudaOccupancyAvailableDynamicSMemPerBlock(cudaError_t res
 /* ---- cudaOccupancyMaxActiveBlocksPerMultiprocessor */
 
 static const char name_cudaOccupancyMaxActiveBlocksPerMultiprocessor[] = "cudaOccupancyMaxActiveBlocksPerMultiprocessor";
+static const char param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor[] = "numBlocks\0func\0blockSize\0dynamicSMemSize";
 static const acu_param params_cudaOccupancyMaxActiveBlocksPerMultiprocessor[] = {
-    {"numBlocks", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"blockSize", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dynamicSMemSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaOccupancyMaxActiveBlocksPerMultiprocessor[] = {
     {1, name_cudaOccupancyMaxActiveBlocksPerMultiprocessor, NULL},
@@ -17901,12 +18232,13 @@ cudaError_t acu_failed_cudaOccupancyMaxActiveBlocksPerMultiprocessor(cudaError_t
 /* ---- cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags */
 
 static const char name_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags";
+static const char param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "numBlocks\0func\0blockSize\0dynamicSMemSize\0flags";
 static const acu_param params_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = {
-    {"numBlocks", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"blockSize", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"dynamicSMemSize", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 41, &acu_cudart_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = {
     {1, name_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, NULL},
@@ -17950,10 +18282,11 @@ cudaError_t acu_failed_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(cu
 /* ---- cudaOccupancyMaxActiveClusters */
 
 static const char name_cudaOccupancyMaxActiveClusters[] = "cudaOccupancyMaxActiveClusters";
+static const char param_names_cudaOccupancyMaxActiveClusters[] = "numClusters\0func\0launchConfig";
 static const acu_param params_cudaOccupancyMaxActiveClusters[] = {
-    {"numClusters", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"launchConfig", &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveClusters + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveClusters + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxActiveClusters + 17, &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaOccupancyMaxActiveClusters[] = {
     {1, NULL, NULL},
@@ -17997,10 +18330,11 @@ cudaError_t acu_failed_cudaOccupancyMaxActiveClusters(cudaError_t result, int *n
 /* ---- cudaOccupancyMaxPotentialClusterSize */
 
 static const char name_cudaOccupancyMaxPotentialClusterSize[] = "cudaOccupancyMaxPotentialClusterSize";
+static const char param_names_cudaOccupancyMaxPotentialClusterSize[] = "clusterSize\0func\0launchConfig";
 static const acu_param params_cudaOccupancyMaxPotentialClusterSize[] = {
-    {"clusterSize", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"func", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"launchConfig", &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxPotentialClusterSize + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaOccupancyMaxPotentialClusterSize + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaOccupancyMaxPotentialClusterSize + 17, &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaOccupancyMaxPotentialClusterSize[] = {
     {1, NULL, NULL},
@@ -18093,9 +18427,10 @@ cudaError_t acu_failed_cudaPeekAtLastError(cudaError_t result)
 /* ---- cudaPointerGetAttributes */
 
 static const char name_cudaPointerGetAttributes[] = "cudaPointerGetAttributes";
+static const char param_names_cudaPointerGetAttributes[] = "attributes\0ptr";
 static const acu_param params_cudaPointerGetAttributes[] = {
-    {"attributes", &acu_cudart_type_cudaPointerAttributes, 1, ACU_OUT, -1, -1, false},
-    {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaPointerGetAttributes + 0, &acu_cudart_type_cudaPointerAttributes, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaPointerGetAttributes + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaPointerGetAttributes;
 
@@ -18228,8 +18563,9 @@ cudaError_t acu_failed_cudaProfilerStop(cudaError_t result)
 /* ---- cudaRuntimeGetVersion */
 
 static const char name_cudaRuntimeGetVersion[] = "cudaRuntimeGetVersion";
+static const char param_names_cudaRuntimeGetVersion[] = "runtimeVersion";
 static const acu_param params_cudaRuntimeGetVersion[] = {
-    {"runtimeVersion", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaRuntimeGetVersion + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaRuntimeGetVersion[] = {
     {1, name_cudaRuntimeGetVersion, NULL},
@@ -18268,8 +18604,9 @@ cudaError_t acu_failed_cudaRuntimeGetVersion(cudaError_t result, int *runtimeVer
 /* ---- cudaSetDevice */
 
 static const char name_cudaSetDevice[] = "cudaSetDevice";
+static const char param_names_cudaSetDevice[] = "device";
 static const acu_param params_cudaSetDevice[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaSetDevice + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaSetDevice[] = {
     {1, name_cudaSetDevice, NULL},
@@ -18308,8 +18645,9 @@ cudaError_t acu_failed_cudaSetDevice(cudaError_t result, int device)
 /* ---- cudaSetDeviceFlags */
 
 static const char name_cudaSetDeviceFlags[] = "cudaSetDeviceFlags";
+static const char param_names_cudaSetDeviceFlags[] = "flags";
 static const acu_param params_cudaSetDeviceFlags[] = {
-    {"flags", &acu_cudart_type_flags_device, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaSetDeviceFlags + 0, &acu_cudart_type_flags_device, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaSetDeviceFlags[] = {
     {1, name_cudaSetDeviceFlags, NULL},
@@ -18348,9 +18686,10 @@ cudaError_t acu_failed_cudaSetDeviceFlags(cudaError_t result, unsigned int flags
 /* ---- cudaSetValidDevices */
 
 static const char name_cudaSetValidDevices[] = "cudaSetValidDevices";
+static const char param_names_cudaSetValidDevices[] = "device_arr\0len";
 static const acu_param params_cudaSetValidDevices[] = {
-    {"device_arr", &acu_type_int, 1, ACU_IN, 1, -1, false},
-    {"len", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaSetValidDevices + 0, &acu_type_int, 1, ACU_IN, 1, -1, false},
+    {param_names_cudaSetValidDevices + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaSetValidDevices[] = {
     {1, name_cudaSetValidDevices, NULL},
@@ -18392,11 +18731,12 @@ static const char name_cudaSignalExternalSemaphoresAsync[] = "cudaSignalExternal
 static const char symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_ptsz[] = "cudaSignalExternalSemaphoresAsync_ptsz";
 static const char symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2[] = "cudaSignalExternalSemaphoresAsync_v2";
 static const char symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2_ptsz[] = "cudaSignalExternalSemaphoresAsync_v2_ptsz";
+static const char param_names_cudaSignalExternalSemaphoresAsync[] = "extSemArray\0paramsArray\0numExtSems\0stream";
 static const acu_param params_cudaSignalExternalSemaphoresAsync[] = {
-    {"extSemArray", &acu_type_handle, 1, ACU_IN, 2, -1, false},
-    {"paramsArray", &acu_cudart_type_cudaExternalSemaphoreSignalParams, 1, ACU_IN, 2, -1, false},
-    {"numExtSems", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaSignalExternalSemaphoresAsync + 0, &acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaSignalExternalSemaphoresAsync + 12, &acu_cudart_type_cudaExternalSemaphoreSignalParams, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaSignalExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaSignalExternalSemaphoresAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaSignalExternalSemaphoresAsync[] = {
     {1, symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2, NULL},
@@ -18481,11 +18821,12 @@ cudaError_t acu_failed_cudaSignalExternalSemaphoresAsync(cudaError_t result,
 
 static const char name_cudaStreamAddCallback[] = "cudaStreamAddCallback";
 static const char symbol_cudaStreamAddCallback_cudaStreamAddCallback_ptsz[] = "cudaStreamAddCallback_ptsz";
+static const char param_names_cudaStreamAddCallback[] = "stream\0callback\0userData\0flags";
 static const acu_param params_cudaStreamAddCallback[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"callback", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"userData", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamAddCallback + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamAddCallback + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamAddCallback + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamAddCallback + 25, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamAddCallback[] = {
     {1, name_cudaStreamAddCallback, NULL},
@@ -18561,11 +18902,12 @@ cudaError_t acu_failed_cudaStreamAddCallback(cudaError_t result, cudaStream_t st
 
 static const char name_cudaStreamAttachMemAsync[] = "cudaStreamAttachMemAsync";
 static const char symbol_cudaStreamAttachMemAsync_cudaStreamAttachMemAsync_ptsz[] = "cudaStreamAttachMemAsync_ptsz";
+static const char param_names_cudaStreamAttachMemAsync[] = "stream\0devPtr\0length\0flags";
 static const acu_param params_cudaStreamAttachMemAsync[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"length", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamAttachMemAsync + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamAttachMemAsync + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamAttachMemAsync + 14, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamAttachMemAsync + 21, &acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamAttachMemAsync[] = {
     {1, name_cudaStreamAttachMemAsync, NULL},
@@ -18641,9 +18983,10 @@ cudaError_t acu_failed_cudaStreamAttachMemAsync(cudaError_t result, cudaStream_t
 
 static const char name_cudaStreamBeginCapture[] = "cudaStreamBeginCapture";
 static const char symbol_cudaStreamBeginCapture_cudaStreamBeginCapture_ptsz[] = "cudaStreamBeginCapture_ptsz";
+static const char param_names_cudaStreamBeginCapture[] = "stream\0mode";
 static const acu_param params_cudaStreamBeginCapture[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"mode", &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginCapture + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginCapture + 7, &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamBeginCapture[] = {
     {1, name_cudaStreamBeginCapture, NULL},
@@ -18715,13 +19058,14 @@ cudaError_t acu_failed_cudaStreamBeginCapture(cudaError_t result, cudaStream_t s
 
 static const char name_cudaStreamBeginCaptureToGraph[] = "cudaStreamBeginCaptureToGraph";
 static const char symbol_cudaStreamBeginCaptureToGraph_cudaStreamBeginCaptureToGraph_ptsz[] = "cudaStreamBeginCaptureToGraph_ptsz";
+static const char param_names_cudaStreamBeginCaptureToGraph[] = "stream\0graph\0dependencies\0dependencyData\0numDependencies\0mode";
 static const acu_param params_cudaStreamBeginCaptureToGraph[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {"dependencyData", &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"mode", &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginCaptureToGraph + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginCaptureToGraph + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginCaptureToGraph + 13, &acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaStreamBeginCaptureToGraph + 26, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {param_names_cudaStreamBeginCaptureToGraph + 41, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginCaptureToGraph + 57, &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamBeginCaptureToGraph[] = {
     {1, NULL, NULL},
@@ -18807,11 +19151,12 @@ cudaError_t acu_failed_cudaStreamBeginCaptureToGraph(cudaError_t result, cudaStr
 
 static const char name_cudaStreamBeginRecaptureToGraph[] = "cudaStreamBeginRecaptureToGraph";
 static const char symbol_cudaStreamBeginRecaptureToGraph_cudaStreamBeginRecaptureToGraph_ptsz[] = "cudaStreamBeginRecaptureToGraph_ptsz";
+static const char param_names_cudaStreamBeginRecaptureToGraph[] = "stream\0mode\0graph\0callbackData";
 static const acu_param params_cudaStreamBeginRecaptureToGraph[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"mode", &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
-    {"graph", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"callbackData", &acu_cudart_type_cudaGraphRecaptureCallbackData, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginRecaptureToGraph + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginRecaptureToGraph + 7, &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginRecaptureToGraph + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamBeginRecaptureToGraph + 18, &acu_cudart_type_cudaGraphRecaptureCallbackData, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamBeginRecaptureToGraph[] = {
     {1, NULL, NULL},
@@ -18895,9 +19240,10 @@ cudaError_t acu_failed_cudaStreamBeginRecaptureToGraph(cudaError_t result, cudaS
 
 static const char name_cudaStreamCopyAttributes[] = "cudaStreamCopyAttributes";
 static const char symbol_cudaStreamCopyAttributes_cudaStreamCopyAttributes_ptsz[] = "cudaStreamCopyAttributes_ptsz";
+static const char param_names_cudaStreamCopyAttributes[] = "dst\0src";
 static const acu_param params_cudaStreamCopyAttributes[] = {
-    {"dst", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"src", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamCopyAttributes + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamCopyAttributes + 4, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamCopyAttributes[] = {
     {1, name_cudaStreamCopyAttributes, NULL},
@@ -18966,8 +19312,9 @@ cudaError_t acu_failed_cudaStreamCopyAttributes(cudaError_t result, cudaStream_t
 /* ---- cudaStreamCreate */
 
 static const char name_cudaStreamCreate[] = "cudaStreamCreate";
+static const char param_names_cudaStreamCreate[] = "pStream";
 static const acu_param params_cudaStreamCreate[] = {
-    {"pStream", &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamCreate + 0, &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaStreamCreate[] = {
     {1, name_cudaStreamCreate, NULL},
@@ -19006,9 +19353,10 @@ cudaError_t acu_failed_cudaStreamCreate(cudaError_t result, cudaStream_t *pStrea
 /* ---- cudaStreamCreateWithFlags */
 
 static const char name_cudaStreamCreateWithFlags[] = "cudaStreamCreateWithFlags";
+static const char param_names_cudaStreamCreateWithFlags[] = "pStream\0flags";
 static const acu_param params_cudaStreamCreateWithFlags[] = {
-    {"pStream", &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamCreateWithFlags + 0, &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamCreateWithFlags + 8, &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamCreateWithFlags[] = {
     {1, name_cudaStreamCreateWithFlags, NULL},
@@ -19049,10 +19397,11 @@ cudaError_t acu_failed_cudaStreamCreateWithFlags(cudaError_t result, cudaStream_
 /* ---- cudaStreamCreateWithPriority */
 
 static const char name_cudaStreamCreateWithPriority[] = "cudaStreamCreateWithPriority";
+static const char param_names_cudaStreamCreateWithPriority[] = "pStream\0flags\0priority";
 static const acu_param params_cudaStreamCreateWithPriority[] = {
-    {"pStream", &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-    {"priority", &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamCreateWithPriority + 0, &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamCreateWithPriority + 8, &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamCreateWithPriority + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamCreateWithPriority[] = {
     {1, name_cudaStreamCreateWithPriority, NULL},
@@ -19094,8 +19443,9 @@ cudaError_t acu_failed_cudaStreamCreateWithPriority(cudaError_t result, cudaStre
 /* ---- cudaStreamDestroy */
 
 static const char name_cudaStreamDestroy[] = "cudaStreamDestroy";
+static const char param_names_cudaStreamDestroy[] = "stream";
 static const acu_param params_cudaStreamDestroy[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamDestroy + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamDestroy[] = {
     {1, name_cudaStreamDestroy, NULL},
@@ -19135,9 +19485,10 @@ cudaError_t acu_failed_cudaStreamDestroy(cudaError_t result, cudaStream_t stream
 
 static const char name_cudaStreamEndCapture[] = "cudaStreamEndCapture";
 static const char symbol_cudaStreamEndCapture_cudaStreamEndCapture_ptsz[] = "cudaStreamEndCapture_ptsz";
+static const char param_names_cudaStreamEndCapture[] = "stream\0pGraph";
 static const acu_param params_cudaStreamEndCapture[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"pGraph", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamEndCapture + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamEndCapture + 7, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaStreamEndCapture[] = {
     {1, name_cudaStreamEndCapture, NULL},
@@ -19207,10 +19558,11 @@ cudaError_t acu_failed_cudaStreamEndCapture(cudaError_t result, cudaStream_t str
 
 static const char name_cudaStreamGetAttribute[] = "cudaStreamGetAttribute";
 static const char symbol_cudaStreamGetAttribute_cudaStreamGetAttribute_ptsz[] = "cudaStreamGetAttribute_ptsz";
+static const char param_names_cudaStreamGetAttribute[] = "hStream\0attr\0value_out";
 static const acu_param params_cudaStreamGetAttribute[] = {
-    {"hStream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
-    {"value_out", &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_OUT, -1, 1, false},
+    {param_names_cudaStreamGetAttribute + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetAttribute + 8, &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetAttribute + 13, &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_OUT, -1, 1, false},
 };
 static acu_fn real_cudaStreamGetAttribute;
 static acu_fn real_cudaStreamGetAttribute_ptds;
@@ -19321,14 +19673,15 @@ static const char symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v2[] 
 static const char symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v2_ptsz[] = "cudaStreamGetCaptureInfo_v2_ptsz";
 static const char symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v3[] = "cudaStreamGetCaptureInfo_v3";
 static const char symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v3_ptsz[] = "cudaStreamGetCaptureInfo_v3_ptsz";
+static const char param_names_cudaStreamGetCaptureInfo[] = "stream\0captureStatus_out\0id_out\0graph_out\0dependencies_out\0edgeData_out\0numDependencies_out";
 static const acu_param params_cudaStreamGetCaptureInfo[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"captureStatus_out", &acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
-    {"id_out", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"graph_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"dependencies_out", &acu_type_handle, 2, ACU_OUT, -1, -1, false},
-    {"edgeData_out", &acu_cudart_type_cudaGraphEdgeData_st, 2, ACU_OUT, -1, -1, false},
-    {"numDependencies_out", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo + 7, &acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo + 25, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo + 32, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo + 42, &acu_type_handle, 2, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo + 59, &acu_cudart_type_cudaGraphEdgeData_st, 2, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo + 72, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static acu_fn real_cudaStreamGetCaptureInfo;
 static acu_fn real_cudaStreamGetCaptureInfo_ptds;
@@ -19462,10 +19815,11 @@ cudaError_t acu_failed_cudaStreamGetCaptureInfo(cudaError_t result, cudaStream_t
 
 static const char name_cudaStreamGetDevResource[] = "cudaStreamGetDevResource";
 static const char symbol_cudaStreamGetDevResource_cudaStreamGetDevResource_ptsz[] = "cudaStreamGetDevResource_ptsz";
+static const char param_names_cudaStreamGetDevResource[] = "hStream\0resource\0type";
 static const acu_param params_cudaStreamGetDevResource[] = {
-    {"hStream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"resource", &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {"type", &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetDevResource + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetDevResource + 8, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetDevResource + 17, &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaStreamGetDevResource;
 static acu_fn real_cudaStreamGetDevResource_ptds;
@@ -19574,9 +19928,10 @@ cudaError_t acu_failed_cudaStreamGetDevResource(cudaError_t result, cudaStream_t
 
 static const char name_cudaStreamGetDevice[] = "cudaStreamGetDevice";
 static const char symbol_cudaStreamGetDevice_cudaStreamGetDevice_ptsz[] = "cudaStreamGetDevice_ptsz";
+static const char param_names_cudaStreamGetDevice[] = "hStream\0device";
 static const acu_param params_cudaStreamGetDevice[] = {
-    {"hStream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetDevice + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetDevice + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaStreamGetDevice[] = {
     {1, NULL, NULL},
@@ -19647,9 +20002,10 @@ cudaError_t acu_failed_cudaStreamGetDevice(cudaError_t result, cudaStream_t hStr
 
 static const char name_cudaStreamGetFlags[] = "cudaStreamGetFlags";
 static const char symbol_cudaStreamGetFlags_cudaStreamGetFlags_ptsz[] = "cudaStreamGetFlags_ptsz";
+static const char param_names_cudaStreamGetFlags[] = "hStream\0flags";
 static const acu_param params_cudaStreamGetFlags[] = {
-    {"hStream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_streamCreate, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetFlags + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetFlags + 8, &acu_cudart_type_flags_streamCreate, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaStreamGetFlags[] = {
     {1, name_cudaStreamGetFlags, NULL},
@@ -19719,9 +20075,10 @@ cudaError_t acu_failed_cudaStreamGetFlags(cudaError_t result, cudaStream_t hStre
 
 static const char name_cudaStreamGetId[] = "cudaStreamGetId";
 static const char symbol_cudaStreamGetId_cudaStreamGetId_ptsz[] = "cudaStreamGetId_ptsz";
+static const char param_names_cudaStreamGetId[] = "hStream\0streamId";
 static const acu_param params_cudaStreamGetId[] = {
-    {"hStream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"streamId", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetId + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetId + 8, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaStreamGetId[] = {
     {1, NULL, NULL},
@@ -19793,9 +20150,10 @@ cudaError_t acu_failed_cudaStreamGetId(cudaError_t result, cudaStream_t hStream,
 
 static const char name_cudaStreamGetPriority[] = "cudaStreamGetPriority";
 static const char symbol_cudaStreamGetPriority_cudaStreamGetPriority_ptsz[] = "cudaStreamGetPriority_ptsz";
+static const char param_names_cudaStreamGetPriority[] = "hStream\0priority";
 static const acu_param params_cudaStreamGetPriority[] = {
-    {"hStream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"priority", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetPriority + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetPriority + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaStreamGetPriority[] = {
     {1, name_cudaStreamGetPriority, NULL},
@@ -19865,9 +20223,10 @@ cudaError_t acu_failed_cudaStreamGetPriority(cudaError_t result, cudaStream_t hS
 
 static const char name_cudaStreamIsCapturing[] = "cudaStreamIsCapturing";
 static const char symbol_cudaStreamIsCapturing_cudaStreamIsCapturing_ptsz[] = "cudaStreamIsCapturing_ptsz";
+static const char param_names_cudaStreamIsCapturing[] = "stream\0pCaptureStatus";
 static const acu_param params_cudaStreamIsCapturing[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"pCaptureStatus", &acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamIsCapturing + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamIsCapturing + 7, &acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaStreamIsCapturing[] = {
     {1, name_cudaStreamIsCapturing, NULL},
@@ -19943,8 +20302,9 @@ cudaError_t acu_failed_cudaStreamIsCapturing(cudaError_t result, cudaStream_t st
 
 static const char name_cudaStreamQuery[] = "cudaStreamQuery";
 static const char symbol_cudaStreamQuery_cudaStreamQuery_ptsz[] = "cudaStreamQuery_ptsz";
+static const char param_names_cudaStreamQuery[] = "stream";
 static const acu_param params_cudaStreamQuery[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamQuery + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cudaStreamQuery[] = { cudaErrorNotReady, 0};
 static const acu_era eras_cudaStreamQuery[] = {
@@ -20015,10 +20375,11 @@ cudaError_t acu_failed_cudaStreamQuery(cudaError_t result, cudaStream_t stream)
 
 static const char name_cudaStreamSetAttribute[] = "cudaStreamSetAttribute";
 static const char symbol_cudaStreamSetAttribute_cudaStreamSetAttribute_ptsz[] = "cudaStreamSetAttribute_ptsz";
+static const char param_names_cudaStreamSetAttribute[] = "hStream\0attr\0value";
 static const acu_param params_cudaStreamSetAttribute[] = {
-    {"hStream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"attr", &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_IN, -1, 1, false},
+    {param_names_cudaStreamSetAttribute + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamSetAttribute + 8, &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamSetAttribute + 13, &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_IN, -1, 1, false},
 };
 static acu_fn real_cudaStreamSetAttribute;
 static acu_fn real_cudaStreamSetAttribute_ptds;
@@ -20126,8 +20487,9 @@ cudaError_t acu_failed_cudaStreamSetAttribute(cudaError_t result, cudaStream_t h
 
 static const char name_cudaStreamSynchronize[] = "cudaStreamSynchronize";
 static const char symbol_cudaStreamSynchronize_cudaStreamSynchronize_ptsz[] = "cudaStreamSynchronize_ptsz";
+static const char param_names_cudaStreamSynchronize[] = "stream";
 static const acu_param params_cudaStreamSynchronize[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamSynchronize + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamSynchronize[] = {
     {1, name_cudaStreamSynchronize, NULL},
@@ -20197,12 +20559,13 @@ static const char name_cudaStreamUpdateCaptureDependencies[] = "cudaStreamUpdate
 static const char symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_ptsz[] = "cudaStreamUpdateCaptureDependencies_ptsz";
 static const char symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_v2[] = "cudaStreamUpdateCaptureDependencies_v2";
 static const char symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_v2_ptsz[] = "cudaStreamUpdateCaptureDependencies_v2_ptsz";
+static const char param_names_cudaStreamUpdateCaptureDependencies[] = "stream\0dependencies\0dependencyData\0numDependencies\0flags";
 static const acu_param params_cudaStreamUpdateCaptureDependencies[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"dependencies", &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {"dependencyData", &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 3, -1, false},
-    {"numDependencies", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_updateCaptureDependencies, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamUpdateCaptureDependencies + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamUpdateCaptureDependencies + 7, &acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaStreamUpdateCaptureDependencies + 20, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 3, -1, false},
+    {param_names_cudaStreamUpdateCaptureDependencies + 35, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamUpdateCaptureDependencies + 51, &acu_cudart_type_flags_updateCaptureDependencies, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaStreamUpdateCaptureDependencies;
 static acu_fn real_cudaStreamUpdateCaptureDependencies_ptds;
@@ -20215,7 +20578,8 @@ static cudaError_t adapt_cudaStreamUpdateCaptureDependencies_with(acu_fn real, c
     cudaError_t result = cudaSuccess;
 
     if (acu_edges_in_use(dependencyData, numDependencies)) {
-        return (cudaError_t)acu_refuse_newer(&acu_function_cudaStreamUpdateCaptureDependencies, "dependencyData", 12030);
+        static const char what[] = "dependencyData";
+        return (cudaError_t)acu_refuse_newer(&acu_function_cudaStreamUpdateCaptureDependencies, what, 12030);
     }
     result = ((cudaError_t (*)(cudaStream_t, cudaGraphNode_t *, size_t, unsigned int))real)(stream,
             dependencies, numDependencies, flags);
@@ -20320,10 +20684,11 @@ cudaError_t acu_failed_cudaStreamUpdateCaptureDependencies(cudaError_t result, c
 
 static const char name_cudaStreamWaitEvent[] = "cudaStreamWaitEvent";
 static const char symbol_cudaStreamWaitEvent_cudaStreamWaitEvent_ptsz[] = "cudaStreamWaitEvent_ptsz";
+static const char param_names_cudaStreamWaitEvent[] = "stream\0event\0flags";
 static const acu_param params_cudaStreamWaitEvent[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"event", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_eventWait, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamWaitEvent + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamWaitEvent + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamWaitEvent + 13, &acu_cudart_type_flags_eventWait, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaStreamWaitEvent[] = {
     {1, name_cudaStreamWaitEvent, NULL},
@@ -20396,8 +20761,9 @@ cudaError_t acu_failed_cudaStreamWaitEvent(cudaError_t result, cudaStream_t stre
 /* ---- cudaThreadExchangeStreamCaptureMode */
 
 static const char name_cudaThreadExchangeStreamCaptureMode[] = "cudaThreadExchangeStreamCaptureMode";
+static const char param_names_cudaThreadExchangeStreamCaptureMode[] = "mode";
 static const acu_param params_cudaThreadExchangeStreamCaptureMode[] = {
-    {"mode", &acu_cudart_type_cudaStreamCaptureMode, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaThreadExchangeStreamCaptureMode + 0, &acu_cudart_type_cudaStreamCaptureMode, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cudaThreadExchangeStreamCaptureMode[] = {
     {1, name_cudaThreadExchangeStreamCaptureMode, NULL},
@@ -20437,12 +20803,13 @@ cudaError_t acu_failed_cudaThreadExchangeStreamCaptureMode(cudaError_t result,
 /* ---- cudaUserObjectCreate */
 
 static const char name_cudaUserObjectCreate[] = "cudaUserObjectCreate";
+static const char param_names_cudaUserObjectCreate[] = "object_out\0ptr\0destroy\0initialRefcount\0flags";
 static const acu_param params_cudaUserObjectCreate[] = {
-    {"object_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"ptr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"destroy", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"initialRefcount", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_userObject, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaUserObjectCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaUserObjectCreate + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaUserObjectCreate + 15, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaUserObjectCreate + 23, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaUserObjectCreate + 39, &acu_cudart_type_flags_userObject, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaUserObjectCreate[] = {
     {1, name_cudaUserObjectCreate, NULL},
@@ -20485,9 +20852,10 @@ cudaError_t acu_failed_cudaUserObjectCreate(cudaError_t result, cudaUserObject_t
 /* ---- cudaUserObjectRelease */
 
 static const char name_cudaUserObjectRelease[] = "cudaUserObjectRelease";
+static const char param_names_cudaUserObjectRelease[] = "object\0count";
 static const acu_param params_cudaUserObjectRelease[] = {
-    {"object", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaUserObjectRelease + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaUserObjectRelease + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaUserObjectRelease[] = {
     {1, name_cudaUserObjectRelease, NULL},
@@ -20527,9 +20895,10 @@ cudaError_t acu_failed_cudaUserObjectRelease(cudaError_t result, cudaUserObject_
 /* ---- cudaUserObjectRetain */
 
 static const char name_cudaUserObjectRetain[] = "cudaUserObjectRetain";
+static const char param_names_cudaUserObjectRetain[] = "object\0count";
 static const acu_param params_cudaUserObjectRetain[] = {
-    {"object", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"count", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaUserObjectRetain + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaUserObjectRetain + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaUserObjectRetain[] = {
     {1, name_cudaUserObjectRetain, NULL},
@@ -20569,10 +20938,11 @@ cudaError_t acu_failed_cudaUserObjectRetain(cudaError_t result, cudaUserObject_t
 /* ---- cudaVDPAUGetDevice */
 
 static const char name_cudaVDPAUGetDevice[] = "cudaVDPAUGetDevice";
+static const char param_names_cudaVDPAUGetDevice[] = "device\0vdpDevice\0vdpGetProcAddress";
 static const acu_param params_cudaVDPAUGetDevice[] = {
-    {"device", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"vdpDevice", &acu_type_VdpDevice, 0, ACU_IN, -1, -1, false},
-    {"vdpGetProcAddress", &acu_type_VdpGetProcAddress, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaVDPAUGetDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaVDPAUGetDevice + 7, &acu_type_VdpDevice, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaVDPAUGetDevice + 17, &acu_type_VdpGetProcAddress, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaVDPAUGetDevice[] = {
     {1, name_cudaVDPAUGetDevice, NULL},
@@ -20615,10 +20985,11 @@ cudaError_t acu_failed_cudaVDPAUGetDevice(cudaError_t result, int *device, VdpDe
 /* ---- cudaVDPAUSetVDPAUDevice */
 
 static const char name_cudaVDPAUSetVDPAUDevice[] = "cudaVDPAUSetVDPAUDevice";
+static const char param_names_cudaVDPAUSetVDPAUDevice[] = "device\0vdpDevice\0vdpGetProcAddress";
 static const acu_param params_cudaVDPAUSetVDPAUDevice[] = {
-    {"device", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"vdpDevice", &acu_type_VdpDevice, 0, ACU_IN, -1, -1, false},
-    {"vdpGetProcAddress", &acu_type_VdpGetProcAddress, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaVDPAUSetVDPAUDevice + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaVDPAUSetVDPAUDevice + 7, &acu_type_VdpDevice, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaVDPAUSetVDPAUDevice + 17, &acu_type_VdpGetProcAddress, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaVDPAUSetVDPAUDevice[] = {
     {1, name_cudaVDPAUSetVDPAUDevice, NULL},
@@ -20664,11 +21035,12 @@ static const char name_cudaWaitExternalSemaphoresAsync[] = "cudaWaitExternalSema
 static const char symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_ptsz[] = "cudaWaitExternalSemaphoresAsync_ptsz";
 static const char symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2[] = "cudaWaitExternalSemaphoresAsync_v2";
 static const char symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2_ptsz[] = "cudaWaitExternalSemaphoresAsync_v2_ptsz";
+static const char param_names_cudaWaitExternalSemaphoresAsync[] = "extSemArray\0paramsArray\0numExtSems\0stream";
 static const acu_param params_cudaWaitExternalSemaphoresAsync[] = {
-    {"extSemArray", &acu_type_handle, 1, ACU_IN, 2, -1, false},
-    {"paramsArray", &acu_cudart_type_cudaExternalSemaphoreWaitParams, 1, ACU_IN, 2, -1, false},
-    {"numExtSems", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaWaitExternalSemaphoresAsync + 0, &acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaWaitExternalSemaphoresAsync + 12, &acu_cudart_type_cudaExternalSemaphoreWaitParams, 1, ACU_IN, 2, -1, false},
+    {param_names_cudaWaitExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaWaitExternalSemaphoresAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaWaitExternalSemaphoresAsync[] = {
     {1, symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2, NULL},
@@ -20752,10 +21124,11 @@ cudaError_t acu_failed_cudaWaitExternalSemaphoresAsync(cudaError_t result,
 /* ---- cudaBindSurfaceToArray */
 
 static const char name_cudaBindSurfaceToArray[] = "cudaBindSurfaceToArray";
+static const char param_names_cudaBindSurfaceToArray[] = "surfref\0array\0desc";
 static const acu_param params_cudaBindSurfaceToArray[] = {
-    {"surfref", &acu_cudart_type_surfaceReference, 1, ACU_IN, -1, -1, false},
-    {"array", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindSurfaceToArray + 0, &acu_cudart_type_surfaceReference, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindSurfaceToArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaBindSurfaceToArray + 14, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaBindSurfaceToArray[] = {
     {1, name_cudaBindSurfaceToArray, NULL},
@@ -20799,12 +21172,13 @@ cudaError_t acu_failed_cudaBindSurfaceToArray(cudaError_t result, const struct s
 /* ---- cudaBindTexture */
 
 static const char name_cudaBindTexture[] = "cudaBindTexture";
+static const char param_names_cudaBindTexture[] = "offset\0texref\0devPtr\0desc\0size";
 static const acu_param params_cudaBindTexture[] = {
-    {"offset", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"texref", &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaBindTexture + 7, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture + 21, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture + 26, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaBindTexture[] = {
     {1, name_cudaBindTexture, NULL},
@@ -20849,14 +21223,15 @@ cudaError_t acu_failed_cudaBindTexture(cudaError_t result, size_t *offset,
 /* ---- cudaBindTexture2D */
 
 static const char name_cudaBindTexture2D[] = "cudaBindTexture2D";
+static const char param_names_cudaBindTexture2D[] = "offset\0texref\0devPtr\0desc\0width\0height\0pitch";
 static const acu_param params_cudaBindTexture2D[] = {
-    {"offset", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"texref", &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
-    {"devPtr", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {"width", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"height", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {"pitch", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture2D + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaBindTexture2D + 7, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture2D + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture2D + 21, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture2D + 26, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture2D + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTexture2D + 39, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaBindTexture2D[] = {
     {1, name_cudaBindTexture2D, NULL},
@@ -20904,10 +21279,11 @@ cudaError_t acu_failed_cudaBindTexture2D(cudaError_t result, size_t *offset,
 /* ---- cudaBindTextureToArray */
 
 static const char name_cudaBindTextureToArray[] = "cudaBindTextureToArray";
+static const char param_names_cudaBindTextureToArray[] = "texref\0array\0desc";
 static const acu_param params_cudaBindTextureToArray[] = {
-    {"texref", &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
-    {"array", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTextureToArray + 0, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTextureToArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTextureToArray + 13, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaBindTextureToArray[] = {
     {1, name_cudaBindTextureToArray, NULL},
@@ -20951,10 +21327,11 @@ cudaError_t acu_failed_cudaBindTextureToArray(cudaError_t result, const struct t
 /* ---- cudaBindTextureToMipmappedArray */
 
 static const char name_cudaBindTextureToMipmappedArray[] = "cudaBindTextureToMipmappedArray";
+static const char param_names_cudaBindTextureToMipmappedArray[] = "texref\0mipmappedArray\0desc";
 static const acu_param params_cudaBindTextureToMipmappedArray[] = {
-    {"texref", &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
-    {"mipmappedArray", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"desc", &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTextureToMipmappedArray + 0, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTextureToMipmappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaBindTextureToMipmappedArray + 22, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaBindTextureToMipmappedArray[] = {
     {1, name_cudaBindTextureToMipmappedArray, NULL},
@@ -21000,9 +21377,10 @@ cudaError_t acu_failed_cudaBindTextureToMipmappedArray(cudaError_t result,
 /* ---- cudaGetSurfaceReference */
 
 static const char name_cudaGetSurfaceReference[] = "cudaGetSurfaceReference";
+static const char param_names_cudaGetSurfaceReference[] = "surfref\0symbol";
 static const acu_param params_cudaGetSurfaceReference[] = {
-    {"surfref", &acu_cudart_type_surfaceReference, 2, ACU_OUT, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetSurfaceReference + 0, &acu_cudart_type_surfaceReference, 2, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetSurfaceReference + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetSurfaceReference[] = {
     {1, name_cudaGetSurfaceReference, NULL},
@@ -21045,9 +21423,10 @@ cudaError_t acu_failed_cudaGetSurfaceReference(cudaError_t result, const struct 
 /* ---- cudaGetTextureAlignmentOffset */
 
 static const char name_cudaGetTextureAlignmentOffset[] = "cudaGetTextureAlignmentOffset";
+static const char param_names_cudaGetTextureAlignmentOffset[] = "offset\0texref";
 static const acu_param params_cudaGetTextureAlignmentOffset[] = {
-    {"offset", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"texref", &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaGetTextureAlignmentOffset + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetTextureAlignmentOffset + 7, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetTextureAlignmentOffset[] = {
     {1, name_cudaGetTextureAlignmentOffset, NULL},
@@ -21090,9 +21469,10 @@ cudaError_t acu_failed_cudaGetTextureAlignmentOffset(cudaError_t result, size_t 
 /* ---- cudaGetTextureReference */
 
 static const char name_cudaGetTextureReference[] = "cudaGetTextureReference";
+static const char param_names_cudaGetTextureReference[] = "texref\0symbol";
 static const acu_param params_cudaGetTextureReference[] = {
-    {"texref", &acu_cudart_type_textureReference, 2, ACU_OUT, -1, -1, false},
-    {"symbol", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetTextureReference + 0, &acu_cudart_type_textureReference, 2, ACU_OUT, -1, -1, false},
+    {param_names_cudaGetTextureReference + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGetTextureReference[] = {
     {1, name_cudaGetTextureReference, NULL},
@@ -21135,10 +21515,11 @@ cudaError_t acu_failed_cudaGetTextureReference(cudaError_t result, const struct 
 /* ---- cudaLaunchCooperativeKernelMultiDevice */
 
 static const char name_cudaLaunchCooperativeKernelMultiDevice[] = "cudaLaunchCooperativeKernelMultiDevice";
+static const char param_names_cudaLaunchCooperativeKernelMultiDevice[] = "launchParamsList\0numDevices\0flags";
 static const acu_param params_cudaLaunchCooperativeKernelMultiDevice[] = {
-    {"launchParamsList", &acu_cudart_type_cudaLaunchParams, 1, ACU_IN, 1, -1, false},
-    {"numDevices", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_cudart_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchCooperativeKernelMultiDevice + 0, &acu_cudart_type_cudaLaunchParams, 1, ACU_IN, 1, -1, false},
+    {param_names_cudaLaunchCooperativeKernelMultiDevice + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaLaunchCooperativeKernelMultiDevice + 28, &acu_cudart_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaLaunchCooperativeKernelMultiDevice[] = {
     {1, name_cudaLaunchCooperativeKernelMultiDevice, NULL},
@@ -21182,10 +21563,11 @@ cudaError_t acu_failed_cudaLaunchCooperativeKernelMultiDevice(cudaError_t result
 /* ---- cudaProfilerInitialize */
 
 static const char name_cudaProfilerInitialize[] = "cudaProfilerInitialize";
+static const char param_names_cudaProfilerInitialize[] = "configFile\0outputFile\0outputMode";
 static const acu_param params_cudaProfilerInitialize[] = {
-    {"configFile", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"outputFile", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"outputMode", &acu_cudart_type_cudaOutputMode, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaProfilerInitialize + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaProfilerInitialize + 11, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaProfilerInitialize + 22, &acu_cudart_type_cudaOutputMode, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaProfilerInitialize[] = {
     {1, name_cudaProfilerInitialize, NULL},
@@ -21229,8 +21611,9 @@ cudaError_t acu_failed_cudaProfilerInitialize(cudaError_t result, const char *co
 /* ---- cudaSetDoubleForDevice */
 
 static const char name_cudaSetDoubleForDevice[] = "cudaSetDoubleForDevice";
+static const char param_names_cudaSetDoubleForDevice[] = "d";
 static const acu_param params_cudaSetDoubleForDevice[] = {
-    {"d", &acu_type_double, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaSetDoubleForDevice + 0, &acu_type_double, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cudaSetDoubleForDevice[] = {
     {1, name_cudaSetDoubleForDevice, NULL},
@@ -21270,8 +21653,9 @@ cudaError_t acu_failed_cudaSetDoubleForDevice(cudaError_t result, double *d)
 /* ---- cudaSetDoubleForHost */
 
 static const char name_cudaSetDoubleForHost[] = "cudaSetDoubleForHost";
+static const char param_names_cudaSetDoubleForHost[] = "d";
 static const acu_param params_cudaSetDoubleForHost[] = {
-    {"d", &acu_type_double, 1, ACU_INOUT, -1, -1, false},
+    {param_names_cudaSetDoubleForHost + 0, &acu_type_double, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cudaSetDoubleForHost[] = {
     {1, name_cudaSetDoubleForHost, NULL},
@@ -21312,13 +21696,14 @@ cudaError_t acu_failed_cudaSetDoubleForHost(cudaError_t result, double *d)
 
 static const char name_cudaStreamGetCaptureInfo_v2[] = "cudaStreamGetCaptureInfo_v2";
 static const char symbol_cudaStreamGetCaptureInfo_v2_cudaStreamGetCaptureInfo_v2_ptsz[] = "cudaStreamGetCaptureInfo_v2_ptsz";
+static const char param_names_cudaStreamGetCaptureInfo_v2[] = "stream\0captureStatus_out\0id_out\0graph_out\0dependencies_out\0numDependencies_out";
 static const acu_param params_cudaStreamGetCaptureInfo_v2[] = {
-    {"stream", &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {"captureStatus_out", &acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
-    {"id_out", &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {"graph_out", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"dependencies_out", &acu_type_handle, 2, ACU_OUT, -1, -1, false},
-    {"numDependencies_out", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo_v2 + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo_v2 + 7, &acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo_v2 + 25, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo_v2 + 32, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo_v2 + 42, &acu_type_handle, 2, ACU_OUT, -1, -1, false},
+    {param_names_cudaStreamGetCaptureInfo_v2 + 59, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaStreamGetCaptureInfo_v2[] = {
     {1, name_cudaStreamGetCaptureInfo_v2, NULL},
@@ -21441,8 +21826,9 @@ cudaError_t acu_failed_cudaThreadExit(cudaError_t result)
 /* ---- cudaThreadGetCacheConfig */
 
 static const char name_cudaThreadGetCacheConfig[] = "cudaThreadGetCacheConfig";
+static const char param_names_cudaThreadGetCacheConfig[] = "pCacheConfig";
 static const acu_param params_cudaThreadGetCacheConfig[] = {
-    {"pCacheConfig", &acu_cudart_type_cudaFuncCache, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaThreadGetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaThreadGetCacheConfig[] = {
     {1, name_cudaThreadGetCacheConfig, NULL},
@@ -21482,9 +21868,10 @@ cudaError_t acu_failed_cudaThreadGetCacheConfig(cudaError_t result, enum cudaFun
 /* ---- cudaThreadGetLimit */
 
 static const char name_cudaThreadGetLimit[] = "cudaThreadGetLimit";
+static const char param_names_cudaThreadGetLimit[] = "pValue\0limit";
 static const acu_param params_cudaThreadGetLimit[] = {
-    {"pValue", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {"limit", &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaThreadGetLimit + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaThreadGetLimit + 7, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaThreadGetLimit[] = {
     {1, name_cudaThreadGetLimit, NULL},
@@ -21524,8 +21911,9 @@ cudaError_t acu_failed_cudaThreadGetLimit(cudaError_t result, size_t *pValue, en
 /* ---- cudaThreadSetCacheConfig */
 
 static const char name_cudaThreadSetCacheConfig[] = "cudaThreadSetCacheConfig";
+static const char param_names_cudaThreadSetCacheConfig[] = "cacheConfig";
 static const acu_param params_cudaThreadSetCacheConfig[] = {
-    {"cacheConfig", &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaThreadSetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaThreadSetCacheConfig[] = {
     {1, name_cudaThreadSetCacheConfig, NULL},
@@ -21565,9 +21953,10 @@ cudaError_t acu_failed_cudaThreadSetCacheConfig(cudaError_t result, enum cudaFun
 /* ---- cudaThreadSetLimit */
 
 static const char name_cudaThreadSetLimit[] = "cudaThreadSetLimit";
+static const char param_names_cudaThreadSetLimit[] = "limit\0value";
 static const acu_param params_cudaThreadSetLimit[] = {
-    {"limit", &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
-    {"value", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaThreadSetLimit + 0, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaThreadSetLimit + 6, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaThreadSetLimit[] = {
     {1, name_cudaThreadSetLimit, NULL},
@@ -21643,8 +22032,9 @@ cudaError_t acu_failed_cudaThreadSynchronize(cudaError_t result)
 /* ---- cudaUnbindTexture */
 
 static const char name_cudaUnbindTexture[] = "cudaUnbindTexture";
+static const char param_names_cudaUnbindTexture[] = "texref";
 static const acu_param params_cudaUnbindTexture[] = {
-    {"texref", &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {param_names_cudaUnbindTexture + 0, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaUnbindTexture[] = {
     {1, name_cudaUnbindTexture, NULL},

@@ -3,7 +3,7 @@
  * What stands behind <anycuda/nvrtc.h>, function by function: its description, its slot, the entry that binds
  * the slot at the first call, and the adapters for libraries whose ABI differs from CUDA 13.5's.
  *
- * Every name is an array of its own, so that the linker drops the names of functions nobody uses.
+ * Every text is an array of its own, so that the linker drops those of functions nobody uses.
  */
 /* This file holds the one copy of each wrapper that is not inlined. */
 #define ACU_INLINE
@@ -17,9 +17,10 @@
 /* ---- nvrtcAddNameExpression */
 
 static const char name_nvrtcAddNameExpression[] = "nvrtcAddNameExpression";
+static const char param_names_nvrtcAddNameExpression[] = "prog\0name_expression";
 static const acu_param params_nvrtcAddNameExpression[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name_expression", &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcAddNameExpression + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcAddNameExpression + 5, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_nvrtcAddNameExpression[] = {
     {1, name_nvrtcAddNameExpression, NULL},
@@ -60,10 +61,11 @@ nvrtcResult acu_failed_nvrtcAddNameExpression(nvrtcResult result, nvrtcProgram p
 /* ---- nvrtcCompileProgram */
 
 static const char name_nvrtcCompileProgram[] = "nvrtcCompileProgram";
+static const char param_names_nvrtcCompileProgram[] = "prog\0numOptions\0options";
 static const acu_param params_nvrtcCompileProgram[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"numOptions", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"options", &acu_type_text, 1, ACU_IN, -1, -1, false},
+    {param_names_nvrtcCompileProgram + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcCompileProgram + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcCompileProgram + 16, &acu_type_text, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_nvrtcCompileProgram[] = {
     {1, name_nvrtcCompileProgram, NULL},
@@ -105,13 +107,14 @@ nvrtcResult acu_failed_nvrtcCompileProgram(nvrtcResult result, nvrtcProgram prog
 /* ---- nvrtcCreateProgram */
 
 static const char name_nvrtcCreateProgram[] = "nvrtcCreateProgram";
+static const char param_names_nvrtcCreateProgram[] = "prog\0src\0name\0numHeaders\0headers\0includeNames";
 static const acu_param params_nvrtcCreateProgram[] = {
-    {"prog", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {"src", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"name", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"numHeaders", &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {"headers", &acu_type_text, 1, ACU_IN, -1, -1, false},
-    {"includeNames", &acu_type_text, 1, ACU_IN, -1, -1, false},
+    {param_names_nvrtcCreateProgram + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcCreateProgram + 5, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcCreateProgram + 9, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcCreateProgram + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcCreateProgram + 25, &acu_type_text, 1, ACU_IN, -1, -1, false},
+    {param_names_nvrtcCreateProgram + 33, &acu_type_text, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_nvrtcCreateProgram[] = {
     {1, name_nvrtcCreateProgram, NULL},
@@ -156,8 +159,9 @@ nvrtcResult acu_failed_nvrtcCreateProgram(nvrtcResult result, nvrtcProgram *prog
 /* ---- nvrtcDestroyProgram */
 
 static const char name_nvrtcDestroyProgram[] = "nvrtcDestroyProgram";
+static const char param_names_nvrtcDestroyProgram[] = "prog";
 static const acu_param params_nvrtcDestroyProgram[] = {
-    {"prog", &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcDestroyProgram + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcDestroyProgram[] = {
     {1, name_nvrtcDestroyProgram, NULL},
@@ -196,9 +200,10 @@ nvrtcResult acu_failed_nvrtcDestroyProgram(nvrtcResult result, nvrtcProgram *pro
 /* ---- nvrtcGetBundledHeadersInfo */
 
 static const char name_nvrtcGetBundledHeadersInfo[] = "nvrtcGetBundledHeadersInfo";
+static const char param_names_nvrtcGetBundledHeadersInfo[] = "info\0errorLog";
 static const acu_param params_nvrtcGetBundledHeadersInfo[] = {
-    {"info", &acu_nvrtc_type_nvrtcBundledHeadersInfo, 1, ACU_OUT, -1, -1, false},
-    {"errorLog", &acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetBundledHeadersInfo + 0, &acu_nvrtc_type_nvrtcBundledHeadersInfo, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetBundledHeadersInfo + 5, &acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetBundledHeadersInfo[] = {
     {1, name_nvrtcGetBundledHeadersInfo, NULL},
@@ -240,9 +245,10 @@ nvrtcResult acu_failed_nvrtcGetBundledHeadersInfo(nvrtcResult result, nvrtcBundl
 /* ---- nvrtcGetCUBIN */
 
 static const char name_nvrtcGetCUBIN[] = "nvrtcGetCUBIN";
+static const char param_names_nvrtcGetCUBIN[] = "prog\0cubin";
 static const acu_param params_nvrtcGetCUBIN[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"cubin", &acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetCUBIN + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetCUBIN + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetCUBIN[] = {
     {1, name_nvrtcGetCUBIN, NULL},
@@ -281,9 +287,10 @@ nvrtcResult acu_failed_nvrtcGetCUBIN(nvrtcResult result, nvrtcProgram prog, char
 /* ---- nvrtcGetCUBINSize */
 
 static const char name_nvrtcGetCUBINSize[] = "nvrtcGetCUBINSize";
+static const char param_names_nvrtcGetCUBINSize[] = "prog\0cubinSizeRet";
 static const acu_param params_nvrtcGetCUBINSize[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"cubinSizeRet", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetCUBINSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetCUBINSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetCUBINSize[] = {
     {1, name_nvrtcGetCUBINSize, NULL},
@@ -322,8 +329,9 @@ nvrtcResult acu_failed_nvrtcGetCUBINSize(nvrtcResult result, nvrtcProgram prog, 
 /* ---- nvrtcGetErrorString */
 
 static const char name_nvrtcGetErrorString[] = "nvrtcGetErrorString";
+static const char param_names_nvrtcGetErrorString[] = "result";
 static const acu_param params_nvrtcGetErrorString[] = {
-    {"result", &acu_nvrtc_type_nvrtcResult, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetErrorString + 0, &acu_nvrtc_type_nvrtcResult, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetErrorString[] = {
     {1, name_nvrtcGetErrorString, NULL},
@@ -355,9 +363,10 @@ const char *(*acu_slot_nvrtcGetErrorString)(nvrtcResult result) = enter_nvrtcGet
 /* ---- nvrtcGetLTOIR */
 
 static const char name_nvrtcGetLTOIR[] = "nvrtcGetLTOIR";
+static const char param_names_nvrtcGetLTOIR[] = "prog\0LTOIR";
 static const acu_param params_nvrtcGetLTOIR[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"LTOIR", &acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetLTOIR + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetLTOIR + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetLTOIR[] = {
     {1, name_nvrtcGetLTOIR, NULL},
@@ -396,9 +405,10 @@ nvrtcResult acu_failed_nvrtcGetLTOIR(nvrtcResult result, nvrtcProgram prog, char
 /* ---- nvrtcGetLTOIRSize */
 
 static const char name_nvrtcGetLTOIRSize[] = "nvrtcGetLTOIRSize";
+static const char param_names_nvrtcGetLTOIRSize[] = "prog\0LTOIRSizeRet";
 static const acu_param params_nvrtcGetLTOIRSize[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"LTOIRSizeRet", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetLTOIRSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetLTOIRSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetLTOIRSize[] = {
     {1, name_nvrtcGetLTOIRSize, NULL},
@@ -437,10 +447,11 @@ nvrtcResult acu_failed_nvrtcGetLTOIRSize(nvrtcResult result, nvrtcProgram prog, 
 /* ---- nvrtcGetLoweredName */
 
 static const char name_nvrtcGetLoweredName[] = "nvrtcGetLoweredName";
+static const char param_names_nvrtcGetLoweredName[] = "prog\0name_expression\0lowered_name";
 static const acu_param params_nvrtcGetLoweredName[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"name_expression", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"lowered_name", &acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetLoweredName + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetLoweredName + 5, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetLoweredName + 21, &acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetLoweredName[] = {
     {1, name_nvrtcGetLoweredName, NULL},
@@ -483,8 +494,9 @@ nvrtcResult acu_failed_nvrtcGetLoweredName(nvrtcResult result, nvrtcProgram prog
 /* ---- nvrtcGetNumSupportedArchs */
 
 static const char name_nvrtcGetNumSupportedArchs[] = "nvrtcGetNumSupportedArchs";
+static const char param_names_nvrtcGetNumSupportedArchs[] = "numArchs";
 static const acu_param params_nvrtcGetNumSupportedArchs[] = {
-    {"numArchs", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetNumSupportedArchs + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetNumSupportedArchs[] = {
     {1, name_nvrtcGetNumSupportedArchs, NULL},
@@ -523,9 +535,10 @@ nvrtcResult acu_failed_nvrtcGetNumSupportedArchs(nvrtcResult result, int *numArc
 /* ---- nvrtcGetOptiXIR */
 
 static const char name_nvrtcGetOptiXIR[] = "nvrtcGetOptiXIR";
+static const char param_names_nvrtcGetOptiXIR[] = "prog\0optixir";
 static const acu_param params_nvrtcGetOptiXIR[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"optixir", &acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetOptiXIR + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetOptiXIR + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetOptiXIR[] = {
     {1, name_nvrtcGetOptiXIR, NULL},
@@ -564,9 +577,10 @@ nvrtcResult acu_failed_nvrtcGetOptiXIR(nvrtcResult result, nvrtcProgram prog, ch
 /* ---- nvrtcGetOptiXIRSize */
 
 static const char name_nvrtcGetOptiXIRSize[] = "nvrtcGetOptiXIRSize";
+static const char param_names_nvrtcGetOptiXIRSize[] = "prog\0optixirSizeRet";
 static const acu_param params_nvrtcGetOptiXIRSize[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"optixirSizeRet", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetOptiXIRSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetOptiXIRSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetOptiXIRSize[] = {
     {1, name_nvrtcGetOptiXIRSize, NULL},
@@ -606,8 +620,9 @@ nvrtcResult acu_failed_nvrtcGetOptiXIRSize(nvrtcResult result, nvrtcProgram prog
 /* ---- nvrtcGetPCHCreateStatus */
 
 static const char name_nvrtcGetPCHCreateStatus[] = "nvrtcGetPCHCreateStatus";
+static const char param_names_nvrtcGetPCHCreateStatus[] = "prog";
 static const acu_param params_nvrtcGetPCHCreateStatus[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetPCHCreateStatus + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetPCHCreateStatus[] = {
     {1, name_nvrtcGetPCHCreateStatus, NULL},
@@ -646,8 +661,9 @@ nvrtcResult acu_failed_nvrtcGetPCHCreateStatus(nvrtcResult result, nvrtcProgram 
 /* ---- nvrtcGetPCHHeapSize */
 
 static const char name_nvrtcGetPCHHeapSize[] = "nvrtcGetPCHHeapSize";
+static const char param_names_nvrtcGetPCHHeapSize[] = "ret";
 static const acu_param params_nvrtcGetPCHHeapSize[] = {
-    {"ret", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetPCHHeapSize + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetPCHHeapSize[] = {
     {1, name_nvrtcGetPCHHeapSize, NULL},
@@ -686,9 +702,10 @@ nvrtcResult acu_failed_nvrtcGetPCHHeapSize(nvrtcResult result, size_t *ret)
 /* ---- nvrtcGetPCHHeapSizeRequired */
 
 static const char name_nvrtcGetPCHHeapSizeRequired[] = "nvrtcGetPCHHeapSizeRequired";
+static const char param_names_nvrtcGetPCHHeapSizeRequired[] = "prog\0size";
 static const acu_param params_nvrtcGetPCHHeapSizeRequired[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"size", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetPCHHeapSizeRequired + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetPCHHeapSizeRequired + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetPCHHeapSizeRequired[] = {
     {1, name_nvrtcGetPCHHeapSizeRequired, NULL},
@@ -728,9 +745,10 @@ nvrtcResult acu_failed_nvrtcGetPCHHeapSizeRequired(nvrtcResult result, nvrtcProg
 /* ---- nvrtcGetPTX */
 
 static const char name_nvrtcGetPTX[] = "nvrtcGetPTX";
+static const char param_names_nvrtcGetPTX[] = "prog\0ptx";
 static const acu_param params_nvrtcGetPTX[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"ptx", &acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetPTX + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetPTX + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetPTX[] = {
     {1, name_nvrtcGetPTX, NULL},
@@ -769,9 +787,10 @@ nvrtcResult acu_failed_nvrtcGetPTX(nvrtcResult result, nvrtcProgram prog, char *
 /* ---- nvrtcGetPTXSize */
 
 static const char name_nvrtcGetPTXSize[] = "nvrtcGetPTXSize";
+static const char param_names_nvrtcGetPTXSize[] = "prog\0ptxSizeRet";
 static const acu_param params_nvrtcGetPTXSize[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"ptxSizeRet", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetPTXSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetPTXSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetPTXSize[] = {
     {1, name_nvrtcGetPTXSize, NULL},
@@ -810,9 +829,10 @@ nvrtcResult acu_failed_nvrtcGetPTXSize(nvrtcResult result, nvrtcProgram prog, si
 /* ---- nvrtcGetProgramLog */
 
 static const char name_nvrtcGetProgramLog[] = "nvrtcGetProgramLog";
+static const char param_names_nvrtcGetProgramLog[] = "prog\0log";
 static const acu_param params_nvrtcGetProgramLog[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"log", &acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetProgramLog + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetProgramLog + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetProgramLog[] = {
     {1, name_nvrtcGetProgramLog, NULL},
@@ -851,9 +871,10 @@ nvrtcResult acu_failed_nvrtcGetProgramLog(nvrtcResult result, nvrtcProgram prog,
 /* ---- nvrtcGetProgramLogSize */
 
 static const char name_nvrtcGetProgramLogSize[] = "nvrtcGetProgramLogSize";
+static const char param_names_nvrtcGetProgramLogSize[] = "prog\0logSizeRet";
 static const acu_param params_nvrtcGetProgramLogSize[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"logSizeRet", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetProgramLogSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetProgramLogSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetProgramLogSize[] = {
     {1, name_nvrtcGetProgramLogSize, NULL},
@@ -893,8 +914,9 @@ nvrtcResult acu_failed_nvrtcGetProgramLogSize(nvrtcResult result, nvrtcProgram p
 /* ---- nvrtcGetSupportedArchs */
 
 static const char name_nvrtcGetSupportedArchs[] = "nvrtcGetSupportedArchs";
+static const char param_names_nvrtcGetSupportedArchs[] = "supportedArchs";
 static const acu_param params_nvrtcGetSupportedArchs[] = {
-    {"supportedArchs", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetSupportedArchs + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetSupportedArchs[] = {
     {1, name_nvrtcGetSupportedArchs, NULL},
@@ -933,9 +955,10 @@ nvrtcResult acu_failed_nvrtcGetSupportedArchs(nvrtcResult result, int *supported
 /* ---- nvrtcGetTileIR */
 
 static const char name_nvrtcGetTileIR[] = "nvrtcGetTileIR";
+static const char param_names_nvrtcGetTileIR[] = "prog\0TileIR";
 static const acu_param params_nvrtcGetTileIR[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"TileIR", &acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetTileIR + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetTileIR + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetTileIR[] = {
     {1, name_nvrtcGetTileIR, NULL},
@@ -974,9 +997,10 @@ nvrtcResult acu_failed_nvrtcGetTileIR(nvrtcResult result, nvrtcProgram prog, cha
 /* ---- nvrtcGetTileIRSize */
 
 static const char name_nvrtcGetTileIRSize[] = "nvrtcGetTileIRSize";
+static const char param_names_nvrtcGetTileIRSize[] = "prog\0TileIRSizeRet";
 static const acu_param params_nvrtcGetTileIRSize[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"TileIRSizeRet", &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcGetTileIRSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcGetTileIRSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcGetTileIRSize[] = {
     {1, name_nvrtcGetTileIRSize, NULL},
@@ -1016,10 +1040,11 @@ nvrtcResult acu_failed_nvrtcGetTileIRSize(nvrtcResult result, nvrtcProgram prog,
 /* ---- nvrtcInstallBundledHeaders */
 
 static const char name_nvrtcInstallBundledHeaders[] = "nvrtcInstallBundledHeaders";
+static const char param_names_nvrtcInstallBundledHeaders[] = "installPath\0flags\0errorLog";
 static const acu_param params_nvrtcInstallBundledHeaders[] = {
-    {"installPath", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"flags", &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {"errorLog", &acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcInstallBundledHeaders + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcInstallBundledHeaders + 12, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcInstallBundledHeaders + 18, &acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcInstallBundledHeaders[] = {
     {1, name_nvrtcInstallBundledHeaders, NULL},
@@ -1062,9 +1087,10 @@ nvrtcResult acu_failed_nvrtcInstallBundledHeaders(nvrtcResult result, const char
 /* ---- nvrtcRemoveBundledHeaders */
 
 static const char name_nvrtcRemoveBundledHeaders[] = "nvrtcRemoveBundledHeaders";
+static const char param_names_nvrtcRemoveBundledHeaders[] = "installPath\0errorLog";
 static const acu_param params_nvrtcRemoveBundledHeaders[] = {
-    {"installPath", &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {"errorLog", &acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcRemoveBundledHeaders + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcRemoveBundledHeaders + 12, &acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcRemoveBundledHeaders[] = {
     {1, name_nvrtcRemoveBundledHeaders, NULL},
@@ -1105,10 +1131,11 @@ nvrtcResult acu_failed_nvrtcRemoveBundledHeaders(nvrtcResult result, const char 
 /* ---- nvrtcSetFlowCallback */
 
 static const char name_nvrtcSetFlowCallback[] = "nvrtcSetFlowCallback";
+static const char param_names_nvrtcSetFlowCallback[] = "prog\0callback\0payload";
 static const acu_param params_nvrtcSetFlowCallback[] = {
-    {"prog", &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {"callback", &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {"payload", &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcSetFlowCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcSetFlowCallback + 5, &acu_type_function, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcSetFlowCallback + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_nvrtcSetFlowCallback[] = {
     {1, name_nvrtcSetFlowCallback, NULL},
@@ -1151,8 +1178,9 @@ nvrtcResult acu_failed_nvrtcSetFlowCallback(nvrtcResult result, nvrtcProgram pro
 /* ---- nvrtcSetPCHHeapSize */
 
 static const char name_nvrtcSetPCHHeapSize[] = "nvrtcSetPCHHeapSize";
+static const char param_names_nvrtcSetPCHHeapSize[] = "size";
 static const acu_param params_nvrtcSetPCHHeapSize[] = {
-    {"size", &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {param_names_nvrtcSetPCHHeapSize + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_nvrtcSetPCHHeapSize[] = {
     {1, name_nvrtcSetPCHHeapSize, NULL},
@@ -1191,9 +1219,10 @@ nvrtcResult acu_failed_nvrtcSetPCHHeapSize(nvrtcResult result, size_t size)
 /* ---- nvrtcVersion */
 
 static const char name_nvrtcVersion[] = "nvrtcVersion";
+static const char param_names_nvrtcVersion[] = "major\0minor";
 static const acu_param params_nvrtcVersion[] = {
-    {"major", &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {"minor", &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcVersion + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {param_names_nvrtcVersion + 6, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_nvrtcVersion[] = {
     {1, name_nvrtcVersion, NULL},
