@@ -136,6 +136,7 @@ typedef struct search {
     candidate *candidates;
     size_t count, room;
     unsigned seen; /* files looked at in this place */
+    bool taken;
     char *trace;
     size_t trace_used, trace_room;
     int code; /* of the first file that was refused */
@@ -371,7 +372,7 @@ static bool judge_file(search *s, candidate *c, const char *real, acu_elf *elf) 
 static bool judge(search *s, candidate *c) {
     char why[128], real[ACU_PATH_SIZE];
     const acu_library_info *info = s->library->info;
-    acu_platform_real_path(c->path, real, sizeof real);
+    acu_platform_follow(c->path, real, sizeof real);
     if (is_in_stubs(c->path) || is_in_stubs(real))
         return refuse(s, c->path, info->error_stub, "it is a stub to link against (folder stubs)");
     acu_elf elf;
@@ -477,21 +478,21 @@ static void sort_candidates(search *s) {
         }
 }
 
-/* Opens the best candidate of a place, or the next best where that fails. */
+/* Opens the best candidate, or the next best where that fails. */
 static bool take_best(search *s) {
     sort_candidates(s);
-    bool taken = false;
     for (size_t i = 0; i < s->count; i++) {
         candidate *c = &s->candidates[i];
         if (s->mapped && i > 0 && c->major != s->candidates[0].major)
             note(s, "two major versions are in this process, %d and %d", s->candidates[0].major,
                  c->major);
-        if (taken)
+        if (s->taken)
             note(s, "%s: good, but %s was taken", c->path, s->library->path);
         else
-            taken = open_candidate(s, c);
+            s->taken = open_candidate(s, c);
     }
-    return taken;
+    s->count = 0;
+    return s->taken;
 }
 
 /* ---- places -----------------------------------------------------------------------------------
@@ -513,15 +514,21 @@ static void look_at_process(search *s, const char *unused) {
     acu_platform_mapped(visit, s);
 }
 
+/* The names are the newest first, so those after a good one need not be looked at. */
+static bool take_now(void *data) {
+    return take_best(data);
+}
+
 static void look_at_system(search *s, const char *unused) {
     (void)unused;
     const acu_library_info *info = s->library->info;
     s->in_order = true;
-    acu_platform_system(info->sonames, visit, s);
+    acu_platform_system(info->sonames, visit, take_now, s);
     if (allows(s, ACU_LOAD_ALLOW_UNKNOWN)) {
         char bare[64];
         snprintf(bare, sizeof bare, "%s.so", info->name);
-        acu_platform_system((const char *const[]){bare, NULL}, visit, s);
+        if (!s->taken)
+            acu_platform_system((const char *const[]){bare, NULL}, visit, NULL, s);
     }
     /*
      * No file in any of its folders that we know of: it may know more (musl tells none, LD_AUDIT
@@ -653,7 +660,7 @@ static bool load_only(search *s, const char *place, const char *path) {
         if (strchr(path, '/'))
             consider(s, path, NULL);
         else /* as dlopen() understands it: not in the current folder */
-            acu_platform_system((const char *const[]){path, NULL}, visit_any_name, s);
+            acu_platform_system((const char *const[]){path, NULL}, visit_any_name, NULL, s);
         if (take_best(s))
             return true;
         if (s->seen == 0)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -180,19 +181,19 @@ typedef struct cache_entry {
     uint64_t hwcap; /* 0: for every machine */
 } cache_entry;
 
-static char *read_whole(const char *path, size_t limit, size_t *size) {
-    char *bytes = NULL;
+/* The system loader maps it too; ldconfig replaces it as a whole. NULL: no such file. */
+static char *map_whole(const char *path, size_t limit, size_t *size) {
+    void *bytes = MAP_FAILED;
     struct stat st;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-        (uint64_t)st.st_size < limit && (bytes = malloc((size_t)st.st_size + 1)) != NULL) {
-        ssize_t got = read(fd, bytes, (size_t)st.st_size);
-        *size = got > 0 ? (size_t)got : 0;
-        bytes[*size] = '\0';
+        (uint64_t)st.st_size < limit) {
+        *size = (size_t)st.st_size;
+        bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
     }
     if (fd >= 0)
         close(fd);
-    return bytes;
+    return bytes == MAP_FAILED ? NULL : bytes;
 }
 
 /* Until 2.31 a cache for older loaders stands before the real one. */
@@ -208,20 +209,23 @@ static size_t skip_old_cache(const char *file, size_t size) {
 }
 
 typedef struct cache {
-    char *file; /* to be freed */
+    char *file; /* to be unmapped */
     const char *start;
-    size_t size, count; /* bytes from the start, entries */
+    size_t file_size, size, count; /* size from the start; entries */
 } cache;
 
-static cache read_cache(void) {
+static cache open_cache(void) {
     static const char magic[] = "glibc-ld.so.cache1.1";
-    cache c = {NULL, NULL, 0, 0};
+    cache c = {NULL, NULL, 0, 0, 0};
     cache_header header;
-    c.file = read_whole("/etc/ld.so.cache", CACHE_MOST, &c.size);
-    size_t skip = c.file ? skip_old_cache(c.file, c.size) : 0;
-    c.start = c.file ? c.file + skip : NULL;
-    c.size -= skip;
-    if (c.start && c.size >= sizeof header && memcmp(c.start, magic, sizeof magic - 1) == 0) {
+    c.file = map_whole("/etc/ld.so.cache", CACHE_MOST, &c.file_size);
+    /* Strings fill its end; a zero there keeps all of them inside. */
+    if (!c.file || c.file[c.file_size - 1] != '\0')
+        return c;
+    size_t skip = skip_old_cache(c.file, c.file_size);
+    c.start = c.file + skip;
+    c.size = c.file_size - skip;
+    if (c.size >= sizeof header && memcmp(c.start, magic, sizeof magic - 1) == 0) {
         memcpy(&header, c.start, sizeof header);
         size_t room = (c.size - sizeof header) / sizeof(cache_entry);
         c.count = header.count < room ? header.count : room;
@@ -229,38 +233,47 @@ static cache read_cache(void) {
     return c;
 }
 
+static void close_cache(const cache *c) {
+    if (c->file)
+        munmap(c->file, c->file_size);
+}
+
 static void visit_cache(const visitor *v, const cache *c, const char *name) {
     for (size_t i = 0; i < c->count; i++) {
         cache_entry entry;
         memcpy(&entry, c->start + sizeof(cache_header) + i * sizeof entry, sizeof entry);
-        /* Every string ends inside the file: read_whole() put a zero behind it. */
         if (entry.name < c->size && entry.path < c->size && entry.hwcap == 0 &&
             strcmp(c->start + entry.name, name) == 0 && access(c->start + entry.path, F_OK) == 0)
             v->visit(v->data, c->start + entry.path);
     }
 }
 
-void acu_platform_system(const char *const *names, acu_visit *visit, void *data) {
+void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
+                         void *data) {
     visitor v = {visit, data};
 #ifdef __GLIBC__
     Dl_serinfo *path = search_path();
     unsigned count = path ? path->dls_cnt : 0, built_in = path ? first_built_in(path) : 0;
-    cache c = read_cache();
+    cache c = open_cache();
     for (; *names; names++) {
         for (unsigned i = 0; i < built_in; i++)
             visit_existing(&v, path->dls_serpath[i].dls_name, *names);
         visit_cache(&v, &c, *names);
         for (unsigned i = built_in; i < count; i++)
             visit_existing(&v, path->dls_serpath[i].dls_name, *names);
+        if (enough && enough(data))
+            break;
     }
-    free(c.file);
+    close_cache(&c);
     free(path);
 #else
-    (void)read_cache; /* musl has no cache, and does not tell its folders */
+    (void)open_cache; /* musl has no cache, and does not tell its folders */
+    (void)close_cache;
     (void)visit_cache;
     (void)visit_existing;
     (void)v;
     (void)names;
+    (void)enough;
 #endif
 }
 
@@ -298,17 +311,25 @@ bool acu_platform_file_id(const char *path, acu_file_id *id) {
     return true;
 }
 
-void acu_platform_real_path(const char *path, char *real, size_t size) {
-    char *found = realpath(path, NULL);
-    snprintf(real, size, "%s", found ? found : path);
-    free(found);
+void acu_platform_follow(const char *path, char *real, size_t size) {
+    char target[PATH_MAX];
+    snprintf(real, size, "%s", path);
+    for (int links = 0; links < 40; links++) {
+        ssize_t length = readlink(real, target, sizeof target - 1);
+        if (length <= 0)
+            return;
+        target[length] = '\0';
+        const char *slash = strrchr(real, '/');
+        size_t folder = *target == '/' || !slash ? 0 : (size_t)(slash - real) + 1;
+        snprintf(real + folder, size - folder, "%s", target);
+    }
 }
 
 /* ---- reading a library without executing it ---------------------------------------------------
  */
 
 /* The tables of a libcudart (hash, symbols, names) fit in one window; what leads there is small. */
-enum { WINDOW = 48 * 1024, GLANCE = 1024 };
+enum { WINDOW = 32 * 1024, GLANCE = 1024 };
 
 static bool is_inside(const acu_elf *elf, uint64_t at, uint64_t length) {
     return at <= elf->size && length <= elf->size - at;

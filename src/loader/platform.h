@@ -28,9 +28,11 @@ typedef void acu_visit(void *data, const char *path);
 
 /* Each library that is mapped into the process, in load order. */
 void acu_platform_mapped(acu_visit *visit, void *data);
+typedef bool acu_enough(void *data);
 /* Each existing file that the system loader could mean by a name, for one after the other, in the
- * order in which it looks; `names` ends with NULL. */
-void acu_platform_system(const char *const *names, acu_visit *visit, void *data);
+ * order in which it looks; `names` ends with NULL. Asks after each name whether that was enough. */
+void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
+                         void *data);
 /* Each file that matches the pattern under the folder, last name first; the folder may be "". */
 void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data);
 
@@ -39,8 +41,8 @@ typedef struct acu_file_id {
 } acu_file_id;
 
 bool acu_platform_file_id(const char *path, acu_file_id *id);
-/* The path with all links followed; the path itself if that fails. */
-void acu_platform_real_path(const char *path, char *real, size_t size);
+/* The file behind links from file to file; folders that are links stay as they are. */
+void acu_platform_follow(const char *path, char *real, size_t size);
 
 /* ---- reading a library without executing it ---------------------------------------------------
  */

@@ -93,7 +93,14 @@ static void newest_soname_of_system(void) {
     put_in_system("13.0/libacutest.so.13", "libacutest.so.13");
     assert_int_equal(acu_load(NULL), 0);
     expect(13000, "system loader");
-    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "libacutest.so.12: good, but ");
+}
+
+/* What cannot be opened gives way to the next name. */
+static void unopenable_in_system(void) {
+    put_in_system("unopenable/libacutest.so.13", "libacutest.so.13");
+    put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
+    assert_int_equal(acu_load(NULL), 0);
+    expect(12040, "system loader");
 }
 
 static void virtual_env_before_conda(void) {
@@ -142,6 +149,7 @@ static void newest_minor_of_a_place(void) {
     setenv("CUDA_PATH", in_scratch("cuda"), 1);
     assert_int_equal(acu_load(NULL), 0);
     expect(12090, "CUDA_PATH");
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "cuda/lib/libacutest.so.12: good, but ");
 }
 
 static void special_characters_in_a_folder(void) {
@@ -491,6 +499,7 @@ int main(void) {
         ALONE(process_before_system),
         ALONE(system_before_environments),
         ALONE(newest_soname_of_system),
+        ALONE(unopenable_in_system),
         ALONE(virtual_env_before_conda),
         ALONE(newest_wheel_of_an_environment),
         ALONE(conda_before_cuda_path_before_cuda_home),
