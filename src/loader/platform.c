@@ -211,24 +211,26 @@ static size_t skip_old_cache(const char *file, size_t size) {
 typedef struct cache {
     char *file; /* to be unmapped */
     const char *start;
-    size_t file_size, size, count; /* size from the start; entries */
+    size_t file_size, count, end; /* entries; end of the strings, from the start */
 } cache;
 
-static cache open_cache(void) {
+static cache open_cache(const char *path) {
     static const char magic[] = "glibc-ld.so.cache1.1";
     cache c = {NULL, NULL, 0, 0, 0};
     cache_header header;
-    c.file = map_whole("/etc/ld.so.cache", CACHE_MOST, &c.file_size);
-    /* Strings fill its end; a zero there keeps all of them inside. */
-    if (!c.file || c.file[c.file_size - 1] != '\0')
+    c.file = map_whole(path, CACHE_MOST, &c.file_size);
+    if (!c.file)
         return c;
-    size_t skip = skip_old_cache(c.file, c.file_size);
+    size_t skip = skip_old_cache(c.file, c.file_size), size = c.file_size - skip;
     c.start = c.file + skip;
-    c.size = c.file_size - skip;
-    if (c.size >= sizeof header && memcmp(c.start, magic, sizeof magic - 1) == 0) {
-        memcpy(&header, c.start, sizeof header);
-        size_t room = (c.size - sizeof header) / sizeof(cache_entry);
-        c.count = header.count < room ? header.count : room;
+    if (size < sizeof header || memcmp(c.start, magic, sizeof magic - 1) != 0)
+        return c;
+    memcpy(&header, c.start, sizeof header);
+    size_t end = sizeof header + (size_t)header.count * sizeof(cache_entry) + header.strings_length;
+    /* A zero at the end of the strings keeps every one inside. */
+    if (end <= size && header.strings_length && c.start[end - 1] == '\0') {
+        c.count = header.count;
+        c.end = end;
     }
     return c;
 }
@@ -242,10 +244,17 @@ static void visit_cache(const visitor *v, const cache *c, const char *name) {
     for (size_t i = 0; i < c->count; i++) {
         cache_entry entry;
         memcpy(&entry, c->start + sizeof(cache_header) + i * sizeof entry, sizeof entry);
-        if (entry.name < c->size && entry.path < c->size && entry.hwcap == 0 &&
+        if (entry.name < c->end && entry.path < c->end && entry.hwcap == 0 &&
             strcmp(c->start + entry.name, name) == 0 && access(c->start + entry.path, F_OK) == 0)
             v->visit(v->data, c->start + entry.path);
     }
+}
+
+void acu_platform_cached(const char *cache_path, const char *name, acu_visit *visit, void *data) {
+    visitor v = {visit, data};
+    cache c = open_cache(cache_path);
+    visit_cache(&v, &c, name);
+    close_cache(&c);
 }
 
 void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
@@ -254,7 +263,7 @@ void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough 
 #ifdef __GLIBC__
     Dl_serinfo *path = search_path();
     unsigned count = path ? path->dls_cnt : 0, built_in = path ? first_built_in(path) : 0;
-    cache c = open_cache();
+    cache c = open_cache("/etc/ld.so.cache");
     for (; *names; names++) {
         for (unsigned i = 0; i < built_in; i++)
             visit_existing(&v, path->dls_serpath[i].dls_name, *names);
@@ -267,10 +276,7 @@ void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough 
     close_cache(&c);
     free(path);
 #else
-    (void)open_cache; /* musl has no cache, and does not tell its folders */
-    (void)close_cache;
-    (void)visit_cache;
-    (void)visit_existing;
+    (void)visit_existing; /* musl has no cache, and does not tell its folders */
     (void)v;
     (void)names;
     (void)enough;

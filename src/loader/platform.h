@@ -33,6 +33,8 @@ typedef bool acu_enough(void *data);
  * order in which it looks; `names` ends with NULL. Asks after each name whether that was enough. */
 void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
                          void *data);
+/* The part of that which a cache like /etc/ld.so.cache knows. */
+void acu_platform_cached(const char *cache_path, const char *name, acu_visit *visit, void *data);
 /* Each file that matches the pattern under the folder, last name first; the folder may be "". */
 void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data);
 

@@ -198,6 +198,82 @@ static void mutations(void **state) {
     close(fd);
 }
 
+/* ---- the system loader's cache
+ * --------------------------------------------------------------------- */
+
+static unsigned visited;
+static char last_visited[512];
+
+static void count_visit(void *data, const char *path) {
+    (void)data;
+    visited++;
+    snprintf(last_visited, sizeof last_visited, "%s", path);
+}
+
+static unsigned look_up(const char *cache, const char *name) {
+    visited = 0;
+    acu_platform_cached(cache, name, count_visit, NULL);
+    return visited;
+}
+
+/* As ldconfig writes it: two entries, and glibc's extension, which has no zero at its end. */
+static size_t write_cache(unsigned char *bytes, bool with_old_one) {
+    static const char names[] = "libacutest.so.12\0/dev/null\0libacutest.so.13\0/acu/none";
+    size_t at = 0;
+    if (with_old_one) {
+        uint32_t count = 1;
+        memcpy(bytes, "ld.so-1.7.0\0", 12);
+        memcpy(bytes + 12, &count, 4);
+        memset(bytes + 16, 7, 12);
+        memset(bytes + 28, 0, 4);
+        at = 32;
+    }
+    uint32_t head[] = {2, sizeof names, 0, 0, 0, 0, 0};
+    uint32_t strings = 48 + 2 * 24;
+    uint32_t entries[2][6] = {{0x303, strings, strings + 17, 0, 0, 0},
+                              {0x303, strings + 27, strings + 44, 0, 0, 0}};
+    memcpy(bytes + at, "glibc-ld.so.cache1.1", 20);
+    memcpy(bytes + at + 20, head, sizeof head);
+    memcpy(bytes + at + 48, entries, sizeof entries);
+    memcpy(bytes + at + strings, names, sizeof names);
+    memcpy(bytes + at + strings + sizeof names, "ldconfig", 8);
+    return at + strings + sizeof names + 8;
+}
+
+static void reads_the_cache(void) {
+    unsigned char bytes[512];
+    for (int old = 0; old < 2; old++) {
+        write_file(in_scratch("cache"), bytes, write_cache(bytes, old));
+        assert_int_equal(look_up(in_scratch("cache"), "libacutest.so.12"), 1);
+        assert_string_equal(last_visited, "/dev/null");
+        assert_int_equal(look_up(in_scratch("cache"), "libacutest.so.13"), 0); /* no such file */
+        assert_int_equal(look_up(in_scratch("cache"), "libacutest.so"), 0);
+    }
+    assert_int_equal(look_up(in_scratch("none"), "libacutest.so.12"), 0);
+    assert_int_equal(look_up(scratch(), "libacutest.so.12"), 0);
+}
+
+/* Whatever this machine's cache has, it is found. */
+static void reads_this_machines_cache(void) {
+    if (access("/etc/ld.so.cache", R_OK) == 0)
+        assert_true(look_up("/etc/ld.so.cache", "libc.so.6") > 0);
+}
+
+static void damaged_caches(void) {
+    unsigned char bytes[512], damaged[512];
+    uint64_t seed = 3;
+    for (int i = 0; i < 5000; i++) {
+        size_t size = write_cache(bytes, i % 2);
+        memcpy(damaged, bytes, sizeof bytes);
+        for (int j = 0; j < 4; j++) {
+            uint32_t value = (uint32_t)(next(&seed) % 3 ? next(&seed) % 300 : next(&seed));
+            memcpy(damaged + next(&seed) % (size - 4), &value, 4);
+        }
+        write_file(in_scratch("cache"), damaged, next(&seed) % 4 ? size : next(&seed) % size);
+        look_up(in_scratch("cache"), "libacutest.so.12");
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_a_good_one),
@@ -208,6 +284,9 @@ int main(void) {
         ALONE(wrong_machine),
         ALONE(truncated_at_every_length),
         cmocka_unit_test(mutations),
+        ALONE(reads_the_cache),
+        ALONE(reads_this_machines_cache),
+        ALONE(damaged_caches),
     };
     return cmocka_run_group_tests(tests, read_good, NULL);
 }
