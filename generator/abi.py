@@ -7,6 +7,7 @@ not either, generation stops.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from .ctype import CType
@@ -97,7 +98,7 @@ class Router:
         if fitting:
             return min(fitting, key=lambda item: item[:2])[2]  # min is stable: the bare name wins a tie
         for candidate in candidates:
-            decision = next((d for d in self.decisions if d.answers(function.name, candidate)), None)
+            decision = next((d for d in self.decisions if d.answers(function, candidate)), None)
             if decision is not None:
                 return self._decided(function, home, api, candidate, decision)
         if not candidates:
@@ -128,7 +129,16 @@ class Router:
         if self.library.presented.functions.get(function.name) is not function:
             # A gone name keeps exactly its own meaning: what is declared under it, or renamed to it.
             return found or [f for f in api.functions.values() if f.symbol == function.name]
-        return found + api.versioned.get(function.name, [])
+        return found + api.versioned.get(function.name, []) + self._heir(function, api)
+
+    def _heir(self, function: Function, api: Api) -> list[Function]:
+        """The bare name that took over a presented name_vN, in toolkits newer than the last that has both."""
+        base = api.functions.get(re.sub(r"_v\d+$", "", function.name))
+        last = max(other.version for other in self.library.apis if function.name in other.functions)
+        if base is None or base.name == function.name or api.version < last or function.name in api.functions:
+            return []
+        home = self.library.presented
+        return [base] if not isinstance(self._compare(function, home, base, api), str) else []
 
     def _folded(self, function: Function, candidate: Function) -> int:
         """The N of a name_vN that the presented API has no more: its bare name has taken that meaning over.

@@ -334,7 +334,10 @@ class Describer:
 
     def _tags(self, home: Api, record: Record, path: str) -> tuple[int, tuple[int, ...] | None]:
         """Where the discriminator of a union member is, and the values that make it active."""
+        paths = {leaf.path for leaf in home.leaves(record)}
         for union in self.parameters.record(record.name).get("unions", ()):
+            if union["by"] not in ("argument", *paths):
+                continue  # the presented toolkit is older than the discriminator
             at = f"{union['at']}." if "at" in union else ""
             for name, values in self._members_of(home, record, union):
                 if path == at + name or path.startswith(f"{at}{name}."):
@@ -405,7 +408,8 @@ class Describer:
         if self.driver is not None and name in self.driver.presented.enumerators:
             return self.driver.presented.enumerators[name], 2**31 - 1
         value = self._enumerator(name)
-        return value.value, value.since
+        lasting = name in self.library.newest.enumerators  # a runtime that dropped it may take it for an error
+        return value.value, value.since if lasting else 2**31 - 1
 
     def loaded_size(self, record: Record) -> int:
         """The largest size any toolkit gives the record: what a temporary needs."""

@@ -33,6 +33,7 @@ class Decision:
     answers_to: tuple[str, ...]
     reason: str
     where: Location
+    presents: tuple[str, ...] = ()  # () for whatever is presented
     call: str = ""
     args: tuple[str, ...] = ()
     locals: tuple[str, ...] = ()
@@ -51,8 +52,11 @@ class Decision:
         """Parameters that are handed on as they are."""
         return {arg for arg in self.args if re.fullmatch(r"\w+", arg)}
 
-    def answers(self, function: str, candidate: Function) -> bool:
-        return self.function == function and self.answers_to == candidate.signature
+    def answers(self, function: Function, candidate: Function) -> bool:
+        """True if it says how the candidate serves the presented function."""
+        if self.function != function.name or self.answers_to != candidate.signature:
+            return False
+        return self.presents in ((), function.signature)
 
 
 def load_decisions(file: Path = SPEC / "decisions.yaml") -> list[Decision]:
@@ -67,6 +71,7 @@ def load_decisions(file: Path = SPEC / "decisions.yaml") -> list[Decision]:
             answers_to=tuple(entry["answers"]),
             reason=entry["reason"],
             where=where(document["decisions"], index),
+            presents=tuple(entry.get("presents", ())),
             call=entry.get("call", ""),
             args=tuple(entry.get("args", ())),
             locals=tuple(entry.get("locals", ())),

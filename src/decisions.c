@@ -62,6 +62,17 @@ int acu_location_device(const struct cudaMemLocation *location)
     return location->type == cudaMemLocationTypeHost ? cudaCpuDeviceId : location->id;
 }
 
+struct cudaMemLocation acu_device_location(int device)
+{
+    struct cudaMemLocation location = {.type = cudaMemLocationTypeHost};
+
+    if (device != cudaCpuDeviceId) {
+        location.type = cudaMemLocationTypeDevice;
+        location.id = device;
+    }
+    return location;
+}
+
 /* ---- results in another form */
 
 cudaError_t acu_driver_entry_status(cudaError_t result, void **entry, enum cudaDriverEntryPointQueryResult *status)
@@ -90,6 +101,13 @@ void acu_note_index(cudaError_t result, const char *what, size_t index)
 {
     if (result != cudaSuccess && index != SIZE_MAX) {
         acu_error_note(what, index);
+    }
+}
+
+void acu_unknown_index(cudaError_t result, size_t *index)
+{
+    if (result != cudaSuccess && index != NULL) {
+        *index = SIZE_MAX;
     }
 }
 

@@ -31,6 +31,8 @@ cudaError_t acu_capture_edges(const cudaGraphEdgeData **edges, size_t count);
 bool acu_location_known(const struct cudaMemLocation *location);
 bool acu_location_valid(const struct cudaMemLocation *location);
 int acu_location_device(const struct cudaMemLocation *location);
+/* The other way: where a device number of an older API lies. */
+struct cudaMemLocation acu_device_location(int device);
 
 /* ---- results that older calls give in another form */
 
@@ -38,6 +40,9 @@ cudaError_t acu_driver_entry_status(cudaError_t result, void **entry, enum cudaD
 void acu_update_result(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUpdateResult outcome, cudaGraphNode_t node);
 /* Puts "copy 3 of the batch" into the message of a failed call; SIZE_MAX says nothing. */
 void acu_note_index(cudaError_t result, const char *what, size_t index);
+
+/* What an older call leaves in its index where the newer library does not say which copy failed. */
+void acu_unknown_index(cudaError_t result, size_t *index);
 
 /* ---- device properties that a layout lacks */
 

@@ -9,8 +9,9 @@
 
 extern const call all_calls[], all_calls_ptds[];
 
-static spy_log *seen;           /* the spy's own log */
-static unsigned *seen_scenario; /* and its copy of the scenario */
+spy_log *seen;                          /* the spy's own log */
+int *seen_returns, *seen_keeps;         /* and its switches */
+unsigned *seen_scenario;
 static int ptds_now, reported;
 
 void fail(const char *where, const char *format, ...)
@@ -249,7 +250,7 @@ void out_record(run *r, int index, const spy_record *record, const void *value, 
 
 /* ---- what must hold of the whole call */
 
-static const spy_value *find(const spy_log *log, const char *path)
+const spy_value *find(const spy_log *log, const char *path)
 {
     for (int i = 0; i < log->count; i++) {
         if (strcmp(log->values[i].path, path) == 0) {
@@ -335,7 +336,7 @@ int finish(run *r, int result)
 {
     r->result = result;
     if (r->target->name == NULL) {
-        int too_new = r->call->since != 0;
+        int too_new = r->version < r->call->since;
         check_refused(r, too_new ? "needs CUDA" : "gone", too_new ? r->call->since : 0, too_new ? 0 : r->call->until);
     } else if (r->newer != NULL) {
         const char *part = named_part(r->newer->path);
@@ -438,6 +439,8 @@ int main(int argc, char **argv)
     }
     seen = *(spy_log **)dlsym(library, "spy_now");
     seen_scenario = dlsym(library, "spy_scenario");
+    seen_returns = dlsym(library, "spy_returns");
+    seen_keeps = dlsym(library, "spy_keeps");
     if (acu_load(&(acu_load_options){.resolve = from_spy, .data = library, .version = version}) != 0) {
         fprintf(stderr, "%s\n", acu_last_error_message());
         return 2;

@@ -62,6 +62,11 @@ int finish(run *r, int result);
 int finish_text(run *r, const char *text);
 int finish_other(run *r);
 
+extern spy_log *seen;
+extern int *seen_returns, *seen_keeps;
+extern unsigned *seen_scenario;
+const spy_value *find(const spy_log *log, const char *path);
+
 /* decisions.c: what spec/decisions.yaml promises, one test each; returns the number of failures. */
 int check_decisions(int version, int *checks);
 void fail(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));

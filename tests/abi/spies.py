@@ -413,7 +413,7 @@ def _answer(function: Function) -> str:
         return 'return "an answer of the spy";'
     if function.returns.tag:
         return f"return ({function.returns.spelling}){{0}};"
-    return f"return ({function.returns.spelling})0;"
+    return f"return ({function.returns.spelling})spy_returns;"
 
 
 def _plain(kind: CType) -> str:

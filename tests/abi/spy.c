@@ -6,6 +6,7 @@
 static spy_log current;
 spy_log *spy_now = &current;
 unsigned spy_scenario;
+int spy_returns, spy_keeps;
 
 void spy_pattern(const char *path, int salt, void *bytes, size_t size)
 {
@@ -110,7 +111,7 @@ void spy_give(const char *path, void *value, size_t size, size_t count, int arra
 {
     char name[120];
 
-    for (size_t i = 0; value != NULL && i < count; i++) {
+    for (size_t i = 0; value != NULL && !spy_keeps && i < count; i++) {
         element_path(name, sizeof name, path, i, array, NULL);
         spy_pattern(name, SPY_OUT, (unsigned char *)value + i * size, size);
     }
@@ -120,7 +121,7 @@ void spy_give_record(const char *path, const spy_record *record, void *value, si
 {
     char name[120];
 
-    for (size_t i = 0; value != NULL && i < count; i++) {
+    for (size_t i = 0; value != NULL && !spy_keeps && i < count; i++) {
         unsigned char *base = (unsigned char *)value + i * record->size;
 
         memset(base, 0, record->size);
@@ -146,7 +147,7 @@ void spy_give_count(void *value, size_t size)
 {
     uint64_t count = 0;
 
-    if (value != NULL) {
+    if (value != NULL && !spy_keeps) {
         memcpy(&count, value, size);
         count = count > 0 ? count - 1 : 0;
         memcpy(value, &count, size);

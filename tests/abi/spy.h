@@ -76,6 +76,8 @@ int spy_leaf_active(const spy_record *record, const spy_leaf *leaf, unsigned too
 /* What the generated spies call. */
 extern spy_log *spy_now;
 extern unsigned spy_scenario;
+extern int spy_returns; /* what every call returns */
+extern int spy_keeps;   /* nothing is written back */
 void spy_enter(const char *function, int ptds);
 void spy_trap(const char *symbol);
 void spy_see(const char *path, const void *value, size_t size, size_t count, int array);

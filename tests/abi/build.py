@@ -1,0 +1,90 @@
+"""Builds the spies and their driver, from generated sources wherever they lie."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import spies
+
+from generator.fetch import Toolkits
+from generator.model import Api
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+CC = os.environ.get("CC", "cc")
+LIBRARY = ["src/decisions.c", "src/adapt.c", "src/error.c", "src/layers.c", "src/loader/*.c"]
+
+
+def compile_all(jobs: list[list[str]]) -> None:
+    """Runs compilers side by side; the first that fails says why."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in pool.map(lambda job: subprocess.run([CC, *job], capture_output=True, text=True), jobs):
+            assert done.returncode == 0, done.stderr[-4000:]
+
+
+@dataclass
+class Bench:
+    """A folder with the calls, the driver and the library made from one set of generated sources."""
+
+    folder: Path
+    generated: Path
+    presented: str | None = None
+
+    def includes(self) -> list[str]:
+        return [f"-I{ROOT}/include", f"-I{self.generated}/include", f"-I{self.generated}/src", f"-I{ROOT}/src", f"-I{HERE}"]
+
+    def library(self) -> list[list[str]]:
+        """The compilations that make the library's objects."""
+        sources = [file for pattern in LIBRARY for file in sorted(ROOT.glob(pattern))]
+        sources += [f for f in sorted((self.generated / "src").glob("*.c")) if not f.name.endswith("_table.c")]
+        return [self._object(source, self.folder / f"lib_{source.stem}.o") for source in sources if source.stem != "features"]
+
+    def driver(self) -> Path:
+        """Compiles everything and links the program that runs the calls."""
+        apis = spies.write(self.folder, self.presented)
+        self.apis: list[Api] = apis
+        calls = self.folder / "calls.c"
+        newest = self.presented is None
+        jobs = [*self.library(), self._object(calls, self.folder / "calls.o")]
+        jobs.append(self._object(calls, self.folder / "calls_ptds.o", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"))
+        jobs += [self._object(HERE / f"{name}.c", self.folder / f"{name}.o") for name in ("driver", "spy")]
+        decisions = HERE / ("decisions.c" if newest else "no_decisions.c")
+        jobs.append(self._object(decisions, self.folder / "decisions_test.o"))
+        compile_all(jobs)
+        return self.link()
+
+    def link(self) -> Path:
+        program = self.folder / "driver"
+        objects = [str(file) for file in sorted(self.folder.glob("*.o")) if not file.name.startswith("spy_")]
+        compile_all([[*objects, "-ldl", "-lpthread", "-o", str(program)]])
+        return program
+
+    def _object(self, source: Path, target: Path, *flags: str) -> list[str]:
+        return ["-std=gnu11", "-w", "-O0", *flags, *self.includes(), "-c", str(source), "-o", str(target)]
+
+    def run(self, toolkit: str, spy: Path) -> subprocess.CompletedProcess[str]:
+        index = [api.toolkit for api in self.apis].index(toolkit)
+        arguments = [str(self.folder / "driver"), str(spy), str(self.apis[index].version), str(index)]
+        return subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+
+
+def build_spies(folder: Path, toolkits: Toolkits, wanted: list[str]) -> dict[str, Path]:
+    """The spies of some toolkits, each compiled against its own headers, as shared objects."""
+    made = {}
+    objects, links = [], []
+    for version in wanted:
+        system = [f"-I{path}" for path in toolkits[version].include_dirs()]
+        common = ["-w", "-fPIC", "-idirafter", str(ROOT / "generator/stubs"), "-D__CUDA_RUNTIME_H__", f"-I{HERE}", *system]
+        source = str(folder / f"spy_{version}.c")
+        plain, ptds = str(folder / f"spy_{version}.o"), str(folder / f"spy_{version}_ptds.o")
+        objects.append([*common, "-c", source, "-o", plain])
+        objects.append([*common, "-DCUDA_API_PER_THREAD_DEFAULT_STREAM", "-c", source, "-o", ptds])
+        made[version] = folder / f"spy_{version}.so"
+        links.append(["-shared", "-fPIC", plain, ptds, str(HERE / "spy.c"), f"-I{HERE}", "-o", str(made[version])])
+    compile_all(objects)
+    compile_all(links)
+    return made
