@@ -20,6 +20,7 @@ from generator.fetch import Toolkits  # noqa: E402
 from generator.render import render, write  # noqa: E402
 
 ROOT = build.ROOT
+pytestmark = pytest.mark.xdist_group("spies")  # one worker builds, and all of its tests share what it built
 VERSIONS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
 
 
