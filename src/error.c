@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = 1024, LOADED_SIZE = 700 };
+enum { MESSAGE_SIZE = 1024 };
 
 static _Thread_local struct {
     int code;
@@ -106,15 +106,14 @@ void acu_clear_error(void) {
 /* ---- what is loaded -----------------------------------------------------------------------------
  */
 
-/* "libcudart 12.4 (/usr/lib/libcudart.so.12)"; with a verb between name and version if wanted. */
-static const char *loaded_text(const acu_library *library, const char *between,
-                               char text[LOADED_SIZE]) {
+const char *acu_loaded_text(const acu_library *library, const char *between,
+                            char text[ACU_LOADED_SIZE]) {
     if (acu_library_version(library))
-        snprintf(text, LOADED_SIZE, "%s%s %d.%d (%s)", library->info->name, between,
+        snprintf(text, ACU_LOADED_SIZE, "%s%s %d.%d (%s)", library->info->name, between,
                  ACU_MAJOR(library->loaded.version), ACU_MINOR(library->loaded.version),
                  library->loaded.path);
     else
-        snprintf(text, LOADED_SIZE, "no %s is loaded", library->info->name);
+        snprintf(text, ACU_LOADED_SIZE, "no %s is loaded", library->info->name);
     return text;
 }
 
@@ -122,9 +121,9 @@ static const char *loaded_text(const acu_library *library, const char *between,
  */
 
 int acu_refuse_newer(const acu_function *function, const char *what, int since) {
-    char text[LOADED_SIZE];
+    char text[ACU_LOADED_SIZE];
     const acu_library *library = function->library;
-    loaded_text(library, " is", text);
+    acu_loaded_text(library, " is", text);
     if (since)
         return acu_refuse(function, library->info->error_unavailable,
                           "%s: %s needs CUDA %d.%d; loaded %s", function->name, what,
@@ -151,33 +150,34 @@ static int gone_since(const acu_function *function) {
 }
 
 int acu_refuse_absent(const acu_function *function) {
-    char text[LOADED_SIZE];
+    char text[ACU_LOADED_SIZE], feature[80] = "";
     const acu_library *library = function->library;
-    const char *name = function->name, *feature = function->feature;
+    const char *name = function->name;
     int code = library->info->error_unavailable, version = library->loaded.version;
     int since = function->since, until = function->until;
-    loaded_text(library, " is", text);
+    acu_loaded_text(library, " is", text);
+    if (function->feature)
+        snprintf(feature, sizeof feature, " (%s)", function->feature);
     if (since > version)
-        return acu_refuse(function, code, "%s needs CUDA %d.%d%s%s%s; loaded %s", name,
-                          ACU_MAJOR(since), ACU_MINOR(since), feature ? " (" : "",
-                          feature ? feature : "", feature ? ")" : "", text);
+        return acu_refuse(function, code, "%s needs CUDA %d.%d%s; loaded %s", name,
+                          ACU_MAJOR(since), ACU_MINOR(since), feature, text);
     int gone = gone_since(function);
     if (until && until < version && gone && gone <= version)
-        return acu_refuse(function, code, "%s is gone since CUDA %d.%d (last in %d.%d); loaded %s",
-                          name, ACU_MAJOR(gone), ACU_MINOR(gone), ACU_MAJOR(until),
-                          ACU_MINOR(until), text);
+        return acu_refuse(
+            function, code, "%s%s is gone since CUDA %d.%d (last in %d.%d); loaded %s", name,
+            feature, ACU_MAJOR(gone), ACU_MINOR(gone), ACU_MAJOR(until), ACU_MINOR(until), text);
     if (until && until < version)
-        return acu_refuse(function, code, "%s is gone (last in CUDA %d.%d); loaded %s", name,
-                          ACU_MAJOR(until), ACU_MINOR(until), text);
+        return acu_refuse(function, code, "%s%s is gone (last in CUDA %d.%d); loaded %s", name,
+                          feature, ACU_MAJOR(until), ACU_MINOR(until), text);
     return acu_refuse(function, code, "%s does not exist in this version; loaded %s", name, text);
 }
 
 int acu_refuse_unresolved(const acu_function *function, const char *symbol) {
-    char text[LOADED_SIZE];
+    char text[ACU_LOADED_SIZE];
     const acu_library *library = function->library;
     return acu_refuse(function, library->info->error_unavailable,
                       "%s: the symbol %s should be there, but is missing; loaded %s",
-                      function->name, symbol, loaded_text(library, " is", text));
+                      function->name, symbol, acu_loaded_text(library, " is", text));
 }
 
 int acu_refuse_unloaded(const acu_function *function) {
@@ -191,55 +191,53 @@ int acu_refuse_unloaded(const acu_function *function) {
 /* ---- errors of the library ----------------------------------------------------------------------
  */
 
-static const char *name_of(const acu_type *type, int result) {
+const char *acu_result_name(const acu_library *library, int result) {
+    const acu_type *type = library->info->result_type;
     for (uint32_t i = 0; type && type->values && i < type->count; i++)
         if (type->values[i].value == result)
             return type->values[i].name;
     return "an unknown error";
 }
 
-/*
- * CUDA says "driver version is insufficient" also where there is no driver at all.
- * Any driver of a major version carries all its runtimes.
- */
-static void explain_driver(const acu_library *library, char *why, size_t size) {
+/* Any driver of a major version carries all its runtimes. */
+void acu_driver_reason(const acu_library *library, char *why, size_t size) {
     int driver = acu_driver_version(library), major = ACU_MAJOR(library->loaded.version);
     if (driver == 0)
-        snprintf(why, size, ": no NVIDIA driver is installed");
+        snprintf(why, size, "no NVIDIA driver is installed");
     else if (driver < 0)
-        snprintf(why, size, ": the NVIDIA driver does not say its version");
+        snprintf(why, size, "the NVIDIA driver does not say its version");
     else if (ACU_MAJOR(driver) < major)
-        snprintf(why, size, ": driver %d.%d is older than %s %d.x needs", ACU_MAJOR(driver),
+        snprintf(why, size, "driver %d.%d is older than %s %d.x needs", ACU_MAJOR(driver),
                  ACU_MINOR(driver), library->info->name, major);
     else
-        snprintf(why, size, ": the NVIDIA driver (CUDA %d.%d) does not work with it",
+        snprintf(why, size, "the NVIDIA driver (CUDA %d.%d) does not work with it",
                  ACU_MAJOR(driver), ACU_MINOR(driver));
 }
 
-static void explain_device(char *why, size_t size) {
+void acu_device_reason(char *why, size_t size) {
     const char *visible = acu_platform_env("CUDA_VISIBLE_DEVICES");
     if (visible && (!*visible || strcmp(visible, "-1") == 0))
-        snprintf(why, size, ": no device is visible, because CUDA_VISIBLE_DEVICES is \"%s\"",
+        snprintf(why, size, "no device is visible, because CUDA_VISIBLE_DEVICES is \"%s\"",
                  visible);
     else
-        snprintf(why, size, ": the driver sees no device");
+        snprintf(why, size, "the driver sees no device");
 }
 
 static int explain_result(const acu_function *function, int result) {
-    char why[160] = "", note[sizeof record.note], text[LOADED_SIZE];
+    char why[160] = "", note[sizeof record.note], text[ACU_LOADED_SIZE];
     const acu_library *library = function->library;
     memcpy(note, record.note, sizeof note);
     record.note[0] = '\0';
     const acu_library_info *info = library->info;
     if (result == info->error_no_driver && info->error_no_driver)
-        explain_driver(library, why, sizeof why);
+        acu_driver_reason(library, why, sizeof why);
     else if (result == info->error_no_device && info->error_no_device)
-        explain_device(why, sizeof why);
+        acu_device_reason(why, sizeof why);
     else if (result == info->error_stub && info->error_stub != info->error_missing)
-        snprintf(why, sizeof why, ": a stub library was loaded");
-    return acu_record(result, "%s failed with %s (%d)%s%s; %s", function->name,
-                      name_of(info->result_type, result), result, note, why,
-                      loaded_text(library, "", text));
+        snprintf(why, sizeof why, "a stub library was loaded");
+    return acu_record(result, "%s failed with %s (%d)%s%s%s; %s", function->name,
+                      acu_result_name(library, result), result, note, *why ? ": " : "", why,
+                      acu_loaded_text(library, "", text));
 }
 
 int acu_explain(const acu_function *function, int result, const void *const *args) {

@@ -4,6 +4,8 @@
 
 #include "internal.h"
 
+enum { ACU_LOADED_SIZE = 700 };
+
 /* Records a failure that is no CUDA call's; returns the code. */
 int acu_record(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -24,6 +26,18 @@ bool acu_has_quirk(const acu_function *function, unsigned quirk); /* an acu_quir
 
 /* The result is an answer of this function: cudaErrorNotReady of a query. */
 bool acu_is_answer(const acu_function *function, int result);
+
+/* "libcudart 12.4 (/usr/lib/libcudart.so.12)"; with a verb between name and version if wanted. */
+const char *acu_loaded_text(const acu_library *library, const char *between,
+                            char text[ACU_LOADED_SIZE]);
+
+/* "cudaErrorInvalidValue", or "an unknown error". */
+const char *acu_result_name(const acu_library *library, int result);
+
+/* Why CUDA says "driver version is insufficient", which it does also where there is no driver; and
+ * why there is no device. */
+void acu_driver_reason(const acu_library *library, char *why, size_t size);
+void acu_device_reason(char *why, size_t size);
 
 /* Adds to the message of the call that is failing now: "copy 3". */
 void acu_error_note(const char *what, size_t index);

@@ -98,8 +98,8 @@ static int ask_driver(acu_fn get_version) {
 }
 
 int acu_driver_version(const acu_library *library) {
-    if (library->resolve) {
-        acu_fn get_version = as_function(library->resolve("cuDriverGetVersion", library->data));
+    if (library->resolve || library->loaded.is_sim) { /* what plays a runtime plays its driver */
+        acu_fn get_version = symbol_of(library, "cuDriverGetVersion");
         return get_version ? ask_driver(get_version) : DRIVER_NONE;
     }
     int known = __atomic_load_n(&driver, __ATOMIC_RELAXED);

@@ -189,7 +189,7 @@ static char *map_whole(const char *path, size_t limit, size_t *size) {
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
         (uint64_t)st.st_size < limit) {
         *size = (size_t)st.st_size;
-        bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+        bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
     }
     if (fd >= 0)
         close(fd);
@@ -241,11 +241,19 @@ static void close_cache(const cache *c) {
 }
 
 static void visit_cache(const visitor *v, const cache *c, const char *name) {
+    bool found = false;
     for (size_t i = 0; i < c->count; i++) {
         cache_entry entry;
         memcpy(&entry, c->start + sizeof(cache_header) + i * sizeof entry, sizeof entry);
-        if (entry.name < c->end && entry.path < c->end && entry.hwcap == 0 &&
-            strcmp(c->start + entry.name, name) == 0 && access(c->start + entry.path, F_OK) == 0)
+        if (entry.name >= c->end || entry.path >= c->end)
+            return;
+        if (strcmp(c->start + entry.name, name) != 0) {
+            if (found) /* it is sorted by name */
+                return;
+            continue;
+        }
+        found = true;
+        if (entry.hwcap == 0 && access(c->start + entry.path, F_OK) == 0)
             v->visit(v->data, c->start + entry.path);
     }
 }

@@ -7,6 +7,9 @@
 
 #include <anycuda/cudart.h>
 #include <anycuda/load.h>
+#include <anycuda/supports.h>
+
+#include "tests/feature_functions.h"
 
 #include <dirent.h>
 #include <dlfcn.h>
@@ -87,7 +90,8 @@ static void loads(void) {
 
     cudaGraphConditionalHandle handle;
     if (t->number < 12030)
-        expect_refusal(cudaGraphConditionalHandleCreate(&handle, NULL, 0, 0), "needs CUDA 12.3");
+        expect_refusal(cudaGraphConditionalHandleCreate(&handle, NULL, 0, 0),
+                       "needs CUDA 12.3 (graph conditional nodes)");
     size_t bytes;
     if (t->number < 13020)
         expect_refusal(cudaFuncGetParamCount(NULL, &bytes), "needs CUDA 13.2");
@@ -108,6 +112,31 @@ static void explains_a_missing_driver(void) {
     assert_int_equal(acu_last_error(), cudaErrorInsufficientDriver);
 }
 
+/* Since and until of a feature, which the headers say, agree with what the library exports. */
+static void has_the_features_it_exports(void) {
+    const toolkit *t = alone_with;
+    void *library = dlopen(t->path, RTLD_LAZY);
+    bool lacking[ACU_FEATURE_COUNT] = {false};
+    unsigned asked = 0;
+    for (size_t i = 0; i < sizeof feature_functions / sizeof *feature_functions; i++)
+        if (!dlsym(library, feature_functions[i].function))
+            lacking[feature_functions[i].feature] = true;
+    assert_int_equal(acu_load(&(acu_load_options){.path = t->path}), 0);
+    for (size_t i = 0; i < sizeof feature_functions / sizeof *feature_functions; i++) {
+        acu_feature feature = feature_functions[i].feature;
+        if (i && feature == feature_functions[i - 1].feature)
+            continue;
+        acu_clear_error();
+        acu_supports(feature, -1); /* the library is asked first, and says so */
+        if (lacking[feature] != !!strstr(acu_last_error_message(), "; loaded libcudart is "))
+            fail_msg("%s: %s, but: %s", acu_feature_name(feature),
+                     lacking[feature] ? "is not exported" : "is exported",
+                     acu_last_error_message());
+        asked++;
+    }
+    assert_true(asked > 50);
+}
+
 /* A second runtime beside the process's own would not know its streams. */
 static void is_found_in_the_process(void) {
     const toolkit *t = alone_with;
@@ -124,6 +153,7 @@ int main(void) {
         void (*body)(void);
     } bodies[] = {
         {"loads", loads},
+        {"has_the_features_it_exports", has_the_features_it_exports},
         {"explains_a_missing_driver", explains_a_missing_driver},
         {"is_found_in_the_process", is_found_in_the_process},
     };
@@ -142,7 +172,8 @@ int main(void) {
     size_t used = 0;
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < BODIES; j++, used++) {
-            snprintf(names[used], sizeof names[used], "%s %s", toolkits[i].version, bodies[j].name);
+            snprintf(names[used], sizeof names[used], "%.15s %s", toolkits[i].version,
+                     bodies[j].name);
             lonely[used] = (struct lonely){bodies[j].body, &toolkits[i]};
             tests[used] = (struct CMUnitTest){names[used], run_alone, NULL, NULL, &lonely[used]};
         }
