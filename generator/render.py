@@ -14,7 +14,7 @@ from typing import Any
 
 import jinja2
 
-from . import facts, yamlfile
+from . import facts, gates, yamlfile
 from .abi import COPY, PREFIX, Route, Router
 from .ctype import CType
 from .describe import Describer, ParamRow, TypeRow
@@ -314,6 +314,11 @@ def bind(library: Library, driver: Library | None = None, features: dict[str, st
     return bindings
 
 
+def served(bindings: list[Bindings]) -> dict[str, tuple[int, int]]:
+    """Since and until of each function that users can call, adapters included."""
+    return {slot.name: (slot.since, slot.until) for one in bindings for slot in one.slots}
+
+
 def _slot(
     bindings: Bindings, parameters: Parameters, function: Function, home: Api, gone: bool, features: dict[str, str]
 ) -> Slot:
@@ -481,11 +486,16 @@ def _attributes(bindings: Bindings, function: Function, home: Api, structs: tupl
 # ---- output
 
 
-def render(presented: str | None = None, folder: Path = SPEC / "facts") -> dict[str, str]:
+def render(
+    presented: str | None = None, folder: Path = SPEC / "facts", features_file: Path = gates.FEATURES
+) -> dict[str, str]:
     """Every generated file: its path below generated/, and its text."""
     libraries = load_libraries(presented, folder)
     by_name = {library.name: library for library in libraries}
-    bindings = [bind(library, by_name.get("cuda") if library.name == "cudart" else None) for library in libraries]
+    features = gates.load(features_file)
+    titles = gates.titles(features, libraries)
+    bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, titles) for one in libraries]
+    all_gates = gates.derive(features, libraries, served(bindings))
     for one in bindings:
         others = (other.presented.records.keys() for other in bindings if other is not one)
         one.shared_records = one.presented.records.keys() & set().union(*others)
@@ -507,8 +517,8 @@ def render(presented: str | None = None, folder: Path = SPEC / "facts") -> dict[
                 if text.strip():
                     outputs[path.replace("LIBRARY", one.name)] = _tidy(text)
         else:
-            by_name = {one.name: one for one in bindings}
-            outputs[path] = _tidy(template.render(all=bindings, versions=versions, **by_name))
+            bound = {one.name: one for one in bindings}
+            outputs[path] = _tidy(template.render(all=bindings, versions=versions, gates=all_gates, **bound))
     return outputs
 
 

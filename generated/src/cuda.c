@@ -248,6 +248,7 @@ static const acu_param params_cuArrayGetMemoryRequirements[] = {
     {param_names_cuArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuArrayGetMemoryRequirements + 25, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuArrayGetMemoryRequirements[] = "arrays with deferred mapping";
 static const acu_era eras_cuArrayGetMemoryRequirements[] = {
     {1, name_cuArrayGetMemoryRequirements, NULL},
     {0, NULL, NULL},
@@ -255,6 +256,7 @@ static const acu_era eras_cuArrayGetMemoryRequirements[] = {
 const acu_function acu_function_cuArrayGetMemoryRequirements = {
     .library = &acu_cuda,
     .name = name_cuArrayGetMemoryRequirements,
+    .feature = feature_cuArrayGetMemoryRequirements,
     .eras = eras_cuArrayGetMemoryRequirements,
     .params = params_cuArrayGetMemoryRequirements,
     .param_count = 3,
@@ -340,6 +342,7 @@ static const acu_param params_cuArrayGetSparseProperties[] = {
     {param_names_cuArrayGetSparseProperties + 0, &acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cuArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuArrayGetSparseProperties[] = "sparse arrays";
 static const acu_era eras_cuArrayGetSparseProperties[] = {
     {1, name_cuArrayGetSparseProperties, NULL},
     {0, NULL, NULL},
@@ -347,6 +350,7 @@ static const acu_era eras_cuArrayGetSparseProperties[] = {
 const acu_function acu_function_cuArrayGetSparseProperties = {
     .library = &acu_cuda,
     .name = name_cuArrayGetSparseProperties,
+    .feature = feature_cuArrayGetSparseProperties,
     .eras = eras_cuArrayGetSparseProperties,
     .params = params_cuArrayGetSparseProperties,
     .param_count = 2,
@@ -427,6 +431,7 @@ static const acu_param params_cuCheckpointProcessCheckpoint[] = {
     {param_names_cuCheckpointProcessCheckpoint + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuCheckpointProcessCheckpoint + 4, &acu_cuda_type_CUcheckpointCheckpointArgs_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuCheckpointProcessCheckpoint[] = "process checkpoints";
 static const acu_era eras_cuCheckpointProcessCheckpoint[] = {
     {1, name_cuCheckpointProcessCheckpoint, NULL},
     {0, NULL, NULL},
@@ -434,6 +439,7 @@ static const acu_era eras_cuCheckpointProcessCheckpoint[] = {
 const acu_function acu_function_cuCheckpointProcessCheckpoint = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessCheckpoint,
+    .feature = feature_cuCheckpointProcessCheckpoint,
     .eras = eras_cuCheckpointProcessCheckpoint,
     .params = params_cuCheckpointProcessCheckpoint,
     .param_count = 2,
@@ -470,6 +476,7 @@ static const acu_param params_cuCheckpointProcessGetRestoreThreadId[] = {
     {param_names_cuCheckpointProcessGetRestoreThreadId + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuCheckpointProcessGetRestoreThreadId + 4, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuCheckpointProcessGetRestoreThreadId[] = "process checkpoints";
 static const acu_era eras_cuCheckpointProcessGetRestoreThreadId[] = {
     {1, name_cuCheckpointProcessGetRestoreThreadId, NULL},
     {0, NULL, NULL},
@@ -477,6 +484,7 @@ static const acu_era eras_cuCheckpointProcessGetRestoreThreadId[] = {
 const acu_function acu_function_cuCheckpointProcessGetRestoreThreadId = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessGetRestoreThreadId,
+    .feature = feature_cuCheckpointProcessGetRestoreThreadId,
     .eras = eras_cuCheckpointProcessGetRestoreThreadId,
     .params = params_cuCheckpointProcessGetRestoreThreadId,
     .param_count = 2,
@@ -513,6 +521,7 @@ static const acu_param params_cuCheckpointProcessGetState[] = {
     {param_names_cuCheckpointProcessGetState + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuCheckpointProcessGetState + 4, &acu_cuda_type_CUprocessState_enum, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuCheckpointProcessGetState[] = "process checkpoints";
 static const acu_era eras_cuCheckpointProcessGetState[] = {
     {1, name_cuCheckpointProcessGetState, NULL},
     {0, NULL, NULL},
@@ -520,6 +529,7 @@ static const acu_era eras_cuCheckpointProcessGetState[] = {
 const acu_function acu_function_cuCheckpointProcessGetState = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessGetState,
+    .feature = feature_cuCheckpointProcessGetState,
     .eras = eras_cuCheckpointProcessGetState,
     .params = params_cuCheckpointProcessGetState,
     .param_count = 2,
@@ -556,6 +566,7 @@ static const acu_param params_cuCheckpointProcessLock[] = {
     {param_names_cuCheckpointProcessLock + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuCheckpointProcessLock + 4, &acu_cuda_type_CUcheckpointLockArgs_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuCheckpointProcessLock[] = "process checkpoints";
 static const acu_era eras_cuCheckpointProcessLock[] = {
     {1, name_cuCheckpointProcessLock, NULL},
     {0, NULL, NULL},
@@ -563,6 +574,7 @@ static const acu_era eras_cuCheckpointProcessLock[] = {
 const acu_function acu_function_cuCheckpointProcessLock = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessLock,
+    .feature = feature_cuCheckpointProcessLock,
     .eras = eras_cuCheckpointProcessLock,
     .params = params_cuCheckpointProcessLock,
     .param_count = 2,
@@ -599,6 +611,7 @@ static const acu_param params_cuCheckpointProcessRestore[] = {
     {param_names_cuCheckpointProcessRestore + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuCheckpointProcessRestore + 4, &acu_cuda_type_CUcheckpointRestoreArgs_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuCheckpointProcessRestore[] = "process checkpoints";
 static const acu_era eras_cuCheckpointProcessRestore[] = {
     {1, name_cuCheckpointProcessRestore, NULL},
     {0, NULL, NULL},
@@ -606,6 +619,7 @@ static const acu_era eras_cuCheckpointProcessRestore[] = {
 const acu_function acu_function_cuCheckpointProcessRestore = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessRestore,
+    .feature = feature_cuCheckpointProcessRestore,
     .eras = eras_cuCheckpointProcessRestore,
     .params = params_cuCheckpointProcessRestore,
     .param_count = 2,
@@ -642,6 +656,7 @@ static const acu_param params_cuCheckpointProcessUnlock[] = {
     {param_names_cuCheckpointProcessUnlock + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuCheckpointProcessUnlock + 4, &acu_cuda_type_CUcheckpointUnlockArgs_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuCheckpointProcessUnlock[] = "process checkpoints";
 static const acu_era eras_cuCheckpointProcessUnlock[] = {
     {1, name_cuCheckpointProcessUnlock, NULL},
     {0, NULL, NULL},
@@ -649,6 +664,7 @@ static const acu_era eras_cuCheckpointProcessUnlock[] = {
 const acu_function acu_function_cuCheckpointProcessUnlock = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessUnlock,
+    .feature = feature_cuCheckpointProcessUnlock,
     .eras = eras_cuCheckpointProcessUnlock,
     .params = params_cuCheckpointProcessUnlock,
     .param_count = 2,
@@ -768,6 +784,7 @@ static const acu_param params_cuCoredumpGetAttribute[] = {
     {param_names_cuCoredumpGetAttribute + 7, &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
     {param_names_cuCoredumpGetAttribute + 13, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
+static const char feature_cuCoredumpGetAttribute[] = "coredump settings";
 static const acu_era eras_cuCoredumpGetAttribute[] = {
     {1, name_cuCoredumpGetAttribute, NULL},
     {0, NULL, NULL},
@@ -775,6 +792,7 @@ static const acu_era eras_cuCoredumpGetAttribute[] = {
 const acu_function acu_function_cuCoredumpGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuCoredumpGetAttribute,
+    .feature = feature_cuCoredumpGetAttribute,
     .eras = eras_cuCoredumpGetAttribute,
     .params = params_cuCoredumpGetAttribute,
     .param_count = 3,
@@ -813,6 +831,7 @@ static const acu_param params_cuCoredumpGetAttributeGlobal[] = {
     {param_names_cuCoredumpGetAttributeGlobal + 7, &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
     {param_names_cuCoredumpGetAttributeGlobal + 13, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
+static const char feature_cuCoredumpGetAttributeGlobal[] = "coredump settings";
 static const acu_era eras_cuCoredumpGetAttributeGlobal[] = {
     {1, name_cuCoredumpGetAttributeGlobal, NULL},
     {0, NULL, NULL},
@@ -820,6 +839,7 @@ static const acu_era eras_cuCoredumpGetAttributeGlobal[] = {
 const acu_function acu_function_cuCoredumpGetAttributeGlobal = {
     .library = &acu_cuda,
     .name = name_cuCoredumpGetAttributeGlobal,
+    .feature = feature_cuCoredumpGetAttributeGlobal,
     .eras = eras_cuCoredumpGetAttributeGlobal,
     .params = params_cuCoredumpGetAttributeGlobal,
     .param_count = 3,
@@ -952,6 +972,7 @@ static const acu_param params_cuCoredumpSetAttribute[] = {
     {param_names_cuCoredumpSetAttribute + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cuCoredumpSetAttribute + 13, &acu_type_size_t, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuCoredumpSetAttribute[] = "coredump settings";
 static const acu_era eras_cuCoredumpSetAttribute[] = {
     {1, name_cuCoredumpSetAttribute, NULL},
     {0, NULL, NULL},
@@ -959,6 +980,7 @@ static const acu_era eras_cuCoredumpSetAttribute[] = {
 const acu_function acu_function_cuCoredumpSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuCoredumpSetAttribute,
+    .feature = feature_cuCoredumpSetAttribute,
     .eras = eras_cuCoredumpSetAttribute,
     .params = params_cuCoredumpSetAttribute,
     .param_count = 3,
@@ -997,6 +1019,7 @@ static const acu_param params_cuCoredumpSetAttributeGlobal[] = {
     {param_names_cuCoredumpSetAttributeGlobal + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cuCoredumpSetAttributeGlobal + 13, &acu_type_size_t, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuCoredumpSetAttributeGlobal[] = "coredump settings";
 static const acu_era eras_cuCoredumpSetAttributeGlobal[] = {
     {1, name_cuCoredumpSetAttributeGlobal, NULL},
     {0, NULL, NULL},
@@ -1004,6 +1027,7 @@ static const acu_era eras_cuCoredumpSetAttributeGlobal[] = {
 const acu_function acu_function_cuCoredumpSetAttributeGlobal = {
     .library = &acu_cuda,
     .name = name_cuCoredumpSetAttributeGlobal,
+    .feature = feature_cuCoredumpSetAttributeGlobal,
     .eras = eras_cuCoredumpSetAttributeGlobal,
     .params = params_cuCoredumpSetAttributeGlobal,
     .param_count = 3,
@@ -1299,6 +1323,7 @@ static const acu_param params_cuCtxFromGreenCtx[] = {
     {param_names_cuCtxFromGreenCtx + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cuCtxFromGreenCtx + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuCtxFromGreenCtx[] = "green contexts of the driver API";
 static const acu_era eras_cuCtxFromGreenCtx[] = {
     {1, name_cuCtxFromGreenCtx, NULL},
     {0, NULL, NULL},
@@ -1306,6 +1331,7 @@ static const acu_era eras_cuCtxFromGreenCtx[] = {
 const acu_function acu_function_cuCtxFromGreenCtx = {
     .library = &acu_cuda,
     .name = name_cuCtxFromGreenCtx,
+    .feature = feature_cuCtxFromGreenCtx,
     .eras = eras_cuCtxFromGreenCtx,
     .params = params_cuCtxFromGreenCtx,
     .param_count = 2,
@@ -1466,6 +1492,7 @@ static const acu_param params_cuCtxGetDevResource[] = {
     {param_names_cuCtxGetDevResource + 5, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cuCtxGetDevResource + 14, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuCtxGetDevResource[] = "green contexts of the driver API";
 static const acu_era eras_cuCtxGetDevResource[] = {
     {1, name_cuCtxGetDevResource, NULL},
     {0, NULL, NULL},
@@ -1473,6 +1500,7 @@ static const acu_era eras_cuCtxGetDevResource[] = {
 const acu_function acu_function_cuCtxGetDevResource = {
     .library = &acu_cuda,
     .name = name_cuCtxGetDevResource,
+    .feature = feature_cuCtxGetDevResource,
     .eras = eras_cuCtxGetDevResource,
     .params = params_cuCtxGetDevResource,
     .param_count = 3,
@@ -2416,6 +2444,7 @@ static const acu_param params_cuDevResourceGenerateDesc[] = {
     {param_names_cuDevResourceGenerateDesc + 7, &acu_cuda_type_CUdevResource_st, 1, ACU_IN, 2, -1, false},
     {param_names_cuDevResourceGenerateDesc + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDevResourceGenerateDesc[] = "green contexts of the driver API";
 static const acu_era eras_cuDevResourceGenerateDesc[] = {
     {1, name_cuDevResourceGenerateDesc, NULL},
     {0, NULL, NULL},
@@ -2423,6 +2452,7 @@ static const acu_era eras_cuDevResourceGenerateDesc[] = {
 const acu_function acu_function_cuDevResourceGenerateDesc = {
     .library = &acu_cuda,
     .name = name_cuDevResourceGenerateDesc,
+    .feature = feature_cuDevResourceGenerateDesc,
     .eras = eras_cuDevResourceGenerateDesc,
     .params = params_cuDevResourceGenerateDesc,
     .param_count = 3,
@@ -2466,6 +2496,7 @@ static const acu_param params_cuDevSmResourceSplit[] = {
     {param_names_cuDevSmResourceSplit + 32, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cuDevSmResourceSplit + 38, &acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st, 1, ACU_INOUT, 1, -1, false},
 };
+static const char feature_cuDevSmResourceSplit[] = "execution contexts";
 static const acu_era eras_cuDevSmResourceSplit[] = {
     {1, name_cuDevSmResourceSplit, NULL},
     {0, NULL, NULL},
@@ -2473,6 +2504,7 @@ static const acu_era eras_cuDevSmResourceSplit[] = {
 const acu_function acu_function_cuDevSmResourceSplit = {
     .library = &acu_cuda,
     .name = name_cuDevSmResourceSplit,
+    .feature = feature_cuDevSmResourceSplit,
     .eras = eras_cuDevSmResourceSplit,
     .params = params_cuDevSmResourceSplit,
     .param_count = 6,
@@ -2520,6 +2552,7 @@ static const acu_param params_cuDevSmResourceSplitByCount[] = {
     {param_names_cuDevSmResourceSplitByCount + 32, &acu_cuda_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
     {param_names_cuDevSmResourceSplitByCount + 38, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDevSmResourceSplitByCount[] = "green contexts of the driver API";
 static const acu_era eras_cuDevSmResourceSplitByCount[] = {
     {1, name_cuDevSmResourceSplitByCount, NULL},
     {0, NULL, NULL},
@@ -2527,6 +2560,7 @@ static const acu_era eras_cuDevSmResourceSplitByCount[] = {
 const acu_function acu_function_cuDevSmResourceSplitByCount = {
     .library = &acu_cuda,
     .name = name_cuDevSmResourceSplitByCount,
+    .feature = feature_cuDevSmResourceSplitByCount,
     .eras = eras_cuDevSmResourceSplitByCount,
     .params = params_cuDevSmResourceSplitByCount,
     .param_count = 6,
@@ -2914,6 +2948,7 @@ static const acu_param params_cuDeviceGetDefaultMemPool[] = {
     {param_names_cuDeviceGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cuDeviceGetDefaultMemPool + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceGetDefaultMemPool[] = "memory pools";
 static const acu_era eras_cuDeviceGetDefaultMemPool[] = {
     {1, name_cuDeviceGetDefaultMemPool, NULL},
     {0, NULL, NULL},
@@ -2921,6 +2956,7 @@ static const acu_era eras_cuDeviceGetDefaultMemPool[] = {
 const acu_function acu_function_cuDeviceGetDefaultMemPool = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetDefaultMemPool,
+    .feature = feature_cuDeviceGetDefaultMemPool,
     .eras = eras_cuDeviceGetDefaultMemPool,
     .params = params_cuDeviceGetDefaultMemPool,
     .param_count = 2,
@@ -2958,6 +2994,7 @@ static const acu_param params_cuDeviceGetDevResource[] = {
     {param_names_cuDeviceGetDevResource + 7, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cuDeviceGetDevResource + 16, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceGetDevResource[] = "green contexts of the driver API";
 static const acu_era eras_cuDeviceGetDevResource[] = {
     {1, name_cuDeviceGetDevResource, NULL},
     {0, NULL, NULL},
@@ -2965,6 +3002,7 @@ static const acu_era eras_cuDeviceGetDevResource[] = {
 const acu_function acu_function_cuDeviceGetDevResource = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetDevResource,
+    .feature = feature_cuDeviceGetDevResource,
     .eras = eras_cuDeviceGetDevResource,
     .params = params_cuDeviceGetDevResource,
     .param_count = 3,
@@ -3092,6 +3130,7 @@ static const acu_param params_cuDeviceGetGraphMemAttribute[] = {
     {param_names_cuDeviceGetGraphMemAttribute + 7, &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuDeviceGetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
+static const char feature_cuDeviceGetGraphMemAttribute[] = "graph memory nodes";
 static const acu_era eras_cuDeviceGetGraphMemAttribute[] = {
     {1, name_cuDeviceGetGraphMemAttribute, NULL},
     {0, NULL, NULL},
@@ -3099,6 +3138,7 @@ static const acu_era eras_cuDeviceGetGraphMemAttribute[] = {
 const acu_function acu_function_cuDeviceGetGraphMemAttribute = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetGraphMemAttribute,
+    .feature = feature_cuDeviceGetGraphMemAttribute,
     .eras = eras_cuDeviceGetGraphMemAttribute,
     .params = params_cuDeviceGetGraphMemAttribute,
     .param_count = 3,
@@ -3139,6 +3179,7 @@ static const acu_param params_cuDeviceGetHostAtomicCapabilities[] = {
     {param_names_cuDeviceGetHostAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuDeviceGetHostAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceGetHostAtomicCapabilities[] = "query of atomic capabilities";
 static const acu_era eras_cuDeviceGetHostAtomicCapabilities[] = {
     {1, name_cuDeviceGetHostAtomicCapabilities, NULL},
     {0, NULL, NULL},
@@ -3146,6 +3187,7 @@ static const acu_era eras_cuDeviceGetHostAtomicCapabilities[] = {
 const acu_function acu_function_cuDeviceGetHostAtomicCapabilities = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetHostAtomicCapabilities,
+    .feature = feature_cuDeviceGetHostAtomicCapabilities,
     .eras = eras_cuDeviceGetHostAtomicCapabilities,
     .params = params_cuDeviceGetHostAtomicCapabilities,
     .param_count = 4,
@@ -3231,6 +3273,7 @@ static const acu_param params_cuDeviceGetMemPool[] = {
     {param_names_cuDeviceGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cuDeviceGetMemPool + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceGetMemPool[] = "memory pools";
 static const acu_era eras_cuDeviceGetMemPool[] = {
     {1, name_cuDeviceGetMemPool, NULL},
     {0, NULL, NULL},
@@ -3238,6 +3281,7 @@ static const acu_era eras_cuDeviceGetMemPool[] = {
 const acu_function acu_function_cuDeviceGetMemPool = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetMemPool,
+    .feature = feature_cuDeviceGetMemPool,
     .eras = eras_cuDeviceGetMemPool,
     .params = params_cuDeviceGetMemPool,
     .param_count = 2,
@@ -3364,6 +3408,7 @@ static const acu_param params_cuDeviceGetP2PAtomicCapabilities[] = {
     {param_names_cuDeviceGetP2PAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuDeviceGetP2PAtomicCapabilities + 40, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceGetP2PAtomicCapabilities[] = "query of atomic capabilities";
 static const acu_era eras_cuDeviceGetP2PAtomicCapabilities[] = {
     {1, name_cuDeviceGetP2PAtomicCapabilities, NULL},
     {0, NULL, NULL},
@@ -3371,6 +3416,7 @@ static const acu_era eras_cuDeviceGetP2PAtomicCapabilities[] = {
 const acu_function acu_function_cuDeviceGetP2PAtomicCapabilities = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetP2PAtomicCapabilities,
+    .feature = feature_cuDeviceGetP2PAtomicCapabilities,
     .eras = eras_cuDeviceGetP2PAtomicCapabilities,
     .params = params_cuDeviceGetP2PAtomicCapabilities,
     .param_count = 5,
@@ -3634,6 +3680,7 @@ static const char param_names_cuDeviceGraphMemTrim[] = "device";
 static const acu_param params_cuDeviceGraphMemTrim[] = {
     {param_names_cuDeviceGraphMemTrim + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceGraphMemTrim[] = "graph memory nodes";
 static const acu_era eras_cuDeviceGraphMemTrim[] = {
     {1, name_cuDeviceGraphMemTrim, NULL},
     {0, NULL, NULL},
@@ -3641,6 +3688,7 @@ static const acu_era eras_cuDeviceGraphMemTrim[] = {
 const acu_function acu_function_cuDeviceGraphMemTrim = {
     .library = &acu_cuda,
     .name = name_cuDeviceGraphMemTrim,
+    .feature = feature_cuDeviceGraphMemTrim,
     .eras = eras_cuDeviceGraphMemTrim,
     .params = params_cuDeviceGraphMemTrim,
     .param_count = 1,
@@ -3893,6 +3941,7 @@ static const acu_param params_cuDeviceRegisterAsyncNotification[] = {
     {param_names_cuDeviceRegisterAsyncNotification + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cuDeviceRegisterAsyncNotification + 29, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuDeviceRegisterAsyncNotification[] = "asynchronous notifications";
 static const acu_era eras_cuDeviceRegisterAsyncNotification[] = {
     {1, name_cuDeviceRegisterAsyncNotification, NULL},
     {0, NULL, NULL},
@@ -3900,6 +3949,7 @@ static const acu_era eras_cuDeviceRegisterAsyncNotification[] = {
 const acu_function acu_function_cuDeviceRegisterAsyncNotification = {
     .library = &acu_cuda,
     .name = name_cuDeviceRegisterAsyncNotification,
+    .feature = feature_cuDeviceRegisterAsyncNotification,
     .eras = eras_cuDeviceRegisterAsyncNotification,
     .params = params_cuDeviceRegisterAsyncNotification,
     .param_count = 4,
@@ -3940,6 +3990,7 @@ static const acu_param params_cuDeviceSetGraphMemAttribute[] = {
     {param_names_cuDeviceSetGraphMemAttribute + 7, &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuDeviceSetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
+static const char feature_cuDeviceSetGraphMemAttribute[] = "graph memory nodes";
 static const acu_era eras_cuDeviceSetGraphMemAttribute[] = {
     {1, name_cuDeviceSetGraphMemAttribute, NULL},
     {0, NULL, NULL},
@@ -3947,6 +3998,7 @@ static const acu_era eras_cuDeviceSetGraphMemAttribute[] = {
 const acu_function acu_function_cuDeviceSetGraphMemAttribute = {
     .library = &acu_cuda,
     .name = name_cuDeviceSetGraphMemAttribute,
+    .feature = feature_cuDeviceSetGraphMemAttribute,
     .eras = eras_cuDeviceSetGraphMemAttribute,
     .params = params_cuDeviceSetGraphMemAttribute,
     .param_count = 3,
@@ -3985,6 +4037,7 @@ static const acu_param params_cuDeviceSetMemPool[] = {
     {param_names_cuDeviceSetMemPool + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuDeviceSetMemPool + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceSetMemPool[] = "memory pools";
 static const acu_era eras_cuDeviceSetMemPool[] = {
     {1, name_cuDeviceSetMemPool, NULL},
     {0, NULL, NULL},
@@ -3992,6 +4045,7 @@ static const acu_era eras_cuDeviceSetMemPool[] = {
 const acu_function acu_function_cuDeviceSetMemPool = {
     .library = &acu_cuda,
     .name = name_cuDeviceSetMemPool,
+    .feature = feature_cuDeviceSetMemPool,
     .eras = eras_cuDeviceSetMemPool,
     .params = params_cuDeviceSetMemPool,
     .param_count = 2,
@@ -4070,6 +4124,7 @@ static const acu_param params_cuDeviceUnregisterAsyncNotification[] = {
     {param_names_cuDeviceUnregisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuDeviceUnregisterAsyncNotification + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuDeviceUnregisterAsyncNotification[] = "asynchronous notifications";
 static const acu_era eras_cuDeviceUnregisterAsyncNotification[] = {
     {1, name_cuDeviceUnregisterAsyncNotification, NULL},
     {0, NULL, NULL},
@@ -4077,6 +4132,7 @@ static const acu_era eras_cuDeviceUnregisterAsyncNotification[] = {
 const acu_function acu_function_cuDeviceUnregisterAsyncNotification = {
     .library = &acu_cuda,
     .name = name_cuDeviceUnregisterAsyncNotification,
+    .feature = feature_cuDeviceUnregisterAsyncNotification,
     .eras = eras_cuDeviceUnregisterAsyncNotification,
     .params = params_cuDeviceUnregisterAsyncNotification,
     .param_count = 2,
@@ -4402,6 +4458,7 @@ static const acu_param params_cuEventRecordWithFlags[] = {
     {param_names_cuEventRecordWithFlags + 7, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {param_names_cuEventRecordWithFlags + 15, &acu_cuda_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuEventRecordWithFlags[] = "graph event nodes";
 static const acu_era eras_cuEventRecordWithFlags[] = {
     {1, name_cuEventRecordWithFlags, NULL},
     {0, NULL, NULL},
@@ -4409,6 +4466,7 @@ static const acu_era eras_cuEventRecordWithFlags[] = {
 const acu_function acu_function_cuEventRecordWithFlags = {
     .library = &acu_cuda,
     .name = name_cuEventRecordWithFlags,
+    .feature = feature_cuEventRecordWithFlags,
     .eras = eras_cuEventRecordWithFlags,
     .params = params_cuEventRecordWithFlags,
     .param_count = 3,
@@ -4438,6 +4496,7 @@ extern CUresult (*acu_slot_cuEventRecordWithFlags_ptds)(CUevent hEvent, CUstream
 const acu_function acu_function_cuEventRecordWithFlags_ptds = {
     .library = &acu_cuda,
     .name = name_cuEventRecordWithFlags,
+    .feature = feature_cuEventRecordWithFlags,
     .eras = eras_cuEventRecordWithFlags_ptds,
     .params = params_cuEventRecordWithFlags,
     .param_count = 3,
@@ -4614,6 +4673,7 @@ static const acu_param params_cuFabricCpyBatchAsync[] = {
     {param_names_cuFabricCpyBatchAsync + 14, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cuFabricCpyBatchAsync + 20, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuFabricCpyBatchAsync[] = "fabric copies";
 static const acu_era eras_cuFabricCpyBatchAsync[] = {
     {1, name_cuFabricCpyBatchAsync, NULL},
     {0, NULL, NULL},
@@ -4621,6 +4681,7 @@ static const acu_era eras_cuFabricCpyBatchAsync[] = {
 const acu_function acu_function_cuFabricCpyBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuFabricCpyBatchAsync,
+    .feature = feature_cuFabricCpyBatchAsync,
     .eras = eras_cuFabricCpyBatchAsync,
     .params = params_cuFabricCpyBatchAsync,
     .param_count = 4,
@@ -4653,6 +4714,7 @@ extern CUresult (*acu_slot_cuFabricCpyBatchAsync_ptds)(size_t numOps, CUDA_FABRI
 const acu_function acu_function_cuFabricCpyBatchAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuFabricCpyBatchAsync,
+    .feature = feature_cuFabricCpyBatchAsync,
     .eras = eras_cuFabricCpyBatchAsync_ptds,
     .params = params_cuFabricCpyBatchAsync,
     .param_count = 4,
@@ -4692,6 +4754,7 @@ static const acu_param params_cuFlushGPUDirectRDMAWrites[] = {
     {param_names_cuFlushGPUDirectRDMAWrites + 0, &acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuFlushGPUDirectRDMAWrites + 7, &acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuFlushGPUDirectRDMAWrites[] = "flushing of GPUDirect RDMA writes";
 static const acu_era eras_cuFlushGPUDirectRDMAWrites[] = {
     {1, name_cuFlushGPUDirectRDMAWrites, NULL},
     {0, NULL, NULL},
@@ -4699,6 +4762,7 @@ static const acu_era eras_cuFlushGPUDirectRDMAWrites[] = {
 const acu_function acu_function_cuFlushGPUDirectRDMAWrites = {
     .library = &acu_cuda,
     .name = name_cuFlushGPUDirectRDMAWrites,
+    .feature = feature_cuFlushGPUDirectRDMAWrites,
     .eras = eras_cuFlushGPUDirectRDMAWrites,
     .params = params_cuFlushGPUDirectRDMAWrites,
     .param_count = 2,
@@ -4826,6 +4890,7 @@ static const acu_param params_cuFuncGetName[] = {
     {param_names_cuFuncGetName + 0, &acu_type_text, 1, ACU_OUT, -1, -1, false},
     {param_names_cuFuncGetName + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuFuncGetName[] = "names of kernels";
 static const acu_era eras_cuFuncGetName[] = {
     {1, name_cuFuncGetName, NULL},
     {0, NULL, NULL},
@@ -4833,6 +4898,7 @@ static const acu_era eras_cuFuncGetName[] = {
 const acu_function acu_function_cuFuncGetName = {
     .library = &acu_cuda,
     .name = name_cuFuncGetName,
+    .feature = feature_cuFuncGetName,
     .eras = eras_cuFuncGetName,
     .params = params_cuFuncGetName,
     .param_count = 2,
@@ -4868,6 +4934,7 @@ static const acu_param params_cuFuncGetParamCount[] = {
     {param_names_cuFuncGetParamCount + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuFuncGetParamCount + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuFuncGetParamCount[] = "kernel parameter count";
 static const acu_era eras_cuFuncGetParamCount[] = {
     {1, name_cuFuncGetParamCount, NULL},
     {0, NULL, NULL},
@@ -4875,6 +4942,7 @@ static const acu_era eras_cuFuncGetParamCount[] = {
 const acu_function acu_function_cuFuncGetParamCount = {
     .library = &acu_cuda,
     .name = name_cuFuncGetParamCount,
+    .feature = feature_cuFuncGetParamCount,
     .eras = eras_cuFuncGetParamCount,
     .params = params_cuFuncGetParamCount,
     .param_count = 2,
@@ -4912,6 +4980,7 @@ static const acu_param params_cuFuncGetParamInfo[] = {
     {param_names_cuFuncGetParamInfo + 16, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
     {param_names_cuFuncGetParamInfo + 28, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuFuncGetParamInfo[] = "kernel parameter info";
 static const acu_era eras_cuFuncGetParamInfo[] = {
     {1, name_cuFuncGetParamInfo, NULL},
     {0, NULL, NULL},
@@ -4919,6 +4988,7 @@ static const acu_era eras_cuFuncGetParamInfo[] = {
 const acu_function acu_function_cuFuncGetParamInfo = {
     .library = &acu_cuda,
     .name = name_cuFuncGetParamInfo,
+    .feature = feature_cuFuncGetParamInfo,
     .eras = eras_cuFuncGetParamInfo,
     .params = params_cuFuncGetParamInfo,
     .param_count = 4,
@@ -4958,6 +5028,7 @@ static const acu_param params_cuFuncIsLoaded[] = {
     {param_names_cuFuncIsLoaded + 0, &acu_cuda_type_CUfunctionLoadingState_enum, 1, ACU_OUT, -1, -1, false},
     {param_names_cuFuncIsLoaded + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuFuncIsLoaded[] = "query and control of lazy loading";
 static const acu_era eras_cuFuncIsLoaded[] = {
     {1, name_cuFuncIsLoaded, NULL},
     {0, NULL, NULL},
@@ -4965,6 +5036,7 @@ static const acu_era eras_cuFuncIsLoaded[] = {
 const acu_function acu_function_cuFuncIsLoaded = {
     .library = &acu_cuda,
     .name = name_cuFuncIsLoaded,
+    .feature = feature_cuFuncIsLoaded,
     .eras = eras_cuFuncIsLoaded,
     .params = params_cuFuncIsLoaded,
     .param_count = 2,
@@ -5000,6 +5072,7 @@ static const char param_names_cuFuncLoad[] = "function";
 static const acu_param params_cuFuncLoad[] = {
     {param_names_cuFuncLoad + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuFuncLoad[] = "query and control of lazy loading";
 static const acu_era eras_cuFuncLoad[] = {
     {1, name_cuFuncLoad, NULL},
     {0, NULL, NULL},
@@ -5007,6 +5080,7 @@ static const acu_era eras_cuFuncLoad[] = {
 const acu_function acu_function_cuFuncLoad = {
     .library = &acu_cuda,
     .name = name_cuFuncLoad,
+    .feature = feature_cuFuncLoad,
     .eras = eras_cuFuncLoad,
     .params = params_cuFuncLoad,
     .param_count = 1,
@@ -5392,6 +5466,7 @@ static const acu_param params_cuGetProcAddress[] = {
     {param_names_cuGetProcAddress + 23, &acu_cuda_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
     {param_names_cuGetProcAddress + 29, &acu_cuda_type_CUdriverProcAddressQueryResult_enum, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGetProcAddress[] = "driver entry points";
 static const acu_era eras_cuGetProcAddress[] = {
     {1, symbol_cuGetProcAddress_cuGetProcAddress_v2, NULL},
     {0, NULL, NULL},
@@ -5399,6 +5474,7 @@ static const acu_era eras_cuGetProcAddress[] = {
 const acu_function acu_function_cuGetProcAddress = {
     .library = &acu_cuda,
     .name = name_cuGetProcAddress,
+    .feature = feature_cuGetProcAddress,
     .eras = eras_cuGetProcAddress,
     .params = params_cuGetProcAddress,
     .param_count = 5,
@@ -5441,6 +5517,7 @@ static const acu_param params_cuGraphAddBatchMemOpNode[] = {
     {param_names_cuGraphAddBatchMemOpNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphAddBatchMemOpNode + 48, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphAddBatchMemOpNode[] = "graph nodes for stream memory operations";
 static const acu_era eras_cuGraphAddBatchMemOpNode[] = {
     {1, name_cuGraphAddBatchMemOpNode, NULL},
     {0, NULL, NULL},
@@ -5448,6 +5525,7 @@ static const acu_era eras_cuGraphAddBatchMemOpNode[] = {
 const acu_function acu_function_cuGraphAddBatchMemOpNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddBatchMemOpNode,
+    .feature = feature_cuGraphAddBatchMemOpNode,
     .eras = eras_cuGraphAddBatchMemOpNode,
     .params = params_cuGraphAddBatchMemOpNode,
     .param_count = 5,
@@ -5642,6 +5720,7 @@ static const acu_param params_cuGraphAddEventRecordNode[] = {
     {param_names_cuGraphAddEventRecordNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphAddEventRecordNode + 48, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphAddEventRecordNode[] = "graph event nodes";
 static const acu_era eras_cuGraphAddEventRecordNode[] = {
     {1, name_cuGraphAddEventRecordNode, NULL},
     {0, NULL, NULL},
@@ -5649,6 +5728,7 @@ static const acu_era eras_cuGraphAddEventRecordNode[] = {
 const acu_function acu_function_cuGraphAddEventRecordNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddEventRecordNode,
+    .feature = feature_cuGraphAddEventRecordNode,
     .eras = eras_cuGraphAddEventRecordNode,
     .params = params_cuGraphAddEventRecordNode,
     .param_count = 5,
@@ -5692,6 +5772,7 @@ static const acu_param params_cuGraphAddEventWaitNode[] = {
     {param_names_cuGraphAddEventWaitNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphAddEventWaitNode + 48, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphAddEventWaitNode[] = "graph event nodes";
 static const acu_era eras_cuGraphAddEventWaitNode[] = {
     {1, name_cuGraphAddEventWaitNode, NULL},
     {0, NULL, NULL},
@@ -5699,6 +5780,7 @@ static const acu_era eras_cuGraphAddEventWaitNode[] = {
 const acu_function acu_function_cuGraphAddEventWaitNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddEventWaitNode,
+    .feature = feature_cuGraphAddEventWaitNode,
     .eras = eras_cuGraphAddEventWaitNode,
     .params = params_cuGraphAddEventWaitNode,
     .param_count = 5,
@@ -5742,6 +5824,7 @@ static const acu_param params_cuGraphAddExternalSemaphoresSignalNode[] = {
     {param_names_cuGraphAddExternalSemaphoresSignalNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphAddExternalSemaphoresSignalNode + 48, &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphAddExternalSemaphoresSignalNode[] = "graph nodes for external semaphores";
 static const acu_era eras_cuGraphAddExternalSemaphoresSignalNode[] = {
     {1, name_cuGraphAddExternalSemaphoresSignalNode, NULL},
     {0, NULL, NULL},
@@ -5749,6 +5832,7 @@ static const acu_era eras_cuGraphAddExternalSemaphoresSignalNode[] = {
 const acu_function acu_function_cuGraphAddExternalSemaphoresSignalNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddExternalSemaphoresSignalNode,
+    .feature = feature_cuGraphAddExternalSemaphoresSignalNode,
     .eras = eras_cuGraphAddExternalSemaphoresSignalNode,
     .params = params_cuGraphAddExternalSemaphoresSignalNode,
     .param_count = 5,
@@ -5795,6 +5879,7 @@ static const acu_param params_cuGraphAddExternalSemaphoresWaitNode[] = {
     {param_names_cuGraphAddExternalSemaphoresWaitNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphAddExternalSemaphoresWaitNode + 48, &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphAddExternalSemaphoresWaitNode[] = "graph nodes for external semaphores";
 static const acu_era eras_cuGraphAddExternalSemaphoresWaitNode[] = {
     {1, name_cuGraphAddExternalSemaphoresWaitNode, NULL},
     {0, NULL, NULL},
@@ -5802,6 +5887,7 @@ static const acu_era eras_cuGraphAddExternalSemaphoresWaitNode[] = {
 const acu_function acu_function_cuGraphAddExternalSemaphoresWaitNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddExternalSemaphoresWaitNode,
+    .feature = feature_cuGraphAddExternalSemaphoresWaitNode,
     .eras = eras_cuGraphAddExternalSemaphoresWaitNode,
     .params = params_cuGraphAddExternalSemaphoresWaitNode,
     .param_count = 5,
@@ -5951,6 +6037,7 @@ static const acu_param params_cuGraphAddMemAllocNode[] = {
     {param_names_cuGraphAddMemAllocNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphAddMemAllocNode + 48, &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_INOUT, -1, -1, false},
 };
+static const char feature_cuGraphAddMemAllocNode[] = "graph memory nodes";
 static const acu_era eras_cuGraphAddMemAllocNode[] = {
     {1, name_cuGraphAddMemAllocNode, NULL},
     {0, NULL, NULL},
@@ -5958,6 +6045,7 @@ static const acu_era eras_cuGraphAddMemAllocNode[] = {
 const acu_function acu_function_cuGraphAddMemAllocNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddMemAllocNode,
+    .feature = feature_cuGraphAddMemAllocNode,
     .eras = eras_cuGraphAddMemAllocNode,
     .params = params_cuGraphAddMemAllocNode,
     .param_count = 5,
@@ -6002,6 +6090,7 @@ static const acu_param params_cuGraphAddMemFreeNode[] = {
     {param_names_cuGraphAddMemFreeNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphAddMemFreeNode + 48, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphAddMemFreeNode[] = "graph memory nodes";
 static const acu_era eras_cuGraphAddMemFreeNode[] = {
     {1, name_cuGraphAddMemFreeNode, NULL},
     {0, NULL, NULL},
@@ -6009,6 +6098,7 @@ static const acu_era eras_cuGraphAddMemFreeNode[] = {
 const acu_function acu_function_cuGraphAddMemFreeNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddMemFreeNode,
+    .feature = feature_cuGraphAddMemFreeNode,
     .eras = eras_cuGraphAddMemFreeNode,
     .params = params_cuGraphAddMemFreeNode,
     .param_count = 5,
@@ -6162,6 +6252,7 @@ static const acu_param params_cuGraphAddNode[] = {
     {param_names_cuGraphAddNode + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphAddNode + 63, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
 };
+static const char feature_cuGraphAddNode[] = "generic graph nodes";
 static const acu_era eras_cuGraphAddNode[] = {
     {1, symbol_cuGraphAddNode_cuGraphAddNode_v2, NULL},
     {0, NULL, NULL},
@@ -6169,6 +6260,7 @@ static const acu_era eras_cuGraphAddNode[] = {
 const acu_function acu_function_cuGraphAddNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddNode,
+    .feature = feature_cuGraphAddNode,
     .eras = eras_cuGraphAddNode,
     .params = params_cuGraphAddNode,
     .param_count = 6,
@@ -6266,6 +6358,7 @@ static const acu_param params_cuGraphBatchMemOpNodeGetParams[] = {
     {param_names_cuGraphBatchMemOpNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphBatchMemOpNodeGetParams + 6, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphBatchMemOpNodeGetParams[] = "graph nodes for stream memory operations";
 static const acu_era eras_cuGraphBatchMemOpNodeGetParams[] = {
     {1, name_cuGraphBatchMemOpNodeGetParams, NULL},
     {0, NULL, NULL},
@@ -6273,6 +6366,7 @@ static const acu_era eras_cuGraphBatchMemOpNodeGetParams[] = {
 const acu_function acu_function_cuGraphBatchMemOpNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphBatchMemOpNodeGetParams,
+    .feature = feature_cuGraphBatchMemOpNodeGetParams,
     .eras = eras_cuGraphBatchMemOpNodeGetParams,
     .params = params_cuGraphBatchMemOpNodeGetParams,
     .param_count = 2,
@@ -6312,6 +6406,7 @@ static const acu_param params_cuGraphBatchMemOpNodeSetParams[] = {
     {param_names_cuGraphBatchMemOpNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphBatchMemOpNodeSetParams + 6, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphBatchMemOpNodeSetParams[] = "graph nodes for stream memory operations";
 static const acu_era eras_cuGraphBatchMemOpNodeSetParams[] = {
     {1, name_cuGraphBatchMemOpNodeSetParams, NULL},
     {0, NULL, NULL},
@@ -6319,6 +6414,7 @@ static const acu_era eras_cuGraphBatchMemOpNodeSetParams[] = {
 const acu_function acu_function_cuGraphBatchMemOpNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphBatchMemOpNodeSetParams,
+    .feature = feature_cuGraphBatchMemOpNodeSetParams,
     .eras = eras_cuGraphBatchMemOpNodeSetParams,
     .params = params_cuGraphBatchMemOpNodeSetParams,
     .param_count = 2,
@@ -6446,6 +6542,7 @@ static const acu_param params_cuGraphConditionalHandleCreate[] = {
     {param_names_cuGraphConditionalHandleCreate + 23, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphConditionalHandleCreate + 42, &acu_cuda_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphConditionalHandleCreate[] = "graph conditional nodes";
 static const acu_era eras_cuGraphConditionalHandleCreate[] = {
     {1, name_cuGraphConditionalHandleCreate, NULL},
     {0, NULL, NULL},
@@ -6453,6 +6550,7 @@ static const acu_era eras_cuGraphConditionalHandleCreate[] = {
 const acu_function acu_function_cuGraphConditionalHandleCreate = {
     .library = &acu_cuda,
     .name = name_cuGraphConditionalHandleCreate,
+    .feature = feature_cuGraphConditionalHandleCreate,
     .eras = eras_cuGraphConditionalHandleCreate,
     .params = params_cuGraphConditionalHandleCreate,
     .param_count = 5,
@@ -6835,6 +6933,7 @@ static const acu_param params_cuGraphExecBatchMemOpNodeSetParams[] = {
     {param_names_cuGraphExecBatchMemOpNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphExecBatchMemOpNodeSetParams + 17, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphExecBatchMemOpNodeSetParams[] = "graph nodes for stream memory operations";
 static const acu_era eras_cuGraphExecBatchMemOpNodeSetParams[] = {
     {1, name_cuGraphExecBatchMemOpNodeSetParams, NULL},
     {0, NULL, NULL},
@@ -6842,6 +6941,7 @@ static const acu_era eras_cuGraphExecBatchMemOpNodeSetParams[] = {
 const acu_function acu_function_cuGraphExecBatchMemOpNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecBatchMemOpNodeSetParams,
+    .feature = feature_cuGraphExecBatchMemOpNodeSetParams,
     .eras = eras_cuGraphExecBatchMemOpNodeSetParams,
     .params = params_cuGraphExecBatchMemOpNodeSetParams,
     .param_count = 3,
@@ -7159,6 +7259,7 @@ static const acu_param params_cuGraphExecGetFlags[] = {
     {param_names_cuGraphExecGetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphExecGetFlags + 11, &acu_cuda_type_flags_graphInstantiate, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphExecGetFlags[] = "graph instantiation with parameters";
 static const acu_era eras_cuGraphExecGetFlags[] = {
     {1, name_cuGraphExecGetFlags, NULL},
     {0, NULL, NULL},
@@ -7166,6 +7267,7 @@ static const acu_era eras_cuGraphExecGetFlags[] = {
 const acu_function acu_function_cuGraphExecGetFlags = {
     .library = &acu_cuda,
     .name = name_cuGraphExecGetFlags,
+    .feature = feature_cuGraphExecGetFlags,
     .eras = eras_cuGraphExecGetFlags,
     .params = params_cuGraphExecGetFlags,
     .param_count = 2,
@@ -7202,6 +7304,7 @@ static const acu_param params_cuGraphExecGetId[] = {
     {param_names_cuGraphExecGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphExecGetId + 11, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphExecGetId[] = "graph and node ids";
 static const acu_era eras_cuGraphExecGetId[] = {
     {1, name_cuGraphExecGetId, NULL},
     {0, NULL, NULL},
@@ -7209,6 +7312,7 @@ static const acu_era eras_cuGraphExecGetId[] = {
 const acu_function acu_function_cuGraphExecGetId = {
     .library = &acu_cuda,
     .name = name_cuGraphExecGetId,
+    .feature = feature_cuGraphExecGetId,
     .eras = eras_cuGraphExecGetId,
     .params = params_cuGraphExecGetId,
     .param_count = 2,
@@ -7436,6 +7540,7 @@ static const acu_param params_cuGraphExecNodeSetParams[] = {
     {param_names_cuGraphExecNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphExecNodeSetParams + 17, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphExecNodeSetParams[] = "generic graph nodes";
 static const acu_era eras_cuGraphExecNodeSetParams[] = {
     {1, name_cuGraphExecNodeSetParams, NULL},
     {0, NULL, NULL},
@@ -7443,6 +7548,7 @@ static const acu_era eras_cuGraphExecNodeSetParams[] = {
 const acu_function acu_function_cuGraphExecNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecNodeSetParams,
+    .feature = feature_cuGraphExecNodeSetParams,
     .eras = eras_cuGraphExecNodeSetParams,
     .params = params_cuGraphExecNodeSetParams,
     .param_count = 3,
@@ -7764,6 +7870,7 @@ static const acu_param params_cuGraphGetId[] = {
     {param_names_cuGraphGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphGetId + 7, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphGetId[] = "graph and node ids";
 static const acu_era eras_cuGraphGetId[] = {
     {1, name_cuGraphGetId, NULL},
     {0, NULL, NULL},
@@ -7771,6 +7878,7 @@ static const acu_era eras_cuGraphGetId[] = {
 const acu_function acu_function_cuGraphGetId = {
     .library = &acu_cuda,
     .name = name_cuGraphGetId,
+    .feature = feature_cuGraphGetId,
     .eras = eras_cuGraphGetId,
     .params = params_cuGraphGetId,
     .param_count = 2,
@@ -8034,6 +8142,7 @@ static const acu_param params_cuGraphInstantiateWithParams[] = {
     {param_names_cuGraphInstantiateWithParams + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphInstantiateWithParams + 19, &acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st, 1, ACU_INOUT, -1, -1, false},
 };
+static const char feature_cuGraphInstantiateWithParams[] = "graph instantiation with parameters";
 static const acu_era eras_cuGraphInstantiateWithParams[] = {
     {1, name_cuGraphInstantiateWithParams, NULL},
     {0, NULL, NULL},
@@ -8041,6 +8150,7 @@ static const acu_era eras_cuGraphInstantiateWithParams[] = {
 const acu_function acu_function_cuGraphInstantiateWithParams = {
     .library = &acu_cuda,
     .name = name_cuGraphInstantiateWithParams,
+    .feature = feature_cuGraphInstantiateWithParams,
     .eras = eras_cuGraphInstantiateWithParams,
     .params = params_cuGraphInstantiateWithParams,
     .param_count = 3,
@@ -8073,6 +8183,7 @@ extern CUresult (*acu_slot_cuGraphInstantiateWithParams_ptds)(CUgraphExec *phGra
 const acu_function acu_function_cuGraphInstantiateWithParams_ptds = {
     .library = &acu_cuda,
     .name = name_cuGraphInstantiateWithParams,
+    .feature = feature_cuGraphInstantiateWithParams,
     .eras = eras_cuGraphInstantiateWithParams_ptds,
     .params = params_cuGraphInstantiateWithParams,
     .param_count = 3,
@@ -8411,6 +8522,7 @@ static const acu_param params_cuGraphMemAllocNodeGetParams[] = {
     {param_names_cuGraphMemAllocNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphMemAllocNodeGetParams + 6, &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphMemAllocNodeGetParams[] = "graph memory nodes";
 static const acu_era eras_cuGraphMemAllocNodeGetParams[] = {
     {1, name_cuGraphMemAllocNodeGetParams, NULL},
     {0, NULL, NULL},
@@ -8418,6 +8530,7 @@ static const acu_era eras_cuGraphMemAllocNodeGetParams[] = {
 const acu_function acu_function_cuGraphMemAllocNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphMemAllocNodeGetParams,
+    .feature = feature_cuGraphMemAllocNodeGetParams,
     .eras = eras_cuGraphMemAllocNodeGetParams,
     .params = params_cuGraphMemAllocNodeGetParams,
     .param_count = 2,
@@ -8456,6 +8569,7 @@ static const acu_param params_cuGraphMemFreeNodeGetParams[] = {
     {param_names_cuGraphMemFreeNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphMemFreeNodeGetParams + 6, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphMemFreeNodeGetParams[] = "graph memory nodes";
 static const acu_era eras_cuGraphMemFreeNodeGetParams[] = {
     {1, name_cuGraphMemFreeNodeGetParams, NULL},
     {0, NULL, NULL},
@@ -8463,6 +8577,7 @@ static const acu_era eras_cuGraphMemFreeNodeGetParams[] = {
 const acu_function acu_function_cuGraphMemFreeNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphMemFreeNodeGetParams,
+    .feature = feature_cuGraphMemFreeNodeGetParams,
     .eras = eras_cuGraphMemFreeNodeGetParams,
     .params = params_cuGraphMemFreeNodeGetParams,
     .param_count = 2,
@@ -8722,6 +8837,7 @@ static const acu_param params_cuGraphNodeGetContainingGraph[] = {
     {param_names_cuGraphNodeGetContainingGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphNodeGetContainingGraph + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphNodeGetContainingGraph[] = "graph and node ids";
 static const acu_era eras_cuGraphNodeGetContainingGraph[] = {
     {1, name_cuGraphNodeGetContainingGraph, NULL},
     {0, NULL, NULL},
@@ -8729,6 +8845,7 @@ static const acu_era eras_cuGraphNodeGetContainingGraph[] = {
 const acu_function acu_function_cuGraphNodeGetContainingGraph = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetContainingGraph,
+    .feature = feature_cuGraphNodeGetContainingGraph,
     .eras = eras_cuGraphNodeGetContainingGraph,
     .params = params_cuGraphNodeGetContainingGraph,
     .param_count = 2,
@@ -8864,6 +8981,7 @@ static const acu_param params_cuGraphNodeGetEnabled[] = {
     {param_names_cuGraphNodeGetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphNodeGetEnabled + 17, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphNodeGetEnabled[] = "enabling and disabling of graph nodes";
 static const acu_era eras_cuGraphNodeGetEnabled[] = {
     {1, name_cuGraphNodeGetEnabled, NULL},
     {0, NULL, NULL},
@@ -8871,6 +8989,7 @@ static const acu_era eras_cuGraphNodeGetEnabled[] = {
 const acu_function acu_function_cuGraphNodeGetEnabled = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetEnabled,
+    .feature = feature_cuGraphNodeGetEnabled,
     .eras = eras_cuGraphNodeGetEnabled,
     .params = params_cuGraphNodeGetEnabled,
     .param_count = 3,
@@ -8910,6 +9029,7 @@ static const acu_param params_cuGraphNodeGetLocalId[] = {
     {param_names_cuGraphNodeGetLocalId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphNodeGetLocalId + 6, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphNodeGetLocalId[] = "graph and node ids";
 static const acu_era eras_cuGraphNodeGetLocalId[] = {
     {1, name_cuGraphNodeGetLocalId, NULL},
     {0, NULL, NULL},
@@ -8917,6 +9037,7 @@ static const acu_era eras_cuGraphNodeGetLocalId[] = {
 const acu_function acu_function_cuGraphNodeGetLocalId = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetLocalId,
+    .feature = feature_cuGraphNodeGetLocalId,
     .eras = eras_cuGraphNodeGetLocalId,
     .params = params_cuGraphNodeGetLocalId,
     .param_count = 2,
@@ -8953,6 +9074,7 @@ static const acu_param params_cuGraphNodeGetParams[] = {
     {param_names_cuGraphNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphNodeGetParams + 6, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphNodeGetParams[] = "query of generic graph nodes";
 static const acu_era eras_cuGraphNodeGetParams[] = {
     {1, name_cuGraphNodeGetParams, NULL},
     {0, NULL, NULL},
@@ -8960,6 +9082,7 @@ static const acu_era eras_cuGraphNodeGetParams[] = {
 const acu_function acu_function_cuGraphNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetParams,
+    .feature = feature_cuGraphNodeGetParams,
     .eras = eras_cuGraphNodeGetParams,
     .params = params_cuGraphNodeGetParams,
     .param_count = 2,
@@ -8996,6 +9119,7 @@ static const acu_param params_cuGraphNodeGetToolsId[] = {
     {param_names_cuGraphNodeGetToolsId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphNodeGetToolsId + 6, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuGraphNodeGetToolsId[] = "graph and node ids";
 static const acu_era eras_cuGraphNodeGetToolsId[] = {
     {1, name_cuGraphNodeGetToolsId, NULL},
     {0, NULL, NULL},
@@ -9003,6 +9127,7 @@ static const acu_era eras_cuGraphNodeGetToolsId[] = {
 const acu_function acu_function_cuGraphNodeGetToolsId = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetToolsId,
+    .feature = feature_cuGraphNodeGetToolsId,
     .eras = eras_cuGraphNodeGetToolsId,
     .params = params_cuGraphNodeGetToolsId,
     .param_count = 2,
@@ -9082,6 +9207,7 @@ static const acu_param params_cuGraphNodeSetEnabled[] = {
     {param_names_cuGraphNodeSetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphNodeSetEnabled + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphNodeSetEnabled[] = "enabling and disabling of graph nodes";
 static const acu_era eras_cuGraphNodeSetEnabled[] = {
     {1, name_cuGraphNodeSetEnabled, NULL},
     {0, NULL, NULL},
@@ -9089,6 +9215,7 @@ static const acu_era eras_cuGraphNodeSetEnabled[] = {
 const acu_function acu_function_cuGraphNodeSetEnabled = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeSetEnabled,
+    .feature = feature_cuGraphNodeSetEnabled,
     .eras = eras_cuGraphNodeSetEnabled,
     .params = params_cuGraphNodeSetEnabled,
     .param_count = 3,
@@ -9127,6 +9254,7 @@ static const acu_param params_cuGraphNodeSetParams[] = {
     {param_names_cuGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphNodeSetParams + 6, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphNodeSetParams[] = "generic graph nodes";
 static const acu_era eras_cuGraphNodeSetParams[] = {
     {1, name_cuGraphNodeSetParams, NULL},
     {0, NULL, NULL},
@@ -9134,6 +9262,7 @@ static const acu_era eras_cuGraphNodeSetParams[] = {
 const acu_function acu_function_cuGraphNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeSetParams,
+    .feature = feature_cuGraphNodeSetParams,
     .eras = eras_cuGraphNodeSetParams,
     .params = params_cuGraphNodeSetParams,
     .param_count = 2,
@@ -9214,6 +9343,7 @@ static const acu_param params_cuGraphReleaseUserObject[] = {
     {param_names_cuGraphReleaseUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphReleaseUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphReleaseUserObject[] = "graph user objects";
 static const acu_era eras_cuGraphReleaseUserObject[] = {
     {1, name_cuGraphReleaseUserObject, NULL},
     {0, NULL, NULL},
@@ -9221,6 +9351,7 @@ static const acu_era eras_cuGraphReleaseUserObject[] = {
 const acu_function acu_function_cuGraphReleaseUserObject = {
     .library = &acu_cuda,
     .name = name_cuGraphReleaseUserObject,
+    .feature = feature_cuGraphReleaseUserObject,
     .eras = eras_cuGraphReleaseUserObject,
     .params = params_cuGraphReleaseUserObject,
     .param_count = 3,
@@ -9311,6 +9442,7 @@ static const acu_param params_cuGraphRetainUserObject[] = {
     {param_names_cuGraphRetainUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphRetainUserObject + 19, &acu_cuda_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphRetainUserObject[] = "graph user objects";
 static const acu_era eras_cuGraphRetainUserObject[] = {
     {1, name_cuGraphRetainUserObject, NULL},
     {0, NULL, NULL},
@@ -9318,6 +9450,7 @@ static const acu_era eras_cuGraphRetainUserObject[] = {
 const acu_function acu_function_cuGraphRetainUserObject = {
     .library = &acu_cuda,
     .name = name_cuGraphRetainUserObject,
+    .feature = feature_cuGraphRetainUserObject,
     .eras = eras_cuGraphRetainUserObject,
     .params = params_cuGraphRetainUserObject,
     .param_count = 4,
@@ -9358,6 +9491,7 @@ static const acu_param params_cuGraphUpload[] = {
     {param_names_cuGraphUpload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGraphUpload + 11, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGraphUpload[] = "graph upload";
 static const acu_era eras_cuGraphUpload[] = {
     {1, name_cuGraphUpload, NULL},
     {0, NULL, NULL},
@@ -9365,6 +9499,7 @@ static const acu_era eras_cuGraphUpload[] = {
 const acu_function acu_function_cuGraphUpload = {
     .library = &acu_cuda,
     .name = name_cuGraphUpload,
+    .feature = feature_cuGraphUpload,
     .eras = eras_cuGraphUpload,
     .params = params_cuGraphUpload,
     .param_count = 2,
@@ -9393,6 +9528,7 @@ extern CUresult (*acu_slot_cuGraphUpload_ptds)(CUgraphExec hGraphExec, CUstream 
 const acu_function acu_function_cuGraphUpload_ptds = {
     .library = &acu_cuda,
     .name = name_cuGraphUpload,
+    .feature = feature_cuGraphUpload,
     .eras = eras_cuGraphUpload_ptds,
     .params = params_cuGraphUpload,
     .param_count = 2,
@@ -9818,6 +9954,7 @@ static const acu_param params_cuGreenCtxCreate[] = {
     {param_names_cuGreenCtxCreate + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuGreenCtxCreate + 15, &acu_cuda_type_flags_greenCtxCreate, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGreenCtxCreate[] = "green contexts of the driver API";
 static const acu_era eras_cuGreenCtxCreate[] = {
     {1, name_cuGreenCtxCreate, NULL},
     {0, NULL, NULL},
@@ -9825,6 +9962,7 @@ static const acu_era eras_cuGreenCtxCreate[] = {
 const acu_function acu_function_cuGreenCtxCreate = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxCreate,
+    .feature = feature_cuGreenCtxCreate,
     .eras = eras_cuGreenCtxCreate,
     .params = params_cuGreenCtxCreate,
     .param_count = 4,
@@ -9863,6 +10001,7 @@ static const char param_names_cuGreenCtxDestroy[] = "hCtx";
 static const acu_param params_cuGreenCtxDestroy[] = {
     {param_names_cuGreenCtxDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGreenCtxDestroy[] = "green contexts of the driver API";
 static const acu_era eras_cuGreenCtxDestroy[] = {
     {1, name_cuGreenCtxDestroy, NULL},
     {0, NULL, NULL},
@@ -9870,6 +10009,7 @@ static const acu_era eras_cuGreenCtxDestroy[] = {
 const acu_function acu_function_cuGreenCtxDestroy = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxDestroy,
+    .feature = feature_cuGreenCtxDestroy,
     .eras = eras_cuGreenCtxDestroy,
     .params = params_cuGreenCtxDestroy,
     .param_count = 1,
@@ -9906,6 +10046,7 @@ static const acu_param params_cuGreenCtxGetDevResource[] = {
     {param_names_cuGreenCtxGetDevResource + 5, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cuGreenCtxGetDevResource + 14, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGreenCtxGetDevResource[] = "green contexts of the driver API";
 static const acu_era eras_cuGreenCtxGetDevResource[] = {
     {1, name_cuGreenCtxGetDevResource, NULL},
     {0, NULL, NULL},
@@ -9913,6 +10054,7 @@ static const acu_era eras_cuGreenCtxGetDevResource[] = {
 const acu_function acu_function_cuGreenCtxGetDevResource = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxGetDevResource,
+    .feature = feature_cuGreenCtxGetDevResource,
     .eras = eras_cuGreenCtxGetDevResource,
     .params = params_cuGreenCtxGetDevResource,
     .param_count = 3,
@@ -9995,6 +10137,7 @@ static const acu_param params_cuGreenCtxRecordEvent[] = {
     {param_names_cuGreenCtxRecordEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGreenCtxRecordEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGreenCtxRecordEvent[] = "green contexts of the driver API";
 static const acu_era eras_cuGreenCtxRecordEvent[] = {
     {1, name_cuGreenCtxRecordEvent, NULL},
     {0, NULL, NULL},
@@ -10002,6 +10145,7 @@ static const acu_era eras_cuGreenCtxRecordEvent[] = {
 const acu_function acu_function_cuGreenCtxRecordEvent = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxRecordEvent,
+    .feature = feature_cuGreenCtxRecordEvent,
     .eras = eras_cuGreenCtxRecordEvent,
     .params = params_cuGreenCtxRecordEvent,
     .param_count = 2,
@@ -10039,6 +10183,7 @@ static const acu_param params_cuGreenCtxStreamCreate[] = {
     {param_names_cuGreenCtxStreamCreate + 18, &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
     {param_names_cuGreenCtxStreamCreate + 24, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGreenCtxStreamCreate[] = "green contexts of the driver API";
 static const acu_era eras_cuGreenCtxStreamCreate[] = {
     {1, name_cuGreenCtxStreamCreate, NULL},
     {0, NULL, NULL},
@@ -10046,6 +10191,7 @@ static const acu_era eras_cuGreenCtxStreamCreate[] = {
 const acu_function acu_function_cuGreenCtxStreamCreate = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxStreamCreate,
+    .feature = feature_cuGreenCtxStreamCreate,
     .eras = eras_cuGreenCtxStreamCreate,
     .params = params_cuGreenCtxStreamCreate,
     .param_count = 4,
@@ -10085,6 +10231,7 @@ static const acu_param params_cuGreenCtxWaitEvent[] = {
     {param_names_cuGreenCtxWaitEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuGreenCtxWaitEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuGreenCtxWaitEvent[] = "green contexts of the driver API";
 static const acu_era eras_cuGreenCtxWaitEvent[] = {
     {1, name_cuGreenCtxWaitEvent, NULL},
     {0, NULL, NULL},
@@ -10092,6 +10239,7 @@ static const acu_era eras_cuGreenCtxWaitEvent[] = {
 const acu_function acu_function_cuGreenCtxWaitEvent = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxWaitEvent,
+    .feature = feature_cuGreenCtxWaitEvent,
     .eras = eras_cuGreenCtxWaitEvent,
     .params = params_cuGreenCtxWaitEvent,
     .param_count = 2,
@@ -10524,6 +10672,7 @@ static const acu_param params_cuKernelGetFunction[] = {
     {param_names_cuKernelGetFunction + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cuKernelGetFunction + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuKernelGetFunction[] = "kernel handles";
 static const acu_era eras_cuKernelGetFunction[] = {
     {1, name_cuKernelGetFunction, NULL},
     {0, NULL, NULL},
@@ -10531,6 +10680,7 @@ static const acu_era eras_cuKernelGetFunction[] = {
 const acu_function acu_function_cuKernelGetFunction = {
     .library = &acu_cuda,
     .name = name_cuKernelGetFunction,
+    .feature = feature_cuKernelGetFunction,
     .eras = eras_cuKernelGetFunction,
     .params = params_cuKernelGetFunction,
     .param_count = 2,
@@ -10608,6 +10758,7 @@ static const acu_param params_cuKernelGetName[] = {
     {param_names_cuKernelGetName + 0, &acu_type_text, 1, ACU_OUT, -1, -1, false},
     {param_names_cuKernelGetName + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuKernelGetName[] = "names of kernels";
 static const acu_era eras_cuKernelGetName[] = {
     {1, name_cuKernelGetName, NULL},
     {0, NULL, NULL},
@@ -10615,6 +10766,7 @@ static const acu_era eras_cuKernelGetName[] = {
 const acu_function acu_function_cuKernelGetName = {
     .library = &acu_cuda,
     .name = name_cuKernelGetName,
+    .feature = feature_cuKernelGetName,
     .eras = eras_cuKernelGetName,
     .params = params_cuKernelGetName,
     .param_count = 2,
@@ -10650,6 +10802,7 @@ static const acu_param params_cuKernelGetParamCount[] = {
     {param_names_cuKernelGetParamCount + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuKernelGetParamCount + 7, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuKernelGetParamCount[] = "kernel parameter count";
 static const acu_era eras_cuKernelGetParamCount[] = {
     {1, name_cuKernelGetParamCount, NULL},
     {0, NULL, NULL},
@@ -10657,6 +10810,7 @@ static const acu_era eras_cuKernelGetParamCount[] = {
 const acu_function acu_function_cuKernelGetParamCount = {
     .library = &acu_cuda,
     .name = name_cuKernelGetParamCount,
+    .feature = feature_cuKernelGetParamCount,
     .eras = eras_cuKernelGetParamCount,
     .params = params_cuKernelGetParamCount,
     .param_count = 2,
@@ -10694,6 +10848,7 @@ static const acu_param params_cuKernelGetParamInfo[] = {
     {param_names_cuKernelGetParamInfo + 18, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
     {param_names_cuKernelGetParamInfo + 30, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuKernelGetParamInfo[] = "kernel parameter info";
 static const acu_era eras_cuKernelGetParamInfo[] = {
     {1, name_cuKernelGetParamInfo, NULL},
     {0, NULL, NULL},
@@ -10701,6 +10856,7 @@ static const acu_era eras_cuKernelGetParamInfo[] = {
 const acu_function acu_function_cuKernelGetParamInfo = {
     .library = &acu_cuda,
     .name = name_cuKernelGetParamInfo,
+    .feature = feature_cuKernelGetParamInfo,
     .eras = eras_cuKernelGetParamInfo,
     .params = params_cuKernelGetParamInfo,
     .param_count = 4,
@@ -10742,6 +10898,7 @@ static const acu_param params_cuKernelSetAttribute[] = {
     {param_names_cuKernelSetAttribute + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuKernelSetAttribute + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuKernelSetAttribute[] = "library loading";
 static const acu_era eras_cuKernelSetAttribute[] = {
     {1, name_cuKernelSetAttribute, NULL},
     {0, NULL, NULL},
@@ -10749,6 +10906,7 @@ static const acu_era eras_cuKernelSetAttribute[] = {
 const acu_function acu_function_cuKernelSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuKernelSetAttribute,
+    .feature = feature_cuKernelSetAttribute,
     .eras = eras_cuKernelSetAttribute,
     .params = params_cuKernelSetAttribute,
     .param_count = 4,
@@ -11183,6 +11341,7 @@ static const acu_param params_cuLaunchHostFunc_v2[] = {
     {param_names_cuLaunchHostFunc_v2 + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cuLaunchHostFunc_v2 + 20, &acu_cuda_type_CUhostTaskSyncMode_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLaunchHostFunc_v2[] = "host functions with a synchronization mode";
 static const acu_era eras_cuLaunchHostFunc_v2[] = {
     {1, name_cuLaunchHostFunc_v2, NULL},
     {0, NULL, NULL},
@@ -11190,6 +11349,7 @@ static const acu_era eras_cuLaunchHostFunc_v2[] = {
 const acu_function acu_function_cuLaunchHostFunc_v2 = {
     .library = &acu_cuda,
     .name = name_cuLaunchHostFunc_v2,
+    .feature = feature_cuLaunchHostFunc_v2,
     .eras = eras_cuLaunchHostFunc_v2,
     .params = params_cuLaunchHostFunc_v2,
     .param_count = 4,
@@ -11222,6 +11382,7 @@ extern CUresult (*acu_slot_cuLaunchHostFunc_v2_ptds)(CUstream hStream, CUhostFn 
 const acu_function acu_function_cuLaunchHostFunc_v2_ptds = {
     .library = &acu_cuda,
     .name = name_cuLaunchHostFunc_v2,
+    .feature = feature_cuLaunchHostFunc_v2,
     .eras = eras_cuLaunchHostFunc_v2_ptds,
     .params = params_cuLaunchHostFunc_v2,
     .param_count = 4,
@@ -11365,6 +11526,7 @@ static const acu_param params_cuLaunchKernelEx[] = {
     {param_names_cuLaunchKernelEx + 9, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
     {param_names_cuLaunchKernelEx + 22, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLaunchKernelEx[] = "launch attributes";
 static const acu_era eras_cuLaunchKernelEx[] = {
     {1, name_cuLaunchKernelEx, NULL},
     {0, NULL, NULL},
@@ -11372,6 +11534,7 @@ static const acu_era eras_cuLaunchKernelEx[] = {
 const acu_function acu_function_cuLaunchKernelEx = {
     .library = &acu_cuda,
     .name = name_cuLaunchKernelEx,
+    .feature = feature_cuLaunchKernelEx,
     .eras = eras_cuLaunchKernelEx,
     .params = params_cuLaunchKernelEx,
     .param_count = 4,
@@ -11404,6 +11567,7 @@ extern CUresult (*acu_slot_cuLaunchKernelEx_ptds)(const CUlaunchConfig *config, 
 const acu_function acu_function_cuLaunchKernelEx_ptds = {
     .library = &acu_cuda,
     .name = name_cuLaunchKernelEx,
+    .feature = feature_cuLaunchKernelEx,
     .eras = eras_cuLaunchKernelEx_ptds,
     .params = params_cuLaunchKernelEx,
     .param_count = 4,
@@ -11444,6 +11608,7 @@ static const acu_param params_cuLibraryEnumerateKernels[] = {
     {param_names_cuLibraryEnumerateKernels + 8, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuLibraryEnumerateKernels + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryEnumerateKernels[] = "library loading";
 static const acu_era eras_cuLibraryEnumerateKernels[] = {
     {1, name_cuLibraryEnumerateKernels, NULL},
     {0, NULL, NULL},
@@ -11451,6 +11616,7 @@ static const acu_era eras_cuLibraryEnumerateKernels[] = {
 const acu_function acu_function_cuLibraryEnumerateKernels = {
     .library = &acu_cuda,
     .name = name_cuLibraryEnumerateKernels,
+    .feature = feature_cuLibraryEnumerateKernels,
     .eras = eras_cuLibraryEnumerateKernels,
     .params = params_cuLibraryEnumerateKernels,
     .param_count = 3,
@@ -11491,6 +11657,7 @@ static const acu_param params_cuLibraryGetGlobal[] = {
     {param_names_cuLibraryGetGlobal + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuLibraryGetGlobal + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryGetGlobal[] = "library loading";
 static const acu_era eras_cuLibraryGetGlobal[] = {
     {1, name_cuLibraryGetGlobal, NULL},
     {0, NULL, NULL},
@@ -11498,6 +11665,7 @@ static const acu_era eras_cuLibraryGetGlobal[] = {
 const acu_function acu_function_cuLibraryGetGlobal = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetGlobal,
+    .feature = feature_cuLibraryGetGlobal,
     .eras = eras_cuLibraryGetGlobal,
     .params = params_cuLibraryGetGlobal,
     .param_count = 4,
@@ -11538,6 +11706,7 @@ static const acu_param params_cuLibraryGetKernel[] = {
     {param_names_cuLibraryGetKernel + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuLibraryGetKernel + 16, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryGetKernel[] = "library loading";
 static const acu_era eras_cuLibraryGetKernel[] = {
     {1, name_cuLibraryGetKernel, NULL},
     {0, NULL, NULL},
@@ -11545,6 +11714,7 @@ static const acu_era eras_cuLibraryGetKernel[] = {
 const acu_function acu_function_cuLibraryGetKernel = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetKernel,
+    .feature = feature_cuLibraryGetKernel,
     .eras = eras_cuLibraryGetKernel,
     .params = params_cuLibraryGetKernel,
     .param_count = 3,
@@ -11583,6 +11753,7 @@ static const acu_param params_cuLibraryGetKernelCount[] = {
     {param_names_cuLibraryGetKernelCount + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
     {param_names_cuLibraryGetKernelCount + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryGetKernelCount[] = "library loading";
 static const acu_era eras_cuLibraryGetKernelCount[] = {
     {1, name_cuLibraryGetKernelCount, NULL},
     {0, NULL, NULL},
@@ -11590,6 +11761,7 @@ static const acu_era eras_cuLibraryGetKernelCount[] = {
 const acu_function acu_function_cuLibraryGetKernelCount = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetKernelCount,
+    .feature = feature_cuLibraryGetKernelCount,
     .eras = eras_cuLibraryGetKernelCount,
     .params = params_cuLibraryGetKernelCount,
     .param_count = 2,
@@ -11628,6 +11800,7 @@ static const acu_param params_cuLibraryGetManaged[] = {
     {param_names_cuLibraryGetManaged + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuLibraryGetManaged + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryGetManaged[] = "library loading";
 static const acu_era eras_cuLibraryGetManaged[] = {
     {1, name_cuLibraryGetManaged, NULL},
     {0, NULL, NULL},
@@ -11635,6 +11808,7 @@ static const acu_era eras_cuLibraryGetManaged[] = {
 const acu_function acu_function_cuLibraryGetManaged = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetManaged,
+    .feature = feature_cuLibraryGetManaged,
     .eras = eras_cuLibraryGetManaged,
     .params = params_cuLibraryGetManaged,
     .param_count = 4,
@@ -11717,6 +11891,7 @@ static const acu_param params_cuLibraryGetUnifiedFunction[] = {
     {param_names_cuLibraryGetUnifiedFunction + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuLibraryGetUnifiedFunction + 13, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryGetUnifiedFunction[] = "library loading";
 static const acu_era eras_cuLibraryGetUnifiedFunction[] = {
     {1, name_cuLibraryGetUnifiedFunction, NULL},
     {0, NULL, NULL},
@@ -11724,6 +11899,7 @@ static const acu_era eras_cuLibraryGetUnifiedFunction[] = {
 const acu_function acu_function_cuLibraryGetUnifiedFunction = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetUnifiedFunction,
+    .feature = feature_cuLibraryGetUnifiedFunction,
     .eras = eras_cuLibraryGetUnifiedFunction,
     .params = params_cuLibraryGetUnifiedFunction,
     .param_count = 3,
@@ -11767,6 +11943,7 @@ static const acu_param params_cuLibraryLoadData[] = {
     {param_names_cuLibraryLoadData + 70, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
     {param_names_cuLibraryLoadData + 90, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryLoadData[] = "library loading";
 static const acu_era eras_cuLibraryLoadData[] = {
     {1, name_cuLibraryLoadData, NULL},
     {0, NULL, NULL},
@@ -11774,6 +11951,7 @@ static const acu_era eras_cuLibraryLoadData[] = {
 const acu_function acu_function_cuLibraryLoadData = {
     .library = &acu_cuda,
     .name = name_cuLibraryLoadData,
+    .feature = feature_cuLibraryLoadData,
     .eras = eras_cuLibraryLoadData,
     .params = params_cuLibraryLoadData,
     .param_count = 8,
@@ -11823,6 +12001,7 @@ static const acu_param params_cuLibraryLoadFromFile[] = {
     {param_names_cuLibraryLoadFromFile + 74, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
     {param_names_cuLibraryLoadFromFile + 94, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryLoadFromFile[] = "library loading";
 static const acu_era eras_cuLibraryLoadFromFile[] = {
     {1, name_cuLibraryLoadFromFile, NULL},
     {0, NULL, NULL},
@@ -11830,6 +12009,7 @@ static const acu_era eras_cuLibraryLoadFromFile[] = {
 const acu_function acu_function_cuLibraryLoadFromFile = {
     .library = &acu_cuda,
     .name = name_cuLibraryLoadFromFile,
+    .feature = feature_cuLibraryLoadFromFile,
     .eras = eras_cuLibraryLoadFromFile,
     .params = params_cuLibraryLoadFromFile,
     .param_count = 8,
@@ -11873,6 +12053,7 @@ static const char param_names_cuLibraryUnload[] = "library";
 static const acu_param params_cuLibraryUnload[] = {
     {param_names_cuLibraryUnload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLibraryUnload[] = "library loading";
 static const acu_era eras_cuLibraryUnload[] = {
     {1, name_cuLibraryUnload, NULL},
     {0, NULL, NULL},
@@ -11880,6 +12061,7 @@ static const acu_era eras_cuLibraryUnload[] = {
 const acu_function acu_function_cuLibraryUnload = {
     .library = &acu_cuda,
     .name = name_cuLibraryUnload,
+    .feature = feature_cuLibraryUnload,
     .eras = eras_cuLibraryUnload,
     .params = params_cuLibraryUnload,
     .param_count = 1,
@@ -12155,6 +12337,7 @@ static const acu_param params_cuLogicalEndpointAddDevice[] = {
     {param_names_cuLogicalEndpointAddDevice + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointAddDevice + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointAddDevice[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointAddDevice[] = {
     {1, name_cuLogicalEndpointAddDevice, NULL},
     {0, NULL, NULL},
@@ -12162,6 +12345,7 @@ static const acu_era eras_cuLogicalEndpointAddDevice[] = {
 const acu_function acu_function_cuLogicalEndpointAddDevice = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointAddDevice,
+    .feature = feature_cuLogicalEndpointAddDevice,
     .eras = eras_cuLogicalEndpointAddDevice,
     .params = params_cuLogicalEndpointAddDevice,
     .param_count = 2,
@@ -12202,6 +12386,7 @@ static const acu_param params_cuLogicalEndpointBindAddr[] = {
     {param_names_cuLogicalEndpointBindAddr + 20, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointBindAddr + 25, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointBindAddr[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointBindAddr[] = {
     {1, name_cuLogicalEndpointBindAddr, NULL},
     {0, NULL, NULL},
@@ -12209,6 +12394,7 @@ static const acu_era eras_cuLogicalEndpointBindAddr[] = {
 const acu_function acu_function_cuLogicalEndpointBindAddr = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointBindAddr,
+    .feature = feature_cuLogicalEndpointBindAddr,
     .eras = eras_cuLogicalEndpointBindAddr,
     .params = params_cuLogicalEndpointBindAddr,
     .param_count = 6,
@@ -12253,6 +12439,7 @@ static const acu_param params_cuLogicalEndpointBindMem[] = {
     {param_names_cuLogicalEndpointBindMem + 36, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointBindMem + 41, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointBindMem[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointBindMem[] = {
     {1, name_cuLogicalEndpointBindMem, NULL},
     {0, NULL, NULL},
@@ -12260,6 +12447,7 @@ static const acu_era eras_cuLogicalEndpointBindMem[] = {
 const acu_function acu_function_cuLogicalEndpointBindMem = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointBindMem,
+    .feature = feature_cuLogicalEndpointBindMem,
     .eras = eras_cuLogicalEndpointBindMem,
     .params = params_cuLogicalEndpointBindMem,
     .param_count = 7,
@@ -12303,6 +12491,7 @@ static const acu_param params_cuLogicalEndpointCreate[] = {
     {param_names_cuLogicalEndpointCreate + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointCreate + 5, &acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointCreate[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointCreate[] = {
     {1, name_cuLogicalEndpointCreate, NULL},
     {0, NULL, NULL},
@@ -12310,6 +12499,7 @@ static const acu_era eras_cuLogicalEndpointCreate[] = {
 const acu_function acu_function_cuLogicalEndpointCreate = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointCreate,
+    .feature = feature_cuLogicalEndpointCreate,
     .eras = eras_cuLogicalEndpointCreate,
     .params = params_cuLogicalEndpointCreate,
     .param_count = 2,
@@ -12347,6 +12537,7 @@ static const char param_names_cuLogicalEndpointDestroy[] = "leId";
 static const acu_param params_cuLogicalEndpointDestroy[] = {
     {param_names_cuLogicalEndpointDestroy + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointDestroy[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointDestroy[] = {
     {1, name_cuLogicalEndpointDestroy, NULL},
     {0, NULL, NULL},
@@ -12354,6 +12545,7 @@ static const acu_era eras_cuLogicalEndpointDestroy[] = {
 const acu_function acu_function_cuLogicalEndpointDestroy = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointDestroy,
+    .feature = feature_cuLogicalEndpointDestroy,
     .eras = eras_cuLogicalEndpointDestroy,
     .params = params_cuLogicalEndpointDestroy,
     .param_count = 1,
@@ -12390,6 +12582,7 @@ static const acu_param params_cuLogicalEndpointExport[] = {
     {param_names_cuLogicalEndpointExport + 7, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointExport + 12, &acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointExport[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointExport[] = {
     {1, name_cuLogicalEndpointExport, NULL},
     {0, NULL, NULL},
@@ -12397,6 +12590,7 @@ static const acu_era eras_cuLogicalEndpointExport[] = {
 const acu_function acu_function_cuLogicalEndpointExport = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointExport,
+    .feature = feature_cuLogicalEndpointExport,
     .eras = eras_cuLogicalEndpointExport,
     .params = params_cuLogicalEndpointExport,
     .param_count = 3,
@@ -12437,6 +12631,7 @@ static const acu_param params_cuLogicalEndpointGetLimits[] = {
     {param_names_cuLogicalEndpointGetLimits + 14, &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
     {param_names_cuLogicalEndpointGetLimits + 22, &acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointGetLimits[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointGetLimits[] = {
     {1, name_cuLogicalEndpointGetLimits, NULL},
     {0, NULL, NULL},
@@ -12444,6 +12639,7 @@ static const acu_era eras_cuLogicalEndpointGetLimits[] = {
 const acu_function acu_function_cuLogicalEndpointGetLimits = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointGetLimits,
+    .feature = feature_cuLogicalEndpointGetLimits,
     .eras = eras_cuLogicalEndpointGetLimits,
     .params = params_cuLogicalEndpointGetLimits,
     .param_count = 3,
@@ -12483,6 +12679,7 @@ static const acu_param params_cuLogicalEndpointIdRelease[] = {
     {param_names_cuLogicalEndpointIdRelease + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointIdRelease + 9, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointIdRelease[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointIdRelease[] = {
     {1, name_cuLogicalEndpointIdRelease, NULL},
     {0, NULL, NULL},
@@ -12490,6 +12687,7 @@ static const acu_era eras_cuLogicalEndpointIdRelease[] = {
 const acu_function acu_function_cuLogicalEndpointIdRelease = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointIdRelease,
+    .feature = feature_cuLogicalEndpointIdRelease,
     .eras = eras_cuLogicalEndpointIdRelease,
     .params = params_cuLogicalEndpointIdRelease,
     .param_count = 2,
@@ -12527,6 +12725,7 @@ static const acu_param params_cuLogicalEndpointIdReserve[] = {
     {param_names_cuLogicalEndpointIdReserve + 0, &acu_type_uint32_t, 1, ACU_OUT, -1, -1, false},
     {param_names_cuLogicalEndpointIdReserve + 9, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointIdReserve[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointIdReserve[] = {
     {1, name_cuLogicalEndpointIdReserve, NULL},
     {0, NULL, NULL},
@@ -12534,6 +12733,7 @@ static const acu_era eras_cuLogicalEndpointIdReserve[] = {
 const acu_function acu_function_cuLogicalEndpointIdReserve = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointIdReserve,
+    .feature = feature_cuLogicalEndpointIdReserve,
     .eras = eras_cuLogicalEndpointIdReserve,
     .params = params_cuLogicalEndpointIdReserve,
     .param_count = 2,
@@ -12572,6 +12772,7 @@ static const acu_param params_cuLogicalEndpointImport[] = {
     {param_names_cuLogicalEndpointImport + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointImport + 12, &acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointImport[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointImport[] = {
     {1, name_cuLogicalEndpointImport, NULL},
     {0, NULL, NULL},
@@ -12579,6 +12780,7 @@ static const acu_era eras_cuLogicalEndpointImport[] = {
 const acu_function acu_function_cuLogicalEndpointImport = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointImport,
+    .feature = feature_cuLogicalEndpointImport,
     .eras = eras_cuLogicalEndpointImport,
     .params = params_cuLogicalEndpointImport,
     .param_count = 3,
@@ -12619,6 +12821,7 @@ static const acu_param params_cuLogicalEndpointQuery[] = {
     {param_names_cuLogicalEndpointQuery + 5, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointQuery + 11, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointQuery[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointQuery[] = {
     {1, name_cuLogicalEndpointQuery, NULL},
     {0, NULL, NULL},
@@ -12626,6 +12829,7 @@ static const acu_era eras_cuLogicalEndpointQuery[] = {
 const acu_function acu_function_cuLogicalEndpointQuery = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointQuery,
+    .feature = feature_cuLogicalEndpointQuery,
     .eras = eras_cuLogicalEndpointQuery,
     .params = params_cuLogicalEndpointQuery,
     .param_count = 3,
@@ -12666,6 +12870,7 @@ static const acu_param params_cuLogicalEndpointUnbind[] = {
     {param_names_cuLogicalEndpointUnbind + 9, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointUnbind + 16, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogicalEndpointUnbind[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointUnbind[] = {
     {1, name_cuLogicalEndpointUnbind, NULL},
     {0, NULL, NULL},
@@ -12673,6 +12878,7 @@ static const acu_era eras_cuLogicalEndpointUnbind[] = {
 const acu_function acu_function_cuLogicalEndpointUnbind = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointUnbind,
+    .feature = feature_cuLogicalEndpointUnbind,
     .eras = eras_cuLogicalEndpointUnbind,
     .params = params_cuLogicalEndpointUnbind,
     .param_count = 4,
@@ -12712,6 +12918,7 @@ static const acu_param params_cuLogsCurrent[] = {
     {param_names_cuLogsCurrent + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
     {param_names_cuLogsCurrent + 13, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogsCurrent[] = "driver logs";
 static const acu_era eras_cuLogsCurrent[] = {
     {1, name_cuLogsCurrent, NULL},
     {0, NULL, NULL},
@@ -12719,6 +12926,7 @@ static const acu_era eras_cuLogsCurrent[] = {
 const acu_function acu_function_cuLogsCurrent = {
     .library = &acu_cuda,
     .name = name_cuLogsCurrent,
+    .feature = feature_cuLogsCurrent,
     .eras = eras_cuLogsCurrent,
     .params = params_cuLogsCurrent,
     .param_count = 2,
@@ -12755,6 +12963,7 @@ static const acu_param params_cuLogsDumpToFile[] = {
     {param_names_cuLogsDumpToFile + 9, &acu_type_text, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogsDumpToFile + 20, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogsDumpToFile[] = "driver logs";
 static const acu_era eras_cuLogsDumpToFile[] = {
     {1, name_cuLogsDumpToFile, NULL},
     {0, NULL, NULL},
@@ -12762,6 +12971,7 @@ static const acu_era eras_cuLogsDumpToFile[] = {
 const acu_function acu_function_cuLogsDumpToFile = {
     .library = &acu_cuda,
     .name = name_cuLogsDumpToFile,
+    .feature = feature_cuLogsDumpToFile,
     .eras = eras_cuLogsDumpToFile,
     .params = params_cuLogsDumpToFile,
     .param_count = 3,
@@ -12802,6 +13012,7 @@ static const acu_param params_cuLogsDumpToMemory[] = {
     {param_names_cuLogsDumpToMemory + 16, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
     {param_names_cuLogsDumpToMemory + 21, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogsDumpToMemory[] = "driver logs";
 static const acu_era eras_cuLogsDumpToMemory[] = {
     {1, name_cuLogsDumpToMemory, NULL},
     {0, NULL, NULL},
@@ -12809,6 +13020,7 @@ static const acu_era eras_cuLogsDumpToMemory[] = {
 const acu_function acu_function_cuLogsDumpToMemory = {
     .library = &acu_cuda,
     .name = name_cuLogsDumpToMemory,
+    .feature = feature_cuLogsDumpToMemory,
     .eras = eras_cuLogsDumpToMemory,
     .params = params_cuLogsDumpToMemory,
     .param_count = 4,
@@ -12849,6 +13061,7 @@ static const acu_param params_cuLogsRegisterCallback[] = {
     {param_names_cuLogsRegisterCallback + 13, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogsRegisterCallback + 22, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuLogsRegisterCallback[] = "driver logs";
 static const acu_era eras_cuLogsRegisterCallback[] = {
     {1, name_cuLogsRegisterCallback, NULL},
     {0, NULL, NULL},
@@ -12856,6 +13069,7 @@ static const acu_era eras_cuLogsRegisterCallback[] = {
 const acu_function acu_function_cuLogsRegisterCallback = {
     .library = &acu_cuda,
     .name = name_cuLogsRegisterCallback,
+    .feature = feature_cuLogsRegisterCallback,
     .eras = eras_cuLogsRegisterCallback,
     .params = params_cuLogsRegisterCallback,
     .param_count = 3,
@@ -12894,6 +13108,7 @@ static const char param_names_cuLogsUnregisterCallback[] = "callback";
 static const acu_param params_cuLogsUnregisterCallback[] = {
     {param_names_cuLogsUnregisterCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuLogsUnregisterCallback[] = "driver logs";
 static const acu_era eras_cuLogsUnregisterCallback[] = {
     {1, name_cuLogsUnregisterCallback, NULL},
     {0, NULL, NULL},
@@ -12901,6 +13116,7 @@ static const acu_era eras_cuLogsUnregisterCallback[] = {
 const acu_function acu_function_cuLogsUnregisterCallback = {
     .library = &acu_cuda,
     .name = name_cuLogsUnregisterCallback,
+    .feature = feature_cuLogsUnregisterCallback,
     .eras = eras_cuLogsUnregisterCallback,
     .params = params_cuLogsUnregisterCallback,
     .param_count = 1,
@@ -12936,6 +13152,7 @@ static const acu_param params_cuMemAddressFree[] = {
     {param_names_cuMemAddressFree + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemAddressFree + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemAddressFree[] = "virtual memory management";
 static const acu_era eras_cuMemAddressFree[] = {
     {1, name_cuMemAddressFree, NULL},
     {0, NULL, NULL},
@@ -12943,6 +13160,7 @@ static const acu_era eras_cuMemAddressFree[] = {
 const acu_function acu_function_cuMemAddressFree = {
     .library = &acu_cuda,
     .name = name_cuMemAddressFree,
+    .feature = feature_cuMemAddressFree,
     .eras = eras_cuMemAddressFree,
     .params = params_cuMemAddressFree,
     .param_count = 2,
@@ -12981,6 +13199,7 @@ static const acu_param params_cuMemAddressReserve[] = {
     {param_names_cuMemAddressReserve + 19, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemAddressReserve + 24, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemAddressReserve[] = "virtual memory management";
 static const acu_era eras_cuMemAddressReserve[] = {
     {1, name_cuMemAddressReserve, NULL},
     {0, NULL, NULL},
@@ -12988,6 +13207,7 @@ static const acu_era eras_cuMemAddressReserve[] = {
 const acu_function acu_function_cuMemAddressReserve = {
     .library = &acu_cuda,
     .name = name_cuMemAddressReserve,
+    .feature = feature_cuMemAddressReserve,
     .eras = eras_cuMemAddressReserve,
     .params = params_cuMemAddressReserve,
     .param_count = 5,
@@ -13030,6 +13250,7 @@ static const acu_param params_cuMemAdvise[] = {
     {param_names_cuMemAdvise + 13, &acu_cuda_type_CUmem_advise_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemAdvise + 20, &acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemAdvise[] = "memory locations on host NUMA nodes";
 static const acu_era eras_cuMemAdvise[] = {
     {1, symbol_cuMemAdvise_cuMemAdvise_v2, NULL},
     {0, NULL, NULL},
@@ -13037,6 +13258,7 @@ static const acu_era eras_cuMemAdvise[] = {
 const acu_function acu_function_cuMemAdvise = {
     .library = &acu_cuda,
     .name = name_cuMemAdvise,
+    .feature = feature_cuMemAdvise,
     .eras = eras_cuMemAdvise,
     .params = params_cuMemAdvise,
     .param_count = 4,
@@ -13121,6 +13343,7 @@ static const acu_param params_cuMemAllocAsync[] = {
     {param_names_cuMemAllocAsync + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemAllocAsync + 14, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemAllocAsync[] = "stream-ordered allocation";
 static const acu_era eras_cuMemAllocAsync[] = {
     {1, name_cuMemAllocAsync, NULL},
     {0, NULL, NULL},
@@ -13128,6 +13351,7 @@ static const acu_era eras_cuMemAllocAsync[] = {
 const acu_function acu_function_cuMemAllocAsync = {
     .library = &acu_cuda,
     .name = name_cuMemAllocAsync,
+    .feature = feature_cuMemAllocAsync,
     .eras = eras_cuMemAllocAsync,
     .params = params_cuMemAllocAsync,
     .param_count = 3,
@@ -13157,6 +13381,7 @@ extern CUresult (*acu_slot_cuMemAllocAsync_ptds)(CUdeviceptr *dptr, size_t bytes
 const acu_function acu_function_cuMemAllocAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemAllocAsync,
+    .feature = feature_cuMemAllocAsync,
     .eras = eras_cuMemAllocAsync_ptds,
     .params = params_cuMemAllocAsync,
     .param_count = 3,
@@ -13196,6 +13421,7 @@ static const acu_param params_cuMemAllocFromPoolAsync[] = {
     {param_names_cuMemAllocFromPoolAsync + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemAllocFromPoolAsync + 19, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemAllocFromPoolAsync[] = "memory pools";
 static const acu_era eras_cuMemAllocFromPoolAsync[] = {
     {1, name_cuMemAllocFromPoolAsync, NULL},
     {0, NULL, NULL},
@@ -13203,6 +13429,7 @@ static const acu_era eras_cuMemAllocFromPoolAsync[] = {
 const acu_function acu_function_cuMemAllocFromPoolAsync = {
     .library = &acu_cuda,
     .name = name_cuMemAllocFromPoolAsync,
+    .feature = feature_cuMemAllocFromPoolAsync,
     .eras = eras_cuMemAllocFromPoolAsync,
     .params = params_cuMemAllocFromPoolAsync,
     .param_count = 4,
@@ -13235,6 +13462,7 @@ extern CUresult (*acu_slot_cuMemAllocFromPoolAsync_ptds)(CUdeviceptr *dptr, size
 const acu_function acu_function_cuMemAllocFromPoolAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemAllocFromPoolAsync,
+    .feature = feature_cuMemAllocFromPoolAsync,
     .eras = eras_cuMemAllocFromPoolAsync_ptds,
     .params = params_cuMemAllocFromPoolAsync,
     .param_count = 4,
@@ -13416,6 +13644,7 @@ static const acu_param params_cuMemBatchDecompressAsync[] = {
     {param_names_cuMemBatchDecompressAsync + 24, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMemBatchDecompressAsync + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemBatchDecompressAsync[] = "hardware decompression";
 static const acu_era eras_cuMemBatchDecompressAsync[] = {
     {1, name_cuMemBatchDecompressAsync, NULL},
     {0, NULL, NULL},
@@ -13423,6 +13652,7 @@ static const acu_era eras_cuMemBatchDecompressAsync[] = {
 const acu_function acu_function_cuMemBatchDecompressAsync = {
     .library = &acu_cuda,
     .name = name_cuMemBatchDecompressAsync,
+    .feature = feature_cuMemBatchDecompressAsync,
     .eras = eras_cuMemBatchDecompressAsync,
     .params = params_cuMemBatchDecompressAsync,
     .param_count = 5,
@@ -13455,6 +13685,7 @@ extern CUresult (*acu_slot_cuMemBatchDecompressAsync_ptds)(CUmemDecompressParams
 const acu_function acu_function_cuMemBatchDecompressAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemBatchDecompressAsync,
+    .feature = feature_cuMemBatchDecompressAsync,
     .eras = eras_cuMemBatchDecompressAsync_ptds,
     .params = params_cuMemBatchDecompressAsync,
     .param_count = 5,
@@ -13496,6 +13727,7 @@ static const acu_param params_cuMemCreate[] = {
     {param_names_cuMemCreate + 12, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
     {param_names_cuMemCreate + 17, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemCreate[] = "virtual memory management";
 static const acu_era eras_cuMemCreate[] = {
     {1, name_cuMemCreate, NULL},
     {0, NULL, NULL},
@@ -13503,6 +13735,7 @@ static const acu_era eras_cuMemCreate[] = {
 const acu_function acu_function_cuMemCreate = {
     .library = &acu_cuda,
     .name = name_cuMemCreate,
+    .feature = feature_cuMemCreate,
     .eras = eras_cuMemCreate,
     .params = params_cuMemCreate,
     .param_count = 4,
@@ -13549,6 +13782,7 @@ static const acu_param params_cuMemDiscardAndPrefetchBatchAsync[] = {
     {param_names_cuMemDiscardAndPrefetchBatchAsync + 63, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemDiscardAndPrefetchBatchAsync + 69, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemDiscardAndPrefetchBatchAsync[] = "batched prefetch and discard";
 static const acu_era eras_cuMemDiscardAndPrefetchBatchAsync[] = {
     {1, name_cuMemDiscardAndPrefetchBatchAsync, NULL},
     {0, NULL, NULL},
@@ -13556,6 +13790,7 @@ static const acu_era eras_cuMemDiscardAndPrefetchBatchAsync[] = {
 const acu_function acu_function_cuMemDiscardAndPrefetchBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemDiscardAndPrefetchBatchAsync,
+    .feature = feature_cuMemDiscardAndPrefetchBatchAsync,
     .eras = eras_cuMemDiscardAndPrefetchBatchAsync,
     .params = params_cuMemDiscardAndPrefetchBatchAsync,
     .param_count = 8,
@@ -13592,6 +13827,7 @@ extern CUresult (*acu_slot_cuMemDiscardAndPrefetchBatchAsync_ptds)(CUdeviceptr *
 const acu_function acu_function_cuMemDiscardAndPrefetchBatchAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemDiscardAndPrefetchBatchAsync,
+    .feature = feature_cuMemDiscardAndPrefetchBatchAsync,
     .eras = eras_cuMemDiscardAndPrefetchBatchAsync_ptds,
     .params = params_cuMemDiscardAndPrefetchBatchAsync,
     .param_count = 8,
@@ -13639,6 +13875,7 @@ static const acu_param params_cuMemDiscardBatchAsync[] = {
     {param_names_cuMemDiscardBatchAsync + 18, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemDiscardBatchAsync + 24, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemDiscardBatchAsync[] = "batched prefetch and discard";
 static const acu_era eras_cuMemDiscardBatchAsync[] = {
     {1, name_cuMemDiscardBatchAsync, NULL},
     {0, NULL, NULL},
@@ -13646,6 +13883,7 @@ static const acu_era eras_cuMemDiscardBatchAsync[] = {
 const acu_function acu_function_cuMemDiscardBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemDiscardBatchAsync,
+    .feature = feature_cuMemDiscardBatchAsync,
     .eras = eras_cuMemDiscardBatchAsync,
     .params = params_cuMemDiscardBatchAsync,
     .param_count = 5,
@@ -13678,6 +13916,7 @@ extern CUresult (*acu_slot_cuMemDiscardBatchAsync_ptds)(CUdeviceptr *dptrs, size
 const acu_function acu_function_cuMemDiscardBatchAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemDiscardBatchAsync,
+    .feature = feature_cuMemDiscardBatchAsync,
     .eras = eras_cuMemDiscardBatchAsync_ptds,
     .params = params_cuMemDiscardBatchAsync,
     .param_count = 5,
@@ -13719,6 +13958,7 @@ static const acu_param params_cuMemExportToShareableHandle[] = {
     {param_names_cuMemExportToShareableHandle + 23, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemExportToShareableHandle + 34, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemExportToShareableHandle[] = "virtual memory management";
 static const acu_era eras_cuMemExportToShareableHandle[] = {
     {1, name_cuMemExportToShareableHandle, NULL},
     {0, NULL, NULL},
@@ -13726,6 +13966,7 @@ static const acu_era eras_cuMemExportToShareableHandle[] = {
 const acu_function acu_function_cuMemExportToShareableHandle = {
     .library = &acu_cuda,
     .name = name_cuMemExportToShareableHandle,
+    .feature = feature_cuMemExportToShareableHandle,
     .eras = eras_cuMemExportToShareableHandle,
     .params = params_cuMemExportToShareableHandle,
     .param_count = 4,
@@ -13808,6 +14049,7 @@ static const acu_param params_cuMemFreeAsync[] = {
     {param_names_cuMemFreeAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemFreeAsync + 5, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemFreeAsync[] = "stream-ordered allocation";
 static const acu_era eras_cuMemFreeAsync[] = {
     {1, name_cuMemFreeAsync, NULL},
     {0, NULL, NULL},
@@ -13815,6 +14057,7 @@ static const acu_era eras_cuMemFreeAsync[] = {
 const acu_function acu_function_cuMemFreeAsync = {
     .library = &acu_cuda,
     .name = name_cuMemFreeAsync,
+    .feature = feature_cuMemFreeAsync,
     .eras = eras_cuMemFreeAsync,
     .params = params_cuMemFreeAsync,
     .param_count = 2,
@@ -13843,6 +14086,7 @@ extern CUresult (*acu_slot_cuMemFreeAsync_ptds)(CUdeviceptr dptr, CUstream hStre
 const acu_function acu_function_cuMemFreeAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemFreeAsync,
+    .feature = feature_cuMemFreeAsync,
     .eras = eras_cuMemFreeAsync_ptds,
     .params = params_cuMemFreeAsync,
     .param_count = 2,
@@ -13920,6 +14164,7 @@ static const acu_param params_cuMemGetAccess[] = {
     {param_names_cuMemGetAccess + 6, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
     {param_names_cuMemGetAccess + 15, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemGetAccess[] = "virtual memory management";
 static const acu_era eras_cuMemGetAccess[] = {
     {1, name_cuMemGetAccess, NULL},
     {0, NULL, NULL},
@@ -13927,6 +14172,7 @@ static const acu_era eras_cuMemGetAccess[] = {
 const acu_function acu_function_cuMemGetAccess = {
     .library = &acu_cuda,
     .name = name_cuMemGetAccess,
+    .feature = feature_cuMemGetAccess,
     .eras = eras_cuMemGetAccess,
     .params = params_cuMemGetAccess,
     .param_count = 3,
@@ -14012,6 +14258,7 @@ static const acu_param params_cuMemGetAllocationGranularity[] = {
     {param_names_cuMemGetAllocationGranularity + 12, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
     {param_names_cuMemGetAllocationGranularity + 17, &acu_cuda_type_CUmemAllocationGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemGetAllocationGranularity[] = "virtual memory management";
 static const acu_era eras_cuMemGetAllocationGranularity[] = {
     {1, name_cuMemGetAllocationGranularity, NULL},
     {0, NULL, NULL},
@@ -14019,6 +14266,7 @@ static const acu_era eras_cuMemGetAllocationGranularity[] = {
 const acu_function acu_function_cuMemGetAllocationGranularity = {
     .library = &acu_cuda,
     .name = name_cuMemGetAllocationGranularity,
+    .feature = feature_cuMemGetAllocationGranularity,
     .eras = eras_cuMemGetAllocationGranularity,
     .params = params_cuMemGetAllocationGranularity,
     .param_count = 3,
@@ -14058,6 +14306,7 @@ static const acu_param params_cuMemGetAllocationPropertiesFromHandle[] = {
     {param_names_cuMemGetAllocationPropertiesFromHandle + 0, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMemGetAllocationPropertiesFromHandle + 5, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemGetAllocationPropertiesFromHandle[] = "virtual memory management";
 static const acu_era eras_cuMemGetAllocationPropertiesFromHandle[] = {
     {1, name_cuMemGetAllocationPropertiesFromHandle, NULL},
     {0, NULL, NULL},
@@ -14065,6 +14314,7 @@ static const acu_era eras_cuMemGetAllocationPropertiesFromHandle[] = {
 const acu_function acu_function_cuMemGetAllocationPropertiesFromHandle = {
     .library = &acu_cuda,
     .name = name_cuMemGetAllocationPropertiesFromHandle,
+    .feature = feature_cuMemGetAllocationPropertiesFromHandle,
     .eras = eras_cuMemGetAllocationPropertiesFromHandle,
     .params = params_cuMemGetAllocationPropertiesFromHandle,
     .param_count = 2,
@@ -14105,6 +14355,7 @@ static const acu_param params_cuMemGetDefaultMemPool[] = {
     {param_names_cuMemGetDefaultMemPool + 9, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
     {param_names_cuMemGetDefaultMemPool + 18, &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemGetDefaultMemPool[] = "memory pools by location";
 static const acu_era eras_cuMemGetDefaultMemPool[] = {
     {1, name_cuMemGetDefaultMemPool, NULL},
     {0, NULL, NULL},
@@ -14112,6 +14363,7 @@ static const acu_era eras_cuMemGetDefaultMemPool[] = {
 const acu_function acu_function_cuMemGetDefaultMemPool = {
     .library = &acu_cuda,
     .name = name_cuMemGetDefaultMemPool,
+    .feature = feature_cuMemGetDefaultMemPool,
     .eras = eras_cuMemGetDefaultMemPool,
     .params = params_cuMemGetDefaultMemPool,
     .param_count = 3,
@@ -14154,6 +14406,7 @@ static const acu_param params_cuMemGetHandleForAddressRange[] = {
     {param_names_cuMemGetHandleForAddressRange + 17, &acu_cuda_type_CUmemRangeHandleType_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemGetHandleForAddressRange + 28, &acu_cuda_type_flags_memRange, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemGetHandleForAddressRange[] = "DMA-BUF handles of memory";
 static const acu_era eras_cuMemGetHandleForAddressRange[] = {
     {1, name_cuMemGetHandleForAddressRange, NULL},
     {0, NULL, NULL},
@@ -14161,6 +14414,7 @@ static const acu_era eras_cuMemGetHandleForAddressRange[] = {
 const acu_function acu_function_cuMemGetHandleForAddressRange = {
     .library = &acu_cuda,
     .name = name_cuMemGetHandleForAddressRange,
+    .feature = feature_cuMemGetHandleForAddressRange,
     .eras = eras_cuMemGetHandleForAddressRange,
     .params = params_cuMemGetHandleForAddressRange,
     .param_count = 5,
@@ -14246,6 +14500,7 @@ static const acu_param params_cuMemGetLocationInfo[] = {
     {param_names_cuMemGetLocationInfo + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemGetLocationInfo + 48, &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuMemGetLocationInfo[] = "query of where memory resides";
 static const acu_era eras_cuMemGetLocationInfo[] = {
     {1, name_cuMemGetLocationInfo, NULL},
     {0, NULL, NULL},
@@ -14253,6 +14508,7 @@ static const acu_era eras_cuMemGetLocationInfo[] = {
 const acu_function acu_function_cuMemGetLocationInfo = {
     .library = &acu_cuda,
     .name = name_cuMemGetLocationInfo,
+    .feature = feature_cuMemGetLocationInfo,
     .eras = eras_cuMemGetLocationInfo,
     .params = params_cuMemGetLocationInfo,
     .param_count = 5,
@@ -14293,6 +14549,7 @@ static const acu_param params_cuMemGetMemPool[] = {
     {param_names_cuMemGetMemPool + 5, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
     {param_names_cuMemGetMemPool + 14, &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemGetMemPool[] = "memory pools by location";
 static const acu_era eras_cuMemGetMemPool[] = {
     {1, name_cuMemGetMemPool, NULL},
     {0, NULL, NULL},
@@ -14300,6 +14557,7 @@ static const acu_era eras_cuMemGetMemPool[] = {
 const acu_function acu_function_cuMemGetMemPool = {
     .library = &acu_cuda,
     .name = name_cuMemGetMemPool,
+    .feature = feature_cuMemGetMemPool,
     .eras = eras_cuMemGetMemPool,
     .params = params_cuMemGetMemPool,
     .param_count = 3,
@@ -14556,6 +14814,7 @@ static const acu_param params_cuMemImportFromShareableHandle[] = {
     {param_names_cuMemImportFromShareableHandle + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemImportFromShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemImportFromShareableHandle[] = "virtual memory management";
 static const acu_era eras_cuMemImportFromShareableHandle[] = {
     {1, name_cuMemImportFromShareableHandle, NULL},
     {0, NULL, NULL},
@@ -14563,6 +14822,7 @@ static const acu_era eras_cuMemImportFromShareableHandle[] = {
 const acu_function acu_function_cuMemImportFromShareableHandle = {
     .library = &acu_cuda,
     .name = name_cuMemImportFromShareableHandle,
+    .feature = feature_cuMemImportFromShareableHandle,
     .eras = eras_cuMemImportFromShareableHandle,
     .params = params_cuMemImportFromShareableHandle,
     .param_count = 3,
@@ -14605,6 +14865,7 @@ static const acu_param params_cuMemMap[] = {
     {param_names_cuMemMap + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemMap + 23, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemMap[] = "virtual memory management";
 static const acu_era eras_cuMemMap[] = {
     {1, name_cuMemMap, NULL},
     {0, NULL, NULL},
@@ -14612,6 +14873,7 @@ static const acu_era eras_cuMemMap[] = {
 const acu_function acu_function_cuMemMap = {
     .library = &acu_cuda,
     .name = name_cuMemMap,
+    .feature = feature_cuMemMap,
     .eras = eras_cuMemMap,
     .params = params_cuMemMap,
     .param_count = 5,
@@ -14653,6 +14915,7 @@ static const acu_param params_cuMemMapArrayAsync[] = {
     {param_names_cuMemMapArrayAsync + 12, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemMapArrayAsync + 18, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemMapArrayAsync[] = "sparse arrays";
 static const acu_era eras_cuMemMapArrayAsync[] = {
     {1, name_cuMemMapArrayAsync, NULL},
     {0, NULL, NULL},
@@ -14660,6 +14923,7 @@ static const acu_era eras_cuMemMapArrayAsync[] = {
 const acu_function acu_function_cuMemMapArrayAsync = {
     .library = &acu_cuda,
     .name = name_cuMemMapArrayAsync,
+    .feature = feature_cuMemMapArrayAsync,
     .eras = eras_cuMemMapArrayAsync,
     .params = params_cuMemMapArrayAsync,
     .param_count = 3,
@@ -14691,6 +14955,7 @@ extern CUresult (*acu_slot_cuMemMapArrayAsync_ptds)(CUarrayMapInfo *mapInfoList,
 const acu_function acu_function_cuMemMapArrayAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemMapArrayAsync,
+    .feature = feature_cuMemMapArrayAsync,
     .eras = eras_cuMemMapArrayAsync_ptds,
     .params = params_cuMemMapArrayAsync,
     .param_count = 3,
@@ -14730,6 +14995,7 @@ static const acu_param params_cuMemPoolCreate[] = {
     {param_names_cuMemPoolCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMemPoolCreate + 5, &acu_cuda_type_CUmemPoolProps_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPoolCreate[] = "memory pools";
 static const acu_era eras_cuMemPoolCreate[] = {
     {1, name_cuMemPoolCreate, NULL},
     {0, NULL, NULL},
@@ -14737,6 +15003,7 @@ static const acu_era eras_cuMemPoolCreate[] = {
 const acu_function acu_function_cuMemPoolCreate = {
     .library = &acu_cuda,
     .name = name_cuMemPoolCreate,
+    .feature = feature_cuMemPoolCreate,
     .eras = eras_cuMemPoolCreate,
     .params = params_cuMemPoolCreate,
     .param_count = 2,
@@ -14772,6 +15039,7 @@ static const char param_names_cuMemPoolDestroy[] = "pool";
 static const acu_param params_cuMemPoolDestroy[] = {
     {param_names_cuMemPoolDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPoolDestroy[] = "memory pools";
 static const acu_era eras_cuMemPoolDestroy[] = {
     {1, name_cuMemPoolDestroy, NULL},
     {0, NULL, NULL},
@@ -14779,6 +15047,7 @@ static const acu_era eras_cuMemPoolDestroy[] = {
 const acu_function acu_function_cuMemPoolDestroy = {
     .library = &acu_cuda,
     .name = name_cuMemPoolDestroy,
+    .feature = feature_cuMemPoolDestroy,
     .eras = eras_cuMemPoolDestroy,
     .params = params_cuMemPoolDestroy,
     .param_count = 1,
@@ -14814,6 +15083,7 @@ static const acu_param params_cuMemPoolExportPointer[] = {
     {param_names_cuMemPoolExportPointer + 0, &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMemPoolExportPointer + 14, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPoolExportPointer[] = "memory pools shared between processes";
 static const acu_era eras_cuMemPoolExportPointer[] = {
     {1, name_cuMemPoolExportPointer, NULL},
     {0, NULL, NULL},
@@ -14821,6 +15091,7 @@ static const acu_era eras_cuMemPoolExportPointer[] = {
 const acu_function acu_function_cuMemPoolExportPointer = {
     .library = &acu_cuda,
     .name = name_cuMemPoolExportPointer,
+    .feature = feature_cuMemPoolExportPointer,
     .eras = eras_cuMemPoolExportPointer,
     .params = params_cuMemPoolExportPointer,
     .param_count = 2,
@@ -14860,6 +15131,7 @@ static const acu_param params_cuMemPoolExportToShareableHandle[] = {
     {param_names_cuMemPoolExportToShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPoolExportToShareableHandle + 27, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPoolExportToShareableHandle[] = "memory pools shared between processes";
 static const acu_era eras_cuMemPoolExportToShareableHandle[] = {
     {1, name_cuMemPoolExportToShareableHandle, NULL},
     {0, NULL, NULL},
@@ -14867,6 +15139,7 @@ static const acu_era eras_cuMemPoolExportToShareableHandle[] = {
 const acu_function acu_function_cuMemPoolExportToShareableHandle = {
     .library = &acu_cuda,
     .name = name_cuMemPoolExportToShareableHandle,
+    .feature = feature_cuMemPoolExportToShareableHandle,
     .eras = eras_cuMemPoolExportToShareableHandle,
     .params = params_cuMemPoolExportToShareableHandle,
     .param_count = 4,
@@ -14908,6 +15181,7 @@ static const acu_param params_cuMemPoolGetAccess[] = {
     {param_names_cuMemPoolGetAccess + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPoolGetAccess + 14, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPoolGetAccess[] = "memory pools";
 static const acu_era eras_cuMemPoolGetAccess[] = {
     {1, name_cuMemPoolGetAccess, NULL},
     {0, NULL, NULL},
@@ -14915,6 +15189,7 @@ static const acu_era eras_cuMemPoolGetAccess[] = {
 const acu_function acu_function_cuMemPoolGetAccess = {
     .library = &acu_cuda,
     .name = name_cuMemPoolGetAccess,
+    .feature = feature_cuMemPoolGetAccess,
     .eras = eras_cuMemPoolGetAccess,
     .params = params_cuMemPoolGetAccess,
     .param_count = 3,
@@ -14955,6 +15230,7 @@ static const acu_param params_cuMemPoolGetAttribute[] = {
     {param_names_cuMemPoolGetAttribute + 5, &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPoolGetAttribute + 10, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
+static const char feature_cuMemPoolGetAttribute[] = "memory pools";
 static const acu_era eras_cuMemPoolGetAttribute[] = {
     {1, name_cuMemPoolGetAttribute, NULL},
     {0, NULL, NULL},
@@ -14962,6 +15238,7 @@ static const acu_era eras_cuMemPoolGetAttribute[] = {
 const acu_function acu_function_cuMemPoolGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuMemPoolGetAttribute,
+    .feature = feature_cuMemPoolGetAttribute,
     .eras = eras_cuMemPoolGetAttribute,
     .params = params_cuMemPoolGetAttribute,
     .param_count = 3,
@@ -15002,6 +15279,7 @@ static const acu_param params_cuMemPoolImportFromShareableHandle[] = {
     {param_names_cuMemPoolImportFromShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPoolImportFromShareableHandle + 27, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPoolImportFromShareableHandle[] = "memory pools shared between processes";
 static const acu_era eras_cuMemPoolImportFromShareableHandle[] = {
     {1, name_cuMemPoolImportFromShareableHandle, NULL},
     {0, NULL, NULL},
@@ -15009,6 +15287,7 @@ static const acu_era eras_cuMemPoolImportFromShareableHandle[] = {
 const acu_function acu_function_cuMemPoolImportFromShareableHandle = {
     .library = &acu_cuda,
     .name = name_cuMemPoolImportFromShareableHandle,
+    .feature = feature_cuMemPoolImportFromShareableHandle,
     .eras = eras_cuMemPoolImportFromShareableHandle,
     .params = params_cuMemPoolImportFromShareableHandle,
     .param_count = 4,
@@ -15050,6 +15329,7 @@ static const acu_param params_cuMemPoolImportPointer[] = {
     {param_names_cuMemPoolImportPointer + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPoolImportPointer + 13, &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPoolImportPointer[] = "memory pools shared between processes";
 static const acu_era eras_cuMemPoolImportPointer[] = {
     {1, name_cuMemPoolImportPointer, NULL},
     {0, NULL, NULL},
@@ -15057,6 +15337,7 @@ static const acu_era eras_cuMemPoolImportPointer[] = {
 const acu_function acu_function_cuMemPoolImportPointer = {
     .library = &acu_cuda,
     .name = name_cuMemPoolImportPointer,
+    .feature = feature_cuMemPoolImportPointer,
     .eras = eras_cuMemPoolImportPointer,
     .params = params_cuMemPoolImportPointer,
     .param_count = 3,
@@ -15097,6 +15378,7 @@ static const acu_param params_cuMemPoolSetAccess[] = {
     {param_names_cuMemPoolSetAccess + 5, &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 2, -1, false},
     {param_names_cuMemPoolSetAccess + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPoolSetAccess[] = "memory pools";
 static const acu_era eras_cuMemPoolSetAccess[] = {
     {1, name_cuMemPoolSetAccess, NULL},
     {0, NULL, NULL},
@@ -15104,6 +15386,7 @@ static const acu_era eras_cuMemPoolSetAccess[] = {
 const acu_function acu_function_cuMemPoolSetAccess = {
     .library = &acu_cuda,
     .name = name_cuMemPoolSetAccess,
+    .feature = feature_cuMemPoolSetAccess,
     .eras = eras_cuMemPoolSetAccess,
     .params = params_cuMemPoolSetAccess,
     .param_count = 3,
@@ -15143,6 +15426,7 @@ static const acu_param params_cuMemPoolSetAttribute[] = {
     {param_names_cuMemPoolSetAttribute + 5, &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPoolSetAttribute + 10, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
+static const char feature_cuMemPoolSetAttribute[] = "memory pools";
 static const acu_era eras_cuMemPoolSetAttribute[] = {
     {1, name_cuMemPoolSetAttribute, NULL},
     {0, NULL, NULL},
@@ -15150,6 +15434,7 @@ static const acu_era eras_cuMemPoolSetAttribute[] = {
 const acu_function acu_function_cuMemPoolSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuMemPoolSetAttribute,
+    .feature = feature_cuMemPoolSetAttribute,
     .eras = eras_cuMemPoolSetAttribute,
     .params = params_cuMemPoolSetAttribute,
     .param_count = 3,
@@ -15188,6 +15473,7 @@ static const acu_param params_cuMemPoolTrimTo[] = {
     {param_names_cuMemPoolTrimTo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPoolTrimTo + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPoolTrimTo[] = "memory pools";
 static const acu_era eras_cuMemPoolTrimTo[] = {
     {1, name_cuMemPoolTrimTo, NULL},
     {0, NULL, NULL},
@@ -15195,6 +15481,7 @@ static const acu_era eras_cuMemPoolTrimTo[] = {
 const acu_function acu_function_cuMemPoolTrimTo = {
     .library = &acu_cuda,
     .name = name_cuMemPoolTrimTo,
+    .feature = feature_cuMemPoolTrimTo,
     .eras = eras_cuMemPoolTrimTo,
     .params = params_cuMemPoolTrimTo,
     .param_count = 2,
@@ -15235,6 +15522,7 @@ static const acu_param params_cuMemPrefetchAsync[] = {
     {param_names_cuMemPrefetchAsync + 22, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPrefetchAsync + 28, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPrefetchAsync[] = "memory locations on host NUMA nodes";
 static const acu_era eras_cuMemPrefetchAsync[] = {
     {1, symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2, NULL},
     {0, NULL, NULL},
@@ -15242,6 +15530,7 @@ static const acu_era eras_cuMemPrefetchAsync[] = {
 const acu_function acu_function_cuMemPrefetchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemPrefetchAsync,
+    .feature = feature_cuMemPrefetchAsync,
     .eras = eras_cuMemPrefetchAsync,
     .params = params_cuMemPrefetchAsync,
     .param_count = 5,
@@ -15274,6 +15563,7 @@ extern CUresult (*acu_slot_cuMemPrefetchAsync_ptds)(CUdeviceptr devPtr, size_t c
 const acu_function acu_function_cuMemPrefetchAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemPrefetchAsync,
+    .feature = feature_cuMemPrefetchAsync,
     .eras = eras_cuMemPrefetchAsync_ptds,
     .params = params_cuMemPrefetchAsync,
     .param_count = 5,
@@ -15320,6 +15610,7 @@ static const acu_param params_cuMemPrefetchBatchAsync[] = {
     {param_names_cuMemPrefetchBatchAsync + 63, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPrefetchBatchAsync + 69, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemPrefetchBatchAsync[] = "batched prefetch and discard";
 static const acu_era eras_cuMemPrefetchBatchAsync[] = {
     {1, name_cuMemPrefetchBatchAsync, NULL},
     {0, NULL, NULL},
@@ -15327,6 +15618,7 @@ static const acu_era eras_cuMemPrefetchBatchAsync[] = {
 const acu_function acu_function_cuMemPrefetchBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemPrefetchBatchAsync,
+    .feature = feature_cuMemPrefetchBatchAsync,
     .eras = eras_cuMemPrefetchBatchAsync,
     .params = params_cuMemPrefetchBatchAsync,
     .param_count = 8,
@@ -15363,6 +15655,7 @@ extern CUresult (*acu_slot_cuMemPrefetchBatchAsync_ptds)(CUdeviceptr *dptrs, siz
 const acu_function acu_function_cuMemPrefetchBatchAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemPrefetchBatchAsync,
+    .feature = feature_cuMemPrefetchBatchAsync,
     .eras = eras_cuMemPrefetchBatchAsync_ptds,
     .params = params_cuMemPrefetchBatchAsync,
     .param_count = 8,
@@ -15505,6 +15798,7 @@ static const char param_names_cuMemRelease[] = "handle";
 static const acu_param params_cuMemRelease[] = {
     {param_names_cuMemRelease + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemRelease[] = "virtual memory management";
 static const acu_era eras_cuMemRelease[] = {
     {1, name_cuMemRelease, NULL},
     {0, NULL, NULL},
@@ -15512,6 +15806,7 @@ static const acu_era eras_cuMemRelease[] = {
 const acu_function acu_function_cuMemRelease = {
     .library = &acu_cuda,
     .name = name_cuMemRelease,
+    .feature = feature_cuMemRelease,
     .eras = eras_cuMemRelease,
     .params = params_cuMemRelease,
     .param_count = 1,
@@ -15547,6 +15842,7 @@ static const acu_param params_cuMemRetainAllocationHandle[] = {
     {param_names_cuMemRetainAllocationHandle + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMemRetainAllocationHandle + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemRetainAllocationHandle[] = "virtual memory management";
 static const acu_era eras_cuMemRetainAllocationHandle[] = {
     {1, name_cuMemRetainAllocationHandle, NULL},
     {0, NULL, NULL},
@@ -15554,6 +15850,7 @@ static const acu_era eras_cuMemRetainAllocationHandle[] = {
 const acu_function acu_function_cuMemRetainAllocationHandle = {
     .library = &acu_cuda,
     .name = name_cuMemRetainAllocationHandle,
+    .feature = feature_cuMemRetainAllocationHandle,
     .eras = eras_cuMemRetainAllocationHandle,
     .params = params_cuMemRetainAllocationHandle,
     .param_count = 2,
@@ -15593,6 +15890,7 @@ static const acu_param params_cuMemSetAccess[] = {
     {param_names_cuMemSetAccess + 9, &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 3, -1, false},
     {param_names_cuMemSetAccess + 14, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemSetAccess[] = "virtual memory management";
 static const acu_era eras_cuMemSetAccess[] = {
     {1, name_cuMemSetAccess, NULL},
     {0, NULL, NULL},
@@ -15600,6 +15898,7 @@ static const acu_era eras_cuMemSetAccess[] = {
 const acu_function acu_function_cuMemSetAccess = {
     .library = &acu_cuda,
     .name = name_cuMemSetAccess,
+    .feature = feature_cuMemSetAccess,
     .eras = eras_cuMemSetAccess,
     .params = params_cuMemSetAccess,
     .param_count = 4,
@@ -15639,6 +15938,7 @@ static const acu_param params_cuMemSetMemPool[] = {
     {param_names_cuMemSetMemPool + 9, &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemSetMemPool + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemSetMemPool[] = "memory pools by location";
 static const acu_era eras_cuMemSetMemPool[] = {
     {1, name_cuMemSetMemPool, NULL},
     {0, NULL, NULL},
@@ -15646,6 +15946,7 @@ static const acu_era eras_cuMemSetMemPool[] = {
 const acu_function acu_function_cuMemSetMemPool = {
     .library = &acu_cuda,
     .name = name_cuMemSetMemPool,
+    .feature = feature_cuMemSetMemPool,
     .eras = eras_cuMemSetMemPool,
     .params = params_cuMemSetMemPool,
     .param_count = 3,
@@ -15684,6 +15985,7 @@ static const acu_param params_cuMemUnmap[] = {
     {param_names_cuMemUnmap + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemUnmap + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemUnmap[] = "virtual memory management";
 static const acu_era eras_cuMemUnmap[] = {
     {1, name_cuMemUnmap, NULL},
     {0, NULL, NULL},
@@ -15691,6 +15993,7 @@ static const acu_era eras_cuMemUnmap[] = {
 const acu_function acu_function_cuMemUnmap = {
     .library = &acu_cuda,
     .name = name_cuMemUnmap,
+    .feature = feature_cuMemUnmap,
     .eras = eras_cuMemUnmap,
     .params = params_cuMemUnmap,
     .param_count = 2,
@@ -16161,6 +16464,7 @@ static const acu_param params_cuMemcpy3DBatchAsync[] = {
     {param_names_cuMemcpy3DBatchAsync + 14, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemcpy3DBatchAsync + 20, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemcpy3DBatchAsync[] = "batched copies";
 static const acu_era eras_cuMemcpy3DBatchAsync[] = {
     {1, symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2, NULL},
     {0, NULL, NULL},
@@ -16168,6 +16472,7 @@ static const acu_era eras_cuMemcpy3DBatchAsync[] = {
 const acu_function acu_function_cuMemcpy3DBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DBatchAsync,
+    .feature = feature_cuMemcpy3DBatchAsync,
     .eras = eras_cuMemcpy3DBatchAsync,
     .params = params_cuMemcpy3DBatchAsync,
     .param_count = 4,
@@ -16200,6 +16505,7 @@ extern CUresult (*acu_slot_cuMemcpy3DBatchAsync_ptds)(size_t numOps, CUDA_MEMCPY
 const acu_function acu_function_cuMemcpy3DBatchAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DBatchAsync,
+    .feature = feature_cuMemcpy3DBatchAsync,
     .eras = eras_cuMemcpy3DBatchAsync_ptds,
     .params = params_cuMemcpy3DBatchAsync,
     .param_count = 4,
@@ -16384,6 +16690,7 @@ static const acu_param params_cuMemcpy3DWithAttributesAsync[] = {
     {param_names_cuMemcpy3DWithAttributesAsync + 3, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemcpy3DWithAttributesAsync + 9, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemcpy3DWithAttributesAsync[] = "copies with attributes";
 static const acu_era eras_cuMemcpy3DWithAttributesAsync[] = {
     {1, name_cuMemcpy3DWithAttributesAsync, NULL},
     {0, NULL, NULL},
@@ -16391,6 +16698,7 @@ static const acu_era eras_cuMemcpy3DWithAttributesAsync[] = {
 const acu_function acu_function_cuMemcpy3DWithAttributesAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DWithAttributesAsync,
+    .feature = feature_cuMemcpy3DWithAttributesAsync,
     .eras = eras_cuMemcpy3DWithAttributesAsync,
     .params = params_cuMemcpy3DWithAttributesAsync,
     .param_count = 3,
@@ -16423,6 +16731,7 @@ extern CUresult (*acu_slot_cuMemcpy3DWithAttributesAsync_ptds)(CUDA_MEMCPY3D_BAT
 const acu_function acu_function_cuMemcpy3DWithAttributesAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DWithAttributesAsync,
+    .feature = feature_cuMemcpy3DWithAttributesAsync,
     .eras = eras_cuMemcpy3DWithAttributesAsync_ptds,
     .params = params_cuMemcpy3DWithAttributesAsync,
     .param_count = 3,
@@ -16877,6 +17186,7 @@ static const acu_param params_cuMemcpyBatchAsync[] = {
     {param_names_cuMemcpyBatchAsync + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemcpyBatchAsync + 47, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemcpyBatchAsync[] = "batched copies";
 static const acu_era eras_cuMemcpyBatchAsync[] = {
     {1, symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2, NULL},
     {0, NULL, NULL},
@@ -16884,6 +17194,7 @@ static const acu_era eras_cuMemcpyBatchAsync[] = {
 const acu_function acu_function_cuMemcpyBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyBatchAsync,
+    .feature = feature_cuMemcpyBatchAsync,
     .eras = eras_cuMemcpyBatchAsync,
     .params = params_cuMemcpyBatchAsync,
     .param_count = 8,
@@ -16918,6 +17229,7 @@ extern CUresult (*acu_slot_cuMemcpyBatchAsync_ptds)(CUdeviceptr *dsts, CUdevicep
 const acu_function acu_function_cuMemcpyBatchAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyBatchAsync,
+    .feature = feature_cuMemcpyBatchAsync,
     .eras = eras_cuMemcpyBatchAsync_ptds,
     .params = params_cuMemcpyBatchAsync,
     .param_count = 8,
@@ -17854,6 +18166,7 @@ static const acu_param params_cuMemcpyWithAttributesAsync[] = {
     {param_names_cuMemcpyWithAttributesAsync + 13, &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, -1, -1, false},
     {param_names_cuMemcpyWithAttributesAsync + 18, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMemcpyWithAttributesAsync[] = "copies with attributes";
 static const acu_era eras_cuMemcpyWithAttributesAsync[] = {
     {1, name_cuMemcpyWithAttributesAsync, NULL},
     {0, NULL, NULL},
@@ -17861,6 +18174,7 @@ static const acu_era eras_cuMemcpyWithAttributesAsync[] = {
 const acu_function acu_function_cuMemcpyWithAttributesAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyWithAttributesAsync,
+    .feature = feature_cuMemcpyWithAttributesAsync,
     .eras = eras_cuMemcpyWithAttributesAsync,
     .params = params_cuMemcpyWithAttributesAsync,
     .param_count = 5,
@@ -17893,6 +18207,7 @@ extern CUresult (*acu_slot_cuMemcpyWithAttributesAsync_ptds)(CUdeviceptr dst, CU
 const acu_function acu_function_cuMemcpyWithAttributesAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyWithAttributesAsync,
+    .feature = feature_cuMemcpyWithAttributesAsync,
     .eras = eras_cuMemcpyWithAttributesAsync_ptds,
     .params = params_cuMemcpyWithAttributesAsync,
     .param_count = 5,
@@ -19029,6 +19344,7 @@ static const acu_param params_cuMipmappedArrayGetMemoryRequirements[] = {
     {param_names_cuMipmappedArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuMipmappedArrayGetMemoryRequirements + 26, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMipmappedArrayGetMemoryRequirements[] = "arrays with deferred mapping";
 static const acu_era eras_cuMipmappedArrayGetMemoryRequirements[] = {
     {1, name_cuMipmappedArrayGetMemoryRequirements, NULL},
     {0, NULL, NULL},
@@ -19036,6 +19352,7 @@ static const acu_era eras_cuMipmappedArrayGetMemoryRequirements[] = {
 const acu_function acu_function_cuMipmappedArrayGetMemoryRequirements = {
     .library = &acu_cuda,
     .name = name_cuMipmappedArrayGetMemoryRequirements,
+    .feature = feature_cuMipmappedArrayGetMemoryRequirements,
     .eras = eras_cuMipmappedArrayGetMemoryRequirements,
     .params = params_cuMipmappedArrayGetMemoryRequirements,
     .param_count = 3,
@@ -19073,6 +19390,7 @@ static const acu_param params_cuMipmappedArrayGetSparseProperties[] = {
     {param_names_cuMipmappedArrayGetSparseProperties + 0, &acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMipmappedArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMipmappedArrayGetSparseProperties[] = "sparse arrays";
 static const acu_era eras_cuMipmappedArrayGetSparseProperties[] = {
     {1, name_cuMipmappedArrayGetSparseProperties, NULL},
     {0, NULL, NULL},
@@ -19080,6 +19398,7 @@ static const acu_era eras_cuMipmappedArrayGetSparseProperties[] = {
 const acu_function acu_function_cuMipmappedArrayGetSparseProperties = {
     .library = &acu_cuda,
     .name = name_cuMipmappedArrayGetSparseProperties,
+    .feature = feature_cuMipmappedArrayGetSparseProperties,
     .eras = eras_cuMipmappedArrayGetSparseProperties,
     .params = params_cuMipmappedArrayGetSparseProperties,
     .param_count = 2,
@@ -19300,6 +19619,7 @@ static const char param_names_cuModuleGetLoadingMode[] = "mode";
 static const acu_param params_cuModuleGetLoadingMode[] = {
     {param_names_cuModuleGetLoadingMode + 0, &acu_cuda_type_CUmoduleLoadingMode_enum, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuModuleGetLoadingMode[] = "query and control of lazy loading";
 static const acu_era eras_cuModuleGetLoadingMode[] = {
     {1, name_cuModuleGetLoadingMode, NULL},
     {0, NULL, NULL},
@@ -19307,6 +19627,7 @@ static const acu_era eras_cuModuleGetLoadingMode[] = {
 const acu_function acu_function_cuModuleGetLoadingMode = {
     .library = &acu_cuda,
     .name = name_cuModuleGetLoadingMode,
+    .feature = feature_cuModuleGetLoadingMode,
     .eras = eras_cuModuleGetLoadingMode,
     .params = params_cuModuleGetLoadingMode,
     .param_count = 1,
@@ -19647,6 +19968,7 @@ static const acu_param params_cuMulticastAddDevice[] = {
     {param_names_cuMulticastAddDevice + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastAddDevice + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMulticastAddDevice[] = "multicast objects";
 static const acu_era eras_cuMulticastAddDevice[] = {
     {1, name_cuMulticastAddDevice, NULL},
     {0, NULL, NULL},
@@ -19654,6 +19976,7 @@ static const acu_era eras_cuMulticastAddDevice[] = {
 const acu_function acu_function_cuMulticastAddDevice = {
     .library = &acu_cuda,
     .name = name_cuMulticastAddDevice,
+    .feature = feature_cuMulticastAddDevice,
     .eras = eras_cuMulticastAddDevice,
     .params = params_cuMulticastAddDevice,
     .param_count = 2,
@@ -19693,6 +20016,7 @@ static const acu_param params_cuMulticastBindAddr[] = {
     {param_names_cuMulticastBindAddr + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindAddr + 30, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMulticastBindAddr[] = "multicast objects";
 static const acu_era eras_cuMulticastBindAddr[] = {
     {1, name_cuMulticastBindAddr, NULL},
     {0, NULL, NULL},
@@ -19700,6 +20024,7 @@ static const acu_era eras_cuMulticastBindAddr[] = {
 const acu_function acu_function_cuMulticastBindAddr = {
     .library = &acu_cuda,
     .name = name_cuMulticastBindAddr,
+    .feature = feature_cuMulticastBindAddr,
     .eras = eras_cuMulticastBindAddr,
     .params = params_cuMulticastBindAddr,
     .param_count = 5,
@@ -19794,6 +20119,7 @@ static const acu_param params_cuMulticastBindMem[] = {
     {param_names_cuMulticastBindMem + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindMem + 43, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMulticastBindMem[] = "multicast objects";
 static const acu_era eras_cuMulticastBindMem[] = {
     {1, name_cuMulticastBindMem, NULL},
     {0, NULL, NULL},
@@ -19801,6 +20127,7 @@ static const acu_era eras_cuMulticastBindMem[] = {
 const acu_function acu_function_cuMulticastBindMem = {
     .library = &acu_cuda,
     .name = name_cuMulticastBindMem,
+    .feature = feature_cuMulticastBindMem,
     .eras = eras_cuMulticastBindMem,
     .params = params_cuMulticastBindMem,
     .param_count = 6,
@@ -19898,6 +20225,7 @@ static const acu_param params_cuMulticastCreate[] = {
     {param_names_cuMulticastCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMulticastCreate + 9, &acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMulticastCreate[] = "multicast objects";
 static const acu_era eras_cuMulticastCreate[] = {
     {1, name_cuMulticastCreate, NULL},
     {0, NULL, NULL},
@@ -19905,6 +20233,7 @@ static const acu_era eras_cuMulticastCreate[] = {
 const acu_function acu_function_cuMulticastCreate = {
     .library = &acu_cuda,
     .name = name_cuMulticastCreate,
+    .feature = feature_cuMulticastCreate,
     .eras = eras_cuMulticastCreate,
     .params = params_cuMulticastCreate,
     .param_count = 2,
@@ -19945,6 +20274,7 @@ static const acu_param params_cuMulticastGetGranularity[] = {
     {param_names_cuMulticastGetGranularity + 12, &acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
     {param_names_cuMulticastGetGranularity + 17, &acu_cuda_type_CUmulticastGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMulticastGetGranularity[] = "multicast objects";
 static const acu_era eras_cuMulticastGetGranularity[] = {
     {1, name_cuMulticastGetGranularity, NULL},
     {0, NULL, NULL},
@@ -19952,6 +20282,7 @@ static const acu_era eras_cuMulticastGetGranularity[] = {
 const acu_function acu_function_cuMulticastGetGranularity = {
     .library = &acu_cuda,
     .name = name_cuMulticastGetGranularity,
+    .feature = feature_cuMulticastGetGranularity,
     .eras = eras_cuMulticastGetGranularity,
     .params = params_cuMulticastGetGranularity,
     .param_count = 3,
@@ -19993,6 +20324,7 @@ static const acu_param params_cuMulticastUnbind[] = {
     {param_names_cuMulticastUnbind + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastUnbind + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuMulticastUnbind[] = "multicast objects";
 static const acu_era eras_cuMulticastUnbind[] = {
     {1, name_cuMulticastUnbind, NULL},
     {0, NULL, NULL},
@@ -20000,6 +20332,7 @@ static const acu_era eras_cuMulticastUnbind[] = {
 const acu_function acu_function_cuMulticastUnbind = {
     .library = &acu_cuda,
     .name = name_cuMulticastUnbind,
+    .feature = feature_cuMulticastUnbind,
     .eras = eras_cuMulticastUnbind,
     .params = params_cuMulticastUnbind,
     .param_count = 4,
@@ -20186,6 +20519,7 @@ static const acu_param params_cuOccupancyMaxActiveClusters[] = {
     {param_names_cuOccupancyMaxActiveClusters + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuOccupancyMaxActiveClusters + 17, &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuOccupancyMaxActiveClusters[] = "thread block clusters";
 static const acu_era eras_cuOccupancyMaxActiveClusters[] = {
     {1, name_cuOccupancyMaxActiveClusters, NULL},
     {0, NULL, NULL},
@@ -20193,6 +20527,7 @@ static const acu_era eras_cuOccupancyMaxActiveClusters[] = {
 const acu_function acu_function_cuOccupancyMaxActiveClusters = {
     .library = &acu_cuda,
     .name = name_cuOccupancyMaxActiveClusters,
+    .feature = feature_cuOccupancyMaxActiveClusters,
     .eras = eras_cuOccupancyMaxActiveClusters,
     .params = params_cuOccupancyMaxActiveClusters,
     .param_count = 3,
@@ -20341,6 +20676,7 @@ static const acu_param params_cuOccupancyMaxPotentialClusterSize[] = {
     {param_names_cuOccupancyMaxPotentialClusterSize + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuOccupancyMaxPotentialClusterSize + 17, &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cuOccupancyMaxPotentialClusterSize[] = "thread block clusters";
 static const acu_era eras_cuOccupancyMaxPotentialClusterSize[] = {
     {1, name_cuOccupancyMaxPotentialClusterSize, NULL},
     {0, NULL, NULL},
@@ -20348,6 +20684,7 @@ static const acu_era eras_cuOccupancyMaxPotentialClusterSize[] = {
 const acu_function acu_function_cuOccupancyMaxPotentialClusterSize = {
     .library = &acu_cuda,
     .name = name_cuOccupancyMaxPotentialClusterSize,
+    .feature = feature_cuOccupancyMaxPotentialClusterSize,
     .eras = eras_cuOccupancyMaxPotentialClusterSize,
     .params = params_cuOccupancyMaxPotentialClusterSize,
     .param_count = 3,
@@ -20997,6 +21334,7 @@ static const acu_param params_cuStreamBatchMemOp[] = {
     {param_names_cuStreamBatchMemOp + 13, &acu_cuda_type_CUstreamBatchMemOpParams_union, 1, ACU_IN, 1, -1, false},
     {param_names_cuStreamBatchMemOp + 24, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuStreamBatchMemOp[] = "stream memory operations";
 static const acu_era eras_cuStreamBatchMemOp[] = {
     {1, symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2, NULL},
     {0, NULL, NULL},
@@ -21004,6 +21342,7 @@ static const acu_era eras_cuStreamBatchMemOp[] = {
 const acu_function acu_function_cuStreamBatchMemOp = {
     .library = &acu_cuda,
     .name = name_cuStreamBatchMemOp,
+    .feature = feature_cuStreamBatchMemOp,
     .eras = eras_cuStreamBatchMemOp,
     .params = params_cuStreamBatchMemOp,
     .param_count = 4,
@@ -21036,6 +21375,7 @@ extern CUresult (*acu_slot_cuStreamBatchMemOp_ptds)(CUstream stream, unsigned in
 const acu_function acu_function_cuStreamBatchMemOp_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamBatchMemOp,
+    .feature = feature_cuStreamBatchMemOp,
     .eras = eras_cuStreamBatchMemOp_ptds,
     .params = params_cuStreamBatchMemOp,
     .param_count = 4,
@@ -21233,6 +21573,7 @@ static const acu_param params_cuStreamBeginCaptureToGraph[] = {
     {param_names_cuStreamBeginCaptureToGraph + 43, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuStreamBeginCaptureToGraph + 59, &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuStreamBeginCaptureToGraph[] = "stream capture to an existing graph";
 static const acu_era eras_cuStreamBeginCaptureToGraph[] = {
     {1, name_cuStreamBeginCaptureToGraph, NULL},
     {0, NULL, NULL},
@@ -21240,6 +21581,7 @@ static const acu_era eras_cuStreamBeginCaptureToGraph[] = {
 const acu_function acu_function_cuStreamBeginCaptureToGraph = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginCaptureToGraph,
+    .feature = feature_cuStreamBeginCaptureToGraph,
     .eras = eras_cuStreamBeginCaptureToGraph,
     .params = params_cuStreamBeginCaptureToGraph,
     .param_count = 6,
@@ -21276,6 +21618,7 @@ extern CUresult (*acu_slot_cuStreamBeginCaptureToGraph_ptds)(CUstream hStream, C
 const acu_function acu_function_cuStreamBeginCaptureToGraph_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginCaptureToGraph,
+    .feature = feature_cuStreamBeginCaptureToGraph,
     .eras = eras_cuStreamBeginCaptureToGraph_ptds,
     .params = params_cuStreamBeginCaptureToGraph,
     .param_count = 6,
@@ -21323,6 +21666,7 @@ static const acu_param params_cuStreamBeginRecaptureToGraph[] = {
     {param_names_cuStreamBeginRecaptureToGraph + 20, &acu_type_function, 0, ACU_IN, -1, -1, false},
     {param_names_cuStreamBeginRecaptureToGraph + 33, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuStreamBeginRecaptureToGraph[] = "stream recapture";
 static const acu_era eras_cuStreamBeginRecaptureToGraph[] = {
     {1, name_cuStreamBeginRecaptureToGraph, NULL},
     {0, NULL, NULL},
@@ -21330,6 +21674,7 @@ static const acu_era eras_cuStreamBeginRecaptureToGraph[] = {
 const acu_function acu_function_cuStreamBeginRecaptureToGraph = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginRecaptureToGraph,
+    .feature = feature_cuStreamBeginRecaptureToGraph,
     .eras = eras_cuStreamBeginRecaptureToGraph,
     .params = params_cuStreamBeginRecaptureToGraph,
     .param_count = 5,
@@ -21363,6 +21708,7 @@ extern CUresult (*acu_slot_cuStreamBeginRecaptureToGraph_ptds)(CUstream hStream,
 const acu_function acu_function_cuStreamBeginRecaptureToGraph_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginRecaptureToGraph,
+    .feature = feature_cuStreamBeginRecaptureToGraph,
     .eras = eras_cuStreamBeginRecaptureToGraph_ptds,
     .params = params_cuStreamBeginRecaptureToGraph,
     .param_count = 5,
@@ -22072,6 +22418,7 @@ static const acu_param params_cuStreamGetDevResource[] = {
     {param_names_cuStreamGetDevResource + 8, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cuStreamGetDevResource + 17, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuStreamGetDevResource[] = "execution contexts";
 static const acu_era eras_cuStreamGetDevResource[] = {
     {1, name_cuStreamGetDevResource, NULL},
     {0, NULL, NULL},
@@ -22079,6 +22426,7 @@ static const acu_era eras_cuStreamGetDevResource[] = {
 const acu_function acu_function_cuStreamGetDevResource = {
     .library = &acu_cuda,
     .name = name_cuStreamGetDevResource,
+    .feature = feature_cuStreamGetDevResource,
     .eras = eras_cuStreamGetDevResource,
     .params = params_cuStreamGetDevResource,
     .param_count = 3,
@@ -22111,6 +22459,7 @@ extern CUresult (*acu_slot_cuStreamGetDevResource_ptds)(CUstream hStream, CUdevR
 const acu_function acu_function_cuStreamGetDevResource_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamGetDevResource,
+    .feature = feature_cuStreamGetDevResource,
     .eras = eras_cuStreamGetDevResource_ptds,
     .params = params_cuStreamGetDevResource,
     .param_count = 3,
@@ -22151,6 +22500,7 @@ static const acu_param params_cuStreamGetDevice[] = {
     {param_names_cuStreamGetDevice + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {param_names_cuStreamGetDevice + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuStreamGetDevice[] = "query of a stream's device";
 static const acu_era eras_cuStreamGetDevice[] = {
     {1, name_cuStreamGetDevice, NULL},
     {0, NULL, NULL},
@@ -22158,6 +22508,7 @@ static const acu_era eras_cuStreamGetDevice[] = {
 const acu_function acu_function_cuStreamGetDevice = {
     .library = &acu_cuda,
     .name = name_cuStreamGetDevice,
+    .feature = feature_cuStreamGetDevice,
     .eras = eras_cuStreamGetDevice,
     .params = params_cuStreamGetDevice,
     .param_count = 2,
@@ -22186,6 +22537,7 @@ extern CUresult (*acu_slot_cuStreamGetDevice_ptds)(CUstream hStream, CUdevice *d
 const acu_function acu_function_cuStreamGetDevice_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamGetDevice,
+    .feature = feature_cuStreamGetDevice,
     .eras = eras_cuStreamGetDevice_ptds,
     .params = params_cuStreamGetDevice,
     .param_count = 2,
@@ -22294,6 +22646,7 @@ static const acu_param params_cuStreamGetGreenCtx[] = {
     {param_names_cuStreamGetGreenCtx + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {param_names_cuStreamGetGreenCtx + 8, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuStreamGetGreenCtx[] = "green contexts of the driver API";
 static const acu_era eras_cuStreamGetGreenCtx[] = {
     {1, name_cuStreamGetGreenCtx, NULL},
     {0, NULL, NULL},
@@ -22301,6 +22654,7 @@ static const acu_era eras_cuStreamGetGreenCtx[] = {
 const acu_function acu_function_cuStreamGetGreenCtx = {
     .library = &acu_cuda,
     .name = name_cuStreamGetGreenCtx,
+    .feature = feature_cuStreamGetGreenCtx,
     .eras = eras_cuStreamGetGreenCtx,
     .params = params_cuStreamGetGreenCtx,
     .param_count = 2,
@@ -22337,6 +22691,7 @@ static const acu_param params_cuStreamGetId[] = {
     {param_names_cuStreamGetId + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
     {param_names_cuStreamGetId + 8, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cuStreamGetId[] = "stream ids";
 static const acu_era eras_cuStreamGetId[] = {
     {1, name_cuStreamGetId, NULL},
     {0, NULL, NULL},
@@ -22344,6 +22699,7 @@ static const acu_era eras_cuStreamGetId[] = {
 const acu_function acu_function_cuStreamGetId = {
     .library = &acu_cuda,
     .name = name_cuStreamGetId,
+    .feature = feature_cuStreamGetId,
     .eras = eras_cuStreamGetId,
     .params = params_cuStreamGetId,
     .param_count = 2,
@@ -22372,6 +22728,7 @@ extern CUresult (*acu_slot_cuStreamGetId_ptds)(CUstream hStream, unsigned long l
 const acu_function acu_function_cuStreamGetId_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamGetId,
+    .feature = feature_cuStreamGetId,
     .eras = eras_cuStreamGetId_ptds,
     .params = params_cuStreamGetId,
     .param_count = 2,
@@ -22942,6 +23299,7 @@ static const acu_param params_cuStreamWaitValue32[] = {
     {param_names_cuStreamWaitValue32 + 12, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuStreamWaitValue32 + 18, &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuStreamWaitValue32[] = "stream memory operations";
 static const acu_era eras_cuStreamWaitValue32[] = {
     {1, symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2, NULL},
     {0, NULL, NULL},
@@ -22949,6 +23307,7 @@ static const acu_era eras_cuStreamWaitValue32[] = {
 const acu_function acu_function_cuStreamWaitValue32 = {
     .library = &acu_cuda,
     .name = name_cuStreamWaitValue32,
+    .feature = feature_cuStreamWaitValue32,
     .eras = eras_cuStreamWaitValue32,
     .params = params_cuStreamWaitValue32,
     .param_count = 4,
@@ -22981,6 +23340,7 @@ extern CUresult (*acu_slot_cuStreamWaitValue32_ptds)(CUstream stream, CUdevicept
 const acu_function acu_function_cuStreamWaitValue32_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamWaitValue32,
+    .feature = feature_cuStreamWaitValue32,
     .eras = eras_cuStreamWaitValue32_ptds,
     .params = params_cuStreamWaitValue32,
     .param_count = 4,
@@ -23024,6 +23384,7 @@ static const acu_param params_cuStreamWaitValue64[] = {
     {param_names_cuStreamWaitValue64 + 12, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuStreamWaitValue64 + 18, &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuStreamWaitValue64[] = "64-bit stream memory operations";
 static const acu_era eras_cuStreamWaitValue64[] = {
     {1, symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2, NULL},
     {0, NULL, NULL},
@@ -23031,6 +23392,7 @@ static const acu_era eras_cuStreamWaitValue64[] = {
 const acu_function acu_function_cuStreamWaitValue64 = {
     .library = &acu_cuda,
     .name = name_cuStreamWaitValue64,
+    .feature = feature_cuStreamWaitValue64,
     .eras = eras_cuStreamWaitValue64,
     .params = params_cuStreamWaitValue64,
     .param_count = 4,
@@ -23063,6 +23425,7 @@ extern CUresult (*acu_slot_cuStreamWaitValue64_ptds)(CUstream stream, CUdevicept
 const acu_function acu_function_cuStreamWaitValue64_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamWaitValue64,
+    .feature = feature_cuStreamWaitValue64,
     .eras = eras_cuStreamWaitValue64_ptds,
     .params = params_cuStreamWaitValue64,
     .param_count = 4,
@@ -23106,6 +23469,7 @@ static const acu_param params_cuStreamWriteValue32[] = {
     {param_names_cuStreamWriteValue32 + 12, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuStreamWriteValue32 + 18, &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuStreamWriteValue32[] = "stream memory operations";
 static const acu_era eras_cuStreamWriteValue32[] = {
     {1, symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2, NULL},
     {0, NULL, NULL},
@@ -23113,6 +23477,7 @@ static const acu_era eras_cuStreamWriteValue32[] = {
 const acu_function acu_function_cuStreamWriteValue32 = {
     .library = &acu_cuda,
     .name = name_cuStreamWriteValue32,
+    .feature = feature_cuStreamWriteValue32,
     .eras = eras_cuStreamWriteValue32,
     .params = params_cuStreamWriteValue32,
     .param_count = 4,
@@ -23145,6 +23510,7 @@ extern CUresult (*acu_slot_cuStreamWriteValue32_ptds)(CUstream stream, CUdevicep
 const acu_function acu_function_cuStreamWriteValue32_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamWriteValue32,
+    .feature = feature_cuStreamWriteValue32,
     .eras = eras_cuStreamWriteValue32_ptds,
     .params = params_cuStreamWriteValue32,
     .param_count = 4,
@@ -23188,6 +23554,7 @@ static const acu_param params_cuStreamWriteValue64[] = {
     {param_names_cuStreamWriteValue64 + 12, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuStreamWriteValue64 + 18, &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuStreamWriteValue64[] = "64-bit stream memory operations";
 static const acu_era eras_cuStreamWriteValue64[] = {
     {1, symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2, NULL},
     {0, NULL, NULL},
@@ -23195,6 +23562,7 @@ static const acu_era eras_cuStreamWriteValue64[] = {
 const acu_function acu_function_cuStreamWriteValue64 = {
     .library = &acu_cuda,
     .name = name_cuStreamWriteValue64,
+    .feature = feature_cuStreamWriteValue64,
     .eras = eras_cuStreamWriteValue64,
     .params = params_cuStreamWriteValue64,
     .param_count = 4,
@@ -23227,6 +23595,7 @@ extern CUresult (*acu_slot_cuStreamWriteValue64_ptds)(CUstream stream, CUdevicep
 const acu_function acu_function_cuStreamWriteValue64_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamWriteValue64,
+    .feature = feature_cuStreamWriteValue64,
     .eras = eras_cuStreamWriteValue64_ptds,
     .params = params_cuStreamWriteValue64,
     .param_count = 4,
@@ -23495,6 +23864,7 @@ static const acu_param params_cuTensorMapEncodeIm2col[] = {
     {param_names_cuTensorMapEncodeIm2col + 181, &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuTensorMapEncodeIm2col + 193, &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuTensorMapEncodeIm2col[] = "tensor maps";
 static const acu_era eras_cuTensorMapEncodeIm2col[] = {
     {1, name_cuTensorMapEncodeIm2col, NULL},
     {0, NULL, NULL},
@@ -23502,6 +23872,7 @@ static const acu_era eras_cuTensorMapEncodeIm2col[] = {
 const acu_function acu_function_cuTensorMapEncodeIm2col = {
     .library = &acu_cuda,
     .name = name_cuTensorMapEncodeIm2col,
+    .feature = feature_cuTensorMapEncodeIm2col,
     .eras = eras_cuTensorMapEncodeIm2col,
     .params = params_cuTensorMapEncodeIm2col,
     .param_count = 15,
@@ -23571,6 +23942,7 @@ static const acu_param params_cuTensorMapEncodeIm2colWide[] = {
     {param_names_cuTensorMapEncodeIm2colWide + 196, &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuTensorMapEncodeIm2colWide + 208, &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuTensorMapEncodeIm2colWide[] = "wide im2col tensor maps";
 static const acu_era eras_cuTensorMapEncodeIm2colWide[] = {
     {1, name_cuTensorMapEncodeIm2colWide, NULL},
     {0, NULL, NULL},
@@ -23578,6 +23950,7 @@ static const acu_era eras_cuTensorMapEncodeIm2colWide[] = {
 const acu_function acu_function_cuTensorMapEncodeIm2colWide = {
     .library = &acu_cuda,
     .name = name_cuTensorMapEncodeIm2colWide,
+    .feature = feature_cuTensorMapEncodeIm2colWide,
     .eras = eras_cuTensorMapEncodeIm2colWide,
     .params = params_cuTensorMapEncodeIm2colWide,
     .param_count = 16,
@@ -23645,6 +24018,7 @@ static const acu_param params_cuTensorMapEncodeTiled[] = {
     {param_names_cuTensorMapEncodeTiled + 115, &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
     {param_names_cuTensorMapEncodeTiled + 127, &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuTensorMapEncodeTiled[] = "tensor maps";
 static const acu_era eras_cuTensorMapEncodeTiled[] = {
     {1, name_cuTensorMapEncodeTiled, NULL},
     {0, NULL, NULL},
@@ -23652,6 +24026,7 @@ static const acu_era eras_cuTensorMapEncodeTiled[] = {
 const acu_function acu_function_cuTensorMapEncodeTiled = {
     .library = &acu_cuda,
     .name = name_cuTensorMapEncodeTiled,
+    .feature = feature_cuTensorMapEncodeTiled,
     .eras = eras_cuTensorMapEncodeTiled,
     .params = params_cuTensorMapEncodeTiled,
     .param_count = 12,
@@ -23703,6 +24078,7 @@ static const acu_param params_cuTensorMapReplaceAddress[] = {
     {param_names_cuTensorMapReplaceAddress + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
     {param_names_cuTensorMapReplaceAddress + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuTensorMapReplaceAddress[] = "tensor maps";
 static const acu_era eras_cuTensorMapReplaceAddress[] = {
     {1, name_cuTensorMapReplaceAddress, NULL},
     {0, NULL, NULL},
@@ -23710,6 +24086,7 @@ static const acu_era eras_cuTensorMapReplaceAddress[] = {
 const acu_function acu_function_cuTensorMapReplaceAddress = {
     .library = &acu_cuda,
     .name = name_cuTensorMapReplaceAddress,
+    .feature = feature_cuTensorMapReplaceAddress,
     .eras = eras_cuTensorMapReplaceAddress,
     .params = params_cuTensorMapReplaceAddress,
     .param_count = 2,
@@ -25249,6 +25626,7 @@ static const acu_param params_cuUserObjectCreate[] = {
     {param_names_cuUserObjectCreate + 23, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cuUserObjectCreate + 39, &acu_cuda_type_flags_userObject, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuUserObjectCreate[] = "graph user objects";
 static const acu_era eras_cuUserObjectCreate[] = {
     {1, name_cuUserObjectCreate, NULL},
     {0, NULL, NULL},
@@ -25256,6 +25634,7 @@ static const acu_era eras_cuUserObjectCreate[] = {
 const acu_function acu_function_cuUserObjectCreate = {
     .library = &acu_cuda,
     .name = name_cuUserObjectCreate,
+    .feature = feature_cuUserObjectCreate,
     .eras = eras_cuUserObjectCreate,
     .params = params_cuUserObjectCreate,
     .param_count = 5,
@@ -25295,6 +25674,7 @@ static const acu_param params_cuUserObjectRelease[] = {
     {param_names_cuUserObjectRelease + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuUserObjectRelease + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuUserObjectRelease[] = "graph user objects";
 static const acu_era eras_cuUserObjectRelease[] = {
     {1, name_cuUserObjectRelease, NULL},
     {0, NULL, NULL},
@@ -25302,6 +25682,7 @@ static const acu_era eras_cuUserObjectRelease[] = {
 const acu_function acu_function_cuUserObjectRelease = {
     .library = &acu_cuda,
     .name = name_cuUserObjectRelease,
+    .feature = feature_cuUserObjectRelease,
     .eras = eras_cuUserObjectRelease,
     .params = params_cuUserObjectRelease,
     .param_count = 2,
@@ -25337,6 +25718,7 @@ static const acu_param params_cuUserObjectRetain[] = {
     {param_names_cuUserObjectRetain + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuUserObjectRetain + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cuUserObjectRetain[] = "graph user objects";
 static const acu_era eras_cuUserObjectRetain[] = {
     {1, name_cuUserObjectRetain, NULL},
     {0, NULL, NULL},
@@ -25344,6 +25726,7 @@ static const acu_era eras_cuUserObjectRetain[] = {
 const acu_function acu_function_cuUserObjectRetain = {
     .library = &acu_cuda,
     .name = name_cuUserObjectRetain,
+    .feature = feature_cuUserObjectRetain,
     .eras = eras_cuUserObjectRetain,
     .params = params_cuUserObjectRetain,
     .param_count = 2,

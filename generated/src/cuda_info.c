@@ -39,5 +39,6 @@ const acu_library_info acu_cuda_info = {
     .error_stub = CUDA_ERROR_STUB_LIBRARY,
     .error_unavailable = CUDA_ERROR_NOT_SUPPORTED,
     .error_invalid = CUDA_ERROR_INVALID_VALUE,
+    .error_no_device = CUDA_ERROR_NO_DEVICE,
     .result_type = &acu_cuda_type_cudaError_enum,
 };

@@ -72,6 +72,7 @@ static const acu_param params_cudaArrayGetMemoryRequirements[] = {
     {param_names_cudaArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaArrayGetMemoryRequirements + 25, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaArrayGetMemoryRequirements[] = "arrays with deferred mapping";
 static const acu_era eras_cudaArrayGetMemoryRequirements[] = {
     {1, name_cudaArrayGetMemoryRequirements, NULL},
     {0, NULL, NULL},
@@ -79,6 +80,7 @@ static const acu_era eras_cudaArrayGetMemoryRequirements[] = {
 const acu_function acu_function_cudaArrayGetMemoryRequirements = {
     .library = &acu_cudart,
     .name = name_cudaArrayGetMemoryRequirements,
+    .feature = feature_cudaArrayGetMemoryRequirements,
     .eras = eras_cudaArrayGetMemoryRequirements,
     .params = params_cudaArrayGetMemoryRequirements,
     .param_count = 3,
@@ -163,6 +165,7 @@ static const acu_param params_cudaArrayGetSparseProperties[] = {
     {param_names_cudaArrayGetSparseProperties + 0, &acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaArrayGetSparseProperties[] = "sparse arrays";
 static const acu_era eras_cudaArrayGetSparseProperties[] = {
     {1, name_cudaArrayGetSparseProperties, NULL},
     {0, NULL, NULL},
@@ -170,6 +173,7 @@ static const acu_era eras_cudaArrayGetSparseProperties[] = {
 const acu_function acu_function_cudaArrayGetSparseProperties = {
     .library = &acu_cudart,
     .name = name_cudaArrayGetSparseProperties,
+    .feature = feature_cudaArrayGetSparseProperties,
     .eras = eras_cudaArrayGetSparseProperties,
     .params = params_cudaArrayGetSparseProperties,
     .param_count = 2,
@@ -333,6 +337,7 @@ static const acu_param params_cudaCreateSurfaceObject[] = {
     {param_names_cudaCreateSurfaceObject + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaCreateSurfaceObject + 12, &acu_cudart_type_cudaResourceDesc, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaCreateSurfaceObject[] = "texture and surface objects";
 static acu_fn real_cudaCreateSurfaceObject;
 
 /* pResDesc is checked or filled where the loaded layout ends. */
@@ -363,6 +368,7 @@ static const acu_era eras_cudaCreateSurfaceObject[] = {
 const acu_function acu_function_cudaCreateSurfaceObject = {
     .library = &acu_cudart,
     .name = name_cudaCreateSurfaceObject,
+    .feature = feature_cudaCreateSurfaceObject,
     .eras = eras_cudaCreateSurfaceObject,
     .params = params_cudaCreateSurfaceObject,
     .param_count = 2,
@@ -406,6 +412,7 @@ static const acu_param params_cudaCreateTextureObject[] = {
     {param_names_cudaCreateTextureObject + 20, &acu_cudart_type_cudaTextureDesc, 1, ACU_IN, -1, -1, false},
     {param_names_cudaCreateTextureObject + 29, &acu_cudart_type_cudaResourceViewDesc, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaCreateTextureObject[] = "texture and surface objects";
 static acu_fn real_cudaCreateTextureObject;
 
 /* pResDesc is checked or filled where the loaded layout ends; pResViewDesc is checked or filled where
@@ -446,6 +453,7 @@ static const acu_era eras_cudaCreateTextureObject[] = {
 const acu_function acu_function_cudaCreateTextureObject = {
     .library = &acu_cudart,
     .name = name_cudaCreateTextureObject,
+    .feature = feature_cudaCreateTextureObject,
     .eras = eras_cudaCreateTextureObject,
     .params = params_cudaCreateTextureObject,
     .param_count = 4,
@@ -485,6 +493,7 @@ cudaError_t acu_failed_cudaCreateTextureObject(cudaError_t result, cudaTextureOb
 /* ---- cudaCtxResetPersistingL2Cache */
 
 static const char name_cudaCtxResetPersistingL2Cache[] = "cudaCtxResetPersistingL2Cache";
+static const char feature_cudaCtxResetPersistingL2Cache[] = "persisting L2 cache";
 static const acu_era eras_cudaCtxResetPersistingL2Cache[] = {
     {1, name_cudaCtxResetPersistingL2Cache, NULL},
     {0, NULL, NULL},
@@ -492,6 +501,7 @@ static const acu_era eras_cudaCtxResetPersistingL2Cache[] = {
 const acu_function acu_function_cudaCtxResetPersistingL2Cache = {
     .library = &acu_cudart,
     .name = name_cudaCtxResetPersistingL2Cache,
+    .feature = feature_cudaCtxResetPersistingL2Cache,
     .eras = eras_cudaCtxResetPersistingL2Cache,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
@@ -524,6 +534,7 @@ static const char param_names_cudaDestroyExternalMemory[] = "extMem";
 static const acu_param params_cudaDestroyExternalMemory[] = {
     {param_names_cudaDestroyExternalMemory + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDestroyExternalMemory[] = "external memory";
 static const acu_era eras_cudaDestroyExternalMemory[] = {
     {1, name_cudaDestroyExternalMemory, NULL},
     {0, NULL, NULL},
@@ -531,6 +542,7 @@ static const acu_era eras_cudaDestroyExternalMemory[] = {
 const acu_function acu_function_cudaDestroyExternalMemory = {
     .library = &acu_cudart,
     .name = name_cudaDestroyExternalMemory,
+    .feature = feature_cudaDestroyExternalMemory,
     .eras = eras_cudaDestroyExternalMemory,
     .params = params_cudaDestroyExternalMemory,
     .param_count = 1,
@@ -565,6 +577,7 @@ static const char param_names_cudaDestroyExternalSemaphore[] = "extSem";
 static const acu_param params_cudaDestroyExternalSemaphore[] = {
     {param_names_cudaDestroyExternalSemaphore + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDestroyExternalSemaphore[] = "external semaphores";
 static const acu_era eras_cudaDestroyExternalSemaphore[] = {
     {1, name_cudaDestroyExternalSemaphore, NULL},
     {0, NULL, NULL},
@@ -572,6 +585,7 @@ static const acu_era eras_cudaDestroyExternalSemaphore[] = {
 const acu_function acu_function_cudaDestroyExternalSemaphore = {
     .library = &acu_cudart,
     .name = name_cudaDestroyExternalSemaphore,
+    .feature = feature_cudaDestroyExternalSemaphore,
     .eras = eras_cudaDestroyExternalSemaphore,
     .params = params_cudaDestroyExternalSemaphore,
     .param_count = 1,
@@ -606,6 +620,7 @@ static const char param_names_cudaDestroySurfaceObject[] = "surfObject";
 static const acu_param params_cudaDestroySurfaceObject[] = {
     {param_names_cudaDestroySurfaceObject + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDestroySurfaceObject[] = "texture and surface objects";
 static const acu_era eras_cudaDestroySurfaceObject[] = {
     {1, name_cudaDestroySurfaceObject, NULL},
     {0, NULL, NULL},
@@ -613,6 +628,7 @@ static const acu_era eras_cudaDestroySurfaceObject[] = {
 const acu_function acu_function_cudaDestroySurfaceObject = {
     .library = &acu_cudart,
     .name = name_cudaDestroySurfaceObject,
+    .feature = feature_cudaDestroySurfaceObject,
     .eras = eras_cudaDestroySurfaceObject,
     .params = params_cudaDestroySurfaceObject,
     .param_count = 1,
@@ -647,6 +663,7 @@ static const char param_names_cudaDestroyTextureObject[] = "texObject";
 static const acu_param params_cudaDestroyTextureObject[] = {
     {param_names_cudaDestroyTextureObject + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDestroyTextureObject[] = "texture and surface objects";
 static const acu_era eras_cudaDestroyTextureObject[] = {
     {1, name_cudaDestroyTextureObject, NULL},
     {0, NULL, NULL},
@@ -654,6 +671,7 @@ static const acu_era eras_cudaDestroyTextureObject[] = {
 const acu_function acu_function_cudaDestroyTextureObject = {
     .library = &acu_cudart,
     .name = name_cudaDestroyTextureObject,
+    .feature = feature_cudaDestroyTextureObject,
     .eras = eras_cudaDestroyTextureObject,
     .params = params_cudaDestroyTextureObject,
     .param_count = 1,
@@ -690,6 +708,7 @@ static const acu_param params_cudaDevResourceGenerateDesc[] = {
     {param_names_cudaDevResourceGenerateDesc + 7, &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, 2, -1, false},
     {param_names_cudaDevResourceGenerateDesc + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDevResourceGenerateDesc[] = "execution contexts";
 static acu_fn real_cudaDevResourceGenerateDesc;
 
 /* resources is checked or filled where the loaded layout ends. */
@@ -722,6 +741,7 @@ static const acu_era eras_cudaDevResourceGenerateDesc[] = {
 const acu_function acu_function_cudaDevResourceGenerateDesc = {
     .library = &acu_cudart,
     .name = name_cudaDevResourceGenerateDesc,
+    .feature = feature_cudaDevResourceGenerateDesc,
     .eras = eras_cudaDevResourceGenerateDesc,
     .params = params_cudaDevResourceGenerateDesc,
     .param_count = 3,
@@ -766,6 +786,7 @@ static const acu_param params_cudaDevSmResourceSplit[] = {
     {param_names_cudaDevSmResourceSplit + 32, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDevSmResourceSplit + 38, &acu_cudart_type_cudaDevSmResourceGroupParams_st, 1, ACU_INOUT, 1, -1, false},
 };
+static const char feature_cudaDevSmResourceSplit[] = "execution contexts";
 static acu_fn real_cudaDevSmResourceSplit;
 
 /* result is checked or filled where the loaded layout ends; input is checked or filled where the
@@ -812,6 +833,7 @@ static const acu_era eras_cudaDevSmResourceSplit[] = {
 const acu_function acu_function_cudaDevSmResourceSplit = {
     .library = &acu_cudart,
     .name = name_cudaDevSmResourceSplit,
+    .feature = feature_cudaDevSmResourceSplit,
     .eras = eras_cudaDevSmResourceSplit,
     .params = params_cudaDevSmResourceSplit,
     .param_count = 6,
@@ -860,6 +882,7 @@ static const acu_param params_cudaDevSmResourceSplitByCount[] = {
     {param_names_cudaDevSmResourceSplitByCount + 32, &acu_cudart_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDevSmResourceSplitByCount + 38, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDevSmResourceSplitByCount[] = "execution contexts";
 static acu_fn real_cudaDevSmResourceSplitByCount;
 
 /* result is checked or filled where the loaded layout ends; input is checked or filled where the
@@ -899,6 +922,7 @@ static const acu_era eras_cudaDevSmResourceSplitByCount[] = {
 const acu_function acu_function_cudaDevSmResourceSplitByCount = {
     .library = &acu_cudart,
     .name = name_cudaDevSmResourceSplitByCount,
+    .feature = feature_cudaDevSmResourceSplitByCount,
     .eras = eras_cudaDevSmResourceSplitByCount,
     .params = params_cudaDevSmResourceSplitByCount,
     .param_count = 6,
@@ -1071,6 +1095,7 @@ static const acu_param params_cudaDeviceFlushGPUDirectRDMAWrites[] = {
     {param_names_cudaDeviceFlushGPUDirectRDMAWrites + 0, &acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDeviceFlushGPUDirectRDMAWrites + 7, &acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceFlushGPUDirectRDMAWrites[] = "flushing of GPUDirect RDMA writes";
 static const acu_era eras_cudaDeviceFlushGPUDirectRDMAWrites[] = {
     {1, name_cudaDeviceFlushGPUDirectRDMAWrites, NULL},
     {0, NULL, NULL},
@@ -1078,6 +1103,7 @@ static const acu_era eras_cudaDeviceFlushGPUDirectRDMAWrites[] = {
 const acu_function acu_function_cudaDeviceFlushGPUDirectRDMAWrites = {
     .library = &acu_cudart,
     .name = name_cudaDeviceFlushGPUDirectRDMAWrites,
+    .feature = feature_cudaDeviceFlushGPUDirectRDMAWrites,
     .eras = eras_cudaDeviceFlushGPUDirectRDMAWrites,
     .params = params_cudaDeviceFlushGPUDirectRDMAWrites,
     .param_count = 2,
@@ -1246,6 +1272,7 @@ static const acu_param params_cudaDeviceGetDefaultMemPool[] = {
     {param_names_cudaDeviceGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaDeviceGetDefaultMemPool + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceGetDefaultMemPool[] = "memory pools";
 static const acu_era eras_cudaDeviceGetDefaultMemPool[] = {
     {1, name_cudaDeviceGetDefaultMemPool, NULL},
     {0, NULL, NULL},
@@ -1253,6 +1280,7 @@ static const acu_era eras_cudaDeviceGetDefaultMemPool[] = {
 const acu_function acu_function_cudaDeviceGetDefaultMemPool = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetDefaultMemPool,
+    .feature = feature_cudaDeviceGetDefaultMemPool,
     .eras = eras_cudaDeviceGetDefaultMemPool,
     .params = params_cudaDeviceGetDefaultMemPool,
     .param_count = 2,
@@ -1290,6 +1318,7 @@ static const acu_param params_cudaDeviceGetDevResource[] = {
     {param_names_cudaDeviceGetDevResource + 7, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaDeviceGetDevResource + 16, &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceGetDevResource[] = "execution contexts";
 static acu_fn real_cudaDeviceGetDevResource;
 
 /* resource is checked or filled where the loaded layout ends. */
@@ -1320,6 +1349,7 @@ static const acu_era eras_cudaDeviceGetDevResource[] = {
 const acu_function acu_function_cudaDeviceGetDevResource = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetDevResource,
+    .feature = feature_cudaDeviceGetDevResource,
     .eras = eras_cudaDeviceGetDevResource,
     .params = params_cudaDeviceGetDevResource,
     .param_count = 3,
@@ -1360,6 +1390,7 @@ static const acu_param params_cudaDeviceGetExecutionCtx[] = {
     {param_names_cudaDeviceGetExecutionCtx + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaDeviceGetExecutionCtx + 4, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceGetExecutionCtx[] = "execution contexts";
 static const acu_era eras_cudaDeviceGetExecutionCtx[] = {
     {1, NULL, NULL},
     {13010, name_cudaDeviceGetExecutionCtx, NULL},
@@ -1368,6 +1399,7 @@ static const acu_era eras_cudaDeviceGetExecutionCtx[] = {
 const acu_function acu_function_cudaDeviceGetExecutionCtx = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetExecutionCtx,
+    .feature = feature_cudaDeviceGetExecutionCtx,
     .eras = eras_cudaDeviceGetExecutionCtx,
     .params = params_cudaDeviceGetExecutionCtx,
     .param_count = 2,
@@ -1405,6 +1437,7 @@ static const acu_param params_cudaDeviceGetGraphMemAttribute[] = {
     {param_names_cudaDeviceGetGraphMemAttribute + 7, &acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDeviceGetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
+static const char feature_cudaDeviceGetGraphMemAttribute[] = "graph memory nodes";
 static const acu_era eras_cudaDeviceGetGraphMemAttribute[] = {
     {1, name_cudaDeviceGetGraphMemAttribute, NULL},
     {0, NULL, NULL},
@@ -1412,6 +1445,7 @@ static const acu_era eras_cudaDeviceGetGraphMemAttribute[] = {
 const acu_function acu_function_cudaDeviceGetGraphMemAttribute = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetGraphMemAttribute,
+    .feature = feature_cudaDeviceGetGraphMemAttribute,
     .eras = eras_cudaDeviceGetGraphMemAttribute,
     .params = params_cudaDeviceGetGraphMemAttribute,
     .param_count = 3,
@@ -1453,6 +1487,7 @@ static const acu_param params_cudaDeviceGetHostAtomicCapabilities[] = {
     {param_names_cudaDeviceGetHostAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDeviceGetHostAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceGetHostAtomicCapabilities[] = "query of atomic capabilities";
 static const acu_era eras_cudaDeviceGetHostAtomicCapabilities[] = {
     {1, NULL, NULL},
     {13000, name_cudaDeviceGetHostAtomicCapabilities, NULL},
@@ -1461,6 +1496,7 @@ static const acu_era eras_cudaDeviceGetHostAtomicCapabilities[] = {
 const acu_function acu_function_cudaDeviceGetHostAtomicCapabilities = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetHostAtomicCapabilities,
+    .feature = feature_cudaDeviceGetHostAtomicCapabilities,
     .eras = eras_cudaDeviceGetHostAtomicCapabilities,
     .params = params_cudaDeviceGetHostAtomicCapabilities,
     .param_count = 4,
@@ -1543,6 +1579,7 @@ static const acu_param params_cudaDeviceGetMemPool[] = {
     {param_names_cudaDeviceGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaDeviceGetMemPool + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceGetMemPool[] = "memory pools";
 static const acu_era eras_cudaDeviceGetMemPool[] = {
     {1, name_cudaDeviceGetMemPool, NULL},
     {0, NULL, NULL},
@@ -1550,6 +1587,7 @@ static const acu_era eras_cudaDeviceGetMemPool[] = {
 const acu_function acu_function_cudaDeviceGetMemPool = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetMemPool,
+    .feature = feature_cudaDeviceGetMemPool,
     .eras = eras_cudaDeviceGetMemPool,
     .params = params_cudaDeviceGetMemPool,
     .param_count = 2,
@@ -1633,6 +1671,7 @@ static const acu_param params_cudaDeviceGetP2PAtomicCapabilities[] = {
     {param_names_cudaDeviceGetP2PAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDeviceGetP2PAtomicCapabilities + 40, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceGetP2PAtomicCapabilities[] = "query of atomic capabilities";
 static const acu_era eras_cudaDeviceGetP2PAtomicCapabilities[] = {
     {1, NULL, NULL},
     {13000, name_cudaDeviceGetP2PAtomicCapabilities, NULL},
@@ -1641,6 +1680,7 @@ static const acu_era eras_cudaDeviceGetP2PAtomicCapabilities[] = {
 const acu_function acu_function_cudaDeviceGetP2PAtomicCapabilities = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetP2PAtomicCapabilities,
+    .feature = feature_cudaDeviceGetP2PAtomicCapabilities,
     .eras = eras_cudaDeviceGetP2PAtomicCapabilities,
     .params = params_cudaDeviceGetP2PAtomicCapabilities,
     .param_count = 5,
@@ -1904,6 +1944,7 @@ static const char param_names_cudaDeviceGraphMemTrim[] = "device";
 static const acu_param params_cudaDeviceGraphMemTrim[] = {
     {param_names_cudaDeviceGraphMemTrim + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceGraphMemTrim[] = "graph memory nodes";
 static const acu_era eras_cudaDeviceGraphMemTrim[] = {
     {1, name_cudaDeviceGraphMemTrim, NULL},
     {0, NULL, NULL},
@@ -1911,6 +1952,7 @@ static const acu_era eras_cudaDeviceGraphMemTrim[] = {
 const acu_function acu_function_cudaDeviceGraphMemTrim = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGraphMemTrim,
+    .feature = feature_cudaDeviceGraphMemTrim,
     .eras = eras_cudaDeviceGraphMemTrim,
     .params = params_cudaDeviceGraphMemTrim,
     .param_count = 1,
@@ -1948,6 +1990,7 @@ static const acu_param params_cudaDeviceRegisterAsyncNotification[] = {
     {param_names_cudaDeviceRegisterAsyncNotification + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDeviceRegisterAsyncNotification + 29, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaDeviceRegisterAsyncNotification[] = "asynchronous notifications";
 static const acu_era eras_cudaDeviceRegisterAsyncNotification[] = {
     {1, NULL, NULL},
     {12040, name_cudaDeviceRegisterAsyncNotification, NULL},
@@ -1956,6 +1999,7 @@ static const acu_era eras_cudaDeviceRegisterAsyncNotification[] = {
 const acu_function acu_function_cudaDeviceRegisterAsyncNotification = {
     .library = &acu_cudart,
     .name = name_cudaDeviceRegisterAsyncNotification,
+    .feature = feature_cudaDeviceRegisterAsyncNotification,
     .eras = eras_cudaDeviceRegisterAsyncNotification,
     .params = params_cudaDeviceRegisterAsyncNotification,
     .param_count = 4,
@@ -2072,6 +2116,7 @@ static const acu_param params_cudaDeviceSetGraphMemAttribute[] = {
     {param_names_cudaDeviceSetGraphMemAttribute + 7, &acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDeviceSetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
+static const char feature_cudaDeviceSetGraphMemAttribute[] = "graph memory nodes";
 static const acu_era eras_cudaDeviceSetGraphMemAttribute[] = {
     {1, name_cudaDeviceSetGraphMemAttribute, NULL},
     {0, NULL, NULL},
@@ -2079,6 +2124,7 @@ static const acu_era eras_cudaDeviceSetGraphMemAttribute[] = {
 const acu_function acu_function_cudaDeviceSetGraphMemAttribute = {
     .library = &acu_cudart,
     .name = name_cudaDeviceSetGraphMemAttribute,
+    .feature = feature_cudaDeviceSetGraphMemAttribute,
     .eras = eras_cudaDeviceSetGraphMemAttribute,
     .params = params_cudaDeviceSetGraphMemAttribute,
     .param_count = 3,
@@ -2160,6 +2206,7 @@ static const acu_param params_cudaDeviceSetMemPool[] = {
     {param_names_cudaDeviceSetMemPool + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDeviceSetMemPool + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceSetMemPool[] = "memory pools";
 static const acu_era eras_cudaDeviceSetMemPool[] = {
     {1, name_cudaDeviceSetMemPool, NULL},
     {0, NULL, NULL},
@@ -2167,6 +2214,7 @@ static const acu_era eras_cudaDeviceSetMemPool[] = {
 const acu_function acu_function_cudaDeviceSetMemPool = {
     .library = &acu_cudart,
     .name = name_cudaDeviceSetMemPool,
+    .feature = feature_cudaDeviceSetMemPool,
     .eras = eras_cudaDeviceSetMemPool,
     .params = params_cudaDeviceSetMemPool,
     .param_count = 2,
@@ -2278,6 +2326,7 @@ static const acu_param params_cudaDeviceUnregisterAsyncNotification[] = {
     {param_names_cudaDeviceUnregisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaDeviceUnregisterAsyncNotification + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaDeviceUnregisterAsyncNotification[] = "asynchronous notifications";
 static const acu_era eras_cudaDeviceUnregisterAsyncNotification[] = {
     {1, NULL, NULL},
     {12040, name_cudaDeviceUnregisterAsyncNotification, NULL},
@@ -2286,6 +2335,7 @@ static const acu_era eras_cudaDeviceUnregisterAsyncNotification[] = {
 const acu_function acu_function_cudaDeviceUnregisterAsyncNotification = {
     .library = &acu_cudart,
     .name = name_cudaDeviceUnregisterAsyncNotification,
+    .feature = feature_cudaDeviceUnregisterAsyncNotification,
     .eras = eras_cudaDeviceUnregisterAsyncNotification,
     .params = params_cudaDeviceUnregisterAsyncNotification,
     .param_count = 2,
@@ -3117,6 +3167,7 @@ static const acu_param params_cudaEventRecordWithFlags[] = {
     {param_names_cudaEventRecordWithFlags + 6, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaEventRecordWithFlags + 13, &acu_cudart_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaEventRecordWithFlags[] = "graph event nodes";
 static const acu_era eras_cudaEventRecordWithFlags[] = {
     {1, name_cudaEventRecordWithFlags, NULL},
     {0, NULL, NULL},
@@ -3124,6 +3175,7 @@ static const acu_era eras_cudaEventRecordWithFlags[] = {
 const acu_function acu_function_cudaEventRecordWithFlags = {
     .library = &acu_cudart,
     .name = name_cudaEventRecordWithFlags,
+    .feature = feature_cudaEventRecordWithFlags,
     .eras = eras_cudaEventRecordWithFlags,
     .params = params_cudaEventRecordWithFlags,
     .param_count = 3,
@@ -3155,6 +3207,7 @@ extern cudaError_t (*acu_slot_cudaEventRecordWithFlags_ptds)(cudaEvent_t event, 
 const acu_function acu_function_cudaEventRecordWithFlags_ptds = {
     .library = &acu_cudart,
     .name = name_cudaEventRecordWithFlags,
+    .feature = feature_cudaEventRecordWithFlags,
     .eras = eras_cudaEventRecordWithFlags_ptds,
     .params = params_cudaEventRecordWithFlags,
     .param_count = 3,
@@ -3234,6 +3287,7 @@ static const char param_names_cudaExecutionCtxDestroy[] = "ctx";
 static const acu_param params_cudaExecutionCtxDestroy[] = {
     {param_names_cudaExecutionCtxDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaExecutionCtxDestroy[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxDestroy[] = {
     {1, NULL, NULL},
     {13010, name_cudaExecutionCtxDestroy, NULL},
@@ -3242,6 +3296,7 @@ static const acu_era eras_cudaExecutionCtxDestroy[] = {
 const acu_function acu_function_cudaExecutionCtxDestroy = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxDestroy,
+    .feature = feature_cudaExecutionCtxDestroy,
     .eras = eras_cudaExecutionCtxDestroy,
     .params = params_cudaExecutionCtxDestroy,
     .param_count = 1,
@@ -3278,6 +3333,7 @@ static const acu_param params_cudaExecutionCtxGetDevResource[] = {
     {param_names_cudaExecutionCtxGetDevResource + 4, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaExecutionCtxGetDevResource + 13, &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaExecutionCtxGetDevResource[] = "execution contexts";
 static acu_fn real_cudaExecutionCtxGetDevResource;
 
 /* resource is checked or filled where the loaded layout ends. */
@@ -3308,6 +3364,7 @@ static const acu_era eras_cudaExecutionCtxGetDevResource[] = {
 const acu_function acu_function_cudaExecutionCtxGetDevResource = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxGetDevResource,
+    .feature = feature_cudaExecutionCtxGetDevResource,
     .eras = eras_cudaExecutionCtxGetDevResource,
     .params = params_cudaExecutionCtxGetDevResource,
     .param_count = 3,
@@ -3348,6 +3405,7 @@ static const acu_param params_cudaExecutionCtxGetDevice[] = {
     {param_names_cudaExecutionCtxGetDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaExecutionCtxGetDevice + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaExecutionCtxGetDevice[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxGetDevice[] = {
     {1, NULL, NULL},
     {13010, name_cudaExecutionCtxGetDevice, NULL},
@@ -3356,6 +3414,7 @@ static const acu_era eras_cudaExecutionCtxGetDevice[] = {
 const acu_function acu_function_cudaExecutionCtxGetDevice = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxGetDevice,
+    .feature = feature_cudaExecutionCtxGetDevice,
     .eras = eras_cudaExecutionCtxGetDevice,
     .params = params_cudaExecutionCtxGetDevice,
     .param_count = 2,
@@ -3392,6 +3451,7 @@ static const acu_param params_cudaExecutionCtxGetId[] = {
     {param_names_cudaExecutionCtxGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaExecutionCtxGetId + 4, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaExecutionCtxGetId[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxGetId[] = {
     {1, NULL, NULL},
     {13010, name_cudaExecutionCtxGetId, NULL},
@@ -3400,6 +3460,7 @@ static const acu_era eras_cudaExecutionCtxGetId[] = {
 const acu_function acu_function_cudaExecutionCtxGetId = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxGetId,
+    .feature = feature_cudaExecutionCtxGetId,
     .eras = eras_cudaExecutionCtxGetId,
     .params = params_cudaExecutionCtxGetId,
     .param_count = 2,
@@ -3438,6 +3499,7 @@ static const acu_param params_cudaExecutionCtxRecordEvent[] = {
     {param_names_cudaExecutionCtxRecordEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaExecutionCtxRecordEvent + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaExecutionCtxRecordEvent[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxRecordEvent[] = {
     {1, NULL, NULL},
     {13010, name_cudaExecutionCtxRecordEvent, NULL},
@@ -3446,6 +3508,7 @@ static const acu_era eras_cudaExecutionCtxRecordEvent[] = {
 const acu_function acu_function_cudaExecutionCtxRecordEvent = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxRecordEvent,
+    .feature = feature_cudaExecutionCtxRecordEvent,
     .eras = eras_cudaExecutionCtxRecordEvent,
     .params = params_cudaExecutionCtxRecordEvent,
     .param_count = 2,
@@ -3485,6 +3548,7 @@ static const acu_param params_cudaExecutionCtxStreamCreate[] = {
     {param_names_cudaExecutionCtxStreamCreate + 13, &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
     {param_names_cudaExecutionCtxStreamCreate + 19, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaExecutionCtxStreamCreate[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxStreamCreate[] = {
     {1, NULL, NULL},
     {13010, name_cudaExecutionCtxStreamCreate, NULL},
@@ -3493,6 +3557,7 @@ static const acu_era eras_cudaExecutionCtxStreamCreate[] = {
 const acu_function acu_function_cudaExecutionCtxStreamCreate = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxStreamCreate,
+    .feature = feature_cudaExecutionCtxStreamCreate,
     .eras = eras_cudaExecutionCtxStreamCreate,
     .params = params_cudaExecutionCtxStreamCreate,
     .param_count = 4,
@@ -3531,6 +3596,7 @@ static const char param_names_cudaExecutionCtxSynchronize[] = "ctx";
 static const acu_param params_cudaExecutionCtxSynchronize[] = {
     {param_names_cudaExecutionCtxSynchronize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaExecutionCtxSynchronize[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxSynchronize[] = {
     {1, NULL, NULL},
     {13010, name_cudaExecutionCtxSynchronize, NULL},
@@ -3539,6 +3605,7 @@ static const acu_era eras_cudaExecutionCtxSynchronize[] = {
 const acu_function acu_function_cudaExecutionCtxSynchronize = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxSynchronize,
+    .feature = feature_cudaExecutionCtxSynchronize,
     .eras = eras_cudaExecutionCtxSynchronize,
     .params = params_cudaExecutionCtxSynchronize,
     .param_count = 1,
@@ -3574,6 +3641,7 @@ static const acu_param params_cudaExecutionCtxWaitEvent[] = {
     {param_names_cudaExecutionCtxWaitEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaExecutionCtxWaitEvent + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaExecutionCtxWaitEvent[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxWaitEvent[] = {
     {1, NULL, NULL},
     {13010, name_cudaExecutionCtxWaitEvent, NULL},
@@ -3582,6 +3650,7 @@ static const acu_era eras_cudaExecutionCtxWaitEvent[] = {
 const acu_function acu_function_cudaExecutionCtxWaitEvent = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxWaitEvent,
+    .feature = feature_cudaExecutionCtxWaitEvent,
     .eras = eras_cudaExecutionCtxWaitEvent,
     .params = params_cudaExecutionCtxWaitEvent,
     .param_count = 2,
@@ -3620,6 +3689,7 @@ static const acu_param params_cudaExternalMemoryGetMappedBuffer[] = {
     {param_names_cudaExternalMemoryGetMappedBuffer + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaExternalMemoryGetMappedBuffer + 14, &acu_cudart_type_cudaExternalMemoryBufferDesc, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaExternalMemoryGetMappedBuffer[] = "external memory";
 static acu_fn real_cudaExternalMemoryGetMappedBuffer;
 
 /* bufferDesc is checked or filled where the loaded layout ends. */
@@ -3650,6 +3720,7 @@ static const acu_era eras_cudaExternalMemoryGetMappedBuffer[] = {
 const acu_function acu_function_cudaExternalMemoryGetMappedBuffer = {
     .library = &acu_cudart,
     .name = name_cudaExternalMemoryGetMappedBuffer,
+    .feature = feature_cudaExternalMemoryGetMappedBuffer,
     .eras = eras_cudaExternalMemoryGetMappedBuffer,
     .params = params_cudaExternalMemoryGetMappedBuffer,
     .param_count = 3,
@@ -3691,6 +3762,7 @@ static const acu_param params_cudaExternalMemoryGetMappedMipmappedArray[] = {
     {param_names_cudaExternalMemoryGetMappedMipmappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaExternalMemoryGetMappedMipmappedArray + 14, &acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaExternalMemoryGetMappedMipmappedArray[] = "external memory";
 static acu_fn real_cudaExternalMemoryGetMappedMipmappedArray;
 
 /* mipmapDesc is checked or filled where the loaded layout ends. */
@@ -3723,6 +3795,7 @@ static const acu_era eras_cudaExternalMemoryGetMappedMipmappedArray[] = {
 const acu_function acu_function_cudaExternalMemoryGetMappedMipmappedArray = {
     .library = &acu_cudart,
     .name = name_cudaExternalMemoryGetMappedMipmappedArray,
+    .feature = feature_cudaExternalMemoryGetMappedMipmappedArray,
     .eras = eras_cudaExternalMemoryGetMappedMipmappedArray,
     .params = params_cudaExternalMemoryGetMappedMipmappedArray,
     .param_count = 3,
@@ -3848,6 +3921,7 @@ static const acu_param params_cudaFreeAsync[] = {
     {param_names_cudaFreeAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaFreeAsync + 7, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaFreeAsync[] = "stream-ordered allocation";
 static const acu_era eras_cudaFreeAsync[] = {
     {1, name_cudaFreeAsync, NULL},
     {0, NULL, NULL},
@@ -3855,6 +3929,7 @@ static const acu_era eras_cudaFreeAsync[] = {
 const acu_function acu_function_cudaFreeAsync = {
     .library = &acu_cudart,
     .name = name_cudaFreeAsync,
+    .feature = feature_cudaFreeAsync,
     .eras = eras_cudaFreeAsync,
     .params = params_cudaFreeAsync,
     .param_count = 2,
@@ -3883,6 +3958,7 @@ extern cudaError_t (*acu_slot_cudaFreeAsync_ptds)(void *devPtr, cudaStream_t hSt
 const acu_function acu_function_cudaFreeAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaFreeAsync,
+    .feature = feature_cudaFreeAsync,
     .eras = eras_cudaFreeAsync_ptds,
     .params = params_cudaFreeAsync,
     .param_count = 2,
@@ -4065,6 +4141,7 @@ static const acu_param params_cudaFuncGetName[] = {
     {param_names_cudaFuncGetName + 0, &acu_type_text, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaFuncGetName + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaFuncGetName[] = "names of kernels";
 static const acu_era eras_cudaFuncGetName[] = {
     {1, NULL, NULL},
     {12030, name_cudaFuncGetName, NULL},
@@ -4073,6 +4150,7 @@ static const acu_era eras_cudaFuncGetName[] = {
 const acu_function acu_function_cudaFuncGetName = {
     .library = &acu_cudart,
     .name = name_cudaFuncGetName,
+    .feature = feature_cudaFuncGetName,
     .eras = eras_cudaFuncGetName,
     .params = params_cudaFuncGetName,
     .param_count = 2,
@@ -4108,6 +4186,7 @@ static const acu_param params_cudaFuncGetParamCount[] = {
     {param_names_cudaFuncGetParamCount + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaFuncGetParamCount + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaFuncGetParamCount[] = "kernel parameter count";
 static const acu_era eras_cudaFuncGetParamCount[] = {
     {1, NULL, NULL},
     {13020, name_cudaFuncGetParamCount, NULL},
@@ -4116,6 +4195,7 @@ static const acu_era eras_cudaFuncGetParamCount[] = {
 const acu_function acu_function_cudaFuncGetParamCount = {
     .library = &acu_cudart,
     .name = name_cudaFuncGetParamCount,
+    .feature = feature_cudaFuncGetParamCount,
     .eras = eras_cudaFuncGetParamCount,
     .params = params_cudaFuncGetParamCount,
     .param_count = 2,
@@ -4154,6 +4234,7 @@ static const acu_param params_cudaFuncGetParamInfo[] = {
     {param_names_cudaFuncGetParamInfo + 16, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaFuncGetParamInfo + 28, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaFuncGetParamInfo[] = "kernel parameter info";
 static const acu_era eras_cudaFuncGetParamInfo[] = {
     {1, NULL, NULL},
     {12040, name_cudaFuncGetParamInfo, NULL},
@@ -4162,6 +4243,7 @@ static const acu_era eras_cudaFuncGetParamInfo[] = {
 const acu_function acu_function_cudaFuncGetParamInfo = {
     .library = &acu_cudart,
     .name = name_cudaFuncGetParamInfo,
+    .feature = feature_cudaFuncGetParamInfo,
     .eras = eras_cudaFuncGetParamInfo,
     .params = params_cudaFuncGetParamInfo,
     .param_count = 4,
@@ -4959,6 +5041,7 @@ static const acu_param params_cudaGetDriverEntryPoint[] = {
     {param_names_cudaGetDriverEntryPoint + 15, &acu_cudart_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGetDriverEntryPoint + 21, &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGetDriverEntryPoint[] = "driver entry points";
 static acu_fn real_cudaGetDriverEntryPoint;
 static acu_fn real_cudaGetDriverEntryPoint_ptds;
 
@@ -4991,6 +5074,7 @@ static const acu_era eras_cudaGetDriverEntryPoint[] = {
 const acu_function acu_function_cudaGetDriverEntryPoint = {
     .library = &acu_cudart,
     .name = name_cudaGetDriverEntryPoint,
+    .feature = feature_cudaGetDriverEntryPoint,
     .eras = eras_cudaGetDriverEntryPoint,
     .params = params_cudaGetDriverEntryPoint,
     .param_count = 4,
@@ -5025,6 +5109,7 @@ extern cudaError_t (*acu_slot_cudaGetDriverEntryPoint_ptds)(const char *symbol, 
 const acu_function acu_function_cudaGetDriverEntryPoint_ptds = {
     .library = &acu_cudart,
     .name = name_cudaGetDriverEntryPoint,
+    .feature = feature_cudaGetDriverEntryPoint,
     .eras = eras_cudaGetDriverEntryPoint_ptds,
     .params = params_cudaGetDriverEntryPoint,
     .param_count = 4,
@@ -5070,6 +5155,7 @@ static const acu_param params_cudaGetDriverEntryPointByVersion[] = {
     {param_names_cudaGetDriverEntryPointByVersion + 27, &acu_cudart_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGetDriverEntryPointByVersion + 33, &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGetDriverEntryPointByVersion[] = "driver entry points by version";
 static const acu_era eras_cudaGetDriverEntryPointByVersion[] = {
     {1, NULL, NULL},
     {12050, name_cudaGetDriverEntryPointByVersion, NULL},
@@ -5078,6 +5164,7 @@ static const acu_era eras_cudaGetDriverEntryPointByVersion[] = {
 const acu_function acu_function_cudaGetDriverEntryPointByVersion = {
     .library = &acu_cudart,
     .name = name_cudaGetDriverEntryPointByVersion,
+    .feature = feature_cudaGetDriverEntryPointByVersion,
     .eras = eras_cudaGetDriverEntryPointByVersion,
     .params = params_cudaGetDriverEntryPointByVersion,
     .param_count = 5,
@@ -5115,6 +5202,7 @@ extern cudaError_t (*acu_slot_cudaGetDriverEntryPointByVersion_ptds)(const char 
 const acu_function acu_function_cudaGetDriverEntryPointByVersion_ptds = {
     .library = &acu_cudart,
     .name = name_cudaGetDriverEntryPointByVersion,
+    .feature = feature_cudaGetDriverEntryPointByVersion,
     .eras = eras_cudaGetDriverEntryPointByVersion_ptds,
     .params = params_cudaGetDriverEntryPointByVersion,
     .param_count = 5,
@@ -5343,6 +5431,7 @@ static const acu_param params_cudaGetKernel[] = {
     {param_names_cudaGetKernel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaGetKernel + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGetKernel[] = "kernel handles";
 static const acu_era eras_cudaGetKernel[] = {
     {1, NULL, NULL},
     {12010, name_cudaGetKernel, NULL},
@@ -5351,6 +5440,7 @@ static const acu_era eras_cudaGetKernel[] = {
 const acu_function acu_function_cudaGetKernel = {
     .library = &acu_cudart,
     .name = name_cudaGetKernel,
+    .feature = feature_cudaGetKernel,
     .eras = eras_cudaGetKernel,
     .params = params_cudaGetKernel,
     .param_count = 2,
@@ -5483,6 +5573,7 @@ static const acu_param params_cudaGetSurfaceObjectResourceDesc[] = {
     {param_names_cudaGetSurfaceObjectResourceDesc + 0, &acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaGetSurfaceObjectResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGetSurfaceObjectResourceDesc[] = "texture and surface objects";
 static acu_fn real_cudaGetSurfaceObjectResourceDesc;
 
 /* pResDesc is checked or filled where the loaded layout ends. */
@@ -5511,6 +5602,7 @@ static const acu_era eras_cudaGetSurfaceObjectResourceDesc[] = {
 const acu_function acu_function_cudaGetSurfaceObjectResourceDesc = {
     .library = &acu_cudart,
     .name = name_cudaGetSurfaceObjectResourceDesc,
+    .feature = feature_cudaGetSurfaceObjectResourceDesc,
     .eras = eras_cudaGetSurfaceObjectResourceDesc,
     .params = params_cudaGetSurfaceObjectResourceDesc,
     .param_count = 2,
@@ -5635,6 +5727,7 @@ static const acu_param params_cudaGetTextureObjectResourceDesc[] = {
     {param_names_cudaGetTextureObjectResourceDesc + 0, &acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaGetTextureObjectResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGetTextureObjectResourceDesc[] = "texture and surface objects";
 static acu_fn real_cudaGetTextureObjectResourceDesc;
 
 /* pResDesc is checked or filled where the loaded layout ends. */
@@ -5663,6 +5756,7 @@ static const acu_era eras_cudaGetTextureObjectResourceDesc[] = {
 const acu_function acu_function_cudaGetTextureObjectResourceDesc = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureObjectResourceDesc,
+    .feature = feature_cudaGetTextureObjectResourceDesc,
     .eras = eras_cudaGetTextureObjectResourceDesc,
     .params = params_cudaGetTextureObjectResourceDesc,
     .param_count = 2,
@@ -5703,6 +5797,7 @@ static const acu_param params_cudaGetTextureObjectResourceViewDesc[] = {
     {param_names_cudaGetTextureObjectResourceViewDesc + 0, &acu_cudart_type_cudaResourceViewDesc, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaGetTextureObjectResourceViewDesc + 13, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGetTextureObjectResourceViewDesc[] = "texture and surface objects";
 static acu_fn real_cudaGetTextureObjectResourceViewDesc;
 
 /* pResViewDesc is checked or filled where the loaded layout ends. */
@@ -5732,6 +5827,7 @@ static const acu_era eras_cudaGetTextureObjectResourceViewDesc[] = {
 const acu_function acu_function_cudaGetTextureObjectResourceViewDesc = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureObjectResourceViewDesc,
+    .feature = feature_cudaGetTextureObjectResourceViewDesc,
     .eras = eras_cudaGetTextureObjectResourceViewDesc,
     .params = params_cudaGetTextureObjectResourceViewDesc,
     .param_count = 2,
@@ -5773,6 +5869,7 @@ static const acu_param params_cudaGetTextureObjectTextureDesc[] = {
     {param_names_cudaGetTextureObjectTextureDesc + 0, &acu_cudart_type_cudaTextureDesc, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaGetTextureObjectTextureDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGetTextureObjectTextureDesc[] = "texture and surface objects";
 static const acu_era eras_cudaGetTextureObjectTextureDesc[] = {
     {1, name_cudaGetTextureObjectTextureDesc, NULL},
     {11080, symbol_cudaGetTextureObjectTextureDesc_cudaGetTextureObjectTextureDesc_v2, NULL},
@@ -5782,6 +5879,7 @@ static const acu_era eras_cudaGetTextureObjectTextureDesc[] = {
 const acu_function acu_function_cudaGetTextureObjectTextureDesc = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureObjectTextureDesc,
+    .feature = feature_cudaGetTextureObjectTextureDesc,
     .eras = eras_cudaGetTextureObjectTextureDesc,
     .params = params_cudaGetTextureObjectTextureDesc,
     .param_count = 2,
@@ -6001,6 +6099,7 @@ static const acu_param params_cudaGraphAddEventRecordNode[] = {
     {param_names_cudaGraphAddEventRecordNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphAddEventRecordNode + 47, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphAddEventRecordNode[] = "graph event nodes";
 static const acu_era eras_cudaGraphAddEventRecordNode[] = {
     {1, name_cudaGraphAddEventRecordNode, NULL},
     {0, NULL, NULL},
@@ -6008,6 +6107,7 @@ static const acu_era eras_cudaGraphAddEventRecordNode[] = {
 const acu_function acu_function_cudaGraphAddEventRecordNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddEventRecordNode,
+    .feature = feature_cudaGraphAddEventRecordNode,
     .eras = eras_cudaGraphAddEventRecordNode,
     .params = params_cudaGraphAddEventRecordNode,
     .param_count = 5,
@@ -6051,6 +6151,7 @@ static const acu_param params_cudaGraphAddEventWaitNode[] = {
     {param_names_cudaGraphAddEventWaitNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphAddEventWaitNode + 47, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphAddEventWaitNode[] = "graph event nodes";
 static const acu_era eras_cudaGraphAddEventWaitNode[] = {
     {1, name_cudaGraphAddEventWaitNode, NULL},
     {0, NULL, NULL},
@@ -6058,6 +6159,7 @@ static const acu_era eras_cudaGraphAddEventWaitNode[] = {
 const acu_function acu_function_cudaGraphAddEventWaitNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddEventWaitNode,
+    .feature = feature_cudaGraphAddEventWaitNode,
     .eras = eras_cudaGraphAddEventWaitNode,
     .params = params_cudaGraphAddEventWaitNode,
     .param_count = 5,
@@ -6101,6 +6203,7 @@ static const acu_param params_cudaGraphAddExternalSemaphoresSignalNode[] = {
     {param_names_cudaGraphAddExternalSemaphoresSignalNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphAddExternalSemaphoresSignalNode + 47, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphAddExternalSemaphoresSignalNode[] = "graph nodes for external semaphores";
 static const acu_era eras_cudaGraphAddExternalSemaphoresSignalNode[] = {
     {1, name_cudaGraphAddExternalSemaphoresSignalNode, NULL},
     {0, NULL, NULL},
@@ -6108,6 +6211,7 @@ static const acu_era eras_cudaGraphAddExternalSemaphoresSignalNode[] = {
 const acu_function acu_function_cudaGraphAddExternalSemaphoresSignalNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddExternalSemaphoresSignalNode,
+    .feature = feature_cudaGraphAddExternalSemaphoresSignalNode,
     .eras = eras_cudaGraphAddExternalSemaphoresSignalNode,
     .params = params_cudaGraphAddExternalSemaphoresSignalNode,
     .param_count = 5,
@@ -6154,6 +6258,7 @@ static const acu_param params_cudaGraphAddExternalSemaphoresWaitNode[] = {
     {param_names_cudaGraphAddExternalSemaphoresWaitNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphAddExternalSemaphoresWaitNode + 47, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphAddExternalSemaphoresWaitNode[] = "graph nodes for external semaphores";
 static const acu_era eras_cudaGraphAddExternalSemaphoresWaitNode[] = {
     {1, name_cudaGraphAddExternalSemaphoresWaitNode, NULL},
     {0, NULL, NULL},
@@ -6161,6 +6266,7 @@ static const acu_era eras_cudaGraphAddExternalSemaphoresWaitNode[] = {
 const acu_function acu_function_cudaGraphAddExternalSemaphoresWaitNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddExternalSemaphoresWaitNode,
+    .feature = feature_cudaGraphAddExternalSemaphoresWaitNode,
     .eras = eras_cudaGraphAddExternalSemaphoresWaitNode,
     .params = params_cudaGraphAddExternalSemaphoresWaitNode,
     .param_count = 5,
@@ -6313,6 +6419,7 @@ static const acu_param params_cudaGraphAddMemAllocNode[] = {
     {param_names_cudaGraphAddMemAllocNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphAddMemAllocNode + 47, &acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_INOUT, -1, -1, false},
 };
+static const char feature_cudaGraphAddMemAllocNode[] = "graph memory nodes";
 static acu_fn real_cudaGraphAddMemAllocNode;
 
 /* nodeParams is checked or filled where the loaded layout ends. */
@@ -6349,6 +6456,7 @@ static const acu_era eras_cudaGraphAddMemAllocNode[] = {
 const acu_function acu_function_cudaGraphAddMemAllocNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddMemAllocNode,
+    .feature = feature_cudaGraphAddMemAllocNode,
     .eras = eras_cudaGraphAddMemAllocNode,
     .params = params_cudaGraphAddMemAllocNode,
     .param_count = 5,
@@ -6396,6 +6504,7 @@ static const acu_param params_cudaGraphAddMemFreeNode[] = {
     {param_names_cudaGraphAddMemFreeNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphAddMemFreeNode + 47, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphAddMemFreeNode[] = "graph memory nodes";
 static const acu_era eras_cudaGraphAddMemFreeNode[] = {
     {1, name_cudaGraphAddMemFreeNode, NULL},
     {0, NULL, NULL},
@@ -6403,6 +6512,7 @@ static const acu_era eras_cudaGraphAddMemFreeNode[] = {
 const acu_function acu_function_cudaGraphAddMemFreeNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddMemFreeNode,
+    .feature = feature_cudaGraphAddMemFreeNode,
     .eras = eras_cudaGraphAddMemFreeNode,
     .params = params_cudaGraphAddMemFreeNode,
     .param_count = 5,
@@ -6724,6 +6834,7 @@ static const acu_param params_cudaGraphAddNode[] = {
     {param_names_cudaGraphAddNode + 46, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphAddNode + 62, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_INOUT, -1, -1, false},
 };
+static const char feature_cudaGraphAddNode[] = "generic graph nodes";
 static acu_fn real_cudaGraphAddNode;
 
 /* As for cudaGraphAddDependencies. */
@@ -6793,6 +6904,7 @@ static const acu_era eras_cudaGraphAddNode[] = {
 const acu_function acu_function_cudaGraphAddNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddNode,
+    .feature = feature_cudaGraphAddNode,
     .eras = eras_cudaGraphAddNode,
     .params = params_cudaGraphAddNode,
     .param_count = 6,
@@ -6926,6 +7038,7 @@ static const acu_param params_cudaGraphConditionalHandleCreate[] = {
     {param_names_cudaGraphConditionalHandleCreate + 18, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphConditionalHandleCreate + 37, &acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphConditionalHandleCreate[] = "graph conditional nodes";
 static const acu_era eras_cudaGraphConditionalHandleCreate[] = {
     {1, NULL, NULL},
     {12030, name_cudaGraphConditionalHandleCreate, NULL},
@@ -6934,6 +7047,7 @@ static const acu_era eras_cudaGraphConditionalHandleCreate[] = {
 const acu_function acu_function_cudaGraphConditionalHandleCreate = {
     .library = &acu_cudart,
     .name = name_cudaGraphConditionalHandleCreate,
+    .feature = feature_cudaGraphConditionalHandleCreate,
     .eras = eras_cudaGraphConditionalHandleCreate,
     .params = params_cudaGraphConditionalHandleCreate,
     .param_count = 4,
@@ -6978,6 +7092,7 @@ static const acu_param params_cudaGraphConditionalHandleCreate_v2[] = {
     {param_names_cudaGraphConditionalHandleCreate_v2 + 22, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphConditionalHandleCreate_v2 + 41, &acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphConditionalHandleCreate_v2[] = "execution contexts";
 static const acu_era eras_cudaGraphConditionalHandleCreate_v2[] = {
     {1, NULL, NULL},
     {13010, name_cudaGraphConditionalHandleCreate_v2, NULL},
@@ -6986,6 +7101,7 @@ static const acu_era eras_cudaGraphConditionalHandleCreate_v2[] = {
 const acu_function acu_function_cudaGraphConditionalHandleCreate_v2 = {
     .library = &acu_cudart,
     .name = name_cudaGraphConditionalHandleCreate_v2,
+    .feature = feature_cudaGraphConditionalHandleCreate_v2,
     .eras = eras_cudaGraphConditionalHandleCreate_v2,
     .params = params_cudaGraphConditionalHandleCreate_v2,
     .param_count = 5,
@@ -7198,6 +7314,7 @@ static const acu_param params_cudaGraphEventRecordNodeGetEvent[] = {
     {param_names_cudaGraphEventRecordNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphEventRecordNodeGetEvent + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphEventRecordNodeGetEvent[] = "graph event nodes";
 static const acu_era eras_cudaGraphEventRecordNodeGetEvent[] = {
     {1, name_cudaGraphEventRecordNodeGetEvent, NULL},
     {0, NULL, NULL},
@@ -7205,6 +7322,7 @@ static const acu_era eras_cudaGraphEventRecordNodeGetEvent[] = {
 const acu_function acu_function_cudaGraphEventRecordNodeGetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphEventRecordNodeGetEvent,
+    .feature = feature_cudaGraphEventRecordNodeGetEvent,
     .eras = eras_cudaGraphEventRecordNodeGetEvent,
     .params = params_cudaGraphEventRecordNodeGetEvent,
     .param_count = 2,
@@ -7242,6 +7360,7 @@ static const acu_param params_cudaGraphEventRecordNodeSetEvent[] = {
     {param_names_cudaGraphEventRecordNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphEventRecordNodeSetEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphEventRecordNodeSetEvent[] = "graph event nodes";
 static const acu_era eras_cudaGraphEventRecordNodeSetEvent[] = {
     {1, name_cudaGraphEventRecordNodeSetEvent, NULL},
     {0, NULL, NULL},
@@ -7249,6 +7368,7 @@ static const acu_era eras_cudaGraphEventRecordNodeSetEvent[] = {
 const acu_function acu_function_cudaGraphEventRecordNodeSetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphEventRecordNodeSetEvent,
+    .feature = feature_cudaGraphEventRecordNodeSetEvent,
     .eras = eras_cudaGraphEventRecordNodeSetEvent,
     .params = params_cudaGraphEventRecordNodeSetEvent,
     .param_count = 2,
@@ -7286,6 +7406,7 @@ static const acu_param params_cudaGraphEventWaitNodeGetEvent[] = {
     {param_names_cudaGraphEventWaitNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphEventWaitNodeGetEvent + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphEventWaitNodeGetEvent[] = "graph event nodes";
 static const acu_era eras_cudaGraphEventWaitNodeGetEvent[] = {
     {1, name_cudaGraphEventWaitNodeGetEvent, NULL},
     {0, NULL, NULL},
@@ -7293,6 +7414,7 @@ static const acu_era eras_cudaGraphEventWaitNodeGetEvent[] = {
 const acu_function acu_function_cudaGraphEventWaitNodeGetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphEventWaitNodeGetEvent,
+    .feature = feature_cudaGraphEventWaitNodeGetEvent,
     .eras = eras_cudaGraphEventWaitNodeGetEvent,
     .params = params_cudaGraphEventWaitNodeGetEvent,
     .param_count = 2,
@@ -7330,6 +7452,7 @@ static const acu_param params_cudaGraphEventWaitNodeSetEvent[] = {
     {param_names_cudaGraphEventWaitNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphEventWaitNodeSetEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphEventWaitNodeSetEvent[] = "graph event nodes";
 static const acu_era eras_cudaGraphEventWaitNodeSetEvent[] = {
     {1, name_cudaGraphEventWaitNodeSetEvent, NULL},
     {0, NULL, NULL},
@@ -7337,6 +7460,7 @@ static const acu_era eras_cudaGraphEventWaitNodeSetEvent[] = {
 const acu_function acu_function_cudaGraphEventWaitNodeSetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphEventWaitNodeSetEvent,
+    .feature = feature_cudaGraphEventWaitNodeSetEvent,
     .eras = eras_cudaGraphEventWaitNodeSetEvent,
     .params = params_cudaGraphEventWaitNodeSetEvent,
     .param_count = 2,
@@ -7463,6 +7587,7 @@ static const acu_param params_cudaGraphExecEventRecordNodeSetEvent[] = {
     {param_names_cudaGraphExecEventRecordNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExecEventRecordNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphExecEventRecordNodeSetEvent[] = "graph event nodes";
 static const acu_era eras_cudaGraphExecEventRecordNodeSetEvent[] = {
     {1, name_cudaGraphExecEventRecordNodeSetEvent, NULL},
     {0, NULL, NULL},
@@ -7470,6 +7595,7 @@ static const acu_era eras_cudaGraphExecEventRecordNodeSetEvent[] = {
 const acu_function acu_function_cudaGraphExecEventRecordNodeSetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecEventRecordNodeSetEvent,
+    .feature = feature_cudaGraphExecEventRecordNodeSetEvent,
     .eras = eras_cudaGraphExecEventRecordNodeSetEvent,
     .params = params_cudaGraphExecEventRecordNodeSetEvent,
     .param_count = 3,
@@ -7510,6 +7636,7 @@ static const acu_param params_cudaGraphExecEventWaitNodeSetEvent[] = {
     {param_names_cudaGraphExecEventWaitNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExecEventWaitNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphExecEventWaitNodeSetEvent[] = "graph event nodes";
 static const acu_era eras_cudaGraphExecEventWaitNodeSetEvent[] = {
     {1, name_cudaGraphExecEventWaitNodeSetEvent, NULL},
     {0, NULL, NULL},
@@ -7517,6 +7644,7 @@ static const acu_era eras_cudaGraphExecEventWaitNodeSetEvent[] = {
 const acu_function acu_function_cudaGraphExecEventWaitNodeSetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecEventWaitNodeSetEvent,
+    .feature = feature_cudaGraphExecEventWaitNodeSetEvent,
     .eras = eras_cudaGraphExecEventWaitNodeSetEvent,
     .params = params_cudaGraphExecEventWaitNodeSetEvent,
     .param_count = 3,
@@ -7557,6 +7685,7 @@ static const acu_param params_cudaGraphExecExternalSemaphoresSignalNodeSetParams
     {param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams + 17, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = "graph nodes for external semaphores";
 static const acu_era eras_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = {
     {1, name_cudaGraphExecExternalSemaphoresSignalNodeSetParams, NULL},
     {0, NULL, NULL},
@@ -7564,6 +7693,7 @@ static const acu_era eras_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] =
 const acu_function acu_function_cudaGraphExecExternalSemaphoresSignalNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecExternalSemaphoresSignalNodeSetParams,
+    .feature = feature_cudaGraphExecExternalSemaphoresSignalNodeSetParams,
     .eras = eras_cudaGraphExecExternalSemaphoresSignalNodeSetParams,
     .params = params_cudaGraphExecExternalSemaphoresSignalNodeSetParams,
     .param_count = 3,
@@ -7606,6 +7736,7 @@ static const acu_param params_cudaGraphExecExternalSemaphoresWaitNodeSetParams[]
     {param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams + 17, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = "graph nodes for external semaphores";
 static const acu_era eras_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = {
     {1, name_cudaGraphExecExternalSemaphoresWaitNodeSetParams, NULL},
     {0, NULL, NULL},
@@ -7613,6 +7744,7 @@ static const acu_era eras_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = {
 const acu_function acu_function_cudaGraphExecExternalSemaphoresWaitNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecExternalSemaphoresWaitNodeSetParams,
+    .feature = feature_cudaGraphExecExternalSemaphoresWaitNodeSetParams,
     .eras = eras_cudaGraphExecExternalSemaphoresWaitNodeSetParams,
     .params = params_cudaGraphExecExternalSemaphoresWaitNodeSetParams,
     .param_count = 3,
@@ -7654,6 +7786,7 @@ static const acu_param params_cudaGraphExecGetFlags[] = {
     {param_names_cudaGraphExecGetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExecGetFlags + 10, &acu_cudart_type_flags_graphInstantiate, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphExecGetFlags[] = "graph instantiation with parameters";
 static const acu_era eras_cudaGraphExecGetFlags[] = {
     {1, NULL, NULL},
     {12000, name_cudaGraphExecGetFlags, NULL},
@@ -7662,6 +7795,7 @@ static const acu_era eras_cudaGraphExecGetFlags[] = {
 const acu_function acu_function_cudaGraphExecGetFlags = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecGetFlags,
+    .feature = feature_cudaGraphExecGetFlags,
     .eras = eras_cudaGraphExecGetFlags,
     .params = params_cudaGraphExecGetFlags,
     .param_count = 2,
@@ -7700,6 +7834,7 @@ static const acu_param params_cudaGraphExecGetId[] = {
     {param_names_cudaGraphExecGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExecGetId + 11, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphExecGetId[] = "graph and node ids";
 static const acu_era eras_cudaGraphExecGetId[] = {
     {1, NULL, NULL},
     {13010, name_cudaGraphExecGetId, NULL},
@@ -7708,6 +7843,7 @@ static const acu_era eras_cudaGraphExecGetId[] = {
 const acu_function acu_function_cudaGraphExecGetId = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecGetId,
+    .feature = feature_cudaGraphExecGetId,
     .eras = eras_cudaGraphExecGetId,
     .params = params_cudaGraphExecGetId,
     .param_count = 2,
@@ -8094,6 +8230,7 @@ static const acu_param params_cudaGraphExecNodeSetParams[] = {
     {param_names_cudaGraphExecNodeSetParams + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExecNodeSetParams + 15, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphExecNodeSetParams[] = "generic graph nodes";
 static acu_fn real_cudaGraphExecNodeSetParams;
 
 /* nodeParams is checked or filled where the loaded layout ends. */
@@ -8125,6 +8262,7 @@ static const acu_era eras_cudaGraphExecNodeSetParams[] = {
 const acu_function acu_function_cudaGraphExecNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecNodeSetParams,
+    .feature = feature_cudaGraphExecNodeSetParams,
     .eras = eras_cudaGraphExecNodeSetParams,
     .params = params_cudaGraphExecNodeSetParams,
     .param_count = 3,
@@ -8236,6 +8374,7 @@ static const acu_param params_cudaGraphExternalSemaphoresSignalNodeGetParams[] =
     {param_names_cudaGraphExternalSemaphoresSignalNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExternalSemaphoresSignalNodeGetParams + 6, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphExternalSemaphoresSignalNodeGetParams[] = "graph nodes for external semaphores";
 static const acu_era eras_cudaGraphExternalSemaphoresSignalNodeGetParams[] = {
     {1, name_cudaGraphExternalSemaphoresSignalNodeGetParams, NULL},
     {0, NULL, NULL},
@@ -8243,6 +8382,7 @@ static const acu_era eras_cudaGraphExternalSemaphoresSignalNodeGetParams[] = {
 const acu_function acu_function_cudaGraphExternalSemaphoresSignalNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExternalSemaphoresSignalNodeGetParams,
+    .feature = feature_cudaGraphExternalSemaphoresSignalNodeGetParams,
     .eras = eras_cudaGraphExternalSemaphoresSignalNodeGetParams,
     .params = params_cudaGraphExternalSemaphoresSignalNodeGetParams,
     .param_count = 2,
@@ -8282,6 +8422,7 @@ static const acu_param params_cudaGraphExternalSemaphoresSignalNodeSetParams[] =
     {param_names_cudaGraphExternalSemaphoresSignalNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExternalSemaphoresSignalNodeSetParams + 6, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphExternalSemaphoresSignalNodeSetParams[] = "graph nodes for external semaphores";
 static const acu_era eras_cudaGraphExternalSemaphoresSignalNodeSetParams[] = {
     {1, name_cudaGraphExternalSemaphoresSignalNodeSetParams, NULL},
     {0, NULL, NULL},
@@ -8289,6 +8430,7 @@ static const acu_era eras_cudaGraphExternalSemaphoresSignalNodeSetParams[] = {
 const acu_function acu_function_cudaGraphExternalSemaphoresSignalNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExternalSemaphoresSignalNodeSetParams,
+    .feature = feature_cudaGraphExternalSemaphoresSignalNodeSetParams,
     .eras = eras_cudaGraphExternalSemaphoresSignalNodeSetParams,
     .params = params_cudaGraphExternalSemaphoresSignalNodeSetParams,
     .param_count = 2,
@@ -8328,6 +8470,7 @@ static const acu_param params_cudaGraphExternalSemaphoresWaitNodeGetParams[] = {
     {param_names_cudaGraphExternalSemaphoresWaitNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExternalSemaphoresWaitNodeGetParams + 6, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphExternalSemaphoresWaitNodeGetParams[] = "graph nodes for external semaphores";
 static const acu_era eras_cudaGraphExternalSemaphoresWaitNodeGetParams[] = {
     {1, name_cudaGraphExternalSemaphoresWaitNodeGetParams, NULL},
     {0, NULL, NULL},
@@ -8335,6 +8478,7 @@ static const acu_era eras_cudaGraphExternalSemaphoresWaitNodeGetParams[] = {
 const acu_function acu_function_cudaGraphExternalSemaphoresWaitNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExternalSemaphoresWaitNodeGetParams,
+    .feature = feature_cudaGraphExternalSemaphoresWaitNodeGetParams,
     .eras = eras_cudaGraphExternalSemaphoresWaitNodeGetParams,
     .params = params_cudaGraphExternalSemaphoresWaitNodeGetParams,
     .param_count = 2,
@@ -8374,6 +8518,7 @@ static const acu_param params_cudaGraphExternalSemaphoresWaitNodeSetParams[] = {
     {param_names_cudaGraphExternalSemaphoresWaitNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphExternalSemaphoresWaitNodeSetParams + 6, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphExternalSemaphoresWaitNodeSetParams[] = "graph nodes for external semaphores";
 static const acu_era eras_cudaGraphExternalSemaphoresWaitNodeSetParams[] = {
     {1, name_cudaGraphExternalSemaphoresWaitNodeSetParams, NULL},
     {0, NULL, NULL},
@@ -8381,6 +8526,7 @@ static const acu_era eras_cudaGraphExternalSemaphoresWaitNodeSetParams[] = {
 const acu_function acu_function_cudaGraphExternalSemaphoresWaitNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExternalSemaphoresWaitNodeSetParams,
+    .feature = feature_cudaGraphExternalSemaphoresWaitNodeSetParams,
     .eras = eras_cudaGraphExternalSemaphoresWaitNodeSetParams,
     .params = params_cudaGraphExternalSemaphoresWaitNodeSetParams,
     .param_count = 2,
@@ -8495,6 +8641,7 @@ static const acu_param params_cudaGraphGetId[] = {
     {param_names_cudaGraphGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphGetId + 7, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphGetId[] = "graph and node ids";
 static const acu_era eras_cudaGraphGetId[] = {
     {1, NULL, NULL},
     {13010, name_cudaGraphGetId, NULL},
@@ -8503,6 +8650,7 @@ static const acu_era eras_cudaGraphGetId[] = {
 const acu_function acu_function_cudaGraphGetId = {
     .library = &acu_cudart,
     .name = name_cudaGraphGetId,
+    .feature = feature_cudaGraphGetId,
     .eras = eras_cudaGraphGetId,
     .params = params_cudaGraphGetId,
     .param_count = 2,
@@ -8841,6 +8989,7 @@ static const acu_param params_cudaGraphInstantiateWithParams[] = {
     {param_names_cudaGraphInstantiateWithParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphInstantiateWithParams + 17, &acu_cudart_type_cudaGraphInstantiateParams_st, 1, ACU_INOUT, -1, -1, false},
 };
+static const char feature_cudaGraphInstantiateWithParams[] = "graph instantiation with parameters";
 static const acu_era eras_cudaGraphInstantiateWithParams[] = {
     {1, NULL, NULL},
     {12000, name_cudaGraphInstantiateWithParams, NULL},
@@ -8849,6 +8998,7 @@ static const acu_era eras_cudaGraphInstantiateWithParams[] = {
 const acu_function acu_function_cudaGraphInstantiateWithParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphInstantiateWithParams,
+    .feature = feature_cudaGraphInstantiateWithParams,
     .eras = eras_cudaGraphInstantiateWithParams,
     .params = params_cudaGraphInstantiateWithParams,
     .param_count = 3,
@@ -8882,6 +9032,7 @@ extern cudaError_t (*acu_slot_cudaGraphInstantiateWithParams_ptds)(cudaGraphExec
 const acu_function acu_function_cudaGraphInstantiateWithParams_ptds = {
     .library = &acu_cudart,
     .name = name_cudaGraphInstantiateWithParams,
+    .feature = feature_cudaGraphInstantiateWithParams,
     .eras = eras_cudaGraphInstantiateWithParams_ptds,
     .params = params_cudaGraphInstantiateWithParams,
     .param_count = 3,
@@ -9271,6 +9422,7 @@ static const acu_param params_cudaGraphMemAllocNodeGetParams[] = {
     {param_names_cudaGraphMemAllocNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphMemAllocNodeGetParams + 5, &acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphMemAllocNodeGetParams[] = "graph memory nodes";
 static acu_fn real_cudaGraphMemAllocNodeGetParams;
 
 /* params_out is checked or filled where the loaded layout ends. */
@@ -9299,6 +9451,7 @@ static const acu_era eras_cudaGraphMemAllocNodeGetParams[] = {
 const acu_function acu_function_cudaGraphMemAllocNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemAllocNodeGetParams,
+    .feature = feature_cudaGraphMemAllocNodeGetParams,
     .eras = eras_cudaGraphMemAllocNodeGetParams,
     .params = params_cudaGraphMemAllocNodeGetParams,
     .param_count = 2,
@@ -9339,6 +9492,7 @@ static const acu_param params_cudaGraphMemFreeNodeGetParams[] = {
     {param_names_cudaGraphMemFreeNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphMemFreeNodeGetParams + 5, &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphMemFreeNodeGetParams[] = "graph memory nodes";
 static const acu_era eras_cudaGraphMemFreeNodeGetParams[] = {
     {1, name_cudaGraphMemFreeNodeGetParams, NULL},
     {0, NULL, NULL},
@@ -9346,6 +9500,7 @@ static const acu_era eras_cudaGraphMemFreeNodeGetParams[] = {
 const acu_function acu_function_cudaGraphMemFreeNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemFreeNodeGetParams,
+    .feature = feature_cudaGraphMemFreeNodeGetParams,
     .eras = eras_cudaGraphMemFreeNodeGetParams,
     .params = params_cudaGraphMemFreeNodeGetParams,
     .param_count = 2,
@@ -9764,6 +9919,7 @@ static const acu_param params_cudaGraphNodeGetContainingGraph[] = {
     {param_names_cudaGraphNodeGetContainingGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphNodeGetContainingGraph + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphNodeGetContainingGraph[] = "graph and node ids";
 static const acu_era eras_cudaGraphNodeGetContainingGraph[] = {
     {1, NULL, NULL},
     {13010, name_cudaGraphNodeGetContainingGraph, NULL},
@@ -9772,6 +9928,7 @@ static const acu_era eras_cudaGraphNodeGetContainingGraph[] = {
 const acu_function acu_function_cudaGraphNodeGetContainingGraph = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetContainingGraph,
+    .feature = feature_cudaGraphNodeGetContainingGraph,
     .eras = eras_cudaGraphNodeGetContainingGraph,
     .params = params_cudaGraphNodeGetContainingGraph,
     .param_count = 2,
@@ -9959,6 +10116,7 @@ static const acu_param params_cudaGraphNodeGetEnabled[] = {
     {param_names_cudaGraphNodeGetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphNodeGetEnabled + 17, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphNodeGetEnabled[] = "enabling and disabling of graph nodes";
 static const acu_era eras_cudaGraphNodeGetEnabled[] = {
     {1, name_cudaGraphNodeGetEnabled, NULL},
     {0, NULL, NULL},
@@ -9966,6 +10124,7 @@ static const acu_era eras_cudaGraphNodeGetEnabled[] = {
 const acu_function acu_function_cudaGraphNodeGetEnabled = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetEnabled,
+    .feature = feature_cudaGraphNodeGetEnabled,
     .eras = eras_cudaGraphNodeGetEnabled,
     .params = params_cudaGraphNodeGetEnabled,
     .param_count = 3,
@@ -10005,6 +10164,7 @@ static const acu_param params_cudaGraphNodeGetLocalId[] = {
     {param_names_cudaGraphNodeGetLocalId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphNodeGetLocalId + 6, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphNodeGetLocalId[] = "graph and node ids";
 static const acu_era eras_cudaGraphNodeGetLocalId[] = {
     {1, NULL, NULL},
     {13010, name_cudaGraphNodeGetLocalId, NULL},
@@ -10013,6 +10173,7 @@ static const acu_era eras_cudaGraphNodeGetLocalId[] = {
 const acu_function acu_function_cudaGraphNodeGetLocalId = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetLocalId,
+    .feature = feature_cudaGraphNodeGetLocalId,
     .eras = eras_cudaGraphNodeGetLocalId,
     .params = params_cudaGraphNodeGetLocalId,
     .param_count = 2,
@@ -10050,6 +10211,7 @@ static const acu_param params_cudaGraphNodeGetParams[] = {
     {param_names_cudaGraphNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphNodeGetParams + 5, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphNodeGetParams[] = "query of generic graph nodes";
 static acu_fn real_cudaGraphNodeGetParams;
 
 /* nodeParams is checked or filled where the loaded layout ends. */
@@ -10078,6 +10240,7 @@ static const acu_era eras_cudaGraphNodeGetParams[] = {
 const acu_function acu_function_cudaGraphNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetParams,
+    .feature = feature_cudaGraphNodeGetParams,
     .eras = eras_cudaGraphNodeGetParams,
     .params = params_cudaGraphNodeGetParams,
     .param_count = 2,
@@ -10117,6 +10280,7 @@ static const acu_param params_cudaGraphNodeGetToolsId[] = {
     {param_names_cudaGraphNodeGetToolsId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphNodeGetToolsId + 6, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaGraphNodeGetToolsId[] = "graph and node ids";
 static const acu_era eras_cudaGraphNodeGetToolsId[] = {
     {1, NULL, NULL},
     {13010, name_cudaGraphNodeGetToolsId, NULL},
@@ -10125,6 +10289,7 @@ static const acu_era eras_cudaGraphNodeGetToolsId[] = {
 const acu_function acu_function_cudaGraphNodeGetToolsId = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetToolsId,
+    .feature = feature_cudaGraphNodeGetToolsId,
     .eras = eras_cudaGraphNodeGetToolsId,
     .params = params_cudaGraphNodeGetToolsId,
     .param_count = 2,
@@ -10208,6 +10373,7 @@ static const acu_param params_cudaGraphNodeSetEnabled[] = {
     {param_names_cudaGraphNodeSetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphNodeSetEnabled + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphNodeSetEnabled[] = "enabling and disabling of graph nodes";
 static const acu_era eras_cudaGraphNodeSetEnabled[] = {
     {1, name_cudaGraphNodeSetEnabled, NULL},
     {0, NULL, NULL},
@@ -10215,6 +10381,7 @@ static const acu_era eras_cudaGraphNodeSetEnabled[] = {
 const acu_function acu_function_cudaGraphNodeSetEnabled = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeSetEnabled,
+    .feature = feature_cudaGraphNodeSetEnabled,
     .eras = eras_cudaGraphNodeSetEnabled,
     .params = params_cudaGraphNodeSetEnabled,
     .param_count = 3,
@@ -10254,6 +10421,7 @@ static const acu_param params_cudaGraphNodeSetParams[] = {
     {param_names_cudaGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphNodeSetParams + 5, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphNodeSetParams[] = "generic graph nodes";
 static acu_fn real_cudaGraphNodeSetParams;
 
 /* nodeParams is checked or filled where the loaded layout ends. */
@@ -10283,6 +10451,7 @@ static const acu_era eras_cudaGraphNodeSetParams[] = {
 const acu_function acu_function_cudaGraphNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeSetParams,
+    .feature = feature_cudaGraphNodeSetParams,
     .eras = eras_cudaGraphNodeSetParams,
     .params = params_cudaGraphNodeSetParams,
     .param_count = 2,
@@ -10323,6 +10492,7 @@ static const acu_param params_cudaGraphReleaseUserObject[] = {
     {param_names_cudaGraphReleaseUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphReleaseUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphReleaseUserObject[] = "graph user objects";
 static const acu_era eras_cudaGraphReleaseUserObject[] = {
     {1, name_cudaGraphReleaseUserObject, NULL},
     {0, NULL, NULL},
@@ -10330,6 +10500,7 @@ static const acu_era eras_cudaGraphReleaseUserObject[] = {
 const acu_function acu_function_cudaGraphReleaseUserObject = {
     .library = &acu_cudart,
     .name = name_cudaGraphReleaseUserObject,
+    .feature = feature_cudaGraphReleaseUserObject,
     .eras = eras_cudaGraphReleaseUserObject,
     .params = params_cudaGraphReleaseUserObject,
     .param_count = 3,
@@ -10449,6 +10620,7 @@ static const acu_param params_cudaGraphRetainUserObject[] = {
     {param_names_cudaGraphRetainUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphRetainUserObject + 19, &acu_cudart_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphRetainUserObject[] = "graph user objects";
 static const acu_era eras_cudaGraphRetainUserObject[] = {
     {1, name_cudaGraphRetainUserObject, NULL},
     {0, NULL, NULL},
@@ -10456,6 +10628,7 @@ static const acu_era eras_cudaGraphRetainUserObject[] = {
 const acu_function acu_function_cudaGraphRetainUserObject = {
     .library = &acu_cudart,
     .name = name_cudaGraphRetainUserObject,
+    .feature = feature_cudaGraphRetainUserObject,
     .eras = eras_cudaGraphRetainUserObject,
     .params = params_cudaGraphRetainUserObject,
     .param_count = 4,
@@ -10496,6 +10669,7 @@ static const acu_param params_cudaGraphUpload[] = {
     {param_names_cudaGraphUpload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGraphUpload + 10, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGraphUpload[] = "graph upload";
 static const acu_era eras_cudaGraphUpload[] = {
     {1, name_cudaGraphUpload, NULL},
     {0, NULL, NULL},
@@ -10503,6 +10677,7 @@ static const acu_era eras_cudaGraphUpload[] = {
 const acu_function acu_function_cudaGraphUpload = {
     .library = &acu_cudart,
     .name = name_cudaGraphUpload,
+    .feature = feature_cudaGraphUpload,
     .eras = eras_cudaGraphUpload,
     .params = params_cudaGraphUpload,
     .param_count = 2,
@@ -10532,6 +10707,7 @@ extern cudaError_t (*acu_slot_cudaGraphUpload_ptds)(cudaGraphExec_t graphExec, c
 const acu_function acu_function_cudaGraphUpload_ptds = {
     .library = &acu_cudart,
     .name = name_cudaGraphUpload,
+    .feature = feature_cudaGraphUpload,
     .eras = eras_cudaGraphUpload_ptds,
     .params = params_cudaGraphUpload,
     .param_count = 2,
@@ -11176,6 +11352,7 @@ static const acu_param params_cudaGreenCtxCreate[] = {
     {param_names_cudaGreenCtxCreate + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGreenCtxCreate + 18, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGreenCtxCreate[] = "execution contexts";
 static const acu_era eras_cudaGreenCtxCreate[] = {
     {1, NULL, NULL},
     {13010, name_cudaGreenCtxCreate, NULL},
@@ -11184,6 +11361,7 @@ static const acu_era eras_cudaGreenCtxCreate[] = {
 const acu_function acu_function_cudaGreenCtxCreate = {
     .library = &acu_cudart,
     .name = name_cudaGreenCtxCreate,
+    .feature = feature_cudaGreenCtxCreate,
     .eras = eras_cudaGreenCtxCreate,
     .params = params_cudaGreenCtxCreate,
     .param_count = 4,
@@ -11437,6 +11615,7 @@ static const acu_param params_cudaImportExternalMemory[] = {
     {param_names_cudaImportExternalMemory + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaImportExternalMemory + 11, &acu_cudart_type_cudaExternalMemoryHandleDesc, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaImportExternalMemory[] = "external memory";
 static acu_fn real_cudaImportExternalMemory;
 
 /* memHandleDesc is checked or filled where the loaded layout ends. */
@@ -11467,6 +11646,7 @@ static const acu_era eras_cudaImportExternalMemory[] = {
 const acu_function acu_function_cudaImportExternalMemory = {
     .library = &acu_cudart,
     .name = name_cudaImportExternalMemory,
+    .feature = feature_cudaImportExternalMemory,
     .eras = eras_cudaImportExternalMemory,
     .params = params_cudaImportExternalMemory,
     .param_count = 2,
@@ -11507,6 +11687,7 @@ static const acu_param params_cudaImportExternalSemaphore[] = {
     {param_names_cudaImportExternalSemaphore + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaImportExternalSemaphore + 11, &acu_cudart_type_cudaExternalSemaphoreHandleDesc, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaImportExternalSemaphore[] = "external semaphores";
 static acu_fn real_cudaImportExternalSemaphore;
 
 /* semHandleDesc is checked or filled where the loaded layout ends. */
@@ -11537,6 +11718,7 @@ static const acu_era eras_cudaImportExternalSemaphore[] = {
 const acu_function acu_function_cudaImportExternalSemaphore = {
     .library = &acu_cudart,
     .name = name_cudaImportExternalSemaphore,
+    .feature = feature_cudaImportExternalSemaphore,
     .eras = eras_cudaImportExternalSemaphore,
     .params = params_cudaImportExternalSemaphore,
     .param_count = 2,
@@ -11578,6 +11760,7 @@ static const acu_param params_cudaInitDevice[] = {
     {param_names_cudaInitDevice + 7, &acu_cudart_type_flags_device, 0, ACU_IN, -1, -1, false},
     {param_names_cudaInitDevice + 19, &acu_cudart_type_flags_initDevice, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaInitDevice[] = "explicit initialization of a device";
 static const acu_era eras_cudaInitDevice[] = {
     {1, NULL, NULL},
     {12000, name_cudaInitDevice, NULL},
@@ -11586,6 +11769,7 @@ static const acu_era eras_cudaInitDevice[] = {
 const acu_function acu_function_cudaInitDevice = {
     .library = &acu_cudart,
     .name = name_cudaInitDevice,
+    .feature = feature_cudaInitDevice,
     .eras = eras_cudaInitDevice,
     .params = params_cudaInitDevice,
     .param_count = 3,
@@ -11623,6 +11807,7 @@ static const char param_names_cudaIpcCloseMemHandle[] = "devPtr";
 static const acu_param params_cudaIpcCloseMemHandle[] = {
     {param_names_cudaIpcCloseMemHandle + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaIpcCloseMemHandle[] = "IPC memory";
 static const acu_era eras_cudaIpcCloseMemHandle[] = {
     {1, name_cudaIpcCloseMemHandle, NULL},
     {0, NULL, NULL},
@@ -11630,6 +11815,7 @@ static const acu_era eras_cudaIpcCloseMemHandle[] = {
 const acu_function acu_function_cudaIpcCloseMemHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcCloseMemHandle,
+    .feature = feature_cudaIpcCloseMemHandle,
     .eras = eras_cudaIpcCloseMemHandle,
     .params = params_cudaIpcCloseMemHandle,
     .param_count = 1,
@@ -11665,6 +11851,7 @@ static const acu_param params_cudaIpcGetEventHandle[] = {
     {param_names_cudaIpcGetEventHandle + 0, &acu_cudart_type_cudaIpcEventHandle_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaIpcGetEventHandle + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaIpcGetEventHandle[] = "IPC events";
 static const acu_era eras_cudaIpcGetEventHandle[] = {
     {1, name_cudaIpcGetEventHandle, NULL},
     {0, NULL, NULL},
@@ -11672,6 +11859,7 @@ static const acu_era eras_cudaIpcGetEventHandle[] = {
 const acu_function acu_function_cudaIpcGetEventHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcGetEventHandle,
+    .feature = feature_cudaIpcGetEventHandle,
     .eras = eras_cudaIpcGetEventHandle,
     .params = params_cudaIpcGetEventHandle,
     .param_count = 2,
@@ -11709,6 +11897,7 @@ static const acu_param params_cudaIpcGetMemHandle[] = {
     {param_names_cudaIpcGetMemHandle + 0, &acu_cudart_type_cudaIpcMemHandle_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaIpcGetMemHandle + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaIpcGetMemHandle[] = "IPC memory";
 static const acu_era eras_cudaIpcGetMemHandle[] = {
     {1, name_cudaIpcGetMemHandle, NULL},
     {0, NULL, NULL},
@@ -11716,6 +11905,7 @@ static const acu_era eras_cudaIpcGetMemHandle[] = {
 const acu_function acu_function_cudaIpcGetMemHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcGetMemHandle,
+    .feature = feature_cudaIpcGetMemHandle,
     .eras = eras_cudaIpcGetMemHandle,
     .params = params_cudaIpcGetMemHandle,
     .param_count = 2,
@@ -11752,6 +11942,7 @@ static const acu_param params_cudaIpcOpenEventHandle[] = {
     {param_names_cudaIpcOpenEventHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaIpcOpenEventHandle + 6, &acu_cudart_type_cudaIpcEventHandle_st, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaIpcOpenEventHandle[] = "IPC events";
 static const acu_era eras_cudaIpcOpenEventHandle[] = {
     {1, name_cudaIpcOpenEventHandle, NULL},
     {0, NULL, NULL},
@@ -11759,6 +11950,7 @@ static const acu_era eras_cudaIpcOpenEventHandle[] = {
 const acu_function acu_function_cudaIpcOpenEventHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcOpenEventHandle,
+    .feature = feature_cudaIpcOpenEventHandle,
     .eras = eras_cudaIpcOpenEventHandle,
     .params = params_cudaIpcOpenEventHandle,
     .param_count = 2,
@@ -11797,6 +11989,7 @@ static const acu_param params_cudaIpcOpenMemHandle[] = {
     {param_names_cudaIpcOpenMemHandle + 7, &acu_cudart_type_cudaIpcMemHandle_st, 0, ACU_IN, -1, -1, false},
     {param_names_cudaIpcOpenMemHandle + 14, &acu_cudart_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaIpcOpenMemHandle[] = "IPC memory";
 static const acu_era eras_cudaIpcOpenMemHandle[] = {
     {1, name_cudaIpcOpenMemHandle, NULL},
     {0, NULL, NULL},
@@ -11804,6 +11997,7 @@ static const acu_era eras_cudaIpcOpenMemHandle[] = {
 const acu_function acu_function_cudaIpcOpenMemHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcOpenMemHandle,
+    .feature = feature_cudaIpcOpenMemHandle,
     .eras = eras_cudaIpcOpenMemHandle,
     .params = params_cudaIpcOpenMemHandle,
     .param_count = 3,
@@ -11844,6 +12038,7 @@ static const acu_param params_cudaKernelSetAttributeForDevice[] = {
     {param_names_cudaKernelSetAttributeForDevice + 12, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaKernelSetAttributeForDevice + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaKernelSetAttributeForDevice[] = "library loading";
 static const acu_era eras_cudaKernelSetAttributeForDevice[] = {
     {1, NULL, NULL},
     {12080, name_cudaKernelSetAttributeForDevice, NULL},
@@ -11852,6 +12047,7 @@ static const acu_era eras_cudaKernelSetAttributeForDevice[] = {
 const acu_function acu_function_cudaKernelSetAttributeForDevice = {
     .library = &acu_cudart,
     .name = name_cudaKernelSetAttributeForDevice,
+    .feature = feature_cudaKernelSetAttributeForDevice,
     .eras = eras_cudaKernelSetAttributeForDevice,
     .params = params_cudaKernelSetAttributeForDevice,
     .param_count = 4,
@@ -11896,6 +12092,7 @@ static const acu_param params_cudaLaunchCooperativeKernel[] = {
     {param_names_cudaLaunchCooperativeKernel + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLaunchCooperativeKernel + 37, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLaunchCooperativeKernel[] = "cooperative launch";
 static const acu_era eras_cudaLaunchCooperativeKernel[] = {
     {1, name_cudaLaunchCooperativeKernel, NULL},
     {0, NULL, NULL},
@@ -11903,6 +12100,7 @@ static const acu_era eras_cudaLaunchCooperativeKernel[] = {
 const acu_function acu_function_cudaLaunchCooperativeKernel = {
     .library = &acu_cudart,
     .name = name_cudaLaunchCooperativeKernel,
+    .feature = feature_cudaLaunchCooperativeKernel,
     .eras = eras_cudaLaunchCooperativeKernel,
     .params = params_cudaLaunchCooperativeKernel,
     .param_count = 6,
@@ -11935,6 +12133,7 @@ extern cudaError_t (*acu_slot_cudaLaunchCooperativeKernel_ptds)(const void *func
 const acu_function acu_function_cudaLaunchCooperativeKernel_ptds = {
     .library = &acu_cudart,
     .name = name_cudaLaunchCooperativeKernel,
+    .feature = feature_cudaLaunchCooperativeKernel,
     .eras = eras_cudaLaunchCooperativeKernel_ptds,
     .params = params_cudaLaunchCooperativeKernel,
     .param_count = 6,
@@ -12054,6 +12253,7 @@ static const acu_param params_cudaLaunchHostFunc_v2[] = {
     {param_names_cudaLaunchHostFunc_v2 + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLaunchHostFunc_v2 + 19, &acu_cudart_type_cudaHostTaskSyncMode, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLaunchHostFunc_v2[] = "host functions with a synchronization mode";
 static const acu_era eras_cudaLaunchHostFunc_v2[] = {
     {1, NULL, NULL},
     {13020, name_cudaLaunchHostFunc_v2, NULL},
@@ -12062,6 +12262,7 @@ static const acu_era eras_cudaLaunchHostFunc_v2[] = {
 const acu_function acu_function_cudaLaunchHostFunc_v2 = {
     .library = &acu_cudart,
     .name = name_cudaLaunchHostFunc_v2,
+    .feature = feature_cudaLaunchHostFunc_v2,
     .eras = eras_cudaLaunchHostFunc_v2,
     .params = params_cudaLaunchHostFunc_v2,
     .param_count = 4,
@@ -12095,6 +12296,7 @@ extern cudaError_t (*acu_slot_cudaLaunchHostFunc_v2_ptds)(cudaStream_t stream, c
 const acu_function acu_function_cudaLaunchHostFunc_v2_ptds = {
     .library = &acu_cudart,
     .name = name_cudaLaunchHostFunc_v2,
+    .feature = feature_cudaLaunchHostFunc_v2,
     .eras = eras_cudaLaunchHostFunc_v2_ptds,
     .params = params_cudaLaunchHostFunc_v2,
     .param_count = 4,
@@ -12219,6 +12421,7 @@ static const acu_param params_cudaLaunchKernelExC[] = {
     {param_names_cudaLaunchKernelExC + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLaunchKernelExC + 12, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLaunchKernelExC[] = "launch attributes";
 static const acu_era eras_cudaLaunchKernelExC[] = {
     {1, NULL, NULL},
     {11080, name_cudaLaunchKernelExC, NULL},
@@ -12227,6 +12430,7 @@ static const acu_era eras_cudaLaunchKernelExC[] = {
 const acu_function acu_function_cudaLaunchKernelExC = {
     .library = &acu_cudart,
     .name = name_cudaLaunchKernelExC,
+    .feature = feature_cudaLaunchKernelExC,
     .eras = eras_cudaLaunchKernelExC,
     .params = params_cudaLaunchKernelExC,
     .param_count = 3,
@@ -12259,6 +12463,7 @@ extern cudaError_t (*acu_slot_cudaLaunchKernelExC_ptds)(const cudaLaunchConfig_t
 const acu_function acu_function_cudaLaunchKernelExC_ptds = {
     .library = &acu_cudart,
     .name = name_cudaLaunchKernelExC,
+    .feature = feature_cudaLaunchKernelExC,
     .eras = eras_cudaLaunchKernelExC_ptds,
     .params = params_cudaLaunchKernelExC,
     .param_count = 3,
@@ -12299,6 +12504,7 @@ static const acu_param params_cudaLibraryEnumerateKernels[] = {
     {param_names_cudaLibraryEnumerateKernels + 8, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLibraryEnumerateKernels + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLibraryEnumerateKernels[] = "library loading";
 static const acu_era eras_cudaLibraryEnumerateKernels[] = {
     {1, NULL, NULL},
     {12080, name_cudaLibraryEnumerateKernels, NULL},
@@ -12307,6 +12513,7 @@ static const acu_era eras_cudaLibraryEnumerateKernels[] = {
 const acu_function acu_function_cudaLibraryEnumerateKernels = {
     .library = &acu_cudart,
     .name = name_cudaLibraryEnumerateKernels,
+    .feature = feature_cudaLibraryEnumerateKernels,
     .eras = eras_cudaLibraryEnumerateKernels,
     .params = params_cudaLibraryEnumerateKernels,
     .param_count = 3,
@@ -12348,6 +12555,7 @@ static const acu_param params_cudaLibraryGetGlobal[] = {
     {param_names_cudaLibraryGetGlobal + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLibraryGetGlobal + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLibraryGetGlobal[] = "library loading";
 static const acu_era eras_cudaLibraryGetGlobal[] = {
     {1, NULL, NULL},
     {12080, name_cudaLibraryGetGlobal, NULL},
@@ -12356,6 +12564,7 @@ static const acu_era eras_cudaLibraryGetGlobal[] = {
 const acu_function acu_function_cudaLibraryGetGlobal = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetGlobal,
+    .feature = feature_cudaLibraryGetGlobal,
     .eras = eras_cudaLibraryGetGlobal,
     .params = params_cudaLibraryGetGlobal,
     .param_count = 4,
@@ -12396,6 +12605,7 @@ static const acu_param params_cudaLibraryGetKernel[] = {
     {param_names_cudaLibraryGetKernel + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLibraryGetKernel + 16, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLibraryGetKernel[] = "library loading";
 static const acu_era eras_cudaLibraryGetKernel[] = {
     {1, NULL, NULL},
     {12080, name_cudaLibraryGetKernel, NULL},
@@ -12404,6 +12614,7 @@ static const acu_era eras_cudaLibraryGetKernel[] = {
 const acu_function acu_function_cudaLibraryGetKernel = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetKernel,
+    .feature = feature_cudaLibraryGetKernel,
     .eras = eras_cudaLibraryGetKernel,
     .params = params_cudaLibraryGetKernel,
     .param_count = 3,
@@ -12442,6 +12653,7 @@ static const acu_param params_cudaLibraryGetKernelCount[] = {
     {param_names_cudaLibraryGetKernelCount + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaLibraryGetKernelCount + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLibraryGetKernelCount[] = "library loading";
 static const acu_era eras_cudaLibraryGetKernelCount[] = {
     {1, NULL, NULL},
     {12080, name_cudaLibraryGetKernelCount, NULL},
@@ -12450,6 +12662,7 @@ static const acu_era eras_cudaLibraryGetKernelCount[] = {
 const acu_function acu_function_cudaLibraryGetKernelCount = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetKernelCount,
+    .feature = feature_cudaLibraryGetKernelCount,
     .eras = eras_cudaLibraryGetKernelCount,
     .params = params_cudaLibraryGetKernelCount,
     .param_count = 2,
@@ -12488,6 +12701,7 @@ static const acu_param params_cudaLibraryGetManaged[] = {
     {param_names_cudaLibraryGetManaged + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLibraryGetManaged + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLibraryGetManaged[] = "library loading";
 static const acu_era eras_cudaLibraryGetManaged[] = {
     {1, NULL, NULL},
     {12080, name_cudaLibraryGetManaged, NULL},
@@ -12496,6 +12710,7 @@ static const acu_era eras_cudaLibraryGetManaged[] = {
 const acu_function acu_function_cudaLibraryGetManaged = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetManaged,
+    .feature = feature_cudaLibraryGetManaged,
     .eras = eras_cudaLibraryGetManaged,
     .params = params_cudaLibraryGetManaged,
     .param_count = 4,
@@ -12536,6 +12751,7 @@ static const acu_param params_cudaLibraryGetUnifiedFunction[] = {
     {param_names_cudaLibraryGetUnifiedFunction + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLibraryGetUnifiedFunction + 13, &acu_type_text, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLibraryGetUnifiedFunction[] = "library loading";
 static const acu_era eras_cudaLibraryGetUnifiedFunction[] = {
     {1, NULL, NULL},
     {12080, name_cudaLibraryGetUnifiedFunction, NULL},
@@ -12544,6 +12760,7 @@ static const acu_era eras_cudaLibraryGetUnifiedFunction[] = {
 const acu_function acu_function_cudaLibraryGetUnifiedFunction = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetUnifiedFunction,
+    .feature = feature_cudaLibraryGetUnifiedFunction,
     .eras = eras_cudaLibraryGetUnifiedFunction,
     .params = params_cudaLibraryGetUnifiedFunction,
     .param_count = 3,
@@ -12588,6 +12805,7 @@ static const acu_param params_cudaLibraryLoadData[] = {
     {param_names_cudaLibraryLoadData + 70, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
     {param_names_cudaLibraryLoadData + 90, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLibraryLoadData[] = "library loading";
 static const acu_era eras_cudaLibraryLoadData[] = {
     {1, NULL, NULL},
     {12080, name_cudaLibraryLoadData, NULL},
@@ -12596,6 +12814,7 @@ static const acu_era eras_cudaLibraryLoadData[] = {
 const acu_function acu_function_cudaLibraryLoadData = {
     .library = &acu_cudart,
     .name = name_cudaLibraryLoadData,
+    .feature = feature_cudaLibraryLoadData,
     .eras = eras_cudaLibraryLoadData,
     .params = params_cudaLibraryLoadData,
     .param_count = 8,
@@ -12647,6 +12866,7 @@ static const acu_param params_cudaLibraryLoadFromFile[] = {
     {param_names_cudaLibraryLoadFromFile + 74, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
     {param_names_cudaLibraryLoadFromFile + 94, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLibraryLoadFromFile[] = "library loading";
 static const acu_era eras_cudaLibraryLoadFromFile[] = {
     {1, NULL, NULL},
     {12080, name_cudaLibraryLoadFromFile, NULL},
@@ -12655,6 +12875,7 @@ static const acu_era eras_cudaLibraryLoadFromFile[] = {
 const acu_function acu_function_cudaLibraryLoadFromFile = {
     .library = &acu_cudart,
     .name = name_cudaLibraryLoadFromFile,
+    .feature = feature_cudaLibraryLoadFromFile,
     .eras = eras_cudaLibraryLoadFromFile,
     .params = params_cudaLibraryLoadFromFile,
     .param_count = 8,
@@ -12700,6 +12921,7 @@ static const char param_names_cudaLibraryUnload[] = "library";
 static const acu_param params_cudaLibraryUnload[] = {
     {param_names_cudaLibraryUnload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLibraryUnload[] = "library loading";
 static const acu_era eras_cudaLibraryUnload[] = {
     {1, NULL, NULL},
     {12080, name_cudaLibraryUnload, NULL},
@@ -12708,6 +12930,7 @@ static const acu_era eras_cudaLibraryUnload[] = {
 const acu_function acu_function_cudaLibraryUnload = {
     .library = &acu_cudart,
     .name = name_cudaLibraryUnload,
+    .feature = feature_cudaLibraryUnload,
     .eras = eras_cudaLibraryUnload,
     .params = params_cudaLibraryUnload,
     .param_count = 1,
@@ -12743,6 +12966,7 @@ static const acu_param params_cudaLogsCurrent[] = {
     {param_names_cudaLogsCurrent + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaLogsCurrent + 13, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLogsCurrent[] = "driver logs";
 static const acu_era eras_cudaLogsCurrent[] = {
     {1, NULL, NULL},
     {13000, name_cudaLogsCurrent, NULL},
@@ -12751,6 +12975,7 @@ static const acu_era eras_cudaLogsCurrent[] = {
 const acu_function acu_function_cudaLogsCurrent = {
     .library = &acu_cudart,
     .name = name_cudaLogsCurrent,
+    .feature = feature_cudaLogsCurrent,
     .eras = eras_cudaLogsCurrent,
     .params = params_cudaLogsCurrent,
     .param_count = 2,
@@ -12788,6 +13013,7 @@ static const acu_param params_cudaLogsDumpToFile[] = {
     {param_names_cudaLogsDumpToFile + 9, &acu_type_text, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLogsDumpToFile + 20, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLogsDumpToFile[] = "driver logs";
 static const acu_era eras_cudaLogsDumpToFile[] = {
     {1, NULL, NULL},
     {13000, name_cudaLogsDumpToFile, NULL},
@@ -12796,6 +13022,7 @@ static const acu_era eras_cudaLogsDumpToFile[] = {
 const acu_function acu_function_cudaLogsDumpToFile = {
     .library = &acu_cudart,
     .name = name_cudaLogsDumpToFile,
+    .feature = feature_cudaLogsDumpToFile,
     .eras = eras_cudaLogsDumpToFile,
     .params = params_cudaLogsDumpToFile,
     .param_count = 3,
@@ -12837,6 +13064,7 @@ static const acu_param params_cudaLogsDumpToMemory[] = {
     {param_names_cudaLogsDumpToMemory + 16, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
     {param_names_cudaLogsDumpToMemory + 21, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLogsDumpToMemory[] = "driver logs";
 static const acu_era eras_cudaLogsDumpToMemory[] = {
     {1, NULL, NULL},
     {13000, name_cudaLogsDumpToMemory, NULL},
@@ -12845,6 +13073,7 @@ static const acu_era eras_cudaLogsDumpToMemory[] = {
 const acu_function acu_function_cudaLogsDumpToMemory = {
     .library = &acu_cudart,
     .name = name_cudaLogsDumpToMemory,
+    .feature = feature_cudaLogsDumpToMemory,
     .eras = eras_cudaLogsDumpToMemory,
     .params = params_cudaLogsDumpToMemory,
     .param_count = 4,
@@ -12885,6 +13114,7 @@ static const acu_param params_cudaLogsRegisterCallback[] = {
     {param_names_cudaLogsRegisterCallback + 13, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLogsRegisterCallback + 22, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaLogsRegisterCallback[] = "driver logs";
 static const acu_era eras_cudaLogsRegisterCallback[] = {
     {1, NULL, NULL},
     {13000, name_cudaLogsRegisterCallback, NULL},
@@ -12893,6 +13123,7 @@ static const acu_era eras_cudaLogsRegisterCallback[] = {
 const acu_function acu_function_cudaLogsRegisterCallback = {
     .library = &acu_cudart,
     .name = name_cudaLogsRegisterCallback,
+    .feature = feature_cudaLogsRegisterCallback,
     .eras = eras_cudaLogsRegisterCallback,
     .params = params_cudaLogsRegisterCallback,
     .param_count = 3,
@@ -12931,6 +13162,7 @@ static const char param_names_cudaLogsUnregisterCallback[] = "callback";
 static const acu_param params_cudaLogsUnregisterCallback[] = {
     {param_names_cudaLogsUnregisterCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLogsUnregisterCallback[] = "driver logs";
 static const acu_era eras_cudaLogsUnregisterCallback[] = {
     {1, NULL, NULL},
     {13000, name_cudaLogsUnregisterCallback, NULL},
@@ -12939,6 +13171,7 @@ static const acu_era eras_cudaLogsUnregisterCallback[] = {
 const acu_function acu_function_cudaLogsUnregisterCallback = {
     .library = &acu_cudart,
     .name = name_cudaLogsUnregisterCallback,
+    .feature = feature_cudaLogsUnregisterCallback,
     .eras = eras_cudaLogsUnregisterCallback,
     .params = params_cudaLogsUnregisterCallback,
     .param_count = 1,
@@ -13160,6 +13393,7 @@ static const acu_param params_cudaMallocAsync[] = {
     {param_names_cudaMallocAsync + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMallocAsync + 12, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMallocAsync[] = "stream-ordered allocation";
 static const acu_era eras_cudaMallocAsync[] = {
     {1, name_cudaMallocAsync, NULL},
     {0, NULL, NULL},
@@ -13167,6 +13401,7 @@ static const acu_era eras_cudaMallocAsync[] = {
 const acu_function acu_function_cudaMallocAsync = {
     .library = &acu_cudart,
     .name = name_cudaMallocAsync,
+    .feature = feature_cudaMallocAsync,
     .eras = eras_cudaMallocAsync,
     .params = params_cudaMallocAsync,
     .param_count = 3,
@@ -13196,6 +13431,7 @@ extern cudaError_t (*acu_slot_cudaMallocAsync_ptds)(void **devPtr, size_t size, 
 const acu_function acu_function_cudaMallocAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMallocAsync,
+    .feature = feature_cudaMallocAsync,
     .eras = eras_cudaMallocAsync_ptds,
     .params = params_cudaMallocAsync,
     .param_count = 3,
@@ -13235,6 +13471,7 @@ static const acu_param params_cudaMallocFromPoolAsync[] = {
     {param_names_cudaMallocFromPoolAsync + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMallocFromPoolAsync + 17, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMallocFromPoolAsync[] = "memory pools";
 static const acu_era eras_cudaMallocFromPoolAsync[] = {
     {1, name_cudaMallocFromPoolAsync, NULL},
     {0, NULL, NULL},
@@ -13242,6 +13479,7 @@ static const acu_era eras_cudaMallocFromPoolAsync[] = {
 const acu_function acu_function_cudaMallocFromPoolAsync = {
     .library = &acu_cudart,
     .name = name_cudaMallocFromPoolAsync,
+    .feature = feature_cudaMallocFromPoolAsync,
     .eras = eras_cudaMallocFromPoolAsync,
     .params = params_cudaMallocFromPoolAsync,
     .param_count = 4,
@@ -13274,6 +13512,7 @@ extern cudaError_t (*acu_slot_cudaMallocFromPoolAsync_ptds)(void **ptr, size_t s
 const acu_function acu_function_cudaMallocFromPoolAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMallocFromPoolAsync,
+    .feature = feature_cudaMallocFromPoolAsync,
     .eras = eras_cudaMallocFromPoolAsync_ptds,
     .params = params_cudaMallocFromPoolAsync,
     .param_count = 4,
@@ -13356,6 +13595,7 @@ static const acu_param params_cudaMallocManaged[] = {
     {param_names_cudaMallocManaged + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMallocManaged + 12, &acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMallocManaged[] = "managed memory";
 static const acu_era eras_cudaMallocManaged[] = {
     {1, name_cudaMallocManaged, NULL},
     {0, NULL, NULL},
@@ -13363,6 +13603,7 @@ static const acu_era eras_cudaMallocManaged[] = {
 const acu_function acu_function_cudaMallocManaged = {
     .library = &acu_cudart,
     .name = name_cudaMallocManaged,
+    .feature = feature_cudaMallocManaged,
     .eras = eras_cudaMallocManaged,
     .params = params_cudaMallocManaged,
     .param_count = 3,
@@ -13502,6 +13743,7 @@ static const acu_param params_cudaMemAdvise[] = {
     {param_names_cudaMemAdvise + 13, &acu_cudart_type_cudaMemoryAdvise, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemAdvise + 20, &acu_cudart_type_cudaMemLocation, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemAdvise[] = "prefetch and advice for managed memory";
 static acu_fn real_cudaMemAdvise;
 
 /* A device or the host as a whole is a device number there; NUMA nodes of the host are not known.
@@ -13561,6 +13803,7 @@ static const acu_era eras_cudaMemAdvise[] = {
 const acu_function acu_function_cudaMemAdvise = {
     .library = &acu_cudart,
     .name = name_cudaMemAdvise,
+    .feature = feature_cudaMemAdvise,
     .eras = eras_cudaMemAdvise,
     .params = params_cudaMemAdvise,
     .param_count = 4,
@@ -13608,6 +13851,7 @@ static const acu_param params_cudaMemDiscardAndPrefetchBatchAsync[] = {
     {param_names_cudaMemDiscardAndPrefetchBatchAsync + 63, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemDiscardAndPrefetchBatchAsync + 69, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemDiscardAndPrefetchBatchAsync[] = "batched prefetch and discard";
 static acu_fn real_cudaMemDiscardAndPrefetchBatchAsync;
 static acu_fn real_cudaMemDiscardAndPrefetchBatchAsync_ptds;
 
@@ -13650,6 +13894,7 @@ static const acu_era eras_cudaMemDiscardAndPrefetchBatchAsync[] = {
 const acu_function acu_function_cudaMemDiscardAndPrefetchBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemDiscardAndPrefetchBatchAsync,
+    .feature = feature_cudaMemDiscardAndPrefetchBatchAsync,
     .eras = eras_cudaMemDiscardAndPrefetchBatchAsync,
     .params = params_cudaMemDiscardAndPrefetchBatchAsync,
     .param_count = 8,
@@ -13689,6 +13934,7 @@ extern cudaError_t (*acu_slot_cudaMemDiscardAndPrefetchBatchAsync_ptds)(void **d
 const acu_function acu_function_cudaMemDiscardAndPrefetchBatchAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemDiscardAndPrefetchBatchAsync,
+    .feature = feature_cudaMemDiscardAndPrefetchBatchAsync,
     .eras = eras_cudaMemDiscardAndPrefetchBatchAsync_ptds,
     .params = params_cudaMemDiscardAndPrefetchBatchAsync,
     .param_count = 8,
@@ -13737,6 +13983,7 @@ static const acu_param params_cudaMemDiscardBatchAsync[] = {
     {param_names_cudaMemDiscardBatchAsync + 18, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemDiscardBatchAsync + 24, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemDiscardBatchAsync[] = "batched prefetch and discard";
 static const acu_era eras_cudaMemDiscardBatchAsync[] = {
     {1, NULL, NULL},
     {13000, name_cudaMemDiscardBatchAsync, NULL},
@@ -13745,6 +13992,7 @@ static const acu_era eras_cudaMemDiscardBatchAsync[] = {
 const acu_function acu_function_cudaMemDiscardBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemDiscardBatchAsync,
+    .feature = feature_cudaMemDiscardBatchAsync,
     .eras = eras_cudaMemDiscardBatchAsync,
     .params = params_cudaMemDiscardBatchAsync,
     .param_count = 5,
@@ -13778,6 +14026,7 @@ extern cudaError_t (*acu_slot_cudaMemDiscardBatchAsync_ptds)(void **dptrs, size_
 const acu_function acu_function_cudaMemDiscardBatchAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemDiscardBatchAsync,
+    .feature = feature_cudaMemDiscardBatchAsync,
     .eras = eras_cudaMemDiscardBatchAsync_ptds,
     .params = params_cudaMemDiscardBatchAsync,
     .param_count = 5,
@@ -13818,6 +14067,7 @@ static const acu_param params_cudaMemGetDefaultMemPool[] = {
     {param_names_cudaMemGetDefaultMemPool + 8, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
     {param_names_cudaMemGetDefaultMemPool + 17, &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemGetDefaultMemPool[] = "memory pools by location";
 static acu_fn real_cudaMemGetDefaultMemPool;
 
 /* location is checked or filled where the loaded layout ends. */
@@ -13849,6 +14099,7 @@ static const acu_era eras_cudaMemGetDefaultMemPool[] = {
 const acu_function acu_function_cudaMemGetDefaultMemPool = {
     .library = &acu_cudart,
     .name = name_cudaMemGetDefaultMemPool,
+    .feature = feature_cudaMemGetDefaultMemPool,
     .eras = eras_cudaMemGetDefaultMemPool,
     .params = params_cudaMemGetDefaultMemPool,
     .param_count = 3,
@@ -13934,6 +14185,7 @@ static const acu_param params_cudaMemGetLocationInfo[] = {
     {param_names_cudaMemGetLocationInfo + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemGetLocationInfo + 51, &acu_cudart_type_cudaMemLocation, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaMemGetLocationInfo[] = "query of where memory resides";
 static const acu_era eras_cudaMemGetLocationInfo[] = {
     {1, NULL, NULL},
     {13040, name_cudaMemGetLocationInfo, NULL},
@@ -13942,6 +14194,7 @@ static const acu_era eras_cudaMemGetLocationInfo[] = {
 const acu_function acu_function_cudaMemGetLocationInfo = {
     .library = &acu_cudart,
     .name = name_cudaMemGetLocationInfo,
+    .feature = feature_cudaMemGetLocationInfo,
     .eras = eras_cudaMemGetLocationInfo,
     .params = params_cudaMemGetLocationInfo,
     .param_count = 5,
@@ -13983,6 +14236,7 @@ static const acu_param params_cudaMemGetMemPool[] = {
     {param_names_cudaMemGetMemPool + 8, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
     {param_names_cudaMemGetMemPool + 17, &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemGetMemPool[] = "memory pools by location";
 static acu_fn real_cudaMemGetMemPool;
 
 /* location is checked or filled where the loaded layout ends. */
@@ -14014,6 +14268,7 @@ static const acu_era eras_cudaMemGetMemPool[] = {
 const acu_function acu_function_cudaMemGetMemPool = {
     .library = &acu_cudart,
     .name = name_cudaMemGetMemPool,
+    .feature = feature_cudaMemGetMemPool,
     .eras = eras_cudaMemGetMemPool,
     .params = params_cudaMemGetMemPool,
     .param_count = 3,
@@ -14054,6 +14309,7 @@ static const acu_param params_cudaMemPoolCreate[] = {
     {param_names_cudaMemPoolCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaMemPoolCreate + 8, &acu_cudart_type_cudaMemPoolProps, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPoolCreate[] = "memory pools";
 static acu_fn real_cudaMemPoolCreate;
 
 /* poolProps is checked or filled where the loaded layout ends. */
@@ -14082,6 +14338,7 @@ static const acu_era eras_cudaMemPoolCreate[] = {
 const acu_function acu_function_cudaMemPoolCreate = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolCreate,
+    .feature = feature_cudaMemPoolCreate,
     .eras = eras_cudaMemPoolCreate,
     .params = params_cudaMemPoolCreate,
     .param_count = 2,
@@ -14120,6 +14377,7 @@ static const char param_names_cudaMemPoolDestroy[] = "memPool";
 static const acu_param params_cudaMemPoolDestroy[] = {
     {param_names_cudaMemPoolDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPoolDestroy[] = "memory pools";
 static const acu_era eras_cudaMemPoolDestroy[] = {
     {1, name_cudaMemPoolDestroy, NULL},
     {0, NULL, NULL},
@@ -14127,6 +14385,7 @@ static const acu_era eras_cudaMemPoolDestroy[] = {
 const acu_function acu_function_cudaMemPoolDestroy = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolDestroy,
+    .feature = feature_cudaMemPoolDestroy,
     .eras = eras_cudaMemPoolDestroy,
     .params = params_cudaMemPoolDestroy,
     .param_count = 1,
@@ -14162,6 +14421,7 @@ static const acu_param params_cudaMemPoolExportPointer[] = {
     {param_names_cudaMemPoolExportPointer + 0, &acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaMemPoolExportPointer + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPoolExportPointer[] = "memory pools shared between processes";
 static const acu_era eras_cudaMemPoolExportPointer[] = {
     {1, name_cudaMemPoolExportPointer, NULL},
     {0, NULL, NULL},
@@ -14169,6 +14429,7 @@ static const acu_era eras_cudaMemPoolExportPointer[] = {
 const acu_function acu_function_cudaMemPoolExportPointer = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolExportPointer,
+    .feature = feature_cudaMemPoolExportPointer,
     .eras = eras_cudaMemPoolExportPointer,
     .params = params_cudaMemPoolExportPointer,
     .param_count = 2,
@@ -14209,6 +14470,7 @@ static const acu_param params_cudaMemPoolExportToShareableHandle[] = {
     {param_names_cudaMemPoolExportToShareableHandle + 24, &acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPoolExportToShareableHandle + 35, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPoolExportToShareableHandle[] = "memory pools shared between processes";
 static const acu_era eras_cudaMemPoolExportToShareableHandle[] = {
     {1, name_cudaMemPoolExportToShareableHandle, NULL},
     {0, NULL, NULL},
@@ -14216,6 +14478,7 @@ static const acu_era eras_cudaMemPoolExportToShareableHandle[] = {
 const acu_function acu_function_cudaMemPoolExportToShareableHandle = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolExportToShareableHandle,
+    .feature = feature_cudaMemPoolExportToShareableHandle,
     .eras = eras_cudaMemPoolExportToShareableHandle,
     .params = params_cudaMemPoolExportToShareableHandle,
     .param_count = 4,
@@ -14257,6 +14520,7 @@ static const acu_param params_cudaMemPoolGetAccess[] = {
     {param_names_cudaMemPoolGetAccess + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPoolGetAccess + 14, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPoolGetAccess[] = "memory pools";
 static acu_fn real_cudaMemPoolGetAccess;
 
 /* location is checked or filled where the loaded layout ends. */
@@ -14287,6 +14551,7 @@ static const acu_era eras_cudaMemPoolGetAccess[] = {
 const acu_function acu_function_cudaMemPoolGetAccess = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolGetAccess,
+    .feature = feature_cudaMemPoolGetAccess,
     .eras = eras_cudaMemPoolGetAccess,
     .params = params_cudaMemPoolGetAccess,
     .param_count = 3,
@@ -14328,6 +14593,7 @@ static const acu_param params_cudaMemPoolGetAttribute[] = {
     {param_names_cudaMemPoolGetAttribute + 8, &acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPoolGetAttribute + 13, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
+static const char feature_cudaMemPoolGetAttribute[] = "memory pools";
 static const acu_era eras_cudaMemPoolGetAttribute[] = {
     {1, name_cudaMemPoolGetAttribute, NULL},
     {0, NULL, NULL},
@@ -14335,6 +14601,7 @@ static const acu_era eras_cudaMemPoolGetAttribute[] = {
 const acu_function acu_function_cudaMemPoolGetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolGetAttribute,
+    .feature = feature_cudaMemPoolGetAttribute,
     .eras = eras_cudaMemPoolGetAttribute,
     .params = params_cudaMemPoolGetAttribute,
     .param_count = 3,
@@ -14376,6 +14643,7 @@ static const acu_param params_cudaMemPoolImportFromShareableHandle[] = {
     {param_names_cudaMemPoolImportFromShareableHandle + 24, &acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPoolImportFromShareableHandle + 35, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPoolImportFromShareableHandle[] = "memory pools shared between processes";
 static const acu_era eras_cudaMemPoolImportFromShareableHandle[] = {
     {1, name_cudaMemPoolImportFromShareableHandle, NULL},
     {0, NULL, NULL},
@@ -14383,6 +14651,7 @@ static const acu_era eras_cudaMemPoolImportFromShareableHandle[] = {
 const acu_function acu_function_cudaMemPoolImportFromShareableHandle = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolImportFromShareableHandle,
+    .feature = feature_cudaMemPoolImportFromShareableHandle,
     .eras = eras_cudaMemPoolImportFromShareableHandle,
     .params = params_cudaMemPoolImportFromShareableHandle,
     .param_count = 4,
@@ -14424,6 +14693,7 @@ static const acu_param params_cudaMemPoolImportPointer[] = {
     {param_names_cudaMemPoolImportPointer + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPoolImportPointer + 12, &acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPoolImportPointer[] = "memory pools shared between processes";
 static const acu_era eras_cudaMemPoolImportPointer[] = {
     {1, name_cudaMemPoolImportPointer, NULL},
     {0, NULL, NULL},
@@ -14431,6 +14701,7 @@ static const acu_era eras_cudaMemPoolImportPointer[] = {
 const acu_function acu_function_cudaMemPoolImportPointer = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolImportPointer,
+    .feature = feature_cudaMemPoolImportPointer,
     .eras = eras_cudaMemPoolImportPointer,
     .params = params_cudaMemPoolImportPointer,
     .param_count = 3,
@@ -14471,6 +14742,7 @@ static const acu_param params_cudaMemPoolSetAccess[] = {
     {param_names_cudaMemPoolSetAccess + 8, &acu_cudart_type_cudaMemAccessDesc, 1, ACU_IN, 2, -1, false},
     {param_names_cudaMemPoolSetAccess + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPoolSetAccess[] = "memory pools";
 static acu_fn real_cudaMemPoolSetAccess;
 
 /* descList is checked or filled where the loaded layout ends. */
@@ -14501,6 +14773,7 @@ static const acu_era eras_cudaMemPoolSetAccess[] = {
 const acu_function acu_function_cudaMemPoolSetAccess = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolSetAccess,
+    .feature = feature_cudaMemPoolSetAccess,
     .eras = eras_cudaMemPoolSetAccess,
     .params = params_cudaMemPoolSetAccess,
     .param_count = 3,
@@ -14542,6 +14815,7 @@ static const acu_param params_cudaMemPoolSetAttribute[] = {
     {param_names_cudaMemPoolSetAttribute + 8, &acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPoolSetAttribute + 13, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
+static const char feature_cudaMemPoolSetAttribute[] = "memory pools";
 static const acu_era eras_cudaMemPoolSetAttribute[] = {
     {1, name_cudaMemPoolSetAttribute, NULL},
     {0, NULL, NULL},
@@ -14549,6 +14823,7 @@ static const acu_era eras_cudaMemPoolSetAttribute[] = {
 const acu_function acu_function_cudaMemPoolSetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolSetAttribute,
+    .feature = feature_cudaMemPoolSetAttribute,
     .eras = eras_cudaMemPoolSetAttribute,
     .params = params_cudaMemPoolSetAttribute,
     .param_count = 3,
@@ -14588,6 +14863,7 @@ static const acu_param params_cudaMemPoolTrimTo[] = {
     {param_names_cudaMemPoolTrimTo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPoolTrimTo + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPoolTrimTo[] = "memory pools";
 static const acu_era eras_cudaMemPoolTrimTo[] = {
     {1, name_cudaMemPoolTrimTo, NULL},
     {0, NULL, NULL},
@@ -14595,6 +14871,7 @@ static const acu_era eras_cudaMemPoolTrimTo[] = {
 const acu_function acu_function_cudaMemPoolTrimTo = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolTrimTo,
+    .feature = feature_cudaMemPoolTrimTo,
     .eras = eras_cudaMemPoolTrimTo,
     .params = params_cudaMemPoolTrimTo,
     .param_count = 2,
@@ -14637,6 +14914,7 @@ static const acu_param params_cudaMemPrefetchAsync[] = {
     {param_names_cudaMemPrefetchAsync + 22, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPrefetchAsync + 28, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPrefetchAsync[] = "prefetch and advice for managed memory";
 static acu_fn real_cudaMemPrefetchAsync;
 static acu_fn real_cudaMemPrefetchAsync_ptds;
 
@@ -14710,6 +14988,7 @@ static const acu_era eras_cudaMemPrefetchAsync[] = {
 const acu_function acu_function_cudaMemPrefetchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemPrefetchAsync,
+    .feature = feature_cudaMemPrefetchAsync,
     .eras = eras_cudaMemPrefetchAsync,
     .params = params_cudaMemPrefetchAsync,
     .param_count = 5,
@@ -14747,6 +15026,7 @@ extern cudaError_t (*acu_slot_cudaMemPrefetchAsync_ptds)(const void *devPtr, siz
 const acu_function acu_function_cudaMemPrefetchAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemPrefetchAsync,
+    .feature = feature_cudaMemPrefetchAsync,
     .eras = eras_cudaMemPrefetchAsync_ptds,
     .params = params_cudaMemPrefetchAsync,
     .param_count = 5,
@@ -14795,6 +15075,7 @@ static const acu_param params_cudaMemPrefetchBatchAsync[] = {
     {param_names_cudaMemPrefetchBatchAsync + 63, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPrefetchBatchAsync + 69, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemPrefetchBatchAsync[] = "batched prefetch and discard";
 static acu_fn real_cudaMemPrefetchBatchAsync;
 static acu_fn real_cudaMemPrefetchBatchAsync_ptds;
 
@@ -14837,6 +15118,7 @@ static const acu_era eras_cudaMemPrefetchBatchAsync[] = {
 const acu_function acu_function_cudaMemPrefetchBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemPrefetchBatchAsync,
+    .feature = feature_cudaMemPrefetchBatchAsync,
     .eras = eras_cudaMemPrefetchBatchAsync,
     .params = params_cudaMemPrefetchBatchAsync,
     .param_count = 8,
@@ -14876,6 +15158,7 @@ extern cudaError_t (*acu_slot_cudaMemPrefetchBatchAsync_ptds)(void **dptrs, size
 const acu_function acu_function_cudaMemPrefetchBatchAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemPrefetchBatchAsync,
+    .feature = feature_cudaMemPrefetchBatchAsync,
     .eras = eras_cudaMemPrefetchBatchAsync_ptds,
     .params = params_cudaMemPrefetchBatchAsync,
     .param_count = 8,
@@ -14923,6 +15206,7 @@ static const acu_param params_cudaMemRangeGetAttribute[] = {
     {param_names_cudaMemRangeGetAttribute + 24, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemRangeGetAttribute + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemRangeGetAttribute[] = "prefetch and advice for managed memory";
 static const acu_era eras_cudaMemRangeGetAttribute[] = {
     {1, name_cudaMemRangeGetAttribute, NULL},
     {0, NULL, NULL},
@@ -14930,6 +15214,7 @@ static const acu_era eras_cudaMemRangeGetAttribute[] = {
 const acu_function acu_function_cudaMemRangeGetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaMemRangeGetAttribute,
+    .feature = feature_cudaMemRangeGetAttribute,
     .eras = eras_cudaMemRangeGetAttribute,
     .params = params_cudaMemRangeGetAttribute,
     .param_count = 5,
@@ -14974,6 +15259,7 @@ static const acu_param params_cudaMemRangeGetAttributes[] = {
     {param_names_cudaMemRangeGetAttributes + 40, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemRangeGetAttributes + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemRangeGetAttributes[] = "prefetch and advice for managed memory";
 static const acu_era eras_cudaMemRangeGetAttributes[] = {
     {1, name_cudaMemRangeGetAttributes, NULL},
     {0, NULL, NULL},
@@ -14981,6 +15267,7 @@ static const acu_era eras_cudaMemRangeGetAttributes[] = {
 const acu_function acu_function_cudaMemRangeGetAttributes = {
     .library = &acu_cudart,
     .name = name_cudaMemRangeGetAttributes,
+    .feature = feature_cudaMemRangeGetAttributes,
     .eras = eras_cudaMemRangeGetAttributes,
     .params = params_cudaMemRangeGetAttributes,
     .param_count = 6,
@@ -15022,6 +15309,7 @@ static const acu_param params_cudaMemSetMemPool[] = {
     {param_names_cudaMemSetMemPool + 9, &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemSetMemPool + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemSetMemPool[] = "memory pools by location";
 static acu_fn real_cudaMemSetMemPool;
 
 /* location is checked or filled where the loaded layout ends. */
@@ -15053,6 +15341,7 @@ static const acu_era eras_cudaMemSetMemPool[] = {
 const acu_function acu_function_cudaMemSetMemPool = {
     .library = &acu_cudart,
     .name = name_cudaMemSetMemPool,
+    .feature = feature_cudaMemSetMemPool,
     .eras = eras_cudaMemSetMemPool,
     .params = params_cudaMemSetMemPool,
     .param_count = 3,
@@ -15953,6 +16242,7 @@ static const acu_param params_cudaMemcpy3DBatchAsync[] = {
     {param_names_cudaMemcpy3DBatchAsync + 14, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemcpy3DBatchAsync + 20, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemcpy3DBatchAsync[] = "batched copies";
 static acu_fn real_cudaMemcpy3DBatchAsync;
 static acu_fn real_cudaMemcpy3DBatchAsync_ptds;
 
@@ -16018,6 +16308,7 @@ static const acu_era eras_cudaMemcpy3DBatchAsync[] = {
 const acu_function acu_function_cudaMemcpy3DBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DBatchAsync,
+    .feature = feature_cudaMemcpy3DBatchAsync,
     .eras = eras_cudaMemcpy3DBatchAsync,
     .params = params_cudaMemcpy3DBatchAsync,
     .param_count = 4,
@@ -16054,6 +16345,7 @@ extern cudaError_t (*acu_slot_cudaMemcpy3DBatchAsync_ptds)(size_t numOps, struct
 const acu_function acu_function_cudaMemcpy3DBatchAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DBatchAsync,
+    .feature = feature_cudaMemcpy3DBatchAsync,
     .eras = eras_cudaMemcpy3DBatchAsync_ptds,
     .params = params_cudaMemcpy3DBatchAsync,
     .param_count = 4,
@@ -16244,6 +16536,7 @@ static const acu_param params_cudaMemcpy3DWithAttributesAsync[] = {
     {param_names_cudaMemcpy3DWithAttributesAsync + 3, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemcpy3DWithAttributesAsync + 9, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemcpy3DWithAttributesAsync[] = "copies with attributes";
 static acu_fn real_cudaMemcpy3DWithAttributesAsync;
 static acu_fn real_cudaMemcpy3DWithAttributesAsync_ptds;
 
@@ -16281,6 +16574,7 @@ static const acu_era eras_cudaMemcpy3DWithAttributesAsync[] = {
 const acu_function acu_function_cudaMemcpy3DWithAttributesAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DWithAttributesAsync,
+    .feature = feature_cudaMemcpy3DWithAttributesAsync,
     .eras = eras_cudaMemcpy3DWithAttributesAsync,
     .params = params_cudaMemcpy3DWithAttributesAsync,
     .param_count = 3,
@@ -16316,6 +16610,7 @@ extern cudaError_t (*acu_slot_cudaMemcpy3DWithAttributesAsync_ptds)(struct cudaM
 const acu_function acu_function_cudaMemcpy3DWithAttributesAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DWithAttributesAsync,
+    .feature = feature_cudaMemcpy3DWithAttributesAsync,
     .eras = eras_cudaMemcpy3DWithAttributesAsync_ptds,
     .params = params_cudaMemcpy3DWithAttributesAsync,
     .param_count = 3,
@@ -16536,6 +16831,7 @@ static const acu_param params_cudaMemcpyBatchAsync[] = {
     {param_names_cudaMemcpyBatchAsync + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemcpyBatchAsync + 47, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemcpyBatchAsync[] = "batched copies";
 static acu_fn real_cudaMemcpyBatchAsync;
 static acu_fn real_cudaMemcpyBatchAsync_ptds;
 
@@ -16610,6 +16906,7 @@ static const acu_era eras_cudaMemcpyBatchAsync[] = {
 const acu_function acu_function_cudaMemcpyBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyBatchAsync,
+    .feature = feature_cudaMemcpyBatchAsync,
     .eras = eras_cudaMemcpyBatchAsync,
     .params = params_cudaMemcpyBatchAsync,
     .param_count = 8,
@@ -16650,6 +16947,7 @@ extern cudaError_t (*acu_slot_cudaMemcpyBatchAsync_ptds)(void *const *dsts, cons
 const acu_function acu_function_cudaMemcpyBatchAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyBatchAsync,
+    .feature = feature_cudaMemcpyBatchAsync,
     .eras = eras_cudaMemcpyBatchAsync_ptds,
     .params = params_cudaMemcpyBatchAsync,
     .param_count = 8,
@@ -17465,6 +17763,7 @@ static const acu_param params_cudaMemcpyWithAttributesAsync[] = {
     {param_names_cudaMemcpyWithAttributesAsync + 13, &acu_cudart_type_cudaMemcpyAttributes, 1, ACU_IN, -1, -1, false},
     {param_names_cudaMemcpyWithAttributesAsync + 18, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMemcpyWithAttributesAsync[] = "copies with attributes";
 static acu_fn real_cudaMemcpyWithAttributesAsync;
 static acu_fn real_cudaMemcpyWithAttributesAsync_ptds;
 
@@ -17502,6 +17801,7 @@ static const acu_era eras_cudaMemcpyWithAttributesAsync[] = {
 const acu_function acu_function_cudaMemcpyWithAttributesAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyWithAttributesAsync,
+    .feature = feature_cudaMemcpyWithAttributesAsync,
     .eras = eras_cudaMemcpyWithAttributesAsync,
     .params = params_cudaMemcpyWithAttributesAsync,
     .param_count = 5,
@@ -17537,6 +17837,7 @@ extern cudaError_t (*acu_slot_cudaMemcpyWithAttributesAsync_ptds)(void *dst, con
 const acu_function acu_function_cudaMemcpyWithAttributesAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyWithAttributesAsync,
+    .feature = feature_cudaMemcpyWithAttributesAsync,
     .eras = eras_cudaMemcpyWithAttributesAsync_ptds,
     .params = params_cudaMemcpyWithAttributesAsync,
     .param_count = 5,
@@ -18053,6 +18354,7 @@ static const acu_param params_cudaMipmappedArrayGetMemoryRequirements[] = {
     {param_names_cudaMipmappedArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMipmappedArrayGetMemoryRequirements + 26, &acu_type_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMipmappedArrayGetMemoryRequirements[] = "arrays with deferred mapping";
 static const acu_era eras_cudaMipmappedArrayGetMemoryRequirements[] = {
     {1, name_cudaMipmappedArrayGetMemoryRequirements, NULL},
     {0, NULL, NULL},
@@ -18060,6 +18362,7 @@ static const acu_era eras_cudaMipmappedArrayGetMemoryRequirements[] = {
 const acu_function acu_function_cudaMipmappedArrayGetMemoryRequirements = {
     .library = &acu_cudart,
     .name = name_cudaMipmappedArrayGetMemoryRequirements,
+    .feature = feature_cudaMipmappedArrayGetMemoryRequirements,
     .eras = eras_cudaMipmappedArrayGetMemoryRequirements,
     .params = params_cudaMipmappedArrayGetMemoryRequirements,
     .param_count = 3,
@@ -18097,6 +18400,7 @@ static const acu_param params_cudaMipmappedArrayGetSparseProperties[] = {
     {param_names_cudaMipmappedArrayGetSparseProperties + 0, &acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaMipmappedArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaMipmappedArrayGetSparseProperties[] = "sparse arrays";
 static const acu_era eras_cudaMipmappedArrayGetSparseProperties[] = {
     {1, name_cudaMipmappedArrayGetSparseProperties, NULL},
     {0, NULL, NULL},
@@ -18104,6 +18408,7 @@ static const acu_era eras_cudaMipmappedArrayGetSparseProperties[] = {
 const acu_function acu_function_cudaMipmappedArrayGetSparseProperties = {
     .library = &acu_cudart,
     .name = name_cudaMipmappedArrayGetSparseProperties,
+    .feature = feature_cudaMipmappedArrayGetSparseProperties,
     .eras = eras_cudaMipmappedArrayGetSparseProperties,
     .params = params_cudaMipmappedArrayGetSparseProperties,
     .param_count = 2,
@@ -18288,6 +18593,7 @@ static const acu_param params_cudaOccupancyMaxActiveClusters[] = {
     {param_names_cudaOccupancyMaxActiveClusters + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaOccupancyMaxActiveClusters + 17, &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaOccupancyMaxActiveClusters[] = "thread block clusters";
 static const acu_era eras_cudaOccupancyMaxActiveClusters[] = {
     {1, NULL, NULL},
     {11080, name_cudaOccupancyMaxActiveClusters, NULL},
@@ -18296,6 +18602,7 @@ static const acu_era eras_cudaOccupancyMaxActiveClusters[] = {
 const acu_function acu_function_cudaOccupancyMaxActiveClusters = {
     .library = &acu_cudart,
     .name = name_cudaOccupancyMaxActiveClusters,
+    .feature = feature_cudaOccupancyMaxActiveClusters,
     .eras = eras_cudaOccupancyMaxActiveClusters,
     .params = params_cudaOccupancyMaxActiveClusters,
     .param_count = 3,
@@ -18336,6 +18643,7 @@ static const acu_param params_cudaOccupancyMaxPotentialClusterSize[] = {
     {param_names_cudaOccupancyMaxPotentialClusterSize + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cudaOccupancyMaxPotentialClusterSize + 17, &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaOccupancyMaxPotentialClusterSize[] = "thread block clusters";
 static const acu_era eras_cudaOccupancyMaxPotentialClusterSize[] = {
     {1, NULL, NULL},
     {11080, name_cudaOccupancyMaxPotentialClusterSize, NULL},
@@ -18344,6 +18652,7 @@ static const acu_era eras_cudaOccupancyMaxPotentialClusterSize[] = {
 const acu_function acu_function_cudaOccupancyMaxPotentialClusterSize = {
     .library = &acu_cudart,
     .name = name_cudaOccupancyMaxPotentialClusterSize,
+    .feature = feature_cudaOccupancyMaxPotentialClusterSize,
     .eras = eras_cudaOccupancyMaxPotentialClusterSize,
     .params = params_cudaOccupancyMaxPotentialClusterSize,
     .param_count = 3,
@@ -18738,6 +19047,7 @@ static const acu_param params_cudaSignalExternalSemaphoresAsync[] = {
     {param_names_cudaSignalExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaSignalExternalSemaphoresAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaSignalExternalSemaphoresAsync[] = "external semaphores";
 static const acu_era eras_cudaSignalExternalSemaphoresAsync[] = {
     {1, symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2, NULL},
     {13000, name_cudaSignalExternalSemaphoresAsync, NULL},
@@ -18746,6 +19056,7 @@ static const acu_era eras_cudaSignalExternalSemaphoresAsync[] = {
 const acu_function acu_function_cudaSignalExternalSemaphoresAsync = {
     .library = &acu_cudart,
     .name = name_cudaSignalExternalSemaphoresAsync,
+    .feature = feature_cudaSignalExternalSemaphoresAsync,
     .eras = eras_cudaSignalExternalSemaphoresAsync,
     .params = params_cudaSignalExternalSemaphoresAsync,
     .param_count = 4,
@@ -18781,6 +19092,7 @@ extern cudaError_t (*acu_slot_cudaSignalExternalSemaphoresAsync_ptds)(const cuda
 const acu_function acu_function_cudaSignalExternalSemaphoresAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaSignalExternalSemaphoresAsync,
+    .feature = feature_cudaSignalExternalSemaphoresAsync,
     .eras = eras_cudaSignalExternalSemaphoresAsync_ptds,
     .params = params_cudaSignalExternalSemaphoresAsync,
     .param_count = 4,
@@ -18909,6 +19221,7 @@ static const acu_param params_cudaStreamAttachMemAsync[] = {
     {param_names_cudaStreamAttachMemAsync + 14, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaStreamAttachMemAsync + 21, &acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaStreamAttachMemAsync[] = "managed memory";
 static const acu_era eras_cudaStreamAttachMemAsync[] = {
     {1, name_cudaStreamAttachMemAsync, NULL},
     {0, NULL, NULL},
@@ -18916,6 +19229,7 @@ static const acu_era eras_cudaStreamAttachMemAsync[] = {
 const acu_function acu_function_cudaStreamAttachMemAsync = {
     .library = &acu_cudart,
     .name = name_cudaStreamAttachMemAsync,
+    .feature = feature_cudaStreamAttachMemAsync,
     .eras = eras_cudaStreamAttachMemAsync,
     .params = params_cudaStreamAttachMemAsync,
     .param_count = 4,
@@ -18948,6 +19262,7 @@ extern cudaError_t (*acu_slot_cudaStreamAttachMemAsync_ptds)(cudaStream_t stream
 const acu_function acu_function_cudaStreamAttachMemAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamAttachMemAsync,
+    .feature = feature_cudaStreamAttachMemAsync,
     .eras = eras_cudaStreamAttachMemAsync_ptds,
     .params = params_cudaStreamAttachMemAsync,
     .param_count = 4,
@@ -19067,6 +19382,7 @@ static const acu_param params_cudaStreamBeginCaptureToGraph[] = {
     {param_names_cudaStreamBeginCaptureToGraph + 41, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaStreamBeginCaptureToGraph + 57, &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaStreamBeginCaptureToGraph[] = "stream capture to an existing graph";
 static const acu_era eras_cudaStreamBeginCaptureToGraph[] = {
     {1, NULL, NULL},
     {12030, name_cudaStreamBeginCaptureToGraph, NULL},
@@ -19075,6 +19391,7 @@ static const acu_era eras_cudaStreamBeginCaptureToGraph[] = {
 const acu_function acu_function_cudaStreamBeginCaptureToGraph = {
     .library = &acu_cudart,
     .name = name_cudaStreamBeginCaptureToGraph,
+    .feature = feature_cudaStreamBeginCaptureToGraph,
     .eras = eras_cudaStreamBeginCaptureToGraph,
     .params = params_cudaStreamBeginCaptureToGraph,
     .param_count = 6,
@@ -19112,6 +19429,7 @@ extern cudaError_t (*acu_slot_cudaStreamBeginCaptureToGraph_ptds)(cudaStream_t s
 const acu_function acu_function_cudaStreamBeginCaptureToGraph_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamBeginCaptureToGraph,
+    .feature = feature_cudaStreamBeginCaptureToGraph,
     .eras = eras_cudaStreamBeginCaptureToGraph_ptds,
     .params = params_cudaStreamBeginCaptureToGraph,
     .param_count = 6,
@@ -19158,6 +19476,7 @@ static const acu_param params_cudaStreamBeginRecaptureToGraph[] = {
     {param_names_cudaStreamBeginRecaptureToGraph + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaStreamBeginRecaptureToGraph + 18, &acu_cudart_type_cudaGraphRecaptureCallbackData, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaStreamBeginRecaptureToGraph[] = "stream recapture";
 static const acu_era eras_cudaStreamBeginRecaptureToGraph[] = {
     {1, NULL, NULL},
     {13030, name_cudaStreamBeginRecaptureToGraph, NULL},
@@ -19166,6 +19485,7 @@ static const acu_era eras_cudaStreamBeginRecaptureToGraph[] = {
 const acu_function acu_function_cudaStreamBeginRecaptureToGraph = {
     .library = &acu_cudart,
     .name = name_cudaStreamBeginRecaptureToGraph,
+    .feature = feature_cudaStreamBeginRecaptureToGraph,
     .eras = eras_cudaStreamBeginRecaptureToGraph,
     .params = params_cudaStreamBeginRecaptureToGraph,
     .param_count = 4,
@@ -19202,6 +19522,7 @@ extern cudaError_t (*acu_slot_cudaStreamBeginRecaptureToGraph_ptds)(cudaStream_t
 const acu_function acu_function_cudaStreamBeginRecaptureToGraph_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamBeginRecaptureToGraph,
+    .feature = feature_cudaStreamBeginRecaptureToGraph,
     .eras = eras_cudaStreamBeginRecaptureToGraph_ptds,
     .params = params_cudaStreamBeginRecaptureToGraph,
     .param_count = 4,
@@ -19821,6 +20142,7 @@ static const acu_param params_cudaStreamGetDevResource[] = {
     {param_names_cudaStreamGetDevResource + 8, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaStreamGetDevResource + 17, &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaStreamGetDevResource[] = "execution contexts";
 static acu_fn real_cudaStreamGetDevResource;
 static acu_fn real_cudaStreamGetDevResource_ptds;
 
@@ -19857,6 +20179,7 @@ static const acu_era eras_cudaStreamGetDevResource[] = {
 const acu_function acu_function_cudaStreamGetDevResource = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetDevResource,
+    .feature = feature_cudaStreamGetDevResource,
     .eras = eras_cudaStreamGetDevResource,
     .params = params_cudaStreamGetDevResource,
     .param_count = 3,
@@ -19892,6 +20215,7 @@ extern cudaError_t (*acu_slot_cudaStreamGetDevResource_ptds)(cudaStream_t hStrea
 const acu_function acu_function_cudaStreamGetDevResource_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetDevResource,
+    .feature = feature_cudaStreamGetDevResource,
     .eras = eras_cudaStreamGetDevResource_ptds,
     .params = params_cudaStreamGetDevResource,
     .param_count = 3,
@@ -19933,6 +20257,7 @@ static const acu_param params_cudaStreamGetDevice[] = {
     {param_names_cudaStreamGetDevice + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaStreamGetDevice + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaStreamGetDevice[] = "query of a stream's device";
 static const acu_era eras_cudaStreamGetDevice[] = {
     {1, NULL, NULL},
     {12080, name_cudaStreamGetDevice, NULL},
@@ -19941,6 +20266,7 @@ static const acu_era eras_cudaStreamGetDevice[] = {
 const acu_function acu_function_cudaStreamGetDevice = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetDevice,
+    .feature = feature_cudaStreamGetDevice,
     .eras = eras_cudaStreamGetDevice,
     .params = params_cudaStreamGetDevice,
     .param_count = 2,
@@ -19970,6 +20296,7 @@ extern cudaError_t (*acu_slot_cudaStreamGetDevice_ptds)(cudaStream_t hStream, in
 const acu_function acu_function_cudaStreamGetDevice_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetDevice,
+    .feature = feature_cudaStreamGetDevice,
     .eras = eras_cudaStreamGetDevice_ptds,
     .params = params_cudaStreamGetDevice,
     .param_count = 2,
@@ -20080,6 +20407,7 @@ static const acu_param params_cudaStreamGetId[] = {
     {param_names_cudaStreamGetId + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaStreamGetId + 8, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaStreamGetId[] = "stream ids";
 static const acu_era eras_cudaStreamGetId[] = {
     {1, NULL, NULL},
     {12000, name_cudaStreamGetId, NULL},
@@ -20088,6 +20416,7 @@ static const acu_era eras_cudaStreamGetId[] = {
 const acu_function acu_function_cudaStreamGetId = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetId,
+    .feature = feature_cudaStreamGetId,
     .eras = eras_cudaStreamGetId,
     .params = params_cudaStreamGetId,
     .param_count = 2,
@@ -20118,6 +20447,7 @@ extern cudaError_t (*acu_slot_cudaStreamGetId_ptds)(cudaStream_t hStream, unsign
 const acu_function acu_function_cudaStreamGetId_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetId,
+    .feature = feature_cudaStreamGetId,
     .eras = eras_cudaStreamGetId_ptds,
     .params = params_cudaStreamGetId,
     .param_count = 2,
@@ -20811,6 +21141,7 @@ static const acu_param params_cudaUserObjectCreate[] = {
     {param_names_cudaUserObjectCreate + 23, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaUserObjectCreate + 39, &acu_cudart_type_flags_userObject, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaUserObjectCreate[] = "graph user objects";
 static const acu_era eras_cudaUserObjectCreate[] = {
     {1, name_cudaUserObjectCreate, NULL},
     {0, NULL, NULL},
@@ -20818,6 +21149,7 @@ static const acu_era eras_cudaUserObjectCreate[] = {
 const acu_function acu_function_cudaUserObjectCreate = {
     .library = &acu_cudart,
     .name = name_cudaUserObjectCreate,
+    .feature = feature_cudaUserObjectCreate,
     .eras = eras_cudaUserObjectCreate,
     .params = params_cudaUserObjectCreate,
     .param_count = 5,
@@ -20857,6 +21189,7 @@ static const acu_param params_cudaUserObjectRelease[] = {
     {param_names_cudaUserObjectRelease + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaUserObjectRelease + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaUserObjectRelease[] = "graph user objects";
 static const acu_era eras_cudaUserObjectRelease[] = {
     {1, name_cudaUserObjectRelease, NULL},
     {0, NULL, NULL},
@@ -20864,6 +21197,7 @@ static const acu_era eras_cudaUserObjectRelease[] = {
 const acu_function acu_function_cudaUserObjectRelease = {
     .library = &acu_cudart,
     .name = name_cudaUserObjectRelease,
+    .feature = feature_cudaUserObjectRelease,
     .eras = eras_cudaUserObjectRelease,
     .params = params_cudaUserObjectRelease,
     .param_count = 2,
@@ -20900,6 +21234,7 @@ static const acu_param params_cudaUserObjectRetain[] = {
     {param_names_cudaUserObjectRetain + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaUserObjectRetain + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaUserObjectRetain[] = "graph user objects";
 static const acu_era eras_cudaUserObjectRetain[] = {
     {1, name_cudaUserObjectRetain, NULL},
     {0, NULL, NULL},
@@ -20907,6 +21242,7 @@ static const acu_era eras_cudaUserObjectRetain[] = {
 const acu_function acu_function_cudaUserObjectRetain = {
     .library = &acu_cudart,
     .name = name_cudaUserObjectRetain,
+    .feature = feature_cudaUserObjectRetain,
     .eras = eras_cudaUserObjectRetain,
     .params = params_cudaUserObjectRetain,
     .param_count = 2,
@@ -21042,6 +21378,7 @@ static const acu_param params_cudaWaitExternalSemaphoresAsync[] = {
     {param_names_cudaWaitExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaWaitExternalSemaphoresAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaWaitExternalSemaphoresAsync[] = "external semaphores";
 static const acu_era eras_cudaWaitExternalSemaphoresAsync[] = {
     {1, symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2, NULL},
     {13000, name_cudaWaitExternalSemaphoresAsync, NULL},
@@ -21050,6 +21387,7 @@ static const acu_era eras_cudaWaitExternalSemaphoresAsync[] = {
 const acu_function acu_function_cudaWaitExternalSemaphoresAsync = {
     .library = &acu_cudart,
     .name = name_cudaWaitExternalSemaphoresAsync,
+    .feature = feature_cudaWaitExternalSemaphoresAsync,
     .eras = eras_cudaWaitExternalSemaphoresAsync,
     .params = params_cudaWaitExternalSemaphoresAsync,
     .param_count = 4,
@@ -21085,6 +21423,7 @@ extern cudaError_t (*acu_slot_cudaWaitExternalSemaphoresAsync_ptds)(const cudaEx
 const acu_function acu_function_cudaWaitExternalSemaphoresAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaWaitExternalSemaphoresAsync,
+    .feature = feature_cudaWaitExternalSemaphoresAsync,
     .eras = eras_cudaWaitExternalSemaphoresAsync_ptds,
     .params = params_cudaWaitExternalSemaphoresAsync,
     .param_count = 4,
@@ -21130,6 +21469,7 @@ static const acu_param params_cudaBindSurfaceToArray[] = {
     {param_names_cudaBindSurfaceToArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaBindSurfaceToArray + 14, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaBindSurfaceToArray[] = "texture and surface references";
 static const acu_era eras_cudaBindSurfaceToArray[] = {
     {1, name_cudaBindSurfaceToArray, NULL},
     {12000, NULL, NULL},
@@ -21138,6 +21478,7 @@ static const acu_era eras_cudaBindSurfaceToArray[] = {
 const acu_function acu_function_cudaBindSurfaceToArray = {
     .library = &acu_cudart,
     .name = name_cudaBindSurfaceToArray,
+    .feature = feature_cudaBindSurfaceToArray,
     .eras = eras_cudaBindSurfaceToArray,
     .params = params_cudaBindSurfaceToArray,
     .param_count = 3,
@@ -21180,6 +21521,7 @@ static const acu_param params_cudaBindTexture[] = {
     {param_names_cudaBindTexture + 21, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
     {param_names_cudaBindTexture + 26, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaBindTexture[] = "texture and surface references";
 static const acu_era eras_cudaBindTexture[] = {
     {1, name_cudaBindTexture, NULL},
     {12000, NULL, NULL},
@@ -21188,6 +21530,7 @@ static const acu_era eras_cudaBindTexture[] = {
 const acu_function acu_function_cudaBindTexture = {
     .library = &acu_cudart,
     .name = name_cudaBindTexture,
+    .feature = feature_cudaBindTexture,
     .eras = eras_cudaBindTexture,
     .params = params_cudaBindTexture,
     .param_count = 5,
@@ -21233,6 +21576,7 @@ static const acu_param params_cudaBindTexture2D[] = {
     {param_names_cudaBindTexture2D + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaBindTexture2D + 39, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaBindTexture2D[] = "texture and surface references";
 static const acu_era eras_cudaBindTexture2D[] = {
     {1, name_cudaBindTexture2D, NULL},
     {12000, NULL, NULL},
@@ -21241,6 +21585,7 @@ static const acu_era eras_cudaBindTexture2D[] = {
 const acu_function acu_function_cudaBindTexture2D = {
     .library = &acu_cudart,
     .name = name_cudaBindTexture2D,
+    .feature = feature_cudaBindTexture2D,
     .eras = eras_cudaBindTexture2D,
     .params = params_cudaBindTexture2D,
     .param_count = 7,
@@ -21285,6 +21630,7 @@ static const acu_param params_cudaBindTextureToArray[] = {
     {param_names_cudaBindTextureToArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaBindTextureToArray + 13, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaBindTextureToArray[] = "texture and surface references";
 static const acu_era eras_cudaBindTextureToArray[] = {
     {1, name_cudaBindTextureToArray, NULL},
     {12000, NULL, NULL},
@@ -21293,6 +21639,7 @@ static const acu_era eras_cudaBindTextureToArray[] = {
 const acu_function acu_function_cudaBindTextureToArray = {
     .library = &acu_cudart,
     .name = name_cudaBindTextureToArray,
+    .feature = feature_cudaBindTextureToArray,
     .eras = eras_cudaBindTextureToArray,
     .params = params_cudaBindTextureToArray,
     .param_count = 3,
@@ -21333,6 +21680,7 @@ static const acu_param params_cudaBindTextureToMipmappedArray[] = {
     {param_names_cudaBindTextureToMipmappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cudaBindTextureToMipmappedArray + 22, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaBindTextureToMipmappedArray[] = "texture and surface references";
 static const acu_era eras_cudaBindTextureToMipmappedArray[] = {
     {1, name_cudaBindTextureToMipmappedArray, NULL},
     {12000, NULL, NULL},
@@ -21341,6 +21689,7 @@ static const acu_era eras_cudaBindTextureToMipmappedArray[] = {
 const acu_function acu_function_cudaBindTextureToMipmappedArray = {
     .library = &acu_cudart,
     .name = name_cudaBindTextureToMipmappedArray,
+    .feature = feature_cudaBindTextureToMipmappedArray,
     .eras = eras_cudaBindTextureToMipmappedArray,
     .params = params_cudaBindTextureToMipmappedArray,
     .param_count = 3,
@@ -21382,6 +21731,7 @@ static const acu_param params_cudaGetSurfaceReference[] = {
     {param_names_cudaGetSurfaceReference + 0, &acu_cudart_type_surfaceReference, 2, ACU_OUT, -1, -1, false},
     {param_names_cudaGetSurfaceReference + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGetSurfaceReference[] = "texture and surface references";
 static const acu_era eras_cudaGetSurfaceReference[] = {
     {1, name_cudaGetSurfaceReference, NULL},
     {12000, NULL, NULL},
@@ -21390,6 +21740,7 @@ static const acu_era eras_cudaGetSurfaceReference[] = {
 const acu_function acu_function_cudaGetSurfaceReference = {
     .library = &acu_cudart,
     .name = name_cudaGetSurfaceReference,
+    .feature = feature_cudaGetSurfaceReference,
     .eras = eras_cudaGetSurfaceReference,
     .params = params_cudaGetSurfaceReference,
     .param_count = 2,
@@ -21428,6 +21779,7 @@ static const acu_param params_cudaGetTextureAlignmentOffset[] = {
     {param_names_cudaGetTextureAlignmentOffset + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaGetTextureAlignmentOffset + 7, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGetTextureAlignmentOffset[] = "texture and surface references";
 static const acu_era eras_cudaGetTextureAlignmentOffset[] = {
     {1, name_cudaGetTextureAlignmentOffset, NULL},
     {12000, NULL, NULL},
@@ -21436,6 +21788,7 @@ static const acu_era eras_cudaGetTextureAlignmentOffset[] = {
 const acu_function acu_function_cudaGetTextureAlignmentOffset = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureAlignmentOffset,
+    .feature = feature_cudaGetTextureAlignmentOffset,
     .eras = eras_cudaGetTextureAlignmentOffset,
     .params = params_cudaGetTextureAlignmentOffset,
     .param_count = 2,
@@ -21474,6 +21827,7 @@ static const acu_param params_cudaGetTextureReference[] = {
     {param_names_cudaGetTextureReference + 0, &acu_cudart_type_textureReference, 2, ACU_OUT, -1, -1, false},
     {param_names_cudaGetTextureReference + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaGetTextureReference[] = "texture and surface references";
 static const acu_era eras_cudaGetTextureReference[] = {
     {1, name_cudaGetTextureReference, NULL},
     {12000, NULL, NULL},
@@ -21482,6 +21836,7 @@ static const acu_era eras_cudaGetTextureReference[] = {
 const acu_function acu_function_cudaGetTextureReference = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureReference,
+    .feature = feature_cudaGetTextureReference,
     .eras = eras_cudaGetTextureReference,
     .params = params_cudaGetTextureReference,
     .param_count = 2,
@@ -21521,6 +21876,7 @@ static const acu_param params_cudaLaunchCooperativeKernelMultiDevice[] = {
     {param_names_cudaLaunchCooperativeKernelMultiDevice + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
     {param_names_cudaLaunchCooperativeKernelMultiDevice + 28, &acu_cudart_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaLaunchCooperativeKernelMultiDevice[] = "cooperative launch on several devices";
 static const acu_era eras_cudaLaunchCooperativeKernelMultiDevice[] = {
     {1, name_cudaLaunchCooperativeKernelMultiDevice, NULL},
     {13000, NULL, NULL},
@@ -21529,6 +21885,7 @@ static const acu_era eras_cudaLaunchCooperativeKernelMultiDevice[] = {
 const acu_function acu_function_cudaLaunchCooperativeKernelMultiDevice = {
     .library = &acu_cudart,
     .name = name_cudaLaunchCooperativeKernelMultiDevice,
+    .feature = feature_cudaLaunchCooperativeKernelMultiDevice,
     .eras = eras_cudaLaunchCooperativeKernelMultiDevice,
     .params = params_cudaLaunchCooperativeKernelMultiDevice,
     .param_count = 3,
@@ -21790,6 +22147,7 @@ cudaError_t acu_failed_cudaStreamGetCaptureInfo_v2(cudaError_t result, cudaStrea
 /* ---- cudaThreadExit */
 
 static const char name_cudaThreadExit[] = "cudaThreadExit";
+static const char feature_cudaThreadExit[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadExit[] = {
     {1, name_cudaThreadExit, NULL},
     {13000, NULL, NULL},
@@ -21798,6 +22156,7 @@ static const acu_era eras_cudaThreadExit[] = {
 const acu_function acu_function_cudaThreadExit = {
     .library = &acu_cudart,
     .name = name_cudaThreadExit,
+    .feature = feature_cudaThreadExit,
     .eras = eras_cudaThreadExit,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
@@ -21830,6 +22189,7 @@ static const char param_names_cudaThreadGetCacheConfig[] = "pCacheConfig";
 static const acu_param params_cudaThreadGetCacheConfig[] = {
     {param_names_cudaThreadGetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_cudaThreadGetCacheConfig[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadGetCacheConfig[] = {
     {1, name_cudaThreadGetCacheConfig, NULL},
     {13000, NULL, NULL},
@@ -21838,6 +22198,7 @@ static const acu_era eras_cudaThreadGetCacheConfig[] = {
 const acu_function acu_function_cudaThreadGetCacheConfig = {
     .library = &acu_cudart,
     .name = name_cudaThreadGetCacheConfig,
+    .feature = feature_cudaThreadGetCacheConfig,
     .eras = eras_cudaThreadGetCacheConfig,
     .params = params_cudaThreadGetCacheConfig,
     .param_count = 1,
@@ -21873,6 +22234,7 @@ static const acu_param params_cudaThreadGetLimit[] = {
     {param_names_cudaThreadGetLimit + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaThreadGetLimit + 7, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaThreadGetLimit[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadGetLimit[] = {
     {1, name_cudaThreadGetLimit, NULL},
     {13000, NULL, NULL},
@@ -21881,6 +22243,7 @@ static const acu_era eras_cudaThreadGetLimit[] = {
 const acu_function acu_function_cudaThreadGetLimit = {
     .library = &acu_cudart,
     .name = name_cudaThreadGetLimit,
+    .feature = feature_cudaThreadGetLimit,
     .eras = eras_cudaThreadGetLimit,
     .params = params_cudaThreadGetLimit,
     .param_count = 2,
@@ -21915,6 +22278,7 @@ static const char param_names_cudaThreadSetCacheConfig[] = "cacheConfig";
 static const acu_param params_cudaThreadSetCacheConfig[] = {
     {param_names_cudaThreadSetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaThreadSetCacheConfig[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadSetCacheConfig[] = {
     {1, name_cudaThreadSetCacheConfig, NULL},
     {13000, NULL, NULL},
@@ -21923,6 +22287,7 @@ static const acu_era eras_cudaThreadSetCacheConfig[] = {
 const acu_function acu_function_cudaThreadSetCacheConfig = {
     .library = &acu_cudart,
     .name = name_cudaThreadSetCacheConfig,
+    .feature = feature_cudaThreadSetCacheConfig,
     .eras = eras_cudaThreadSetCacheConfig,
     .params = params_cudaThreadSetCacheConfig,
     .param_count = 1,
@@ -21958,6 +22323,7 @@ static const acu_param params_cudaThreadSetLimit[] = {
     {param_names_cudaThreadSetLimit + 0, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
     {param_names_cudaThreadSetLimit + 6, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaThreadSetLimit[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadSetLimit[] = {
     {1, name_cudaThreadSetLimit, NULL},
     {13000, NULL, NULL},
@@ -21966,6 +22332,7 @@ static const acu_era eras_cudaThreadSetLimit[] = {
 const acu_function acu_function_cudaThreadSetLimit = {
     .library = &acu_cudart,
     .name = name_cudaThreadSetLimit,
+    .feature = feature_cudaThreadSetLimit,
     .eras = eras_cudaThreadSetLimit,
     .params = params_cudaThreadSetLimit,
     .param_count = 2,
@@ -21996,6 +22363,7 @@ cudaError_t acu_failed_cudaThreadSetLimit(cudaError_t result, enum cudaLimit lim
 /* ---- cudaThreadSynchronize */
 
 static const char name_cudaThreadSynchronize[] = "cudaThreadSynchronize";
+static const char feature_cudaThreadSynchronize[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadSynchronize[] = {
     {1, name_cudaThreadSynchronize, NULL},
     {13000, NULL, NULL},
@@ -22004,6 +22372,7 @@ static const acu_era eras_cudaThreadSynchronize[] = {
 const acu_function acu_function_cudaThreadSynchronize = {
     .library = &acu_cudart,
     .name = name_cudaThreadSynchronize,
+    .feature = feature_cudaThreadSynchronize,
     .eras = eras_cudaThreadSynchronize,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
@@ -22036,6 +22405,7 @@ static const char param_names_cudaUnbindTexture[] = "texref";
 static const acu_param params_cudaUnbindTexture[] = {
     {param_names_cudaUnbindTexture + 0, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_cudaUnbindTexture[] = "texture and surface references";
 static const acu_era eras_cudaUnbindTexture[] = {
     {1, name_cudaUnbindTexture, NULL},
     {12000, NULL, NULL},
@@ -22044,6 +22414,7 @@ static const acu_era eras_cudaUnbindTexture[] = {
 const acu_function acu_function_cudaUnbindTexture = {
     .library = &acu_cudart,
     .name = name_cudaUnbindTexture,
+    .feature = feature_cudaUnbindTexture,
     .eras = eras_cudaUnbindTexture,
     .params = params_cudaUnbindTexture,
     .param_count = 1,

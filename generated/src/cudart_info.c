@@ -38,5 +38,6 @@ const acu_library_info acu_cudart_info = {
     .error_unavailable = cudaErrorNotSupported,
     .error_invalid = cudaErrorInvalidValue,
     .error_no_driver = cudaErrorInsufficientDriver,
+    .error_no_device = cudaErrorNoDevice,
     .result_type = &acu_cudart_type_cudaError,
 };

@@ -67,6 +67,7 @@ static const acu_param params_nvrtcCompileProgram[] = {
     {param_names_nvrtcCompileProgram + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
     {param_names_nvrtcCompileProgram + 16, &acu_type_text, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_nvrtcCompileProgram[] = "runtime compilation";
 static const acu_era eras_nvrtcCompileProgram[] = {
     {1, name_nvrtcCompileProgram, NULL},
     {0, NULL, NULL},
@@ -74,6 +75,7 @@ static const acu_era eras_nvrtcCompileProgram[] = {
 const acu_function acu_function_nvrtcCompileProgram = {
     .library = &acu_nvrtc,
     .name = name_nvrtcCompileProgram,
+    .feature = feature_nvrtcCompileProgram,
     .eras = eras_nvrtcCompileProgram,
     .params = params_nvrtcCompileProgram,
     .param_count = 3,
@@ -116,6 +118,7 @@ static const acu_param params_nvrtcCreateProgram[] = {
     {param_names_nvrtcCreateProgram + 25, &acu_type_text, 1, ACU_IN, -1, -1, false},
     {param_names_nvrtcCreateProgram + 33, &acu_type_text, 1, ACU_IN, -1, -1, false},
 };
+static const char feature_nvrtcCreateProgram[] = "runtime compilation";
 static const acu_era eras_nvrtcCreateProgram[] = {
     {1, name_nvrtcCreateProgram, NULL},
     {0, NULL, NULL},
@@ -123,6 +126,7 @@ static const acu_era eras_nvrtcCreateProgram[] = {
 const acu_function acu_function_nvrtcCreateProgram = {
     .library = &acu_nvrtc,
     .name = name_nvrtcCreateProgram,
+    .feature = feature_nvrtcCreateProgram,
     .eras = eras_nvrtcCreateProgram,
     .params = params_nvrtcCreateProgram,
     .param_count = 6,
@@ -163,6 +167,7 @@ static const char param_names_nvrtcDestroyProgram[] = "prog";
 static const acu_param params_nvrtcDestroyProgram[] = {
     {param_names_nvrtcDestroyProgram + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
+static const char feature_nvrtcDestroyProgram[] = "runtime compilation";
 static const acu_era eras_nvrtcDestroyProgram[] = {
     {1, name_nvrtcDestroyProgram, NULL},
     {0, NULL, NULL},
@@ -170,6 +175,7 @@ static const acu_era eras_nvrtcDestroyProgram[] = {
 const acu_function acu_function_nvrtcDestroyProgram = {
     .library = &acu_nvrtc,
     .name = name_nvrtcDestroyProgram,
+    .feature = feature_nvrtcDestroyProgram,
     .eras = eras_nvrtcDestroyProgram,
     .params = params_nvrtcDestroyProgram,
     .param_count = 1,
