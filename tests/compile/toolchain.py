@@ -1,0 +1,77 @@
+"""Compilers, dialects and the library, for the tests that compile programs."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+INCLUDE = (ROOT / "include", ROOT / "generated" / "include")
+COMPAT = ROOT / "generated" / "include" / "anycuda" / "compat"
+
+COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
+DIALECTS = {"c": ("c11", "c17", "c2x"), "c++": ("c++11", "c++14", "c++17", "c++20")}
+WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wconversion", "-Wshadow", "-Wundef")
+C_WARNINGS = ("-Wstrict-prototypes", "-Wmissing-prototypes", "-Wold-style-definition")
+
+
+def language(dialect: str) -> str:
+    return "c++" if dialect.startswith("c++") else "c"
+
+
+def compiler(name: str, dialect: str) -> list[str]:
+    """The command for a dialect: the compiler, its language and where our headers are."""
+    program = COMPILERS[name][language(dialect) == "c++"]
+    if shutil.which(program) is None:
+        pytest.skip(f"there is no {program} here")
+    return [program, f"-std={dialect}", *(f"-I{folder}" for folder in INCLUDE)]
+
+
+def run(command: Iterable[str | Path], env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    # Messages are compared: they shall be English, and complete.
+    base = {**os.environ, "LC_ALL": "C", **(env or {})}
+    return subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, env=base)
+
+
+def works(command: Iterable[str | Path], env: Mapping[str, str] | None = None) -> str:
+    done = run(parts := list(command), env)
+    assert done.returncode == 0, f"{' '.join(map(str, parts))}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def fails(command: Iterable[str | Path]) -> list[str]:
+    """The compiler's errors, one line each."""
+    done = run(parts := list(command))
+    assert done.returncode != 0, f"this should not compile: {' '.join(map(str, parts))}"
+    return [line for line in done.stderr.splitlines() if " error: " in line]
+
+
+@dataclass(frozen=True)
+class Library:
+    """The static library, built as a user would, and what a program links with it."""
+
+    archive: Path
+
+    @property
+    def link(self) -> list[str | Path]:
+        return [self.archive, "-pthread", "-ldl"]
+
+
+def build_library(folder: Path, *options: str) -> Library:
+    """Builds it once for all the processes of a test run."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "done").exists():
+            works(["cmake", "-S", ROOT, "-B", folder, *options])
+            works(["cmake", "--build", folder, "--parallel", "2"])
+            (folder / "done").touch()
+    return Library(folder / "libanycuda.a")
