@@ -19,7 +19,7 @@ C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -nam
 
 .DEFAULT_GOAL := all
 .PHONY: all bench check-generated clean cmake environment fmt generate help install lint lint-c lint-python lock new-toolkit \
-	test test-build toolkits
+	test test-build test-gpu toolkits
 
 all: cmake ## build the library
 	@$(CONFIGURE) -B $(BUILD)/release
@@ -34,6 +34,9 @@ test: test-build ## run every test that needs no GPU; ends with one count
 test-build: toolkits
 	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	@$(COMPILE) $(BUILD)/test
+
+test-gpu: ## test every real libcudart on a GPU (needs cc and python3 only), and print a report
+	@tools/test_gpu.sh
 
 bench: toolkits ## measure, and print the figures
 	@$(CONFIGURE) -B $(BUILD)/bench -DANYCUDA_BENCH=ON

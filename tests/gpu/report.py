@@ -1,0 +1,162 @@
+"""Runs the smoke test against each real libcudart and prints a report in Markdown.
+
+    python3 tests/gpu/report.py SMOKE [BENCH]
+
+Needs Python's own library only. The runtimes are $ANYCUDA_TOOLKITS/<version>/lib/libcudart.so.*; the report
+goes to the standard output and, if it is set, to $OUT/gpu.md. Exits with 1 if anything failed, with 77 if
+there is no GPU.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SKIPPED = 77
+TIMEOUT = 120  # seconds for one runtime
+
+
+@dataclass
+class Run:
+    version: str
+    library: Path
+    # (check, "pass" | "fail" | "skip" | "crash", what it said)
+    outcomes: list[tuple[str, str, str]] = field(default_factory=list)
+    values: dict[str, str] = field(default_factory=dict)
+    about: str = ""
+    no_gpu: str = ""
+
+    @property
+    def failed(self) -> bool:
+        return not self.outcomes or any(outcome in ("fail", "crash") for _, outcome, _ in self.outcomes)
+
+
+def main() -> int:
+    smoke, *bench = sys.argv[1:]
+    runtimes = find_runtimes()
+    if not runtimes:
+        print("error: no libcudart found; set ANYCUDA_TOOLKITS to the folder of the toolkits", file=sys.stderr)
+        return 1
+    runs = []
+    for version, library in runtimes:
+        print(f"{version} …", file=sys.stderr)
+        runs.append(run_all(smoke, version, library))
+        if runs[-1].no_gpu:
+            print(f"skipped: {runs[-1].no_gpu}")
+            return SKIPPED
+    differences = compare(runs)
+    lines = summary(runs, differences) + details(runs)
+    if bench:
+        lines += ["", "## Timing against NVIDIA's library, directly linked", ""]
+        lines += [line for version, library in runtimes for line in time_one(bench[0], version, library)]
+    report = "\n".join(lines) + "\n"
+    print(report)
+    if os.environ.get("OUT"):
+        Path(os.environ["OUT"], "gpu.md").write_text(report)
+    return 1 if differences or any(run.failed for run in runs) else 0
+
+
+def find_runtimes() -> list[tuple[str, Path]]:
+    folder = Path(os.environ.get("ANYCUDA_TOOLKITS") or Path.home() / ".cache/anycuda/toolkits")
+    found = [path for path in folder.glob("*/lib/libcudart.so.*") if re.fullmatch(r"\d+\.\d+", path.parts[-3])]
+    return [(path.parts[-3], path) for path in sorted(found, key=lambda p: tuple(map(int, p.parts[-3].split("."))))]
+
+
+def run_all(smoke: str, version: str, library: Path) -> Run:
+    """Goes on after a check that took the process with it."""
+    run = Run(version, library)
+    after: list[str] = []
+    while True:
+        started = run_some(run, [smoke, *after])
+        if not started:
+            return run
+        after = [started]
+
+
+def run_some(run: Run, command: list[str]) -> str | None:
+    """Returns the check that ended the process, if one did."""
+    done = run_for_a_while(command, ANYCUDA_CUDART=str(run.library))
+    if done.returncode == SKIPPED:
+        run.no_gpu = done.stdout.strip()
+        return None
+    running = None
+    for line in done.stdout.splitlines():
+        kind, name, *said = line.split("\t")
+        if kind == "start":
+            running = name
+        elif kind == "value":
+            run.values[name] = said[0]
+        elif kind == "about":
+            run.about = f"{said[0]}, driver {said[1]}"
+        else:
+            run.outcomes.append((name, kind, said[0]))
+            running = None
+    if running:
+        last = " ".join(done.stderr.split())[-300:]
+        run.outcomes.append((running, "crash", f"exit status {done.returncode} {last}"))
+    elif done.returncode != 0:
+        run.outcomes.append(("at exit", "crash", f"exit status {done.returncode}"))
+    return running
+
+
+def run_for_a_while(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    command = ["timeout", str(TIMEOUT), *command]
+    environment = {**os.environ, **environment}
+    return subprocess.run(command, env=environment, check=False, capture_output=True, text=True, errors="replace")
+
+
+def compare(runs: list[Run]) -> list[str]:
+    """What must be the same on every runtime and is not."""
+    said: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        for key, value in run.values.items():
+            said[key][value].append(run.version)
+    return [
+        f"`{key}`: " + "; ".join(f"{value} on {', '.join(versions)}" for value, versions in answers.items())
+        for key, answers in sorted(said.items())
+        if len(answers) > 1
+    ]
+
+
+def summary(runs: list[Run], differences: list[str]) -> list[str]:
+    lines = [
+        "# The real libcudarts on a GPU",
+        "",
+        "| toolkit | version, driver | passed | failed | skipped |",
+        "|---|---|---|---|---|",
+    ]
+    for run in runs:
+        outcomes = [outcome for _, outcome, _ in run.outcomes]
+        bad = outcomes.count("fail") + outcomes.count("crash")
+        lines.append(f"| {run.version} | {run.about} | {outcomes.count('pass')} | {bad} | {outcomes.count('skip')} |")
+    good = sum(not run.failed for run in runs)
+    keys = len({key for run in runs for key in run.values})
+    lines += ["", f"{good} of {len(runs)} runtimes pass; {keys} values compared among them, {len(differences)} differ."]
+    return lines + [f"- {difference}" for difference in differences]
+
+
+def details(runs: list[Run]) -> list[str]:
+    lines = ["", "## Checks", "", "| check | toolkit | outcome | remarks |", "|---|---|---|---|"]
+    names = list(dict.fromkeys(name for run in runs for name, _, _ in run.outcomes))
+    for name in names:
+        for run in runs:
+            for check, outcome, said in run.outcomes:
+                if check == name:
+                    lines.append(f"| {name} | {run.version} | {outcome} | {said.replace('|', '/')} |")
+    return lines
+
+
+def time_one(bench: str, version: str, library: Path) -> list[str]:
+    done = run_for_a_while([bench, str(library)])
+    if done.returncode != 0:
+        return [f"{version}: exit status {done.returncode} {done.stderr.strip()}", ""]
+    return [f"### {version}", "", done.stdout.rstrip(), ""]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
