@@ -52,12 +52,12 @@ generate: toolkits ## extract the facts and render generated/
 check-generated: environment ## fail if generated/ is not what spec/ and templates/ render to
 	@$(GENERATOR) check
 
-new-toolkit: environment ## pin, fetch, extract, render, and say what is new: VERSION=13.6
+new-toolkit: environment ## pin, fetch, extract, say what is new, and render: VERSION=13.6
 	@test -n "$(VERSION)" || { echo 'error: say which: make new-toolkit VERSION=13.6' >&2; exit 2; }
 	@$(GENERATOR) fetch --pin $(VERSION)
 	@$(GENERATOR) extract
-	@$(GENERATOR) render
 	@$(GENERATOR) diff $$(sed -n 's/^  - version: "\(.*\)"/\1/p' spec/toolkits.yaml | grep -xB1 '$(VERSION)')
+	@$(GENERATOR) render  # last: where it stops for a decision, the report stands above the reason
 
 fmt: environment ## format C and Python
 	@ruff format --quiet

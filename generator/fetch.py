@@ -322,7 +322,7 @@ def _locked(cache: Path) -> Iterator[None]:
 
 
 def pin(version: str, spec: Path = SPEC_FILE) -> None:
-    """Appends a toolkit to the spec: the newest wheels of that major and minor version."""
+    """Appends a toolkit to the spec, the newest wheels of its version, and renews what all toolkits share."""
     if not re.fullmatch(r"[0-9]+\.[0-9]+", version):
         raise GeneratorError(f"`{version}` is not a toolkit's version; it looks like 13.6")
     toolkits = Toolkits.load(spec)
@@ -336,22 +336,30 @@ def pin(version: str, spec: Path = SPEC_FILE) -> None:
     major = _number(version)[0]
     # From CUDA 13 on the packages carry no major version in their names.
     suffix = f"-cu{major}" if major < 13 else ""
-    lines = ["", f'  - version: "{version}"', "    wheels:"]
-    with tempfile.TemporaryDirectory() as folder:
-        for package in (f"nvidia-cuda-runtime{suffix}", f"nvidia-cuda-profiler-api{suffix}"):
-            wheels = Path(folder) / package / "wheels"
-            wheels.parent.mkdir()
-            download([f"{package}=={version}.*"], wheels, hashed=False)
-            (file,) = wheels.iterdir()
-            lines += [
-                f"      - package: {package}",
-                f"        version: {file.name.split('-')[1]}",
-                f"        file: {file.name}",
-                f"        sha256: {hashlib.sha256(file.read_bytes()).hexdigest()}",
-            ]
-    before = spec.read_text(encoding="utf-8")
-    spec.write_text(before.rstrip("\n") + "\n" + "\n".join(lines) + "\n", encoding="utf-8")
+    text = spec.read_text(encoding="utf-8").rstrip("\n") + "\n"
+    # What all toolkits share is the newest toolkit's.
+    for wheel in (*toolkits.crt.wheels, *toolkits.nvrtc.wheels):
+        text = text.replace(_lines(wheel, "    "), _lines(_newest(wheel.package, version), "    "))
+    text += f'\n  - version: "{version}"\n    wheels:\n'
+    for package in (f"nvidia-cuda-runtime{suffix}", f"nvidia-cuda-profiler-api{suffix}"):
+        text += _lines(_newest(package, version), "      ")
+    spec.write_text(text, encoding="utf-8")
     print(f"pinned {version} in {spec.name}")
+
+
+def _newest(package: str, version: str) -> Wheel:
+    """The newest wheel of a toolkit's version."""
+    with tempfile.TemporaryDirectory() as folder:
+        wheels = Path(folder) / "wheels"
+        download([f"{package}=={version}.*"], wheels, hashed=False)
+        (file,) = wheels.iterdir()
+        return Wheel(package, file.name.split("-")[1], file.name, hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+def _lines(wheel: Wheel, indent: str) -> str:
+    """A pin as spec/toolkits.yaml writes it."""
+    pairs = (f"{name}: {value}" for name, value in vars(wheel).items())
+    return f"{indent}- " + f"\n{indent}  ".join(pairs) + "\n"
 
 
 def _unit(name: str, entries: list[Any], cache: Path) -> Unit:

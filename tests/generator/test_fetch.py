@@ -257,7 +257,7 @@ def test_members_that_climb_out_are_left_out(shop: Shop, tmp_path: Path) -> None
     assert not list(tmp_path.rglob("evil.h"))
 
 
-def test_pinning_appends_and_keeps_every_byte_before(shop: Shop) -> None:
+def test_pinning_appends_renews_what_is_shared_and_keeps_the_rest(shop: Shop) -> None:
     runtime: Files = {
         "nvidia/cu100/include/cuda_runtime_api.h": "/* 100 */\n",
         "nvidia/cu100/lib/libcudart.so.100": "library\n",
@@ -266,12 +266,21 @@ def test_pinning_appends_and_keeps_every_byte_before(shop: Shop) -> None:
     newest = shop.wheel("nvidia-cuda-runtime", "100.0.10", runtime)
     shop.wheel("nvidia-cuda-runtime", "100.1.1", runtime)
     shop.wheel("nvidia-cuda-profiler-api", "100.0.3", {"nvidia/cu100/include/cuda_profiler_api.h": "/* p */\n"})
+    crt = shop.wheel("fake-crt", "100.0.2", {"nvidia/cu100/include/crt/host_defines.h": "/* crt */\n"})
+    nvrtc = shop.wheel("fake-nvrtc", "100.0.4", {"nvidia/cu100/include/nvrtc.h": "/* nvrtc */\n"})
     before = shop.spec.read_text()
+    for old, new in ((shop.pins["crt"][0], crt), (shop.pins["nvrtc"][0], nvrtc)):
+        for key in ("file", "sha256"):
+            before = before.replace(old[key], new[key])
+        before = before.replace(
+            f"{old['package']}\n      version: 99.1.1", f"{old['package']}\n      version: {new['version']}"
+        )
     fetch.pin("100.0", shop.spec)
     assert shop.spec.read_text().startswith(before)
     toolkits = shop.load()
     assert [toolkit.version for toolkit in toolkits] == ["99.1", "100.0"]
     assert [wheel.version for wheel in toolkits.newest.pins] == ["100.0.10", "100.0.3"]
+    assert [unit.wheels[0].version for unit in (toolkits.crt, toolkits.nvrtc)] == ["100.0.2", "100.0.4"]
     assert toolkits.newest.pins[0].sha256 == newest["sha256"]
     assert fetch.fetch(toolkits) == 4
 
@@ -288,7 +297,7 @@ def test_pinning_what_is_pinned_changes_nothing(shop: Shop, capsys: pytest.Captu
     [
         ("thirteen", "`thirteen` is not a toolkit's version"),
         ("12.0", r"12\.0 is not newer than 99\.1"),
-        ("101.0", r"cannot download nvidia-cuda-runtime==101\.0\.\*: "),
+        ("101.0", r"cannot download fake-crt==101\.0\.\*: "),
     ],
 )
 def test_pinning_nonsense_changes_nothing(shop: Shop, version: str, message: str) -> None:
