@@ -25,7 +25,7 @@ static bool is_absent(const acu_function *function, const acu_era *era) {
                                (function->until && function->until < loaded->version)));
 }
 
-static acu_fn bind(const acu_function *function, const acu_era *era) {
+static acu_fn bind_symbol(const acu_function *function, const acu_era *era) {
     acu_platform_lock();
     acu_fn symbol = acu_library_symbol(function->library, era->symbol);
     acu_fn fn = symbol && era->adapter ? era->adapter : symbol;
@@ -61,7 +61,7 @@ static void find(acu_call *call) {
         const acu_era *era = era_of(function, function->library->abi);
         if (is_absent(function, era))
             code = has_fallback ? 0 : acu_refuse_absent(function);
-        else if ((call->fn = bind(function, era)) == NULL)
+        else if ((call->fn = bind_symbol(function, era)) == NULL)
             code = has_fallback ? 0 : acu_refuse_unresolved(function, era->symbol);
     }
     if (!call->fn)
@@ -72,7 +72,7 @@ acu_fn acu_bind(const acu_function *function) {
     if (acu_library_ready(function->library)) {
         const acu_era *era = era_of(function, function->library->abi);
         if (!is_absent(function, era))
-            (void)bind(function, era);
+            (void)bind_symbol(function, era);
     }
     return __atomic_load_n(function->slot, __ATOMIC_ACQUIRE);
 }
