@@ -140,6 +140,8 @@ class _Deriver:
         if len(owners) > 1:
             listed = ", ".join(f"{name} of {owner}" for owner, name in sorted(owners.items()))
             raise GeneratorError(f"{feature['id']} is made by more than one library: {listed}", feature.at)
+        if not owners:
+            raise GeneratorError(f"{feature['id']} names no function and no enumerator", feature.at)
         return next(iter(owners))
 
     def _owner(self, name: str, at: Location, kind: str, within: str = "") -> str:

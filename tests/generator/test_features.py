@@ -1,94 +1,83 @@
-"""spec/features.yaml against the facts: every name exists, and every floor that a header gives is derived."""
+"""spec/features.yaml itself: nothing that programs gate on is missing, and what is derived is what is known."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from generator import facts as facts_module
-from generator import yamlfile
-
-SPEC = Path(__file__).resolve().parents[2] / "spec"
-FEATURES: list[dict[str, Any]] = yamlfile.load(SPEC / "features.yaml", SPEC / "schema" / "features.json")["features"]
-
-features = pytest.mark.parametrize("feature", FEATURES, ids=[feature["id"] for feature in FEATURES])
+from generator import gates, render
+from generator.gates import Gate
+from generator.render import load_libraries
 
 
 @cache
-def first_seen(library: str, kind: str) -> dict[str, str]:
-    """The toolkit in which each function or enumerator of a library first appears."""
-    seen: dict[str, str] = {}
-    for toolkit, facts in facts_module.read_all(SPEC / "facts" / library).items():
-        if kind == "functions":
-            found = list(facts["functions"])
-        else:
-            found = [name for enum in facts["enums"].values() for name in enum["values"]]
-        for name in found:
-            seen.setdefault(name, toolkit)
-    return seen
+def real() -> dict[str, Gate]:
+    libraries = load_libraries()
+    served = render.served([render.bind(library) for library in libraries])
+    found = gates.derive(gates.load(), libraries, served)
+    return {gate.id.removeprefix("ACU_FEATURE_"): gate for gate in found}
 
 
-def library_of(function: str) -> str:
-    return "cudart" if function.startswith("cuda") else "nvrtc" if function.startswith("nvrtc") else "cuda"
+# What CUDA's release notes and documentation say: runtime since, driver since, number of the device attribute.
+KNOWN = {
+    "STREAM_ORDERED_ALLOCATION": (0, 11020, 115),
+    "VIRTUAL_MEMORY": (0, 11000, 102),
+    "CLUSTER_LAUNCH": (11080, 11080, 120),
+    "LAUNCH_ATTRIBUTES": (11080, 11080, 0),
+    "TENSOR_MAPS": (0, 12000, 127),
+    "GRAPH_INSTANTIATE_PARAMS": (12000, 12000, 0),
+    "MULTICAST": (0, 12010, 132),
+    "GRAPH_NODE_PARAMS": (12020, 12020, 0),
+    "GRAPH_CONDITIONAL_NODES": (12030, 12030, 0),
+    "FABRIC_HANDLES": (0, 12030, 128),
+    "KERNEL_PARAMETER_INFO": (12040, 12040, 0),
+    "GREEN_CONTEXTS": (0, 12050, 0),
+    "LIBRARIES": (12080, 12040, 0),
+    "BATCH_COPIES": (12080, 12080, 0),
+    "CHECKPOINTS": (0, 12080, 0),
+    "EXECUTION_CONTEXTS": (13010, 13010, 0),
+}
 
 
-@cache
-def oldest(library: str) -> str:
-    return next(iter(facts_module.read_all(SPEC / "facts" / library)))
+@pytest.mark.parametrize("name", KNOWN)
+def test_well_known_features(name: str) -> None:
+    gate = real()[name]
+    assert (gate.since, gate.driver, gate.attribute_number) == KNOWN[name]
+    assert gate.until == gate.gone == 0
 
 
-@features
-def test_every_name_exists(feature: dict[str, Any]) -> None:
-    for name in (*feature.get("functions", ()), *feature.get("driver_functions", ())):
-        assert name in first_seen(library_of(name), "functions"), name
-    known = first_seen("cudart", "enumerators").keys() | first_seen("cuda", "enumerators").keys()
-    for name in (*feature.get("enumerators", ()), *feature.get("driver_enumerators", ())):
-        assert name in known, name
-    if "attribute" in feature:
-        assert feature["attribute"] in known
+def test_features_that_went() -> None:
+    assert (real()["TEXTURE_REFERENCES"].until, real()["TEXTURE_REFERENCES"].gone) == (11080, 12000)
+    assert (real()["THREAD_FUNCTIONS"].until, real()["THREAD_FUNCTIONS"].gone) == (12090, 13000)
 
 
-@features
-def test_a_feature_belongs_to_one_library(feature: dict[str, Any]) -> None:
-    assert len({library_of(name) for name in feature.get("functions", ())}) <= 1
+def test_the_runtime_and_the_driver_number_attributes_alike() -> None:
+    """The driver is asked by the runtime's numbers: under each of them it must know the same words."""
+    cuda = next(library for library in load_libraries() if library.name == "cuda")
+    numbers = gates._values(cuda.newest, gates.ATTRIBUTES["cuda"])
+    for gate in real().values():
+        if gate.attribute.startswith("cudaDevAttr"):
+            words = re.findall(r"[A-Z][a-z]+|[A-Z]+(?![a-z])", gate.attribute.removeprefix("cudaDevAttr"))
+            names = [name for name, value in numbers.items() if value == gate.attribute_number]
+            assert all(word[:3].upper() in "".join(names) for word in words), (gate.attribute, names)
 
 
-@features
-def test_a_driver_floor_is_typed_only_where_no_header_gives_it(feature: dict[str, Any]) -> None:
-    if "driver_floor" not in feature:
-        return
-    floor = feature["driver_floor"]
-    own = [name for name in feature.get("functions", ()) if library_of(name) == "cuda"]
-    derived = [first_seen("cuda", "functions")[name] for name in (*feature.get("driver_functions", ()), *own)]
-    assert set(derived) <= {oldest("cuda")}, "the headers give a newer floor"
-    assert facts_module.version_key(floor["version"]) <= facts_module.version_key(oldest("cuda"))
-    typedef = re.search(r"PFN_(\w+?)_v(\d+)$", floor["source"])
-    if typedef:
-        number = int(typedef.group(2))
-        assert floor["version"] == f"{number // 1000}.{number % 1000 // 10}"
-        assert typedef.group(1) in (*feature.get("driver_functions", ()), *feature.get("functions", ()))
-
-
-def test_ids_and_titles_are_unique() -> None:
-    for key in ("id", "title"):
-        values = [feature[key] for feature in FEATURES]
-        assert len(set(values)) == len(values)
-
-
-def test_a_function_stands_in_one_feature() -> None:
-    listed = [
-        name for feature in FEATURES for key in ("functions", "driver_functions") for name in feature.get(key, ())
-    ]
-    assert sorted({name for name in listed if listed.count(name) > 1}) == []
+def test_a_floor_is_the_version_that_its_source_names() -> None:
+    for feature in gates.load():
+        typedef = re.search(r"PFN_(\w+?)_v(\d+)$", feature.get("driver_floor", {}).get("source", ""))
+        if typedef:
+            version = int(typedef.group(2))
+            assert feature["driver_floor"]["version"] == f"{version // 1000}.{version % 1000 // 10}"
+            assert typedef.group(1) in (*feature.get("driver_functions", ()), *feature["functions"])
 
 
 def test_every_newer_function_of_the_runtime_has_a_feature() -> None:
     """What came after the oldest toolkit is what programs must gate on; a new toolkit's functions fail here."""
-    listed = {name for feature in FEATURES for name in feature.get("functions", ())}
-    newer = {name for name, toolkit in first_seen("cudart", "functions").items() if toolkit != oldest("cudart")}
-    second_names = {name for name in newer if re.sub(r"_v\d+$", "", name) in first_seen("cudart", "functions")} - listed
+    runtime = next(library for library in load_libraries() if library.name == "cudart")
+    known = {name for api in runtime.apis for name in api.functions}
+    newer = known - runtime.oldest.functions.keys()
+    listed = {function for gate in real().values() for function in gate.functions}
+    second_names = {name for name in newer if re.sub(r"_v\d+$", "", name) in known} - listed
     assert sorted(newer - listed - second_names) == []
