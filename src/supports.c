@@ -209,13 +209,14 @@ static acu_library *driver_of(const acu_feature_info *feature) {
 static int ask_device(const acu_feature_info *feature, int ordinal) {
     acu_library *library = driver_of(feature);
     asked_driver driver;
-    CUdevice device;
+    CUdevice device = 0;
     int code = need(feature, library);
-    if (!code && !bind_driver(library, &driver))
-        code = acu_record(cudaErrorNotSupported, "%s: the driver lacks a call that asks devices",
+    if (code)
+        return code;
+    if (!bind_driver(library, &driver))
+        return acu_record(cudaErrorNotSupported, "%s: the driver lacks a call that asks devices",
                           feature->title);
-    if (!code)
-        code = find_device(feature, &driver, ordinal, &device);
+    code = find_device(feature, &driver, ordinal, &device);
     if (!code && feature->attribute)
         code = ask_attribute(feature, &driver, ordinal, device);
     if (!code && feature->compute_capability)
