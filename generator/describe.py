@@ -64,7 +64,7 @@ class TypeRow:
 
 
 class PackedNames:
-    """Several names in one array, one after the other; in several arrays where ISO C's limit on literals asks for it."""
+    """Several names in one array, one after the other; in more than one where ISO C's limit on literals asks for it."""
 
     LIMIT = 4000
 
@@ -138,10 +138,21 @@ class Describer:
             if key not in extra:
                 return -1
             if extra[key] not in names:
-                raise GeneratorError(f"{self.parameters.file}: {function.name}.{param.name}: {key} names no parameter: {extra[key]}")
+                raise GeneratorError(
+                    f"{function.name}.{param.name}: {key} names no parameter: {extra[key]}",
+                    self.parameters.at("functions", function.name, param.name, key),
+                )
             return names.index(extra[key])
 
-        return ParamRow(param.name, symbol, depth, DIRECTIONS[direction], sibling("length"), sibling("tag"), extra.get("newer") == "ignored")
+        return ParamRow(
+            param.name,
+            symbol,
+            depth,
+            DIRECTIONS[direction],
+            sibling("length"),
+            sibling("tag"),
+            extra.get("newer") == "ignored",
+        )
 
     def direction(self, function: Function, home: Api, name: str) -> str:
         """in, out or inout: what the spec says, else what `const` says; a struct that may be written has no default."""
@@ -150,13 +161,15 @@ class Describer:
         if said:
             return str(said)
         seen = home.strip(param.type)
-        if seen.function or not param.type.pointers or seen.base == "void" and len(seen.pointers) == 1:
+        if seen.function or not param.type.pointers or (seen.base == "void" and len(seen.pointers) == 1):
             return "in"
-        if param.type.const and len(param.type.pointers) == 1 or any(param.type.pointers[:-1]):
+        if (param.type.const and len(param.type.pointers) == 1) or any(param.type.pointers[:-1]):
             return "in"
-        if home.record_of(param.type) is not None and len(seen.pointers) == 1 and self.library.name == "cudart":
+        if home.record_of(param.type) is not None and len(seen.pointers) == 1:
             raise GeneratorError(
-                f"{self.parameters.file}: {function.name}.{name} is a {param.type.spelling} and may be in, out or inout: say which"
+                f"{function.name}.{name} is a `{param.type.spelling}` and may be in, out or inout: "
+                f"say which ({home.toolkit}'s {function.header} declares it)",
+                self.parameters.at("functions", function.name),
             )
         return "out"
 
@@ -173,9 +186,12 @@ class Describer:
             return self._builtin("pointer"), max(seen.depth - 1, 0)
         if seen.base == "char" and seen.depth >= 1 and seen.const:
             return self._builtin("text"), seen.depth - 1
-        if seen.depth and seen.base not in home.records and seen.base not in home.enums and home.scalar(
-            CType(seen.spelling, seen.base, seen.tag)
-        )[0] == "opaque":
+        if (
+            seen.depth
+            and seen.base not in home.records
+            and seen.base not in home.enums
+            and home.scalar(CType(seen.spelling, seen.base, seen.tag))[0] == "opaque"
+        ):
             return self._handle(home, kind), seen.depth - 1
         return self._type(home, CType(kind.spelling, seen.base, seen.tag)), seen.depth
 
@@ -238,7 +254,7 @@ class Describer:
             name = api.typedefs[enum].type.base if enum in api.typedefs else enum
             if name in api.enums:
                 return [one for one, value in api.enums[name].values.items() if value]
-        raise GeneratorError(f"{self.parameters.file}: {enum} is no enum of any toolkit")
+        raise GeneratorError(f"{enum} is no enum of any toolkit", self.parameters.at("flags"))
 
     def _enumerator(self, name: str) -> Value:
         return Value(name, self._number(name), self.library.enumerator_since(name))
@@ -253,7 +269,7 @@ class Describer:
             if name in api.macros:
                 text = api.macros[name].value.strip("() ").removesuffix("u").removesuffix("U")
                 return self._number(text) if text in api.enumerators or text in api.macros else int(text, 0)
-        raise GeneratorError(f"{self.parameters.file}: {name} is no macro and no enumerator of any toolkit")
+        raise GeneratorError(f"{name} is no macro and no enumerator of any toolkit", self.parameters.document.at)
 
     def _enum(self, home: Api, name: str) -> str:
         name = home.typedefs[name].type.base if name not in home.enums else name
@@ -321,10 +337,15 @@ class Describer:
         return self._type(home, element), home.scalar(element)[1]
 
     def _target(self, home: Api, record: Record, member: Field, said: dict[str, object]) -> tuple[str | None, int]:
-        """The records that an input pointer inside a record leads to, so that newer enumerators in them can be named."""
+        """The records that an input pointer inside a record leads to: newer enumerators in them can be named."""
         assert member.type is not None
         inner = home.record_of(member.type)
-        if inner is None or home.strip(member.type).depth != 1 or said.get("opaque") or said.get("direction", "in") == "out":
+        if (
+            inner is None
+            or home.strip(member.type).depth != 1
+            or said.get("opaque")
+            or said.get("direction", "in") == "out"
+        ):
             return None, -1
         count = self._offset(home, record, str(said["length"])) if "length" in said else -1
         return self.record(home, inner), count
@@ -362,7 +383,7 @@ class Describer:
         for leaf in home.leaves(record):
             if leaf.path == path:
                 return leaf.offset
-        raise GeneratorError(f"{self.parameters.file}: records.{record.name}: there is no field {path}")
+        raise GeneratorError(f"{record.name} has no field {path}", self.parameters.at("records", record.name))
 
     def _layouts(self, home: Api, record: Record, members: list[Field]) -> list[LayoutRow]:
         """How each toolkit that lays the record out otherwise does it; runs of equal ones joined."""
@@ -391,7 +412,12 @@ class Describer:
         members = {member.name: member for member in _opened(record)}
         apis = self.library.apis
         for name, said in self.parameters.record(record.name).get("attributes", {}).items():
-            have = [api for api in apis for r in self.library.records_named(api, record.name) if name in {m.name for m in r.members()}]
+            have = [
+                api
+                for api in apis
+                for r in self.library.records_named(api, record.name)
+                if name in {m.name for m in r.members()}
+            ]
             if name not in members or len(have) == len(apis):
                 continue
             since = 0 if have[0] is apis[0] else have[0].version

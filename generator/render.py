@@ -14,18 +14,19 @@ from typing import Any
 
 import jinja2
 
-from . import facts, gates, yamlfile
+from . import facts, gates, report
 from .abi import COPY, PREFIX, Route, Router
 from .ctype import CType
 from .describe import Describer, ParamRow, TypeRow
 from .errors import GeneratorError
 from .model import Api, Field, Function, Library, Record
-from .spec import Decision, Parameters, load_decisions
+from .spec import Decision, Parameters, Spec
 from .typesheet import record_lines, since_macro, type_sheet
-from .yamlfile import ROOT, SPEC
+from .yamlfile import ROOT
 
 TEMPLATES = ROOT / "templates"
 GENERATED = ROOT / "generated"
+SPEC = Spec()
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class Slot:
 
     @property
     def pointer_type(self) -> str:
-        return f"{self.function.returns.spelling} (*)({', '.join(p.type.spelling for p in self.function.params) or 'void'})"
+        return _pointer_type(self.function)
 
     @property
     def returns(self) -> str:
@@ -284,22 +285,23 @@ class Bindings:
         return inner.align if inner else max(1, self.presented.scalar(kind)[1])
 
 
-def load_libraries(presented: str | None = None, folder: Path = SPEC / "facts") -> list[Library]:
+def load_libraries(presented: str | None = None, spec: Spec = SPEC) -> list[Library]:
     """All libraries of spec/libraries.yaml that there are facts of."""
-    info = yamlfile.load(SPEC / "libraries.yaml")
     found = []
-    for name in info:
-        if any((folder / name).glob("*.json")):
-            newest_only = info[name].get("newest_only", False)
-            found.append(Library(name, facts.read_all(folder / name), None if newest_only else presented))
+    for name, info in spec.libraries.items():
+        folder = spec.facts / name
+        if any(folder.glob("*.json")):
+            found.append(Library(name, facts.read_all(folder), None if info.get("newest_only") else presented))
     return found
 
 
-def bind(library: Library, driver: Library | None = None, features: dict[str, str] | None = None) -> Bindings:
+def bind(
+    library: Library, driver: Library | None = None, features: dict[str, str] | None = None, spec: Spec = SPEC
+) -> Bindings:
     """Everything the templates need to know of one library; `driver` is the one below it, if it has one."""
-    info = yamlfile.load(SPEC / "libraries.yaml")[library.name]
-    parameters = Parameters.load(library.name)
-    router = Router(library, parameters, load_decisions() if info.get("adapt") else [])
+    info = spec.libraries[library.name]
+    parameters = spec.parameters(library.name)
+    router = Router(library, parameters, spec.decisions if info.get("adapt") else [])
     bindings = Bindings(library.name, info, library, router, Describer(library, parameters, router, driver))
     for function in library.presented.functions.values():
         bindings.slots.append(_slot(bindings, parameters, function, library.presented, False, features or {}))
@@ -378,7 +380,9 @@ def _eras(
     plain = _with_ptds(each, [era.symbol for era in each])
     if not any(route.target and route.target.ptds for route in routes):
         return plain, []
-    return plain, _with_ptds(each, [route.target and (route.target.ptds or route.target.symbol) for route in routes])
+    return plain, _with_ptds(
+        each, [(target.ptds or target.symbol) if target else None for target in (route.target for route in routes)]
+    )
 
 
 def _with_ptds(eras: list[Era], symbols: list[str | None]) -> list[Era]:
@@ -399,13 +403,12 @@ def _adapter(
     structs = tuple(_struct_arg(bindings, function, home, param, mode) for param, mode in route.structs)
     decision = route.decision
     target = route.target if decision else function
-    pointer = f"{target.returns.spelling} (*)({', '.join(p.type.spelling for p in target.params) or 'void'})"
     args = decision.args if decision else tuple(p.name for p in function.params)
     args = tuple(_through(arg, structs) for arg in args)
     return Adapter(
         name=name,
         comment=_comment(route, structs),
-        target=pointer,
+        target=_pointer_type(target),
         args=args,
         structs=structs,
         decision=decision,
@@ -413,6 +416,10 @@ def _adapter(
         hook=hook,
         attributes=_attributes(bindings, function, home, structs),
     )
+
+
+def _pointer_type(function: Function) -> str:
+    return f"{function.returns.spelling} (*)({', '.join(function.signature) or 'void'})"
 
 
 def _through(arg: str, structs: tuple[StructArg, ...]) -> str:
@@ -486,24 +493,26 @@ def _attributes(bindings: Bindings, function: Function, home: Api, structs: tupl
 # ---- output
 
 
-def render(
-    presented: str | None = None, folder: Path = SPEC / "facts", features_file: Path = gates.FEATURES
-) -> dict[str, str]:
-    """Every generated file: its path below generated/, and its text."""
-    libraries = load_libraries(presented, folder)
+def render(presented: str | None = None, spec: Spec = SPEC) -> dict[str, str]:
+    """Every generated source: its path below generated/, and its text."""
+    return sources(load_libraries(presented, spec), spec)
+
+
+def sources(libraries: list[Library], spec: Spec, templates: Path = TEMPLATES) -> dict[str, str]:
+    """The same of libraries that are read already."""
     by_name = {library.name: library for library in libraries}
-    features = gates.load(features_file)
+    features = gates.load(spec.features)
     titles = gates.titles(features, libraries)
-    bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, titles) for one in libraries]
+    bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, titles, spec) for one in libraries]
     all_gates = gates.derive(features, libraries, served(bindings))
     for one in bindings:
         others = (other.presented.records.keys() for other in bindings if other is not one)
         one.shared_records = one.presented.records.keys() & set().union(*others)
     versions = sorted({api.version for library in libraries for api in library.apis})
-    environment = _environment()
+    environment = _environment(templates)
     outputs: dict[str, str] = {}
-    for file in sorted(TEMPLATES.rglob("*.j2")):
-        path = str(file.relative_to(TEMPLATES)).removesuffix(".j2")
+    for file in sorted(templates.rglob("*.j2")):
+        path = str(file.relative_to(templates)).removesuffix(".j2")
         if path.startswith("docs/"):
             continue
         template = environment.get_template(path + ".j2")
@@ -522,9 +531,9 @@ def render(
     return outputs
 
 
-def _environment() -> jinja2.Environment:
+def _environment(templates: Path) -> jinja2.Environment:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
+        loader=jinja2.FileSystemLoader(templates),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -624,9 +633,10 @@ def differences(outputs: dict[str, str], folder: Path = GENERATED) -> list[str]:
     return found
 
 
-def all_outputs(presented: str | None = None, folder: Path = SPEC / "facts") -> dict[str, str]:
+def all_outputs(presented: str | None = None, spec: Spec = SPEC) -> dict[str, str]:
     """Sources and documents."""
-    return render(presented, folder)
+    libraries = load_libraries(presented, spec)
+    return {**sources(libraries, spec), **report.outputs(libraries, spec)}
 
 
 def add_arguments(subparsers: Any) -> None:

@@ -10,24 +10,24 @@ from typing import Any
 
 import jinja2
 
-from . import facts, yamlfile
+from . import facts, gates, yamlfile
 from .abi import Router
 from .availability import STATES, Availability, availability, features
 from .changes import Changes, compare, prototype
 from .errors import GeneratorError
 from .model import Api, Library
-from .spec import Parameters, load_decisions
+from .spec import Spec
 
 TEMPLATES = yamlfile.ROOT / "templates"
-FACTS = yamlfile.SPEC / "facts"
+SPEC = Spec()
 
 
-def outputs(libraries: Iterable[Library]) -> dict[str, str]:
+def outputs(libraries: Iterable[Library], spec: Spec = SPEC) -> dict[str, str]:
     """The documents below generated/: path -> text."""
     libraries = list(libraries)
-    tables = [_availability(library) for library in libraries]
-    document = yamlfile.load(yamlfile.SPEC / "features.yaml", yamlfile.SPEC / "schema" / "features.json")
-    values = {"tables": tables, "features": features(libraries, tables, document["features"]), "states": STATES}
+    tables = [_availability(library, spec) for library in libraries]
+    rows = features(libraries, tables, gates.load(spec.features))
+    values = {"tables": tables, "features": rows, "states": STATES}
     return {f"docs/availability.{kind}": render(f"docs/availability.{kind}.j2", **values) for kind in ("md", "html")}
 
 
@@ -35,17 +35,18 @@ def diff(changes: list[Changes], html: bool = False) -> str:
     """What changed between two toolkits."""
     before, after = changes[0].before.toolkit, changes[0].after.toolkit
     template = "docs/diff.html.j2" if html else "docs/diff.md.j2"
-    return render(template, changes=changes, before=before, after=after, titles=_titles())
+    titles = {name: info["title"] for name, info in SPEC.libraries.items()}
+    return render(template, changes=changes, before=before, after=after, titles=titles)
 
 
-def compare_libraries(before: str, after: str, folder: Path = FACTS) -> list[Changes]:
+def compare_libraries(before: str, after: str, spec: Spec = SPEC) -> list[Changes]:
     """The changes of every library of which both toolkits have facts."""
     found = []
     known: set[str] = set()
-    for name in _titles():
-        if not any((folder / name).glob("*.json")):
+    for name in spec.libraries:
+        if not any((spec.facts / name).glob("*.json")):
             continue
-        stored = facts.read_all(folder / name)
+        stored = facts.read_all(spec.facts / name)
         known |= stored.keys()
         if before in stored and after in stored:
             found.append(compare(name, Api(before, stored[before]), Api(after, stored[after])))
@@ -77,13 +78,9 @@ def _tokens(text: str) -> str:
     return re.sub(r"- (?=\d)", "-", re.sub(r"\) (?=[\w-])", ")", text))
 
 
-def _titles() -> dict[str, str]:
-    return {name: entry["title"] for name, entry in yamlfile.load(yamlfile.SPEC / "libraries.yaml").items()}
-
-
-def _availability(library: Library) -> Availability:
-    info = yamlfile.load(yamlfile.SPEC / "libraries.yaml")[library.name]
-    router = Router(library, Parameters.load(library.name), load_decisions()) if info.get("adapt") else None
+def _availability(library: Library, spec: Spec) -> Availability:
+    info = spec.libraries[library.name]
+    router = Router(library, spec.parameters(library.name), spec.decisions) if info.get("adapt") else None
     return availability(library, info["title"], router)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -59,12 +60,13 @@ class Decision:
         return self.presents in ((), function.signature)
 
 
-def load_decisions(file: Path = SPEC / "decisions.yaml") -> list[Decision]:
+def load_decisions(file: Path) -> list[Decision]:
     document = yamlfile.load(file, SCHEMA / "decisions.json")
-    decisions = []
+    decisions: list[Decision] = []
     for index, entry in enumerate(document["decisions"]):
         refusals = tuple(
-            Refusal(r["if"], r.get("newer") or r["invalid"], "newer" in r, r.get("why", "")) for r in entry.get("refuse", [])
+            Refusal(r["if"], r.get("newer") or r["invalid"], "newer" in r, r.get("why", ""))
+            for r in entry.get("refuse", [])
         )
         decision = Decision(
             function=entry["function"],
@@ -92,15 +94,24 @@ def load_decisions(file: Path = SPEC / "decisions.yaml") -> list[Decision]:
 class Parameters:
     """What the headers do not say of one library (spec/parameters/<library>.yaml)."""
 
-    file: str
-    document: Any = field(default_factory=dict)
+    document: yamlfile.Mapping
 
     @staticmethod
-    def load(library: str) -> Parameters:
-        file = SPEC / "parameters" / f"{library}.yaml"
+    def load(file: Path) -> Parameters:
+        """A library that needs nothing said has no file."""
         if not file.exists():
-            return Parameters(str(file.name))
-        return Parameters(str(file), yamlfile.load(file, SCHEMA / "parameters.json"))
+            return Parameters(yamlfile.Mapping(Location(yamlfile.name_of(file), 1)))
+        return Parameters(yamlfile.load(file, SCHEMA / "parameters.json"))
+
+    def at(self, *path: str) -> Location:
+        """Where something is said, or, if it is not, where it would have to be."""
+        node, at = self.document, self.document.at
+        for key in path:
+            if key not in node:
+                break
+            at = where(node, key)
+            node = node[key]
+        return at
 
     def param(self, function: str, name: str) -> dict[str, Any]:
         entry: dict[str, Any] = self.document.get("functions", {}).get(function, {}).get(name, {})
@@ -113,3 +124,29 @@ class Parameters:
     def section(self, name: str) -> dict[str, Any]:
         entry: dict[str, Any] = self.document.get(name, {})
         return entry
+
+
+@dataclass(frozen=True)
+class Spec:
+    """The folder that everything is generated from: spec/, or one like it."""
+
+    root: Path = SPEC
+
+    @property
+    def facts(self) -> Path:
+        return self.root / "facts"
+
+    @property
+    def features(self) -> Path:
+        return self.root / "features.yaml"
+
+    @cached_property
+    def libraries(self) -> yamlfile.Mapping:
+        return yamlfile.load(self.root / "libraries.yaml")
+
+    @cached_property
+    def decisions(self) -> list[Decision]:
+        return load_decisions(self.root / "decisions.yaml")
+
+    def parameters(self, library: str) -> Parameters:
+        return Parameters.load(self.root / "parameters" / f"{library}.yaml")

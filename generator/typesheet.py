@@ -1,4 +1,4 @@
-"""The types that users see: what the presented toolkit declares, and what names of older ones still need, in C's order."""
+"""The types that users see: what the presented toolkit declares, and what older names need, in C's order."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def where(node: Mapping | Sequence, key: str | int | None = None) -> Location:
 
 def load(path: Path, schema: Path | None = None) -> Mapping:
     """Reads a YAML mapping and checks it against its JSON schema."""
-    name = _name(path)
+    name = name_of(path)
     try:
         loader = _Loader(path.read_text(encoding="utf-8"))
         root = loader.get_single_node()
@@ -132,7 +132,7 @@ def _build(node: yaml.Node, name: str, loader: Any) -> Any:
     return loader.construct_object(node, deep=True)
 
 
-def _name(path: Path) -> str:
+def name_of(path: Path) -> str:
     """The path as a person would type it: from the repository's root where it lies inside."""
     full = path.resolve()
     return str(full.relative_to(ROOT)) if full.is_relative_to(ROOT) else os.path.relpath(full)

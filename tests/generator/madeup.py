@@ -45,7 +45,7 @@ def library(folder: Path, headers: dict[str, str], presented: str | None = None)
 def router(made: Library, folder: Path, decisions: str = "decisions: []") -> Router:
     file = folder / "decisions.yaml"
     file.write_text(decisions)
-    return Router(made, Parameters("none"), load_decisions(file))
+    return Router(made, Parameters.load(folder / "parameters.yaml"), load_decisions(file))
 
 
 def routes(made: Library, folder: Path, name: str, decisions: str = "decisions: []") -> dict[str, Route]:
