@@ -50,9 +50,11 @@ def includes(*headers: str) -> str:
 @pytest.mark.parametrize("dialect", ALL_DIALECTS)
 def test_each_header_alone(name: str, dialect: str, tmp_path: Path) -> None:
     command = [*compiler(name, dialect), *WARNINGS, *(C_WARNINGS if language(dialect) == "c" else ())]
+    # Those that answer to NVIDIA's names only point to ours: the oldest and the newest dialect will do.
+    ends = dialect in DIALECTS[language(dialect)][:: len(DIALECTS[language(dialect)]) - 1]
     units = [
         source(tmp_path, includes(header) + "extern int some_declaration;\n", dialect, f"unit{number}")
-        for number, header in enumerate((*OURS, *NVIDIAS))
+        for number, header in enumerate((*OURS, *(NVIDIAS if ends else ())))
     ]
     works([*command, f"-I{COMPAT}", "-fsyntax-only", *units])
 
@@ -71,12 +73,12 @@ def test_all_headers_together(name: str, dialect: str, tmp_path: Path) -> None:
 @every_compiler
 @pytest.mark.parametrize("program", sorted(PROGRAMS.glob("*.c*")), ids=lambda file: file.name)
 def test_programs_for_cuda_compile_unchanged(name: str, program: Path, library: Library, tmp_path: Path) -> None:
-    for dialect in DIALECTS["c" if program.suffix == ".c" else "c++"]:
-        for extra in ((), ("-O2", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM")):
-            command = [*compiler(name, dialect), *WARNINGS, *extra, f"-I{COMPAT}", program]
-            works([*command, "-o", tmp_path / "program", *library.link])
-            # Where there is no CUDA, each says so and is content.
-            works([tmp_path / "program"], env={"ANYCUDA_CUDART": str(tmp_path / "missing")})
+    dialects = DIALECTS["c" if program.suffix == ".c" else "c++"]
+    for dialect, extra in ((dialects[0], []), (dialects[-1], ["-O2", "-DCUDA_API_PER_THREAD_DEFAULT_STREAM"])):
+        command = [*compiler(name, dialect), *WARNINGS, *extra, f"-I{COMPAT}", program]
+        works([*command, "-o", tmp_path / "program", *library.link])
+        # Where there is no CUDA, each says so and is content.
+        works([tmp_path / "program"], env={"ANYCUDA_CUDART": str(tmp_path / "missing")})
 
 
 # ---- one wrapper, one address

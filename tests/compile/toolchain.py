@@ -6,7 +6,7 @@ import fcntl
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 INCLUDE = (ROOT / "include", ROOT / "generated" / "include")
 COMPAT = ROOT / "generated" / "include" / "anycuda" / "compat"
+
+Command = Sequence[object]  # text and paths
 
 COMPILERS = {"gcc": ("gcc", "g++"), "clang": ("clang", "clang++")}
 DIALECTS = {"c": ("c11", "c17", "c2x"), "c++": ("c++11", "c++14", "c++17", "c++20")}
@@ -35,22 +37,22 @@ def compiler(name: str, dialect: str) -> list[str]:
     return [program, f"-std={dialect}", *(f"-I{folder}" for folder in INCLUDE)]
 
 
-def run(command: Iterable[str | Path], env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+def run(command: Command, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
     # Messages are compared: they shall be English, and complete.
     base = {**os.environ, "LC_ALL": "C", **(env or {})}
     return subprocess.run([str(part) for part in command], check=False, capture_output=True, text=True, env=base)
 
 
-def works(command: Iterable[str | Path], env: Mapping[str, str] | None = None) -> str:
-    done = run(parts := list(command), env)
-    assert done.returncode == 0, f"{' '.join(map(str, parts))}\n{done.stdout}{done.stderr}"
+def works(command: Command, env: Mapping[str, str] | None = None) -> str:
+    done = run(command, env)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
-def fails(command: Iterable[str | Path]) -> list[str]:
+def fails(command: Command) -> list[str]:
     """The compiler's errors, one line each."""
-    done = run(parts := list(command))
-    assert done.returncode != 0, f"this should not compile: {' '.join(map(str, parts))}"
+    done = run(command)
+    assert done.returncode != 0, f"this should not compile: {' '.join(map(str, command))}"
     return [line for line in done.stderr.splitlines() if " error: " in line]
 
 

@@ -1,0 +1,105 @@
+"""A program carries what it names: no other function's name, and few bytes."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from generator.render import Bindings, bind, load_libraries
+from tests.compile.toolchain import COMPILERS, WARNINGS, Library, compiler, works
+
+BAR = 64 * 1024
+
+FIVE = ("cudaMalloc", "cudaFree", "cudaMemcpyAsync", "cudaStreamCreate", "cudaStreamSynchronize")
+PROGRAM = """
+#include <anycuda/cudart.h>
+
+int main(void)
+{
+    void *memory = 0;
+    char host[64] = {0};
+    cudaStream_t stream;
+    if (cudaMalloc(&memory, sizeof host) || cudaStreamCreate(&stream) ||
+        cudaMemcpyAsync(memory, host, sizeof host, cudaMemcpyHostToDevice, stream) || cudaStreamSynchronize(stream))
+        return 1;
+    return (int)cudaFree(memory);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def bindings() -> list[Bindings]:
+    return [bind(library) for library in load_libraries()]
+
+
+def link(name: str, folder: Path, text: str, library: Library) -> Path:
+    source = folder / "program.c"
+    source.write_text(text)
+    program = folder / "program"
+    command = [*compiler(name, "c11"), *WARNINGS, "-O2", source, "-o", program, *library.link]
+    works([*command, "-Wl,--gc-sections", f"-Wl,-Map={folder / 'map'}"])
+    return program
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_no_other_function_is_named(name: str, library: Library, bindings: list[Bindings], tmp_path: Path) -> None:
+    program = link(name, tmp_path, PROGRAM, library)
+    found = set(re.findall(rb"[A-Za-z_]\w+", program.read_bytes()))
+    symbols = works(["nm", program])
+    found |= {word.encode() for word in re.findall(r"\w+", symbols)}
+    # acu_slot_cudaMalloc, name_cudaMalloc …
+    found |= {piece for word in found for piece in re.findall(rb"(?:cu|nvrtc)[A-Za-z]\w*", word)}
+
+    allowed = set(FIVE)
+    names = set()
+    for one in bindings:
+        # What the loader judges a library by: a few symbols, which every program has that loads one.
+        allowed |= {*one.sentinels, *(symbol for _, symbol in one.markers), one.info["version_symbol"]}
+        for slot in one.slots:
+            symbols_of_slot = {era.symbol for era in (*slot.eras, *slot.eras_ptds) if era.symbol}
+            names |= {slot.name, *symbols_of_slot}
+            if slot.name in FIVE:
+                allowed |= symbols_of_slot
+    others = {word.decode() for word in found} & names - allowed
+    assert others == set()
+    assert len(names) > 1000 and {word.decode() for word in found} >= set(FIVE)  # the search finds what is there
+
+
+def sizes(program: Path) -> int:
+    """Code, constants and data: what `size` calls text and data and bss."""
+    return int(works(["size", program]).splitlines()[1].split()[3])
+
+
+# In a linker's map: section, address (0 if it was dropped), size, member of the library.
+PIECE = re.compile(r"^ \.([a-z_]+)\S*\s+(0x\w+)\s+(0x\w+) \S*libanycuda\.a\((\S+?)\.c\.o\)$", re.MULTILINE)
+
+
+def contributions(file: Path) -> Counter[str]:
+    """Bytes of each object of ours, by kind of section."""
+    found: Counter[str] = Counter()
+    for section, address, size, member in PIECE.findall(file.read_text()):
+        if int(address, 16) != 0 and section != "comment":
+            found[f"{member} {section}"] += int(size, 16)
+    return found
+
+
+@pytest.mark.parametrize("name", COMPILERS)
+def test_five_calls_are_cheap(name: str, library: Library, tmp_path: Path) -> None:
+    for folder in ("empty", "five"):
+        (tmp_path / folder).mkdir()
+    empty = link(name, tmp_path / "empty", "int main(void)\n{\n    return 0;\n}\n", library)
+    five = link(name, tmp_path / "five", PROGRAM, library)
+    growth = sizes(five) - sizes(empty)
+    print(f"{name}: five calls add {growth} bytes")
+    for where, size in contributions(tmp_path / "five" / "map").most_common(20):
+        print(f"{size:8} {where}")
+    assert growth <= BAR
+
+
+def test_the_whole_library_is_small(library: Library) -> None:
+    total = works(["size", "-t", library.archive]).splitlines()[-1].split()
+    print(f"the library: {int(total[0])} bytes of code and constants, {int(total[1])} of data")
+    assert int(total[0]) + int(total[1]) <= 1024 * 1024
