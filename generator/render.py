@@ -66,6 +66,7 @@ class Refusal:
     what: str
     since: int  # 0: an invalid value
     why: str
+    code: str = ""
 
 
 @dataclass(frozen=True)
@@ -449,7 +450,7 @@ def _refusals(decision: Decision | None, routes: list[Route], index: int) -> tup
         return ()
     later = (r.api.version for r in routes[index:] if r.target is not None and r.decision is not decision)
     since = next(later, 0)
-    return tuple(Refusal(r.condition, r.what, since if r.newer else 0, r.why) for r in decision.refuse)
+    return tuple(Refusal(r.condition, r.what, since if r.newer else 0, r.why, r.code) for r in decision.refuse)
 
 
 def _struct_arg(bindings: Bindings, function: Function, home: Api, name: str, mode: str) -> StructArg:

@@ -24,6 +24,7 @@ class Refusal:
     what: str
     newer: bool  # too new for the library; otherwise an invalid value
     why: str
+    code: str = ""  # where CUDA answers with another code than "invalid value"
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def load_decisions(file: Path) -> list[Decision]:
     decisions: list[Decision] = []
     for index, entry in enumerate(document["decisions"]):
         refusals = tuple(
-            Refusal(r["if"], r.get("newer") or r["invalid"], "newer" in r, r.get("why", ""))
+            Refusal(r["if"], r.get("newer") or r["invalid"], "newer" in r, r.get("why", ""), r.get("code", ""))
             for r in entry.get("refuse", [])
         )
         decision = Decision(

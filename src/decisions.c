@@ -85,6 +85,13 @@ cudaError_t acu_driver_entry_status(cudaError_t result, void **entry, enum cudaD
     if (missing && entry != NULL) {
         *entry = NULL;
     }
+    if (result == cudaErrorSymbolNotFound) {
+        cudaError_t (*forget)(void) = (cudaError_t(*)(void))acu_library_symbol(&acu_cudart, "cudaGetLastError");
+        if (forget != NULL) {
+            (void)forget();
+        }
+        return cudaSuccess;
+    }
     return result;
 }
 

@@ -5045,7 +5045,8 @@ static const char feature_cudaGetDriverEntryPoint[] = "driver entry points";
 static acu_fn real_cudaGetDriverEntryPoint;
 static acu_fn real_cudaGetDriverEntryPoint_ptds;
 
-/* 11.x has no status; whether a pointer came back says the same. */
+/* 11.x has no status and fails with cudaErrorSymbolNotFound where later versions succeed with a
+ * status; the same outcome is given here, and the error that the library remembers is taken back. */
 static cudaError_t adapt_cudaGetDriverEntryPoint_with(acu_fn real, const char *symbol, void **funcPtr,
         unsigned long long flags, enum cudaDriverEntryPointQueryResult *driverStatus)
 {
@@ -14918,7 +14919,8 @@ static const char feature_cudaMemPrefetchAsync[] = "prefetch and advice for mana
 static acu_fn real_cudaMemPrefetchAsync;
 static acu_fn real_cudaMemPrefetchAsync_ptds;
 
-/* As for cudaMemAdvise; flags must be zero in every version that has them. */
+/* As for cudaMemAdvise; flags must be zero in every version that has them, and {Device, -1} is an
+ * invalid device. */
 static cudaError_t adapt_cudaMemPrefetchAsync_with(acu_fn real, const void *devPtr, size_t count,
         struct cudaMemLocation location, unsigned int flags, cudaStream_t stream)
 {
