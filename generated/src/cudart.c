@@ -14931,9 +14931,8 @@ static cudaError_t adapt_cudaMemPrefetchAsync_with(acu_fn real, const void *devP
         return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemPrefetchAsync, what, 12020);
     }
     if (!acu_location_valid(&location)) {
-        static const char what[] = "location";
-        static const char why[] = "the CPU is {cudaMemLocationTypeHost, 0}";
-        return (cudaError_t)acu_refuse_invalid(&acu_function_cudaMemPrefetchAsync, what, why);
+        static const char why[] = "location: the CPU is {cudaMemLocationTypeHost, 0}";
+        return (cudaError_t)acu_refuse_as(&acu_function_cudaMemPrefetchAsync, cudaErrorInvalidDevice, why);
     }
     if (flags != 0) {
         static const char what[] = "flags";
