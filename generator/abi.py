@@ -70,16 +70,20 @@ class Router:
         self.decisions = decisions
         self.used: set[str] = set()
         self._layouts: dict[tuple[str, str, str, str], str] = {}
+        self._routes: dict[tuple[Function, str], list[Route]] = {}
 
     def routes(self, function: Function, home: Api) -> list[Route]:
         """One route per toolkit, oldest first. `home` is the toolkit whose declaration users see."""
-        found = []
-        for api in self.library.apis:
-            route = self._route(function, home, api)
-            if isinstance(route, Undecided):
-                raise GeneratorError(str(route))
-            found.append(route)
-        return found
+        key = (function, home.toolkit)
+        if key not in self._routes:
+            found = []
+            for api in self.library.apis:
+                route = self._route(function, home, api)
+                if isinstance(route, Undecided):
+                    raise GeneratorError(str(route))
+                found.append(route)
+            self._routes[key] = found
+        return self._routes[key]
 
     def undecided(self, function: Function, home: Api) -> list[Undecided]:
         routes = (self._route(function, home, api) for api in self.library.apis)

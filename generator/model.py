@@ -133,6 +133,7 @@ class Api:
     def __init__(self, toolkit: str, facts: Facts) -> None:
         self.toolkit = toolkit
         self.version = number(toolkit)
+        self._leaves: dict[int, tuple[Record, tuple[Leaf, ...]]] = {}  # by identity: hashing a record costs more
         self.soname: str = facts.get("soname", "")
         self.headers: list[str] = facts.get("headers", [])
         self.symbols: dict[str, str] = facts["symbols"]
@@ -207,8 +208,14 @@ class Api:
             return FOREIGN[seen.base]
         return "opaque", 0
 
-    def leaves(self, record: Record, prefix: str = "", base: int = 0) -> Iterator[Leaf]:
+    def leaves(self, record: Record) -> tuple[Leaf, ...]:
         """All scalars of a record, nested records opened."""
+        known = self._leaves.get(id(record))
+        if known is None or known[0] is not record:
+            self._leaves[id(record)] = known = (record, tuple(self._walk(record, "", 0)))
+        return known[1]
+
+    def _walk(self, record: Record, prefix: str, base: int) -> Iterator[Leaf]:
         for member in record.members():
             path, offset = prefix + member.name, base + member.offset
             inner = member.record or (
@@ -224,7 +231,7 @@ class Api:
             count = member.size // inner.size
             for index in range(count):
                 stem = f"{path}[{index}]." if count > 1 else f"{path}."
-                yield from self.leaves(inner, stem, offset + index * inner.size)
+                yield from self._walk(inner, stem, offset + index * inner.size)
 
 
 # Types of GL, EGL and VDPAU that the interop headers mention.

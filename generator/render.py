@@ -22,7 +22,7 @@ from .errors import GeneratorError
 from .model import Api, Field, Function, Library, Record
 from .spec import Decision, Parameters, Spec
 from .typesheet import record_lines, since_macro, type_sheet
-from .yamlfile import ROOT
+from .yamlfile import ROOT, Sequence
 
 TEMPLATES = ROOT / "templates"
 GENERATED = ROOT / "generated"
@@ -496,19 +496,25 @@ def _attributes(bindings: Bindings, function: Function, home: Api, structs: tupl
 
 def render(presented: str | None = None, spec: Spec = SPEC) -> dict[str, str]:
     """Every generated source: its path below generated/, and its text."""
-    return sources(load_libraries(presented, spec), spec)
-
-
-def sources(libraries: list[Library], spec: Spec, templates: Path = TEMPLATES) -> dict[str, str]:
-    """The same of libraries that are read already."""
-    by_name = {library.name: library for library in libraries}
     features = gates.load(spec.features)
+    return sources(bind_all(load_libraries(presented, spec), features, spec), features)
+
+
+def bind_all(libraries: list[Library], features: Sequence, spec: Spec = SPEC) -> list[Bindings]:
+    """The libraries' bindings, each knowing what it shares with the others."""
+    by_name = {library.name: library for library in libraries}
     titles = gates.titles(features, libraries)
     bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, titles, spec) for one in libraries]
-    all_gates = gates.derive(features, libraries, served(bindings))
     for one in bindings:
         others = (other.presented.records.keys() for other in bindings if other is not one)
         one.shared_records = one.presented.records.keys() & set().union(*others)
+    return bindings
+
+
+def sources(bindings: list[Bindings], features: Sequence, templates: Path = TEMPLATES) -> dict[str, str]:
+    """What the templates make of the bindings."""
+    libraries = [one.library for one in bindings]
+    all_gates = gates.derive(features, libraries, served(bindings))
     versions = sorted({api.version for library in libraries for api in library.apis})
     environment = _environment(templates)
     outputs: dict[str, str] = {}
@@ -536,6 +542,7 @@ def _environment(templates: Path) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(templates),
         undefined=jinja2.StrictUndefined,
+        auto_reload=False,  # else the file system is asked for each slot whether slot.inc has changed
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
@@ -637,7 +644,10 @@ def differences(outputs: dict[str, str], folder: Path = GENERATED) -> list[str]:
 def all_outputs(presented: str | None = None, spec: Spec = SPEC) -> dict[str, str]:
     """Sources and documents."""
     libraries = load_libraries(presented, spec)
-    return {**sources(libraries, spec), **report.outputs(libraries, spec)}
+    features = gates.load(spec.features)
+    bindings = bind_all(libraries, features, spec)
+    routers = {one.name: one.router for one in bindings}
+    return {**sources(bindings, features), **report.outputs(libraries, spec, routers)}
 
 
 def add_arguments(subparsers: Any) -> None:

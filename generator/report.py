@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,12 @@ TEMPLATES = yamlfile.ROOT / "templates"
 SPEC = Spec()
 
 
-def outputs(libraries: Iterable[Library], spec: Spec = SPEC) -> dict[str, str]:
-    """The documents below generated/: path -> text."""
+def outputs(
+    libraries: Iterable[Library], spec: Spec = SPEC, routers: Mapping[str, Router] | None = None
+) -> dict[str, str]:
+    """The documents below generated/: path -> text. Who has found routes already passes the routers."""
     libraries = list(libraries)
-    tables = [_availability(library, spec) for library in libraries]
+    tables = [_availability(library, spec, routers or {}) for library in libraries]
     rows = features(libraries, tables, gates.load(spec.features))
     values = {"tables": tables, "features": rows, "states": STATES}
     return {f"docs/availability.{kind}": render(f"docs/availability.{kind}.j2", **values) for kind in ("md", "html")}
@@ -78,9 +80,11 @@ def _tokens(text: str) -> str:
     return re.sub(r"- (?=\d)", "-", re.sub(r"\) (?=[\w-])", ")", text))
 
 
-def _availability(library: Library, spec: Spec) -> Availability:
+def _availability(library: Library, spec: Spec, routers: Mapping[str, Router]) -> Availability:
     info = spec.libraries[library.name]
-    router = Router(library, spec.parameters(library.name), spec.decisions) if info.get("adapt") else None
+    router = None
+    if info.get("adapt"):
+        router = routers.get(library.name) or Router(library, spec.parameters(library.name), spec.decisions)
     return availability(library, info["title"], router)
 
 
