@@ -81,6 +81,22 @@ def test_programs_for_cuda_compile_unchanged(name: str, program: Path, library: 
         works([tmp_path / "program"], env={"ANYCUDA_CUDART": str(tmp_path / "missing")})
 
 
+CONSUMER = """
+cmake_minimum_required(VERSION 3.21)
+project(consumer LANGUAGES C)
+find_package(anycuda REQUIRED)
+add_executable(consumer PROGRAM)
+target_link_libraries(consumer PRIVATE anycuda::compat)
+"""
+
+
+def test_cmake_finds_the_headers_that_answer_to_nvidias_names(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "CMakeLists.txt").write_text(CONSUMER.replace("PROGRAM", str(PROGRAMS / "streams.c")))
+    works(["cmake", "--install", library.archive.parent, "--prefix", tmp_path / "prefix"])
+    works(["cmake", "-S", tmp_path, "-B", tmp_path / "build", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}"])
+    works(["cmake", "--build", tmp_path / "build"])
+
+
 # ---- one wrapper, one address
 
 

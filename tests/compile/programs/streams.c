@@ -23,7 +23,7 @@ static void CUDART_CB host_work(void *data) {
 }
 
 int main(void) {
-    enum { N = 1 << 20 };
+    enum { N = 1048576 };
     int count = 0, done = 0, worked = 0, least, greatest, value;
     struct cudaDeviceProp prop;
     cudaStream_t streams[2];
