@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from .abi import COPY, PREFIX, Route, Router
 from .changes import RecordChange, record_change
+from .gates import Gate
 from .model import Api, Function, Library, Record
 
 # How a function is reached in one toolkit, from the simplest to the impossible.
@@ -131,20 +131,20 @@ def availability(library: Library, title: str, router: Router | None) -> Availab
     return tables
 
 
-def features(libraries: list[Library], tables: list[Availability], document: list[Any]) -> Availability:
+def features(libraries: list[Library], tables: list[Availability], gates: list[Gate]) -> Availability:
     """The features of spec/features.yaml: there where each of their functions and enumerators is."""
     widest = max(libraries, key=lambda library: len(library.apis))
     found = Availability("features", "Features", widest.presented.toolkit, [api.toolkit for api in widest.apis])
     # A library of which one toolkit is known says nothing about the others.
     compared = [library for library in libraries if len(library.apis) == len(widest.apis)]
     rows = {row.name: row for table in tables for row in (*table.gone, *table.functions)}
-    for feature in document:
-        functions = [rows[name] for name in feature.get("functions", ()) if name in rows]
+    for gate in gates:
+        functions = [rows[name] for name in gate.functions if name in rows]
         parts = [[cell.state for cell in row.cells] for row in functions if len(row.cells) == len(widest.apis)]
-        parts += [_has_enumerator(compared, name) for name in feature.get("enumerators", ())]
+        parts += [_has_enumerator(compared, name) for name in gate.enumerators]
         if parts:
             cells = [Cell(ABSENT if ABSENT in states else AS_IS) for states in zip(*parts, strict=True)]
-            found.functions.append(replace(_row(widest, feature["title"], cells), symbol="", remark=_needs(feature)))
+            found.functions.append(replace(_row(widest, gate.title, cells), symbol="", remark=_needs(gate)))
     return found
 
 
@@ -154,9 +154,8 @@ def _has_enumerator(libraries: list[Library], name: str) -> list[str]:
     return [AS_IS if any(name in api.enumerators or name in api.macros for api in apis) else ABSENT for apis in columns]
 
 
-def _needs(feature: Any) -> str:
-    names = ", ".join((*feature.get("functions", ()), *feature.get("enumerators", ())))
-    return f"{names}; device attribute {feature['attribute']}" if "attribute" in feature else names
+def _needs(gate: Gate) -> str:
+    return "; ".join([", ".join((*gate.functions, *gate.enumerators)), *gate.needs_below])
 
 
 def _function(library: Library, router: Router | None, function: Function) -> Row:

@@ -34,6 +34,7 @@ class Gate:
     title: str
     library: str  # the one whose functions and enumerators make it
     functions: tuple[str, ...]
+    enumerators: tuple[str, ...]
     since: int  # of the library; the driver API's own features have their floor in `driver`
     until: int
     gone: int  # the first known version that lacks it again
@@ -47,11 +48,15 @@ class Gate:
         """For the documentation: "CUDA 12.3, driver 12.3"."""
         parts = [f"CUDA {_dotted(self.since)}"] if self.since else []
         parts += [f"until CUDA {_dotted(self.until)}"] if self.until else []
-        parts += [f"driver {_dotted(self.driver)}"] if self.driver else []
+        return ", ".join([*parts, *self.needs_below]) or "every CUDA"
+
+    @property
+    def needs_below(self) -> list[str]:
+        """What it needs of the driver and the device."""
+        parts = [f"driver {_dotted(self.driver)}"] if self.driver else []
         parts += [self.attribute] if self.attribute else []
-        if self.compute_capability:
-            parts.append(f"compute capability {self.compute_capability // 10}.{self.compute_capability % 10}")
-        return ", ".join(parts) or "every CUDA"
+        major, minor = divmod(self.compute_capability, 10)
+        return [*parts, f"compute capability {major}.{minor}"] if major else parts
 
 
 def load(file: Path = FEATURES) -> yamlfile.Sequence:
@@ -124,6 +129,7 @@ class _Deriver:
             title=feature["title"],
             library=name,
             functions=tuple(feature.get("functions", ())),
+            enumerators=tuple(feature.get("enumerators", ())),
             since=since if name != "cuda" else 0,
             until=until if name != "cuda" else 0,  # a driver keeps what it once exported
             gone=_next(library, until) if name != "cuda" else 0,
@@ -194,7 +200,7 @@ class _Deriver:
             raise GeneratorError(
                 f"the headers say that the driver must be {_dotted(derived)}; {floor} must not be typed here", at
             )
-        oldest = self.libraries["cuda"].oldest.toolkit
+        oldest = self.libraries["cuda"].oldest.toolkit if "cuda" in self.libraries else floor
         if version_key(floor) > version_key(oldest):
             raise GeneratorError(f"cuda.h of {oldest} has all of it, and no driver of {floor} can be needed", at)
         return number(floor)
@@ -206,28 +212,24 @@ class _Deriver:
         if "attribute" not in feature:
             return "", 0
         name, at = feature["attribute"], where(feature, "attribute")
-        for library, enum in ATTRIBUTES.items():
-            # The newest header's: CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS changed its number once.
-            for api in reversed(self.libraries[library].apis):
-                values = _values(api, enum)
-                if name in values:
-                    self._check_number(name, values[name], at)
-                    return name, values[name]
-        known = {
-            one
-            for library, enum in ATTRIBUTES.items()
-            for api in self.libraries[library].apis
-            for one in _values(api, enum)
-        }
-        similar = difflib.get_close_matches(name, known, 1)
-        raise GeneratorError(
-            f"there is no device attribute `{name}`" + (f"; did you mean {similar[0]}?" if similar else ""), at
-        )
-
-    def _check_number(self, name: str, value: int, at: Location) -> None:
-        """Devices are asked through the driver, so that the runtime's last error stays as it is."""
-        if value not in _values(self.libraries["cuda"].newest, ATTRIBUTES["cuda"]).values():
+        if name not in self._attributes:
+            similar = difflib.get_close_matches(name, self._attributes, 1)
+            hint = f"; did you mean {similar[0]}?" if similar else ""
+            raise GeneratorError(f"there is no device attribute `{name}`{hint}", at)
+        value = self._attributes[name]
+        # Devices are asked through the driver, so that the runtime's last error stays as it is.
+        if value not in (known for one, known in self._attributes.items() if one.startswith("CU_")):
             raise GeneratorError(f"the driver API has no device attribute {value}, which is {name}", at)
+        return name, value
+
+    @cached_property
+    def _attributes(self) -> dict[str, int]:
+        """Name -> number as the newest header has it: CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS moved once."""
+        found: dict[str, int] = {}
+        for name in (name for name in ATTRIBUTES if name in self.libraries):
+            for api in self.libraries[name].apis:
+                found.update(_values(api, ATTRIBUTES[name]))
+        return found
 
 
 def _values(api: Api, enum: str) -> dict[str, int]:

@@ -28,7 +28,7 @@ def outputs(
     """The documents below generated/: path -> text. Who has found routes already passes the routers."""
     libraries = list(libraries)
     tables = [_availability(library, spec, routers or {}) for library in libraries]
-    rows = features(libraries, tables, gates.load(spec.features))
+    rows = features(libraries, tables, gates.derive(gates.load(spec.features), libraries, {}))
     values = {"tables": tables, "features": rows, "states": STATES}
     return {f"docs/availability.{kind}": render(f"docs/availability.{kind}.j2", **values) for kind in ("md", "html")}
 
