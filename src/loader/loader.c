@@ -52,7 +52,8 @@ acu_library acu_nvrtc = {
     .ask = ask_two,
 };
 
-const acu_sim *acu_sim_provider;
+/* Weak: the simulator's own, if that is linked, takes its place. */
+__attribute__((weak)) const acu_sim *acu_sim_provider;
 
 /* A call from inside a load (a library's constructor, a resolver) must not wait for itself. */
 static _Thread_local bool loading;

@@ -1,0 +1,699 @@
+/* Devices: how many, what they say of themselves, and their contexts. */
+#include "sim.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static acu_sim_device devices[SIM_DEVICES];
+
+acu_sim_device *acu_sim_device_at(int index) {
+    if (index < 0 || index >= acu_sim_configuration()->devices)
+        return NULL;
+    devices[index].index = index;
+    return &devices[index];
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------
+ */
+
+/* What does not depend on the configuration: an H100. What is not here is 0. */
+static const struct {
+    int attribute, value;
+} attributes[] = {
+    {cudaDevAttrMaxThreadsPerBlock, 1024},
+    {cudaDevAttrMaxBlockDimX, 1024},
+    {cudaDevAttrMaxBlockDimY, 1024},
+    {cudaDevAttrMaxBlockDimZ, 64},
+    {cudaDevAttrMaxGridDimX, 2147483647},
+    {cudaDevAttrMaxGridDimY, 65535},
+    {cudaDevAttrMaxGridDimZ, 65535},
+    {cudaDevAttrMaxSharedMemoryPerBlock, 49152},
+    {cudaDevAttrTotalConstantMemory, 65536},
+    {cudaDevAttrWarpSize, 32},
+    {cudaDevAttrMaxPitch, 2147483647},
+    {cudaDevAttrMaxRegistersPerBlock, 65536},
+    {cudaDevAttrClockRate, 1980000},
+    {cudaDevAttrTextureAlignment, 512},
+    {cudaDevAttrGpuOverlap, 1},
+    {cudaDevAttrMultiProcessorCount, 132},
+    {cudaDevAttrCanMapHostMemory, 1},
+    {cudaDevAttrMaxTexture1DWidth, 131072},
+    {cudaDevAttrMaxTexture2DWidth, 131072},
+    {cudaDevAttrMaxTexture2DHeight, 65536},
+    {cudaDevAttrMaxTexture3DWidth, 16384},
+    {cudaDevAttrMaxTexture3DHeight, 16384},
+    {cudaDevAttrMaxTexture3DDepth, 16384},
+    {cudaDevAttrMaxTexture2DLayeredWidth, 32768},
+    {cudaDevAttrMaxTexture2DLayeredHeight, 32768},
+    {cudaDevAttrMaxTexture2DLayeredLayers, 2048},
+    {cudaDevAttrSurfaceAlignment, 512},
+    {cudaDevAttrConcurrentKernels, 1},
+    {cudaDevAttrEccEnabled, 1},
+    {cudaDevAttrMemoryClockRate, 2619000},
+    {cudaDevAttrGlobalMemoryBusWidth, 5120},
+    {cudaDevAttrL2CacheSize, 52428800},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
+    {cudaDevAttrAsyncEngineCount, 3},
+    {cudaDevAttrUnifiedAddressing, 1},
+    {cudaDevAttrMaxTexture1DLayeredWidth, 32768},
+    {cudaDevAttrMaxTexture1DLayeredLayers, 2048},
+    {cudaDevAttrMaxTexture2DGatherWidth, 32768},
+    {cudaDevAttrMaxTexture2DGatherHeight, 32768},
+    {cudaDevAttrMaxTexture3DWidthAlt, 8192},
+    {cudaDevAttrMaxTexture3DHeightAlt, 8192},
+    {cudaDevAttrMaxTexture3DDepthAlt, 32768},
+    {cudaDevAttrTexturePitchAlignment, 32},
+    {cudaDevAttrMaxTextureCubemapWidth, 32768},
+    {cudaDevAttrMaxTextureCubemapLayeredWidth, 32768},
+    {cudaDevAttrMaxTextureCubemapLayeredLayers, 2046},
+    {cudaDevAttrMaxSurface1DWidth, 32768},
+    {cudaDevAttrMaxSurface2DWidth, 131072},
+    {cudaDevAttrMaxSurface2DHeight, 65536},
+    {cudaDevAttrMaxSurface3DWidth, 16384},
+    {cudaDevAttrMaxSurface3DHeight, 16384},
+    {cudaDevAttrMaxSurface3DDepth, 16384},
+    {cudaDevAttrMaxSurface1DLayeredWidth, 32768},
+    {cudaDevAttrMaxSurface1DLayeredLayers, 2048},
+    {cudaDevAttrMaxSurface2DLayeredWidth, 32768},
+    {cudaDevAttrMaxSurface2DLayeredHeight, 32768},
+    {cudaDevAttrMaxSurface2DLayeredLayers, 2048},
+    {cudaDevAttrMaxSurfaceCubemapWidth, 32768},
+    {cudaDevAttrMaxSurfaceCubemapLayeredWidth, 32768},
+    {cudaDevAttrMaxSurfaceCubemapLayeredLayers, 2046},
+    {cudaDevAttrMaxTexture1DLinearWidth, 268435456},
+    {cudaDevAttrMaxTexture2DLinearWidth, 131072},
+    {cudaDevAttrMaxTexture2DLinearHeight, 65000},
+    {cudaDevAttrMaxTexture2DLinearPitch, 2097120},
+    {cudaDevAttrMaxTexture2DMipmappedWidth, 32768},
+    {cudaDevAttrMaxTexture2DMipmappedHeight, 32768},
+    {cudaDevAttrMaxTexture1DMipmappedWidth, 32768},
+    {cudaDevAttrStreamPrioritiesSupported, 1},
+    {cudaDevAttrGlobalL1CacheSupported, 1},
+    {cudaDevAttrLocalL1CacheSupported, 1},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, 233472},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
+    {cudaDevAttrManagedMemory, 1},
+    {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
+    {cudaDevAttrConcurrentManagedAccess, 1},
+    {cudaDevAttrComputePreemptionSupported, 1},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
+    {cudaDevAttrCooperativeLaunch, 1},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, 232448},
+    {cudaDevAttrHostRegisterSupported, 1},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
+    {cudaDevAttrMaxPersistingL2CacheSize, 32768000},
+    {cudaDevAttrMaxAccessPolicyWindowSize, 134213632},
+    {cudaDevAttrReservedSharedMemoryPerBlock, 1024},
+    {cudaDevAttrTimelineSemaphoreInteropSupported, 1},
+    {cudaDevAttrMemoryPoolsSupported, 1},
+    {cudaDevAttrMemSyncDomainCount, 4},
+    {cudaDevAttrNumaId, -1},
+    {cudaDevAttrHostNumaId, -1},
+};
+
+static bool is_one_of(int cc, int a, int b, int c) {
+    return cc == a || cc == b || cc == c;
+}
+
+/* What differs between compute capabilities, and between devices of one machine. */
+static bool varies(const acu_sim_device *device, int attribute, int *value) {
+    int cc = acu_sim_configuration()->cc;
+    bool small = is_one_of(cc, 86, 89, 120) || is_one_of(cc, 87, 88, 121);
+    switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+        return *value = cc / 10, true;
+    case cudaDevAttrComputeCapabilityMinor:
+        return *value = cc % 10, true;
+    case cudaDevAttrClusterLaunch:
+        return *value = cc >= 90, true;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+        return *value = cc == 75 ? 1024 : small ? 1536 : 2048, true;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+        return *value = cc == 75 ? 16 : cc == 89 ? 24 : small ? 16 : 32, true;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        return *value = 1024 * (cc < 75    ? 96
+                                : cc == 75 ? 64
+                                : small    ? 100
+                                : cc < 90  ? 164
+                                           : 228),
+               true;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        return *value = 1024 * (cc < 70   ? 48
+                                : cc < 75 ? 96
+                                : cc < 80 ? 64
+                                : small   ? 99
+                                : cc < 90 ? 163
+                                          : 227),
+               true;
+    case cudaDevAttrPciBusId:
+        return *value = 0x17 + device->index, true;
+    case cudaDevAttrMultiGpuBoardGroupID:
+        return *value = device->index, true;
+    }
+    return false;
+}
+
+int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute) {
+    int value = 0;
+    if (varies(device, attribute, &value))
+        return value;
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        if (attributes[i].attribute == (int)attribute)
+            return attributes[i].value;
+    return 0;
+}
+
+cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    const acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && !value)
+        result = cudaErrorInvalidValue;
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    if (!result &&
+        (attr == cudaDevAttrMax || !acu_sim_knows(&acu_cudart_type_cudaDeviceAttr, attr)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *value = acu_sim_attribute(d, attr);
+    return acu_sim_leave(result);
+}
+
+/* ---- properties: the attributes, as a struct
+ * ------------------------------------------------------
+ */
+
+#define PROPERTY(field, attribute)                                                                 \
+    {offsetof(struct cudaDeviceProp, field), sizeof((struct cudaDeviceProp *)0)->field,            \
+     cudaDevAttr##attribute}
+static const struct {
+    size_t offset, size;
+    int attribute;
+} properties[] = {
+    PROPERTY(sharedMemPerBlock, MaxSharedMemoryPerBlock),
+    PROPERTY(regsPerBlock, MaxRegistersPerBlock),
+    PROPERTY(warpSize, WarpSize),
+    PROPERTY(memPitch, MaxPitch),
+    PROPERTY(maxThreadsPerBlock, MaxThreadsPerBlock),
+    PROPERTY(maxThreadsDim[0], MaxBlockDimX),
+    PROPERTY(maxThreadsDim[1], MaxBlockDimY),
+    PROPERTY(maxThreadsDim[2], MaxBlockDimZ),
+    PROPERTY(maxGridSize[0], MaxGridDimX),
+    PROPERTY(maxGridSize[1], MaxGridDimY),
+    PROPERTY(maxGridSize[2], MaxGridDimZ),
+    PROPERTY(totalConstMem, TotalConstantMemory),
+    PROPERTY(major, ComputeCapabilityMajor),
+    PROPERTY(minor, ComputeCapabilityMinor),
+    PROPERTY(textureAlignment, TextureAlignment),
+    PROPERTY(texturePitchAlignment, TexturePitchAlignment),
+    PROPERTY(multiProcessorCount, MultiProcessorCount),
+    PROPERTY(integrated, Integrated),
+    PROPERTY(canMapHostMemory, CanMapHostMemory),
+    PROPERTY(maxTexture1D, MaxTexture1DWidth),
+    PROPERTY(maxTexture1DMipmap, MaxTexture1DMipmappedWidth),
+    PROPERTY(maxTexture2D[0], MaxTexture2DWidth),
+    PROPERTY(maxTexture2D[1], MaxTexture2DHeight),
+    PROPERTY(maxTexture2DMipmap[0], MaxTexture2DMipmappedWidth),
+    PROPERTY(maxTexture2DMipmap[1], MaxTexture2DMipmappedHeight),
+    PROPERTY(maxTexture2DLinear[0], MaxTexture2DLinearWidth),
+    PROPERTY(maxTexture2DLinear[1], MaxTexture2DLinearHeight),
+    PROPERTY(maxTexture2DLinear[2], MaxTexture2DLinearPitch),
+    PROPERTY(maxTexture2DGather[0], MaxTexture2DGatherWidth),
+    PROPERTY(maxTexture2DGather[1], MaxTexture2DGatherHeight),
+    PROPERTY(maxTexture3D[0], MaxTexture3DWidth),
+    PROPERTY(maxTexture3D[1], MaxTexture3DHeight),
+    PROPERTY(maxTexture3D[2], MaxTexture3DDepth),
+    PROPERTY(maxTexture3DAlt[0], MaxTexture3DWidthAlt),
+    PROPERTY(maxTexture3DAlt[1], MaxTexture3DHeightAlt),
+    PROPERTY(maxTexture3DAlt[2], MaxTexture3DDepthAlt),
+    PROPERTY(maxTextureCubemap, MaxTextureCubemapWidth),
+    PROPERTY(maxTexture1DLayered[0], MaxTexture1DLayeredWidth),
+    PROPERTY(maxTexture1DLayered[1], MaxTexture1DLayeredLayers),
+    PROPERTY(maxTexture2DLayered[0], MaxTexture2DLayeredWidth),
+    PROPERTY(maxTexture2DLayered[1], MaxTexture2DLayeredHeight),
+    PROPERTY(maxTexture2DLayered[2], MaxTexture2DLayeredLayers),
+    PROPERTY(maxTextureCubemapLayered[0], MaxTextureCubemapLayeredWidth),
+    PROPERTY(maxTextureCubemapLayered[1], MaxTextureCubemapLayeredLayers),
+    PROPERTY(maxSurface1D, MaxSurface1DWidth),
+    PROPERTY(maxSurface2D[0], MaxSurface2DWidth),
+    PROPERTY(maxSurface2D[1], MaxSurface2DHeight),
+    PROPERTY(maxSurface3D[0], MaxSurface3DWidth),
+    PROPERTY(maxSurface3D[1], MaxSurface3DHeight),
+    PROPERTY(maxSurface3D[2], MaxSurface3DDepth),
+    PROPERTY(maxSurface1DLayered[0], MaxSurface1DLayeredWidth),
+    PROPERTY(maxSurface1DLayered[1], MaxSurface1DLayeredLayers),
+    PROPERTY(maxSurface2DLayered[0], MaxSurface2DLayeredWidth),
+    PROPERTY(maxSurface2DLayered[1], MaxSurface2DLayeredHeight),
+    PROPERTY(maxSurface2DLayered[2], MaxSurface2DLayeredLayers),
+    PROPERTY(maxSurfaceCubemap, MaxSurfaceCubemapWidth),
+    PROPERTY(maxSurfaceCubemapLayered[0], MaxSurfaceCubemapLayeredWidth),
+    PROPERTY(maxSurfaceCubemapLayered[1], MaxSurfaceCubemapLayeredLayers),
+    PROPERTY(surfaceAlignment, SurfaceAlignment),
+    PROPERTY(concurrentKernels, ConcurrentKernels),
+    PROPERTY(ECCEnabled, EccEnabled),
+    PROPERTY(pciBusID, PciBusId),
+    PROPERTY(pciDeviceID, PciDeviceId),
+    PROPERTY(pciDomainID, PciDomainId),
+    PROPERTY(tccDriver, TccDriver),
+    PROPERTY(asyncEngineCount, AsyncEngineCount),
+    PROPERTY(unifiedAddressing, UnifiedAddressing),
+    PROPERTY(memoryBusWidth, GlobalMemoryBusWidth),
+    PROPERTY(l2CacheSize, L2CacheSize),
+    PROPERTY(persistingL2CacheMaxSize, MaxPersistingL2CacheSize),
+    PROPERTY(maxThreadsPerMultiProcessor, MaxThreadsPerMultiProcessor),
+    PROPERTY(streamPrioritiesSupported, StreamPrioritiesSupported),
+    PROPERTY(globalL1CacheSupported, GlobalL1CacheSupported),
+    PROPERTY(localL1CacheSupported, LocalL1CacheSupported),
+    PROPERTY(sharedMemPerMultiprocessor, MaxSharedMemoryPerMultiprocessor),
+    PROPERTY(regsPerMultiprocessor, MaxRegistersPerMultiprocessor),
+    PROPERTY(managedMemory, ManagedMemory),
+    PROPERTY(isMultiGpuBoard, IsMultiGpuBoard),
+    PROPERTY(multiGpuBoardGroupID, MultiGpuBoardGroupID),
+    PROPERTY(hostNativeAtomicSupported, HostNativeAtomicSupported),
+    PROPERTY(pageableMemoryAccess, PageableMemoryAccess),
+    PROPERTY(concurrentManagedAccess, ConcurrentManagedAccess),
+    PROPERTY(computePreemptionSupported, ComputePreemptionSupported),
+    PROPERTY(canUseHostPointerForRegisteredMem, CanUseHostPointerForRegisteredMem),
+    PROPERTY(cooperativeLaunch, CooperativeLaunch),
+    PROPERTY(sharedMemPerBlockOptin, MaxSharedMemoryPerBlockOptin),
+    PROPERTY(pageableMemoryAccessUsesHostPageTables, PageableMemoryAccessUsesHostPageTables),
+    PROPERTY(directManagedMemAccessFromHost, DirectManagedMemAccessFromHost),
+    PROPERTY(maxBlocksPerMultiProcessor, MaxBlocksPerMultiprocessor),
+    PROPERTY(accessPolicyMaxWindowSize, MaxAccessPolicyWindowSize),
+    PROPERTY(reservedSharedMemPerBlock, ReservedSharedMemoryPerBlock),
+    PROPERTY(hostRegisterSupported, HostRegisterSupported),
+    PROPERTY(sparseCudaArraySupported, SparseCudaArraySupported),
+    PROPERTY(hostRegisterReadOnlySupported, HostRegisterReadOnlySupported),
+    PROPERTY(timelineSemaphoreInteropSupported, TimelineSemaphoreInteropSupported),
+    PROPERTY(memoryPoolsSupported, MemoryPoolsSupported),
+    PROPERTY(gpuDirectRDMASupported, GPUDirectRDMASupported),
+    PROPERTY(gpuDirectRDMAFlushWritesOptions, GPUDirectRDMAFlushWritesOptions),
+    PROPERTY(gpuDirectRDMAWritesOrdering, GPUDirectRDMAWritesOrdering),
+    PROPERTY(memoryPoolSupportedHandleTypes, MemoryPoolSupportedHandleTypes),
+    PROPERTY(deferredMappingCudaArraySupported, DeferredMappingCudaArraySupported),
+    PROPERTY(ipcEventSupported, IpcEventSupport),
+    PROPERTY(clusterLaunch, ClusterLaunch),
+    PROPERTY(deviceNumaConfig, NumaConfig),
+    PROPERTY(deviceNumaId, NumaId),
+    PROPERTY(mpsEnabled, MpsEnabled),
+    PROPERTY(hostNumaId, HostNumaId),
+    PROPERTY(gpuPciDeviceID, GpuPciDeviceId),
+    PROPERTY(gpuPciSubsystemID, GpuPciSubsystemId),
+    PROPERTY(hostNumaMultinodeIpcSupported, HostNumaMultinodeIpcSupported),
+};
+
+static void describe(const acu_sim_device *device, struct cudaDeviceProp *prop) {
+    memset(prop, 0, sizeof *prop);
+    snprintf(prop->name, sizeof prop->name, "anycuda simulator");
+    /* Random once; the last byte tells the devices apart. */
+    memcpy(prop->uuid.bytes, "\x5b\x1e\x9a\x40\xd7\x63\x4c\x02\x8f\xac\x31\x72\xe9\x06\xbd", 15);
+    prop->uuid.bytes[15] = (char)device->index;
+    prop->totalGlobalMem = (size_t)acu_sim_configuration()->memory;
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+        char *at = (char *)prop + properties[i].offset;
+        int value = acu_sim_attribute(device, (enum cudaDeviceAttr)properties[i].attribute);
+        if (properties[i].size == sizeof(size_t))
+            *(size_t *)(void *)at = (size_t)value;
+        else
+            *(int *)(void *)at = value;
+    }
+}
+
+cudaError_t acu_sim_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    const acu_sim_device *d = acu_sim_device_at(device);
+    if (!result)
+        result = !d ? cudaErrorInvalidDevice : !prop ? cudaErrorInvalidValue : cudaSuccess;
+    if (!result)
+        describe(d, prop);
+    return acu_sim_leave(result);
+}
+
+/* All are alike, so the first is as good a match as any. */
+cudaError_t acu_sim_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (!device || !prop))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *device = 0;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    const acu_sim_device *d = acu_sim_device_at(device);
+    if (!result)
+        result = !d ? cudaErrorInvalidDevice : !pciBusId ? cudaErrorInvalidValue : cudaSuccess;
+    if (!result && len < (int)sizeof "0000:00:00.0")
+        result = cudaErrorInvalidValue;
+    if (!result)
+        snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0",
+                 (unsigned)acu_sim_attribute(d, cudaDevAttrPciDomainId),
+                 (unsigned)acu_sim_attribute(d, cudaDevAttrPciBusId),
+                 (unsigned)acu_sim_attribute(d, cudaDevAttrPciDeviceId));
+    return acu_sim_leave(result);
+}
+
+/* domain:bus:device.function, domain:bus:device or bus:device.function */
+static bool parse_pci(const char *text, unsigned pci[3]) {
+    unsigned function = 0;
+    int used = 0;
+    if (sscanf(text, "%x:%x:%x%n", &pci[0], &pci[1], &pci[2], &used) == 3 && !text[used])
+        return true;
+    if (sscanf(text, "%x:%x:%x.%x%n", &pci[0], &pci[1], &pci[2], &function, &used) == 4 &&
+        !text[used])
+        return true;
+    pci[0] = 0;
+    return sscanf(text, "%x:%x.%x%n", &pci[1], &pci[2], &function, &used) == 3 && !text[used];
+}
+
+cudaError_t acu_sim_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
+    unsigned pci[3];
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (!device || !pciBusId || !parse_pci(pciBusId, pci)))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        result = cudaErrorInvalidDevice;
+        for (int i = 0; i < acu_sim_configuration()->devices; i++) {
+            int bus = acu_sim_attribute(acu_sim_device_at(i), cudaDevAttrPciBusId);
+            if (pci[0] == 0 && pci[1] == (unsigned)bus && pci[2] == 0)
+                *device = i, result = cudaSuccess;
+        }
+    }
+    return acu_sim_leave(result);
+}
+
+/* ---- the current device -------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaGetDeviceCount(int *count) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (count && (!result || result == cudaErrorNoDevice))
+        *count = acu_sim_configuration()->devices;
+    if (!result && !count)
+        result = cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGetDevice(int *device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && !device)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *device = acu_sim_self()->device;
+    return acu_sim_leave(result);
+}
+
+/* From 12.0 on it makes the device's context. */
+cudaError_t acu_sim_cudaSetDevice(int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    if (!result && acu_sim_configuration()->runtime >= 12000)
+        result = acu_sim_device_activate(d);
+    if (!result)
+        acu_sim_self()->device = device;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaSetValidDevices(int *device_arr, int len) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (len < 0 || len > acu_sim_configuration()->devices || (len && !device_arr)))
+        result = cudaErrorInvalidValue;
+    for (int i = 0; !result && i < len; i++)
+        if (!acu_sim_device_at(device_arr[i]))
+            result = cudaErrorInvalidDevice;
+    return acu_sim_leave(result);
+}
+
+static bool are_flags(unsigned flags) {
+    unsigned schedule = flags & cudaDeviceScheduleMask;
+    return !(flags & ~(unsigned)cudaDeviceMask) && !(flags & 0x60) &&
+           (schedule == 0 || schedule == cudaDeviceScheduleSpin ||
+            schedule == cudaDeviceScheduleYield || schedule == cudaDeviceScheduleBlockingSync);
+}
+
+cudaError_t acu_sim_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    if (!result && ((flags & ~(unsigned)cudaInitDeviceFlagsAreValid) || !are_flags(deviceFlags)))
+        result = cudaErrorInvalidValue;
+    if (!result && flags & cudaInitDeviceFlagsAreValid)
+        d->flags = deviceFlags;
+    if (!result)
+        result = acu_sim_device_activate(d);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
+    if (!result && !are_flags(flags))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        d->flags = flags;
+    return acu_sim_leave(result);
+}
+
+/* Host memory is always mapped. */
+cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
+    if (!result && !flags)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *flags = d->flags | cudaDeviceMapHost;
+    return acu_sim_leave(result);
+}
+
+/* ---- the context --------------------------------------------------------------------------------
+ */
+
+static void set_defaults(acu_sim_device *device) {
+    device->cache = cudaFuncCachePreferNone;
+    memset(device->limits, 0, sizeof device->limits);
+    memset(device->peers, 0, sizeof device->peers);
+    device->limits[cudaLimitStackSize] = 1024;
+    device->limits[cudaLimitPrintfFifoSize] = 7 << 20;
+    device->limits[cudaLimitMallocHeapSize] = 8 << 20;
+    device->limits[cudaLimitDevRuntimeSyncDepth] = 2;
+    device->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
+    device->limits[cudaLimitMaxL2FetchGranularity] = 64;
+}
+
+/* Addresses for four times the memory, so that those given back are not soon used again. */
+static bool reserve_addresses(acu_sim_device *device) {
+    size_t span = (size_t)acu_sim_configuration()->memory * 4;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (device->span)
+        return true;
+    void *base = mmap(NULL, span, PROT_NONE, flags, -1, 0);
+    void *view = mmap(NULL, span, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (base == MAP_FAILED || view == MAP_FAILED) {
+        if (base != MAP_FAILED)
+            munmap(base, span);
+        if (view != MAP_FAILED)
+            munmap(view, span);
+        return false;
+    }
+    device->base = (uintptr_t)base;
+    device->view = view;
+    device->span = span;
+    device->cursor = 0;
+    return true;
+}
+
+cudaError_t acu_sim_device_activate(acu_sim_device *device) {
+    if (device->active)
+        return cudaSuccess;
+    if (!reserve_addresses(device))
+        return cudaErrorMemoryAllocation;
+    set_defaults(device);
+    device->active = true;
+    return cudaSuccess;
+}
+
+/* Its work is waited for, so that nothing runs on what is taken away. */
+void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
+    acu_sim_streams_reset(device);
+    acu_sim_events_reset(device);
+    acu_sim_memory_reset(device);
+    acu_sim_pools_reset(device);
+    for (int i = 0; i < SIM_DEVICES; i++)
+        devices[i].peers[device->index] = false;
+    device->active = false;
+    device->sticky = cudaSuccess;
+    device->used = 0;
+    if (!for_good)
+        return;
+    if (device->span) {
+        munmap((void *)device->base, device->span);
+        munmap(device->view, device->span);
+    }
+    *device = (acu_sim_device){0};
+}
+
+cudaError_t acu_sim_cudaDeviceReset(void) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
+    if (!result && acu_sim_self()->in_callback)
+        result = cudaErrorNotPermitted;
+    if (!result) {
+        acu_sim_device_clear(d, false);
+        d->flags = 0;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceSynchronize(void) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result) {
+        acu_sim_wait_device(d);
+        acu_sim_pools_settle();
+        result = d->sticky;
+    }
+    return acu_sim_leave(result);
+}
+
+static bool is_limit(enum cudaLimit limit) {
+    return acu_sim_knows(&acu_cudart_type_cudaLimit, limit);
+}
+
+/* Device-side synchronisation went with 9.0 and with CUDA 12. */
+static bool has_limit(enum cudaLimit limit) {
+    const acu_sim_config *config = acu_sim_configuration();
+    return limit != cudaLimitDevRuntimeSyncDepth || (config->cc < 90 && config->runtime < 12000);
+}
+
+cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result && (!pValue || !is_limit(limit)))
+        result = cudaErrorInvalidValue;
+    if (!result && !has_limit(limit))
+        result = cudaErrorUnsupportedLimit;
+    if (!result)
+        *pValue = d->limits[limit];
+    return acu_sim_leave(result);
+}
+
+static cudaError_t set_limit(acu_sim_device *d, enum cudaLimit limit, size_t value) {
+    if (limit == cudaLimitStackSize && value > 512 * 1024)
+        return cudaErrorInvalidValue;
+    if (limit == cudaLimitMaxL2FetchGranularity && value > 128)
+        return cudaErrorInvalidValue;
+    if (limit == cudaLimitPersistingL2CacheSize &&
+        value > (size_t)acu_sim_attribute(d, cudaDevAttrMaxPersistingL2CacheSize))
+        return cudaErrorInvalidValue;
+    if (limit == cudaLimitStackSize)
+        value = (value + 15) & ~(size_t)15;
+    d->limits[limit] = value;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result && !is_limit(limit))
+        result = cudaErrorInvalidValue;
+    if (!result && !has_limit(limit))
+        result = cudaErrorUnsupportedLimit;
+    if (!result)
+        result = set_limit(d, limit, value);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result && !pCacheConfig)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pCacheConfig = d->cache;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        d->cache = cacheConfig;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && leastPriority)
+        *leastPriority = 0;
+    if (!result && greatestPriority)
+        *greatestPriority = -5;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaCtxResetPersistingL2Cache(void) {
+    return acu_sim_leave(acu_sim_enter(SIM_NEEDS_CONTEXT, NULL));
+}
+
+/* ---- peers --------------------------------------------------------------------------------------
+ */
+
+bool acu_sim_can_access(const acu_sim_device *device, int other) {
+    return device->index == other || device->peers[other];
+}
+
+cudaError_t acu_sim_cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && !canAccessPeer)
+        result = cudaErrorInvalidValue;
+    if (!result && (!acu_sim_device_at(device) || !acu_sim_device_at(peerDevice)))
+        result = cudaErrorInvalidDevice;
+    if (!result)
+        *canAccessPeer = device != peerDevice;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
+    acu_sim_device *d, *peer;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result && flags)
+        result = cudaErrorInvalidValue;
+    if (!result && (!(peer = acu_sim_device_at(peerDevice)) || peer == d))
+        result = cudaErrorInvalidDevice;
+    if (!result && d->peers[peerDevice])
+        result = cudaErrorPeerAccessAlreadyEnabled;
+    if (!result)
+        d->peers[peerDevice] = true;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceDisablePeerAccess(int peerDevice) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result && !acu_sim_device_at(peerDevice))
+        result = cudaErrorInvalidDevice;
+    if (!result && !d->peers[peerDevice])
+        result = cudaErrorPeerAccessNotEnabled;
+    if (!result)
+        d->peers[peerDevice] = false;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr,
+                                              int srcDevice, int dstDevice) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (!value || !acu_sim_knows(&acu_cudart_type_cudaDeviceP2PAttr, attr)))
+        result = cudaErrorInvalidValue;
+    if (!result &&
+        (!acu_sim_device_at(srcDevice) || !acu_sim_device_at(dstDevice) || srcDevice == dstDevice))
+        result = cudaErrorInvalidDevice;
+    if (!result)
+        *value =
+            attr == cudaDevP2PAttrAccessSupported || attr == cudaDevP2PAttrNativeAtomicSupported;
+    return acu_sim_leave(result);
+}

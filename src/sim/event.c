@@ -1,0 +1,198 @@
+/* Events: each points at the operation that recorded it last. */
+#include "sim.h"
+
+#include <stdlib.h>
+
+struct acu_sim_event {
+    acu_sim_device *device;
+    unsigned flags;
+    acu_sim_op *record; /* NULL: never recorded */
+    const void *where;
+    acu_sim_event *next, *before;
+};
+
+static acu_sim_event *events;
+static acu_sim_set handles;
+
+static void free_event(acu_sim_event *event) {
+    if (event->before)
+        event->before->next = event->next;
+    else
+        events = event->next;
+    if (event->next)
+        event->next->before = event->before;
+    acu_sim_set_remove(&handles, event);
+    acu_sim_op_release(event->record);
+    free(event);
+}
+
+static acu_sim_event *new_event(acu_sim_device *device, unsigned flags, const void *where) {
+    acu_sim_event *event = calloc(1, sizeof *event);
+    if (!event || !acu_sim_set_add(&handles, event)) {
+        free(event);
+        return NULL;
+    }
+    *event = (acu_sim_event){.device = device, .flags = flags, .where = where, .next = events};
+    if (events)
+        events->before = event;
+    events = event;
+    return event;
+}
+
+static acu_sim_event *event_of(cudaEvent_t handle) {
+    acu_sim_event *event = (acu_sim_event *)(void *)handle;
+    return acu_sim_set_has(&handles, event) ? event : NULL;
+}
+
+void acu_sim_events_reset(acu_sim_device *device) {
+    acu_sim_event *next;
+    for (acu_sim_event *e = events; e; e = next) {
+        next = e->next;
+        if (e->device == device)
+            free_event(e);
+    }
+}
+
+int acu_sim_events_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_event *e = events; e; e = e->next, count++)
+        if (print)
+            acu_sim_report("event", e, 0, e->where);
+    return count;
+}
+
+/* ---- the API ------------------------------------------------------------------------------------
+ */
+
+static bool are_flags(unsigned flags) {
+    const unsigned known = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+    return !(flags & ~known) &&
+           (!(flags & cudaEventInterprocess) || flags & cudaEventDisableTiming);
+}
+
+static cudaError_t create(cudaEvent_t *event, unsigned flags, const void *where) {
+    acu_sim_device *device;
+    acu_sim_event *made = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!event || !are_flags(flags)))
+        result = cudaErrorInvalidValue;
+    if (!result && !(made = new_event(device, flags, where)))
+        result = cudaErrorMemoryAllocation;
+    if (!result)
+        *event = (cudaEvent_t)(void *)made;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaEventCreate(cudaEvent_t *event) {
+    return create(event, cudaEventDefault, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags) {
+    return create(event, flags, SIM_CALLER);
+}
+
+/* Enters, and finds the event. */
+static cudaError_t enter(cudaEvent_t handle, acu_sim_event **event) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !(*event = event_of(handle)))
+        result = cudaErrorInvalidResourceHandle;
+    return result;
+}
+
+cudaError_t acu_sim_cudaEventDestroy(cudaEvent_t event) {
+    acu_sim_event *e;
+    cudaError_t result = enter(event, &e);
+    if (!result)
+        free_event(e);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
+                                             unsigned int flags) {
+    acu_sim_event *e;
+    acu_sim_stream *s = NULL;
+    acu_sim_op *op = NULL;
+    cudaError_t why, result = enter(event, &e);
+    if (!result && flags) /* external: only while capturing */
+        result = cudaErrorInvalidValue;
+    if (!result && !(s = acu_sim_stream_of(stream, &why)))
+        result = why;
+    if (!result && s->device != e->device)
+        result = cudaErrorInvalidResourceHandle;
+    if (!result && !(op = acu_sim_op_new(NULL)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        op->refs++;
+        acu_sim_op_release(e->record);
+        e->record = op;
+        result = acu_sim_submit(s, op, false);
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    return acu_sim_cudaEventRecordWithFlags(event, stream, cudaEventRecordDefault);
+}
+
+cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
+    acu_sim_event *e;
+    cudaError_t result = enter(event, &e);
+    if (!result)
+        result = e->device->sticky;
+    if (!result && e->record && !e->record->done)
+        result = cudaErrorNotReady;
+    if (!result)
+        acu_sim_pools_settle();
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
+    acu_sim_event *e;
+    cudaError_t result = enter(event, &e);
+    if (!result) {
+        acu_sim_device *device = e->device;
+        if (e->record)
+            acu_sim_wait(e->record);
+        acu_sim_pools_settle();
+        result = device->sticky;
+    }
+    return acu_sim_leave(result);
+}
+
+static bool is_timed(const acu_sim_event *event) {
+    return event && !(event->flags & cudaEventDisableTiming) && event->record;
+}
+
+cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_event *from = event_of(start), *to = event_of(end);
+    if (!result && !ms)
+        result = cudaErrorInvalidValue;
+    if (!result && (!is_timed(from) || !is_timed(to) || from->device != to->device))
+        result = cudaErrorInvalidResourceHandle;
+    if (!result && (!from->record->done || !to->record->done))
+        result = cudaErrorNotReady;
+    if (!result)
+        *ms = (float)((double)((int64_t)to->record->ns - (int64_t)from->record->ns) / 1e6);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
+                                        unsigned int flags) {
+    acu_sim_event *e;
+    acu_sim_stream *s = NULL;
+    acu_sim_op *op = NULL;
+    cudaError_t why, result = enter(event, &e);
+    if (!result && flags) /* external: only while capturing */
+        result = cudaErrorInvalidValue;
+    if (!result && !(s = acu_sim_stream_of(stream, &why)))
+        result = why;
+    if (!result && e->record && !e->record->done) {
+        op = acu_sim_op_new(NULL);
+        if (op && acu_sim_op_after(op, e->record))
+            result = acu_sim_submit(s, op, false);
+        else
+            acu_sim_op_release(op), result = cudaErrorMemoryAllocation;
+    }
+    return acu_sim_leave(result);
+}

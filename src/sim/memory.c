@@ -1,0 +1,594 @@
+/*
+ * Memory: what is allocated where, and how it is allocated and freed.
+ *
+ * Device memory has addresses in a reservation that nobody may read or write, so that a host access
+ * faults as on a GPU; its bytes are at the same offset of the device's view. Pinned and managed
+ * memory is ordinary memory.
+ */
+#include "sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 512, PITCH = 512 };
+
+/* All ranges, by address. Those of a device in the order of its addresses, too. */
+static acu_sim_range **ranges;
+static size_t count, room;
+
+/* ---- ranges -------------------------------------------------------------------------------------
+ */
+
+/* The index of the first range that ends behind the address. */
+static size_t first_after(uintptr_t address) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ranges[middle]->base + ranges[middle]->size > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+acu_sim_range *acu_sim_range_in(uintptr_t base, size_t size) {
+    size_t i = first_after(base);
+    return i < count && ranges[i]->base < base + size ? ranges[i] : NULL;
+}
+
+acu_sim_range *acu_sim_range_of(const void *address) {
+    acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
+    return range && !range->freed ? range : NULL;
+}
+
+bool acu_sim_is_device_address(const void *address) {
+    for (int i = 0; i < acu_sim_configuration()->devices; i++) {
+        const acu_sim_device *device = acu_sim_device_at(i);
+        if ((uintptr_t)address - device->base < device->span)
+            return true;
+    }
+    return false;
+}
+
+void *acu_sim_view(const acu_sim_range *range, const void *address) {
+    if (range->kind != SIM_DEVICE)
+        return (void *)(uintptr_t)address;
+    return range->device->view + ((uintptr_t)address - range->device->base);
+}
+
+bool acu_sim_range_add(acu_sim_range *range) {
+    if (count == room) {
+        size_t larger = room * 2 + 64;
+        acu_sim_range **grown = realloc(ranges, larger * sizeof(acu_sim_range *));
+        if (!grown)
+            return false;
+        ranges = grown;
+        room = larger;
+    }
+    size_t i = first_after(range->base);
+    memmove(ranges + i + 1, ranges + i, (count - i) * sizeof(acu_sim_range *));
+    ranges[i] = range;
+    count++;
+    return true;
+}
+
+void acu_sim_range_remove(acu_sim_range *range) {
+    size_t i = first_after(range->base);
+    memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof(acu_sim_range *));
+    count--;
+    free(range);
+}
+
+static acu_sim_range *new_range(uintptr_t base, size_t size, acu_sim_memory kind,
+                                acu_sim_device *device, const void *where) {
+    acu_sim_range *range = calloc(1, sizeof *range);
+    if (!range)
+        return NULL;
+    *range =
+        (acu_sim_range){.base = base, .size = size, .kind = kind, .device = device, .where = where};
+    range->preferred.id = range->prefetched.id = cudaInvalidDeviceId;
+    if (acu_sim_range_add(range))
+        return range;
+    free(range);
+    return NULL;
+}
+
+/* ---- device memory ------------------------------------------------------------------------------
+ */
+
+size_t acu_sim_rounded(size_t size) {
+    return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+bool acu_sim_charge(acu_sim_device *device, uint64_t bytes) {
+    uint64_t total = acu_sim_configuration()->memory;
+    if (bytes > total || device->used > total - bytes)
+        return false;
+    device->used += bytes;
+    return true;
+}
+
+/* The first gap of that size between two addresses of the device; 0 if there is none. */
+static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_t to, size_t size) {
+    for (size_t i = first_after(from); to > from && to - from >= size; i++) {
+        if (i == count || ranges[i]->base >= from + size)
+            return from;
+        from = device->base + acu_sim_rounded(ranges[i]->base + ranges[i]->size - device->base);
+    }
+    return 0;
+}
+
+acu_sim_range *acu_sim_place(acu_sim_device *device, size_t size) {
+    size_t taken = acu_sim_rounded(size);
+    uintptr_t end = device->base + device->span;
+    uintptr_t base = find_gap(device, device->base + device->cursor, end, taken);
+    if (!base)
+        base = find_gap(device, device->base, end, taken);
+    if (!base)
+        return NULL;
+    acu_sim_range *range = new_range(base, size, SIM_DEVICE, device, NULL);
+    if (range)
+        device->cursor = base + taken - device->base;
+    return range;
+}
+
+/* The pages that are its alone go back to the system. */
+void acu_sim_drop(acu_sim_range *range) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = (uintptr_t)acu_sim_view(range, (void *)range->base);
+    uintptr_t to = (from + range->size) & ~(page - 1);
+    from = (from + page - 1) & ~(page - 1);
+    if (to > from)
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    acu_sim_range_remove(range);
+}
+
+static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, const void *where) {
+    *at = NULL;
+    if (size == 0)
+        return cudaSuccess;
+    uint64_t taken = size > SIZE_MAX - ALIGNMENT ? UINT64_MAX : acu_sim_rounded(size);
+    if (!acu_sim_charge(device, taken))
+        return cudaErrorMemoryAllocation;
+    acu_sim_range *range = acu_sim_place(device, size);
+    if (!range) {
+        device->used -= taken;
+        return cudaErrorMemoryAllocation;
+    }
+    range->where = where;
+    *at = (void *)range->base;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result)
+        result = devPtr ? allocate(device, size, devPtr, SIM_CALLER) : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height) {
+    acu_sim_device *device;
+    size_t size = 0, row = (width + PITCH - 1) & ~(size_t)(PITCH - 1);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!devPtr || !pitch))
+        result = cudaErrorInvalidValue;
+    if (!result && (row < width || __builtin_mul_overflow(row, height, &size)))
+        result = cudaErrorMemoryAllocation;
+    if (!result)
+        result = allocate(device, size, devPtr, SIM_CALLER);
+    if (!result)
+        *pitch = row;
+    return acu_sim_leave(result);
+}
+
+/* Frees what has that address, and waits for all work of its device first, as CUDA does. */
+static cudaError_t free_range(void *address, bool host) {
+    acu_sim_range *range = acu_sim_range_of(address);
+    if (!range || range->base != (uintptr_t)address || range->kind == SIM_REGISTERED ||
+        host != (range->kind == SIM_PINNED))
+        return cudaErrorInvalidValue;
+    acu_sim_wait_device(range->device);
+    /* The lock was given up: another thread may have been faster. */
+    range = acu_sim_range_of(address);
+    if (!range || range->base != (uintptr_t)address)
+        return cudaErrorInvalidValue;
+    if (range->pool)
+        acu_sim_pool_give(range->pool, range->size);
+    else if (range->kind == SIM_DEVICE)
+        range->device->used -= acu_sim_rounded(range->size);
+    if (range->kind == SIM_DEVICE) {
+        acu_sim_drop(range);
+    } else {
+        free(address);
+        acu_sim_range_remove(range);
+    }
+    acu_sim_pools_settle();
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaFree(void *devPtr) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && devPtr)
+        result = free_range(devPtr, false);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemGetInfo(size_t *free_, size_t *total) {
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!free_ || !total))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        *total = (size_t)acu_sim_configuration()->memory;
+        *free_ = *total - (size_t)device->used;
+    }
+    return acu_sim_leave(result);
+}
+
+/* ---- host memory --------------------------------------------------------------------------------
+ */
+
+static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, size_t size,
+                                 unsigned flags, void **at, const void *where) {
+    *at = NULL;
+    if (size == 0)
+        return cudaSuccess;
+    if (size > SIZE_MAX / 2 || posix_memalign(at, (size_t)sysconf(_SC_PAGESIZE), size))
+        return cudaErrorMemoryAllocation;
+    acu_sim_range *range = new_range((uintptr_t)*at, size, kind, device, where);
+    if (!range) {
+        free(*at);
+        return cudaErrorMemoryAllocation;
+    }
+    range->flags = flags;
+    return cudaSuccess;
+}
+
+static cudaError_t host_alloc(void **pHost, size_t size, unsigned flags, const void *where) {
+    const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!pHost || flags & ~known))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = allocate_host(device, SIM_PINNED, size, flags, pHost, where);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaHostAlloc(void **pHost, size_t size, unsigned int flags) {
+    return host_alloc(pHost, size, flags, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaMallocHost(void **ptr, size_t size) {
+    return host_alloc(ptr, size, cudaHostAllocDefault, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaFreeHost(void *ptr) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && ptr)
+        result = free_range(ptr, true);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags) {
+    const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
+                           cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!ptr || !size || (uintptr_t)ptr + size < (uintptr_t)ptr || flags & ~known))
+        result = cudaErrorInvalidValue;
+    if (!result && flags & (cudaHostRegisterIoMemory | cudaHostRegisterReadOnly))
+        result = cudaErrorNotSupported;
+    if (!result && acu_sim_range_in((uintptr_t)ptr, size))
+        result = cudaErrorHostMemoryAlreadyRegistered;
+    if (!result) {
+        acu_sim_range *range = new_range((uintptr_t)ptr, size, SIM_REGISTERED, device, SIM_CALLER);
+        if (range)
+            range->flags = flags;
+        else
+            result = cudaErrorMemoryAllocation;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_range *range = acu_sim_range_of(ptr);
+    if (!result && !ptr)
+        result = cudaErrorInvalidValue;
+    if (!result && (!range || range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr))
+        result = cudaErrorHostMemoryNotRegistered;
+    if (!result) {
+        acu_sim_wait_device(range->device);
+        range = acu_sim_range_of(ptr);
+        if (range && range->kind == SIM_REGISTERED)
+            acu_sim_range_remove(range);
+    }
+    return acu_sim_leave(result);
+}
+
+static acu_sim_range *host_range(const void *address) {
+    acu_sim_range *range = acu_sim_range_of(address);
+    return range && (range->kind == SIM_PINNED || range->kind == SIM_REGISTERED) ? range : NULL;
+}
+
+cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && (!pDevice || flags || !host_range(pHost)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pDevice = pHost;
+    return acu_sim_leave(result);
+}
+
+/* All is mapped and portable, asked for or not. */
+cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_range *range = host_range(pHost);
+    if (!result && (!pFlags || !range))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pFlags = range->flags | cudaHostAllocMapped;
+    return acu_sim_leave(result);
+}
+
+/* ---- managed memory -----------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result &&
+        (!devPtr || !size || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = allocate_host(device, SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
+    return acu_sim_leave(result);
+}
+
+/* The managed range that has all these bytes. */
+static acu_sim_range *managed_range(const void *address, size_t size) {
+    acu_sim_range *range = acu_sim_range_of(address);
+    return range && range->kind == SIM_MANAGED && size &&
+                   size <= range->base + range->size - (uintptr_t)address
+               ? range
+               : NULL;
+}
+
+/* The CPU is {Host, anything}; a device's number is checked. */
+static cudaError_t judge_location(struct cudaMemLocation location) {
+    switch ((int)location.type) {
+    case cudaMemLocationTypeDevice:
+        return acu_sim_device_at(location.id) ? cudaSuccess : cudaErrorInvalidDevice;
+    case cudaMemLocationTypeHost:
+    case cudaMemLocationTypeHostNumaCurrent:
+        return cudaSuccess;
+    case cudaMemLocationTypeHostNuma:
+        return location.id == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+    }
+    return cudaErrorInvalidValue;
+}
+
+static cudaError_t advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
+                          struct cudaMemLocation location) {
+    bool device = location.type == cudaMemLocationTypeDevice;
+    uint64_t bit = device ? (uint64_t)1 << location.id : 0;
+    switch (advice) {
+    case cudaMemAdviseSetReadMostly:
+    case cudaMemAdviseUnsetReadMostly:
+        range->read_mostly = advice == cudaMemAdviseSetReadMostly;
+        break;
+    case cudaMemAdviseSetPreferredLocation:
+        range->preferred = location;
+        break;
+    case cudaMemAdviseUnsetPreferredLocation:
+        range->preferred = (struct cudaMemLocation){.id = cudaInvalidDeviceId};
+        break;
+    case cudaMemAdviseSetAccessedBy:
+        range->accessed_by |= bit;
+        range->cpu_accesses |= !device;
+        break;
+    case cudaMemAdviseUnsetAccessedBy:
+        range->accessed_by &= ~bit;
+        range->cpu_accesses &= device;
+        break;
+    }
+    return cudaSuccess;
+}
+
+/* Where nothing is said of a place, none is looked at. */
+static bool has_place(enum cudaMemoryAdvise advice) {
+    return advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
+           advice == cudaMemAdviseUnsetAccessedBy;
+}
+
+cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count_, enum cudaMemoryAdvise advice,
+                                  struct cudaMemLocation location) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_range *range = managed_range(devPtr, count_);
+    if (!result && (!range || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice)))
+        result = cudaErrorInvalidValue;
+    if (!result && has_place(advice))
+        result = judge_location(location);
+    if (!result)
+        result = advise(range, advice, location);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count_,
+                                         struct cudaMemLocation location, unsigned int flags,
+                                         cudaStream_t stream) {
+    acu_sim_stream *s;
+    cudaError_t why, result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_range *range = managed_range(devPtr, count_);
+    if (!result && (flags || !range))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = judge_location(location);
+    if (!result && !(s = acu_sim_stream_of(stream, &why)))
+        result = why;
+    if (!result)
+        range->prefetched = location;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
+                                             unsigned int flags) {
+    cudaError_t why, result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_range *range = acu_sim_range_of(devPtr);
+    if (!result && (!range || range->kind != SIM_MANAGED || range->base != (uintptr_t)devPtr ||
+                    (length && length != range->size) ||
+                    (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
+                     flags != cudaMemAttachSingle)))
+        result = cudaErrorInvalidValue;
+    if (!result && !acu_sim_stream_of(stream, &why))
+        result = why;
+    return acu_sim_leave(result);
+}
+
+/* A place as the older attributes number it: a device, or -1 for the CPU, or -2 for none. */
+static int number_of(struct cudaMemLocation location) {
+    switch ((int)location.type) {
+    case cudaMemLocationTypeDevice:
+        return location.id;
+    case cudaMemLocationTypeInvalid:
+        return cudaInvalidDeviceId;
+    }
+    return cudaCpuDeviceId;
+}
+
+static void list_accessors(const acu_sim_range *range, int *list, size_t room_) {
+    size_t used = 0;
+    for (int i = 0; i < SIM_DEVICES && used < room_; i++)
+        if (range->accessed_by >> i & 1)
+            list[used++] = i;
+    if (range->cpu_accesses && used < room_)
+        list[used++] = cudaCpuDeviceId;
+    while (used < room_)
+        list[used++] = cudaInvalidDeviceId;
+}
+
+static cudaError_t get_attribute(const acu_sim_range *range, enum cudaMemRangeAttribute attribute,
+                                 int *data, size_t size) {
+    bool list = attribute == cudaMemRangeAttributeAccessedBy;
+    if (!data || !acu_sim_knows(&acu_cudart_type_cudaMemRangeAttribute, attribute) ||
+        (list ? size == 0 || size % sizeof(int) : size != sizeof(int)))
+        return cudaErrorInvalidValue;
+    switch (attribute) {
+    case cudaMemRangeAttributeReadMostly:
+        *data = range->read_mostly;
+        break;
+    case cudaMemRangeAttributeAccessedBy:
+        list_accessors(range, data, size / sizeof(int));
+        break;
+    case cudaMemRangeAttributePreferredLocation:
+        *data = number_of(range->preferred);
+        break;
+    case cudaMemRangeAttributePreferredLocationType:
+        *data = (int)range->preferred.type;
+        break;
+    case cudaMemRangeAttributePreferredLocationId:
+        *data = range->preferred.id;
+        break;
+    case cudaMemRangeAttributeLastPrefetchLocation:
+        *data = number_of(range->prefetched);
+        break;
+    case cudaMemRangeAttributeLastPrefetchLocationType:
+        *data = (int)range->prefetched.type;
+        break;
+    case cudaMemRangeAttributeLastPrefetchLocationId:
+        *data = range->prefetched.id;
+        break;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
+                                              enum cudaMemRangeAttribute *attributes,
+                                              size_t numAttributes, const void *devPtr,
+                                              size_t count_) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_range *range = managed_range(devPtr, count_);
+    if (!result && (!data || !dataSizes || !attributes || !numAttributes || !range))
+        result = cudaErrorInvalidValue;
+    for (size_t i = 0; !result && i < numAttributes; i++)
+        result = get_attribute(range, attributes[i], data[i], dataSizes[i]);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemRangeGetAttribute(void *data, size_t dataSize,
+                                             enum cudaMemRangeAttribute attribute,
+                                             const void *devPtr, size_t count_) {
+    return acu_sim_cudaMemRangeGetAttributes(&data, &dataSize, &attribute, 1, devPtr, count_);
+}
+
+/* ---- what a pointer is --------------------------------------------------------------------------
+ */
+
+static void describe(const acu_sim_range *range, void *address, struct cudaPointerAttributes *a) {
+    static const enum cudaMemoryType types[] = {[SIM_DEVICE] = cudaMemoryTypeDevice,
+                                                [SIM_PINNED] = cudaMemoryTypeHost,
+                                                [SIM_REGISTERED] = cudaMemoryTypeHost,
+                                                [SIM_MANAGED] = cudaMemoryTypeManaged};
+    memset(a, 0, sizeof *a);
+    a->localityDomainOrdinal = -1;
+    a->device = cudaInvalidDeviceId;
+    if (!range) {
+        a->hostPointer = address;
+        return;
+    }
+    a->type = types[range->kind];
+    a->device = range->device->index;
+    a->devicePointer = address;
+    a->hostPointer = range->kind == SIM_DEVICE ? NULL : address;
+}
+
+cudaError_t acu_sim_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
+                                             const void *ptr) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !attributes)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        describe(acu_sim_range_of(ptr), (void *)(uintptr_t)ptr, attributes);
+    return acu_sim_leave(result);
+}
+
+/* ---- taking back --------------------------------------------------------------------------------
+ */
+
+void acu_sim_memory_reset(acu_sim_device *device) {
+    for (size_t i = count; i-- > 0;)
+        if (!device || ranges[i]->device == device) {
+            acu_sim_range *range = ranges[i];
+            if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
+                free((void *)range->base);
+            if (range->kind == SIM_DEVICE && range->device->span)
+                acu_sim_drop(range);
+            else
+                acu_sim_range_remove(range);
+        }
+    if (device)
+        return;
+    free(ranges);
+    ranges = NULL;
+    room = 0;
+}
+
+int acu_sim_memory_leaks(int print) {
+    static const char *const names[] = {"device memory", "pinned memory", "registered memory",
+                                        "managed memory"};
+    int leaks = 0;
+    for (size_t i = 0; i < count; i++)
+        if (!ranges[i]->freed) {
+            leaks++;
+            if (print)
+                acu_sim_report(names[ranges[i]->kind], (void *)ranges[i]->base, ranges[i]->size,
+                               ranges[i]->where);
+        }
+    return leaks;
+}

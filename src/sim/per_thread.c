@@ -1,0 +1,145 @@
+/*
+ * The variants for files compiled with the per-thread default stream: the same calls, where no
+ * stream means the thread's own.
+ */
+#include "sim.h"
+
+static cudaStream_t own(cudaStream_t stream) {
+    return stream ? stream : cudaStreamPerThread;
+}
+
+cudaError_t acu_sim_cudaMemcpy_ptds(void *dst, const void *src, size_t count,
+                                    enum cudaMemcpyKind kind) {
+    return acu_sim_copy(dst, src, count, kind, cudaStreamPerThread, false);
+}
+
+cudaError_t acu_sim_cudaMemcpyAsync_ptsz(void *dst, const void *src, size_t count,
+                                         enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return acu_sim_copy(dst, src, count, kind, own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMemcpy2D_ptds(void *dst, size_t dpitch, const void *src, size_t spitch,
+                                      size_t width, size_t height, enum cudaMemcpyKind kind) {
+    const acu_sim_box box = {dst, src, dpitch, spitch, width, height};
+    return acu_sim_copy_2d(&box, kind, cudaStreamPerThread, false);
+}
+
+cudaError_t acu_sim_cudaMemcpy2DAsync_ptsz(void *dst, size_t dpitch, const void *src, size_t spitch,
+                                           size_t width, size_t height, enum cudaMemcpyKind kind,
+                                           cudaStream_t stream) {
+    return acu_sim_cudaMemcpy2DAsync(dst, dpitch, src, spitch, width, height, kind, own(stream));
+}
+
+cudaError_t acu_sim_cudaMemset_ptds(void *devPtr, int value, size_t count) {
+    return acu_sim_fill(devPtr, count, value, count, 1, cudaStreamPerThread, false);
+}
+
+cudaError_t acu_sim_cudaMemsetAsync_ptsz(void *devPtr, int value, size_t count,
+                                         cudaStream_t stream) {
+    return acu_sim_fill(devPtr, count, value, count, 1, own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMemset2D_ptds(void *devPtr, size_t pitch, int value, size_t width,
+                                      size_t height) {
+    return acu_sim_fill(devPtr, pitch, value, width, height, cudaStreamPerThread, false);
+}
+
+cudaError_t acu_sim_cudaMemset2DAsync_ptsz(void *devPtr, size_t pitch, int value, size_t width,
+                                           size_t height, cudaStream_t stream) {
+    return acu_sim_fill(devPtr, pitch, value, width, height, own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMallocAsync_ptsz(void **devPtr, size_t size, cudaStream_t hStream) {
+    return acu_sim_alloc_async(devPtr, size, NULL, own(hStream), SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaMallocFromPoolAsync_ptsz(void **ptr, size_t size, cudaMemPool_t memPool,
+                                                 cudaStream_t stream) {
+    return acu_sim_alloc_async(ptr, size, &memPool, own(stream), SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaFreeAsync_ptsz(void *devPtr, cudaStream_t hStream) {
+    return acu_sim_cudaFreeAsync(devPtr, own(hStream));
+}
+
+cudaError_t acu_sim_cudaMemPrefetchAsync_ptsz(const void *devPtr, size_t count,
+                                              struct cudaMemLocation location, unsigned int flags,
+                                              cudaStream_t stream) {
+    return acu_sim_cudaMemPrefetchAsync(devPtr, count, location, flags, own(stream));
+}
+
+cudaError_t acu_sim_cudaEventRecord_ptsz(cudaEvent_t event, cudaStream_t stream) {
+    return acu_sim_cudaEventRecord(event, own(stream));
+}
+
+cudaError_t acu_sim_cudaEventRecordWithFlags_ptsz(cudaEvent_t event, cudaStream_t stream,
+                                                  unsigned int flags) {
+    return acu_sim_cudaEventRecordWithFlags(event, own(stream), flags);
+}
+
+cudaError_t acu_sim_cudaLaunchHostFunc_ptsz(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
+    return acu_sim_cudaLaunchHostFunc(own(stream), fn, userData);
+}
+
+cudaError_t acu_sim_cudaLaunchHostFunc_v2_ptsz(cudaStream_t stream, cudaHostFn_t fn, void *userData,
+                                               unsigned int syncMode) {
+    return acu_sim_cudaLaunchHostFunc_v2(own(stream), fn, userData, syncMode);
+}
+
+cudaError_t acu_sim_cudaStreamAddCallback_ptsz(cudaStream_t stream, cudaStreamCallback_t callback,
+                                               void *userData, unsigned int flags) {
+    return acu_sim_cudaStreamAddCallback(own(stream), callback, userData, flags);
+}
+
+cudaError_t acu_sim_cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void *devPtr, size_t length,
+                                                  unsigned int flags) {
+    return acu_sim_cudaStreamAttachMemAsync(own(stream), devPtr, length, flags);
+}
+
+cudaError_t acu_sim_cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaStream_t src) {
+    return acu_sim_cudaStreamCopyAttributes(own(dst), own(src));
+}
+
+cudaError_t acu_sim_cudaStreamGetAttribute_ptsz(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                                cudaLaunchAttributeValue *value_out) {
+    return acu_sim_cudaStreamGetAttribute(own(hStream), attr, value_out);
+}
+
+cudaError_t acu_sim_cudaStreamSetAttribute_ptsz(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                                const cudaLaunchAttributeValue *value) {
+    return acu_sim_cudaStreamSetAttribute(own(hStream), attr, value);
+}
+
+cudaError_t acu_sim_cudaStreamGetDevice_ptsz(cudaStream_t hStream, int *device) {
+    return acu_sim_cudaStreamGetDevice(own(hStream), device);
+}
+
+cudaError_t acu_sim_cudaStreamGetFlags_ptsz(cudaStream_t hStream, unsigned int *flags) {
+    return acu_sim_cudaStreamGetFlags(own(hStream), flags);
+}
+
+cudaError_t acu_sim_cudaStreamGetId_ptsz(cudaStream_t hStream, unsigned long long *streamId) {
+    return acu_sim_cudaStreamGetId(own(hStream), streamId);
+}
+
+cudaError_t acu_sim_cudaStreamGetPriority_ptsz(cudaStream_t hStream, int *priority) {
+    return acu_sim_cudaStreamGetPriority(own(hStream), priority);
+}
+
+cudaError_t acu_sim_cudaStreamIsCapturing_ptsz(cudaStream_t stream,
+                                               enum cudaStreamCaptureStatus *pCaptureStatus) {
+    return acu_sim_cudaStreamIsCapturing(own(stream), pCaptureStatus);
+}
+
+cudaError_t acu_sim_cudaStreamQuery_ptsz(cudaStream_t stream) {
+    return acu_sim_cudaStreamQuery(own(stream));
+}
+
+cudaError_t acu_sim_cudaStreamSynchronize_ptsz(cudaStream_t stream) {
+    return acu_sim_cudaStreamSynchronize(own(stream));
+}
+
+cudaError_t acu_sim_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t event,
+                                             unsigned int flags) {
+    return acu_sim_cudaStreamWaitEvent(own(stream), event, flags);
+}

@@ -1,0 +1,304 @@
+/* The provider, the configuration, and what every call does first and last. */
+#define _GNU_SOURCE /* dladdr */
+
+#include "sim.h"
+#include "loader/loader.h"
+#include "loader/platform.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+pthread_mutex_t acu_sim_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static struct {
+    acu_sim_config config;
+    bool configured;
+    bool in_use; /* a device has been touched */
+    bool forked; /* by a process that used CUDA: CUDA does not work in the child */
+    bool unloading;
+    uint64_t era; /* changes when streams of threads become invalid */
+    pthread_key_t thread_ends;
+} sim = {.era = 1};
+
+static _Thread_local acu_sim_thread self;
+
+/* ---- symbols ------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *name;
+    acu_fn fn;
+} symbols[] = {
+#define SIM(name)              {#name, (acu_fn)acu_sim_##name},
+#define SIM_PTDS(name, suffix) SIM(name){#name "_" #suffix, (acu_fn)acu_sim_##name##_##suffix},
+#include "functions.h"
+#undef SIM
+#undef SIM_PTDS
+};
+
+static acu_fn resolve(const char *symbol) {
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+        if (strcmp(symbols[i].name, symbol) == 0)
+            return symbols[i].fn;
+    return NULL;
+}
+
+static int version_of(acu_library_id library) {
+    if (library != ACU_CUDART)
+        return 0;
+    pthread_mutex_lock(&acu_sim_lock);
+    int version = acu_sim_configuration()->runtime;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return version;
+}
+
+int acu_sim_abi(void) {
+    return CUDART_VERSION;
+}
+
+static const acu_sim provider = {resolve, version_of, CUDART_VERSION};
+/* The loader's own is weak, and NULL. */
+const acu_sim *acu_sim_provider = &provider;
+
+/* ---- configuration ------------------------------------------------------------------------------
+ */
+
+static bool read_size(const char *text, uint64_t *size) {
+    static const struct {
+        const char *name;
+        unsigned shift;
+    } units[] = {{"", 0},   {"B", 0},    {"K", 10},   {"M", 20},   {"G", 30},
+                 {"T", 40}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
+    char *end;
+    unsigned long long number = strtoull(text, &end, 10);
+    if (end == text || *text == '-' || number == 0)
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(end, units[i].name) == 0 &&
+            number << units[i].shift >> units[i].shift == number) {
+            *size = (uint64_t)number << units[i].shift;
+            return *size <= (uint64_t)1 << 44;
+        }
+    return false;
+}
+
+/* "12.4": major and minor; false if it is something else. */
+static bool read_version(const char *text, int *major, int *minor) {
+    int used = 0;
+    return sscanf(text, "%2d.%2d%n", major, minor, &used) == 2 && !text[used] && *major >= 0 &&
+           *minor >= 0;
+}
+
+/* NULL, or what was expected instead. */
+static const char *read_option(acu_sim_config *config, const char *key, const char *value) {
+    static const acu_library_info *const info = &acu_cudart_info;
+    int major, minor;
+    if (strcmp(key, "devices") == 0) {
+        char *end;
+        long count = strtol(value, &end, 10);
+        if (end == value || *end || count < 0 || count > SIM_DEVICES)
+            return "a number from 0 to 64";
+        config->devices = (int)count;
+    } else if (strcmp(key, "memory") == 0) {
+        if (!read_size(value, &config->memory))
+            return "a size up to 16TiB, like 8GiB";
+    } else if (strcmp(key, "cc") == 0) {
+        if (!read_version(value, &major, &minor) || major < 5 || minor > 9)
+            return "a compute capability from 5.0, like 9.0";
+        config->cc = major * 10 + minor;
+    } else if (strcmp(key, "runtime") == 0) {
+        int version = read_version(value, &major, &minor) ? major * 1000 + minor * 10 : 0;
+        if (version < info->oldest || version > info->newest)
+            return "a CUDA version from 11.7 to 13.5, like 12.4";
+        config->runtime = version;
+    } else if (strcmp(key, "driver") == 0) {
+        if (strcmp(value, "none") == 0)
+            config->driver = 0;
+        else if (read_version(value, &major, &minor))
+            config->driver = major * 1000 + minor * 10;
+        else
+            return "a CUDA version, like 12.4, or none";
+    } else if (strcmp(key, "leaks") == 0) {
+        if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+            return "0 or 1";
+        config->leaks = *value == '1';
+    } else {
+        return "one of devices, memory, cc, runtime, driver, leaks";
+    }
+    return NULL;
+}
+
+static void read_configuration(acu_sim_config *config, const char *text) {
+    while (text && *text) {
+        char key[32] = "", value[32] = "";
+        size_t length = strcspn(text, ",");
+        if (sscanf(text, "%31[^=,]=%31[^,]", key, value) < 1 && length == 0) {
+            text++;
+            continue;
+        }
+        const char *expected = read_option(config, key, value);
+        if (expected)
+            fprintf(stderr, "anycuda: ANYCUDA_SIM: \"%.*s\": expected %s%s\n", (int)length, text,
+                    expected, *value ? "" : ", as key=value");
+        text += length + (text[length] == ',');
+    }
+}
+
+static void at_exit(void) {
+    pthread_mutex_lock(&acu_sim_lock);
+    bool report = sim.config.leaks;
+    sim.unloading = true;
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (report)
+        (void)acu_sim_leaks(1);
+}
+
+static void before_fork(void) {
+    pthread_mutex_lock(&acu_sim_lock);
+}
+
+static void after_fork(void) {
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+/* Threads do not come along, so what is queued will never be done. */
+static void in_child(void) {
+    sim.forked = sim.in_use;
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+static void thread_ends(void *thread) {
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_thread *ended = thread;
+    if (ended->era == sim.era && !sim.forked)
+        acu_sim_thread_ended(ended);
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+static void prepare_process(void) {
+    static bool prepared;
+    if (prepared)
+        return;
+    prepared = true;
+    (void)pthread_atfork(before_fork, after_fork, in_child);
+    (void)pthread_key_create(&sim.thread_ends, thread_ends);
+    (void)atexit(at_exit);
+}
+
+static void configure(const char *text) {
+    sim.config = (acu_sim_config){.devices = 1,
+                                  .memory = (uint64_t)8 << 30,
+                                  .cc = 90,
+                                  .runtime = CUDART_VERSION,
+                                  .driver = CUDART_VERSION};
+    read_configuration(&sim.config, text ? text : acu_platform_env("ANYCUDA_SIM"));
+    sim.configured = true;
+}
+
+const acu_sim_config *acu_sim_configuration(void) {
+    prepare_process();
+    if (!sim.configured)
+        configure(NULL);
+    return &sim.config;
+}
+
+/* ---- calls --------------------------------------------------------------------------------------
+ */
+
+bool acu_sim_is_unloading(void) {
+    return sim.unloading;
+}
+
+acu_sim_thread *acu_sim_self(void) {
+    return &self;
+}
+
+/* What the thread had before acu_sim_reset() is gone. */
+static void renew_thread(void) {
+    if (self.era == sim.era)
+        return;
+    bool in_callback = self.in_callback;
+    self = (acu_sim_thread){.era = sim.era, .in_callback = in_callback};
+    (void)pthread_setspecific(sim.thread_ends, &self);
+}
+
+/* A driver runs the runtimes of its own major version and older ones. */
+static cudaError_t judge_machine(const acu_sim_config *config) {
+    if (ACU_MAJOR(config->driver) < ACU_MAJOR(config->runtime))
+        return cudaErrorInsufficientDriver;
+    return config->devices ? cudaSuccess : cudaErrorNoDevice;
+}
+
+cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
+    pthread_mutex_lock(&acu_sim_lock);
+    const acu_sim_config *config = acu_sim_configuration();
+    renew_thread();
+    if (need == SIM_NEEDS_NOTHING)
+        return cudaSuccess;
+    if (sim.unloading)
+        return cudaErrorCudartUnloading;
+    if (sim.forked)
+        return cudaErrorInitializationError;
+    cudaError_t result = judge_machine(config);
+    acu_sim_device *current = acu_sim_device_at(self.device);
+    if (!result && need == SIM_NEEDS_CONTEXT) {
+        sim.in_use = true;
+        result = self.in_callback ? cudaErrorNotPermitted : acu_sim_device_activate(current);
+        if (!result)
+            result = current->sticky;
+    }
+    if (device)
+        *device = current;
+    return result;
+}
+
+cudaError_t acu_sim_leave(cudaError_t result) {
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (result)
+        self.last = result;
+    return result;
+}
+
+bool acu_sim_knows(const acu_type *type, int64_t value) {
+    for (uint32_t i = 0; i < type->count; i++)
+        if (type->values[i].value == value && type->values[i].since <= sim.config.runtime)
+            return true;
+    return false;
+}
+
+/* ---- for people who test ------------------------------------------------------------------------
+ */
+
+void acu_sim_report(const char *what, const void *handle, size_t size, const void *where) {
+    Dl_info info;
+    char bytes[40] = "";
+    if (size)
+        snprintf(bytes, sizeof bytes, " of %zu bytes", size);
+    if (dladdr(where, &info) && info.dli_sname)
+        fprintf(stderr, "anycuda: simulator: leaked: %s %p%s, made in %s+0x%zx\n", what, handle,
+                bytes, info.dli_sname, (size_t)((uintptr_t)where - (uintptr_t)info.dli_saddr));
+    else
+        fprintf(stderr, "anycuda: simulator: leaked: %s %p%s, made at %p\n", what, handle, bytes,
+                where);
+}
+
+int acu_sim_leaks(int print) {
+    pthread_mutex_lock(&acu_sim_lock);
+    int count = acu_sim_memory_leaks(print) + acu_sim_pools_leaks(print) +
+                acu_sim_streams_leaks(print) + acu_sim_events_leaks(print);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return count;
+}
+
+void acu_sim_reset(const char *configuration) {
+    pthread_mutex_lock(&acu_sim_lock);
+    (void)acu_sim_configuration();
+    for (int i = 0; i < sim.config.devices; i++)
+        acu_sim_device_clear(acu_sim_device_at(i), true);
+    acu_sim_memory_reset(NULL);
+    sim.era++;
+    configure(configuration);
+    pthread_mutex_unlock(&acu_sim_lock);
+}

@@ -1,0 +1,276 @@
+/*
+ * What the parts of the simulator share.
+ *
+ * One lock guards all state but the bytes of memory; it is held from acu_sim_enter() to
+ * acu_sim_leave(), and while waiting given up. Work on streams is done outside it, by one thread
+ * per stream. An operation is reference-counted: an event, and whoever waits, points at the
+ * operation.
+ */
+#ifndef ACU_SIM_SIM_H
+#define ACU_SIM_SIM_H
+
+#include <anycuda/cudart.h>
+#include <anycuda/sim.h>
+
+#include "cudart_tables.h"
+#include "internal.h"
+
+#include <pthread.h>
+
+/* The signatures come from the generated header, so that no definition can differ from it. */
+#define SIM(name) extern __typeof__(*acu_slot_##name) acu_sim_##name;
+#define SIM_PTDS(name, suffix)                                                                     \
+    extern __typeof__(*acu_slot_##name) acu_sim_##name, acu_sim_##name##_##suffix;
+#include "functions.h"
+#undef SIM
+#undef SIM_PTDS
+
+enum { SIM_DEVICES = 64 };
+
+typedef struct acu_sim_stream acu_sim_stream;
+typedef struct acu_sim_event acu_sim_event;
+typedef struct acu_sim_pool acu_sim_pool;
+typedef struct acu_sim_op acu_sim_op;
+typedef struct acu_sim_range acu_sim_range;
+typedef struct acu_sim_device acu_sim_device;
+
+/* ---- configuration ------------------------------------------------------------------------------
+ */
+
+typedef struct acu_sim_config {
+    int devices;
+    uint64_t memory; /* per device */
+    int cc;          /* 90 */
+    int runtime, driver;
+    bool leaks;
+} acu_sim_config;
+
+/* Reads ANYCUDA_SIM at the first call. Under the lock. */
+const acu_sim_config *acu_sim_configuration(void);
+
+/* ---- one API call -------------------------------------------------------------------------------
+ */
+
+/* What a call needs, each including those before it. */
+typedef enum acu_sim_need {
+    SIM_NEEDS_NOTHING, /* works without driver and device */
+    SIM_NEEDS_DRIVER,
+    SIM_NEEDS_CONTEXT, /* makes the current device's, and reports its sticky error */
+} acu_sim_need;
+
+/*
+ * Takes the lock; tells why the call cannot be made, cudaSuccess if it can. Every call that entered
+ * leaves, whatever enter said. `device`: the thread's current one, may be NULL.
+ */
+cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device);
+/* Gives the lock up and makes the result the thread's last error, if it is one; returns it. */
+cudaError_t acu_sim_leave(cudaError_t result);
+
+/* What belongs to a thread. */
+typedef struct acu_sim_thread {
+    int device;
+    cudaError_t last;
+    bool in_callback; /* a host function runs: it must not call CUDA */
+    uint64_t era;     /* acu_sim_reset() begins a new one */
+    /* Its own default streams; gone if there is no such stream, or one with another id. */
+    acu_sim_stream *streams[SIM_DEVICES];
+    unsigned long long stream_ids[SIM_DEVICES];
+} acu_sim_thread;
+acu_sim_thread *acu_sim_self(void);
+
+extern pthread_mutex_t acu_sim_lock;
+/* Exit has begun: nothing is started any more. */
+bool acu_sim_is_unloading(void);
+
+/* The value is in the table and not newer than the reported runtime. */
+bool acu_sim_knows(const acu_type *type, int64_t value);
+
+/* A set of pointers: which handles are alive. Zero-initialised is empty. */
+typedef struct acu_sim_set {
+    const void **slots;
+    size_t count, room; /* room: a power of two */
+} acu_sim_set;
+bool acu_sim_set_add(acu_sim_set *set, const void *pointer);
+bool acu_sim_set_has(const acu_sim_set *set, const void *pointer);
+void acu_sim_set_remove(acu_sim_set *set, const void *pointer);
+void acu_sim_set_clear(acu_sim_set *set);
+
+/* ---- devices ------------------------------------------------------------------------------------
+ */
+
+struct acu_sim_device {
+    int index;
+    bool active;        /* it has its context */
+    cudaError_t sticky; /* the context is lost: every call says so until the device is reset */
+    unsigned flags;
+    size_t limits[16];
+    enum cudaFuncCache cache;
+    bool peers[SIM_DEVICES]; /* whose memory it may access */
+    uint64_t used;           /* bytes of allocations and of pools' reserves */
+    /* Addresses that nobody can read or write, and where their bytes are. */
+    uintptr_t base;
+    char *view;
+    size_t span, cursor;
+    acu_sim_stream *legacy; /* its default stream */
+    acu_sim_pool *default_pool, *pool;
+};
+
+/* NULL if there is no such device. */
+acu_sim_device *acu_sim_device_at(int index);
+cudaError_t acu_sim_device_activate(acu_sim_device *device);
+/* Takes back all that was made on it. `for_good`: also its addresses and settings (acu_sim_reset).
+ */
+void acu_sim_device_clear(acu_sim_device *device, bool for_good);
+int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute);
+bool acu_sim_can_access(const acu_sim_device *device, int other);
+
+/* ---- memory -------------------------------------------------------------------------------------
+ */
+
+typedef enum acu_sim_memory { SIM_DEVICE, SIM_PINNED, SIM_REGISTERED, SIM_MANAGED } acu_sim_memory;
+
+struct acu_sim_range {
+    uintptr_t base;
+    size_t size;
+    acu_sim_memory kind;
+    acu_sim_device *device;
+    unsigned flags;
+    acu_sim_pool *pool; /* NULL: not from a pool */
+    bool freed;         /* freed in stream order: no longer the program's */
+    const void *where;  /* the call that made it */
+    /* Managed memory: what was advised. Locations as {type, id}. */
+    bool read_mostly;
+    struct cudaMemLocation preferred, prefetched;
+    uint64_t accessed_by; /* bit per device */
+    bool cpu_accesses;
+};
+
+/* The range with that address, also inside; NULL if there is none that the program may use. */
+acu_sim_range *acu_sim_range_of(const void *address);
+/* Any range that has a byte of these. */
+acu_sim_range *acu_sim_range_in(uintptr_t base, size_t size);
+/* The address is one that only devices have, allocated or not. */
+bool acu_sim_is_device_address(const void *address);
+/* Where the bytes are. */
+void *acu_sim_view(const acu_sim_range *range, const void *address);
+bool acu_sim_range_add(acu_sim_range *range);
+void acu_sim_range_remove(acu_sim_range *range);
+/* Device memory at a new address; charges nothing. NULL if there is no room. */
+acu_sim_range *acu_sim_place(acu_sim_device *device, size_t size);
+/* Takes the range out and drops what is in it. */
+void acu_sim_drop(acu_sim_range *range);
+/* Takes part of the device's memory; false if it is not there. */
+bool acu_sim_charge(acu_sim_device *device, uint64_t bytes);
+size_t acu_sim_rounded(size_t size);               /* what an allocation takes */
+void acu_sim_memory_reset(acu_sim_device *device); /* all of it; NULL: of all devices */
+int acu_sim_memory_leaks(int print);
+
+/* ---- pools --------------------------------------------------------------------------------------
+ */
+
+/* The default pool; NULL if there is no memory for it. */
+acu_sim_pool *acu_sim_pool_default(acu_sim_device *device);
+/* A range of the pool was freed, at the call; what was dropped, in stream order. */
+void acu_sim_pool_give(acu_sim_pool *pool, size_t size);
+/* What synchronising does: pools give back what they hold above their thresholds. */
+void acu_sim_pools_settle(void);
+void acu_sim_pools_reset(acu_sim_device *device);
+int acu_sim_pools_leaks(int print);
+
+/* ---- streams ------------------------------------------------------------------------------------
+ */
+
+typedef struct acu_sim_box { /* a copy's or a fill's rows */
+    char *to;
+    const char *from;
+    size_t to_pitch, from_pitch, width, height;
+} acu_sim_box;
+
+struct acu_sim_op {
+    unsigned refs;
+    bool done, taken; /* taken: the thread that made it runs it itself */
+    uint64_t ns;      /* when it was done */
+    acu_sim_stream *stream;
+    acu_sim_op *next;
+    acu_sim_op **waits; /* what must be done before */
+    size_t wait_count, wait_room;
+    cudaError_t (*run)(acu_sim_op *op); /* NULL: nothing but the order. Outside the lock. */
+    bool always;                        /* also where the context is lost */
+    cudaError_t status;                 /* of the context, when it ran */
+    void *staged;                       /* a copy of what a pageable source held */
+    union {
+        struct {
+            acu_sim_box box;
+            int value;
+        } bytes;
+        struct {
+            cudaHostFn_t fn;
+            cudaStreamCallback_t callback;
+            cudaStream_t handle;
+            void *data;
+        } host;
+        acu_sim_range *range;
+    } with;
+};
+
+struct acu_sim_stream {
+    acu_sim_device *device;
+    unsigned flags;
+    int priority;
+    unsigned long long id;
+    bool is_default; /* made by the simulator, not by the program */
+    bool threaded, closing;
+    bool blocked;            /* its thread waits for another stream */
+    acu_sim_op *head, *tail; /* queued; the first may be running */
+    acu_sim_op *last;        /* the newest, also when done */
+    pthread_cond_t wake;
+    acu_sim_stream *next, *before; /* all streams */
+    struct cudaAccessPolicyWindow window;
+    enum cudaSynchronizationPolicy sync_policy;
+    cudaLaunchMemSyncDomainMap domains;
+    cudaLaunchMemSyncDomain domain;
+    const void *where;
+};
+
+/* The handle's stream, NULL with the reason in `why` if it is not valid for the current device. */
+acu_sim_stream *acu_sim_stream_of(cudaStream_t handle, cudaError_t *why);
+acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device);
+
+/* The bodies of the copies and fills, which have variants. Each is a whole call. */
+cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+                         cudaStream_t stream, bool async);
+cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
+                            bool async);
+cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,
+                         cudaStream_t stream, bool async);
+
+cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *pool, cudaStream_t stream,
+                                const void *where);
+
+/* A new operation, not yet in a stream; NULL without memory. Given up by acu_sim_submit(). */
+acu_sim_op *acu_sim_op_new(cudaError_t (*run)(acu_sim_op *op));
+bool acu_sim_op_after(acu_sim_op *op, acu_sim_op *before);
+void acu_sim_op_release(acu_sim_op *op);
+/* Queues the operation behind what CUDA orders it behind, and with `wait` waits until it is done.
+ */
+cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait);
+/* Until it is done; gives the lock up meanwhile. */
+void acu_sim_wait(acu_sim_op *op);
+void acu_sim_wait_device(acu_sim_device *device); /* all its streams */
+bool acu_sim_is_idle(const acu_sim_stream *stream);
+/* What is waited for on it now, is done at once. */
+bool acu_sim_is_free(const acu_sim_stream *stream);
+void acu_sim_streams_reset(acu_sim_device *device);
+void acu_sim_thread_ended(acu_sim_thread *self);
+int acu_sim_streams_leaks(int print);
+
+void acu_sim_events_reset(acu_sim_device *device);
+int acu_sim_events_leaks(int print);
+
+/* One line of the leak report. */
+void acu_sim_report(const char *what, const void *handle, size_t size, const void *where);
+
+/* Who called CUDA: the wrapper is inlined in the program, or its copy is what is seen. */
+#define SIM_CALLER __builtin_return_address(0)
+
+#endif

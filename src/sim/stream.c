@@ -1,0 +1,658 @@
+/*
+ * Streams: ordered queues of operations, each worked off by a thread of its own.
+ *
+ * What orders operations of different streams is in one place: acu_sim_submit() makes an operation
+ * wait for those that CUDA puts before it. An operation on a legacy default stream waits for all
+ * blocking streams of its device, and theirs for it.
+ */
+#include "sim.h"
+#include "loader/platform.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+static acu_sim_stream *streams; /* all, also those that only finish their work */
+static acu_sim_set handles;
+static unsigned long long last_id;
+
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* an operation is done */
+static unsigned waiters, blocked_streams;
+
+/* ---- operations ---------------------------------------------------------------------------------
+ */
+
+acu_sim_op *acu_sim_op_new(cudaError_t (*run)(acu_sim_op *op)) {
+    acu_sim_op *op = calloc(1, sizeof *op);
+    if (op) {
+        op->refs = 1;
+        op->run = run;
+    }
+    return op;
+}
+
+static void forget_waits(acu_sim_op *op) {
+    for (size_t i = 0; i < op->wait_count; i++)
+        acu_sim_op_release(op->waits[i]);
+    free(op->waits);
+    op->waits = NULL;
+    op->wait_count = op->wait_room = 0;
+}
+
+void acu_sim_op_release(acu_sim_op *op) {
+    if (!op || --op->refs)
+        return;
+    forget_waits(op);
+    free(op->staged);
+    free(op);
+}
+
+bool acu_sim_op_after(acu_sim_op *op, acu_sim_op *before) {
+    if (!before || before->done)
+        return true;
+    if (op->wait_count == op->wait_room) {
+        size_t room = op->wait_room * 2 + 4;
+        acu_sim_op **grown = realloc(op->waits, room * sizeof(acu_sim_op *));
+        if (!grown)
+            return false;
+        op->waits = grown;
+        op->wait_room = room;
+    }
+    before->refs++;
+    op->waits[op->wait_count++] = before;
+    return true;
+}
+
+static bool is_ready(const acu_sim_op *op) {
+    for (size_t i = 0; i < op->wait_count; i++)
+        if (!op->waits[i]->done)
+            return false;
+    return true;
+}
+
+void acu_sim_wait(acu_sim_op *op) {
+    op->refs++;
+    waiters++;
+    while (!op->done)
+        pthread_cond_wait(&changed, &acu_sim_lock);
+    waiters--;
+    acu_sim_op_release(op);
+}
+
+/* ---- doing the work -----------------------------------------------------------------------------
+ */
+
+static void free_stream(acu_sim_stream *stream) {
+    if (stream->before)
+        stream->before->next = stream->next;
+    else
+        streams = stream->next;
+    if (stream->next)
+        stream->next->before = stream->before;
+    acu_sim_op_release(stream->last);
+    pthread_cond_destroy(&stream->wake);
+    free(stream);
+}
+
+static void push(acu_sim_stream *stream, acu_sim_op *op) {
+    op->refs += 2; /* the queue's and `last` */
+    op->stream = stream;
+    acu_sim_op_release(stream->last);
+    stream->last = op;
+    if (stream->tail)
+        stream->tail->next = op;
+    else
+        stream->head = op;
+    stream->tail = op;
+}
+
+/* Wakes whoever may be able to go on. The stream may be gone afterwards. */
+static void complete(acu_sim_stream *stream, acu_sim_op *op) {
+    op->ns = acu_platform_now_ns();
+    op->done = true;
+    stream->head = op->next;
+    if (!stream->head)
+        stream->tail = NULL;
+    op->next = NULL;
+    forget_waits(op);
+    acu_sim_op_release(op);
+    if (waiters)
+        pthread_cond_broadcast(&changed);
+    for (acu_sim_stream *s = blocked_streams ? streams : NULL; s; s = s->next)
+        if (s->blocked)
+            pthread_cond_signal(&s->wake);
+    pthread_cond_signal(&stream->wake);
+    if (stream->closing && !stream->threaded && !stream->head)
+        free_stream(stream);
+}
+
+/* The first of the queue; gives the lock up while it runs. */
+static void run(acu_sim_stream *stream, acu_sim_op *op) {
+    acu_sim_device *device = stream->device;
+    op->taken = true;
+    op->status = device->sticky;
+    if (op->run && (!op->status || op->always)) {
+        pthread_mutex_unlock(&acu_sim_lock);
+        cudaError_t result = op->run(op);
+        pthread_mutex_lock(&acu_sim_lock);
+        if (result && !device->sticky)
+            device->sticky = result;
+    }
+    complete(stream, op);
+}
+
+static void *work(void *data) {
+    acu_sim_stream *stream = data;
+    pthread_mutex_lock(&acu_sim_lock);
+    while (stream->head || !stream->closing) {
+        acu_sim_op *op = stream->head;
+        bool ready = op && is_ready(op);
+        if (ready && !op->taken && !acu_sim_is_unloading()) {
+            run(stream, op);
+            continue;
+        }
+        stream->blocked = op && !ready;
+        blocked_streams += stream->blocked;
+        pthread_cond_wait(&stream->wake, &acu_sim_lock);
+        blocked_streams -= stream->blocked;
+        stream->blocked = false;
+    }
+    free_stream(stream);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return NULL;
+}
+
+/* Signals are for the program's threads. */
+static bool start_thread(acu_sim_stream *stream) {
+    sigset_t all, before;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (stream->threaded)
+        return true;
+    sigfillset(&all);
+    if (pthread_attr_init(&attributes))
+        return false;
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    stream->threaded = pthread_create(&thread, &attributes, work, stream) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return stream->threaded;
+}
+
+/* ---- order --------------------------------------------------------------------------------------
+ */
+
+static bool is_blocking(const acu_sim_stream *stream) {
+    return !(stream->flags & cudaStreamNonBlocking);
+}
+
+/* The legacy default stream and the blocking streams of a device order each other. */
+static bool order(acu_sim_stream *stream, acu_sim_op *op) {
+    const acu_sim_stream *legacy = stream->device->legacy;
+    if (!is_blocking(stream) || !legacy)
+        return true;
+    if (stream != legacy)
+        return acu_sim_op_after(op, legacy->last);
+    for (acu_sim_stream *s = streams; s; s = s->next)
+        if (s != stream && s->device == stream->device && is_blocking(s) &&
+            !acu_sim_op_after(op, s->last))
+            return false;
+    return true;
+}
+
+cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
+    acu_sim_device *device = stream->device;
+    bool good = order(stream, op);
+    /* At once, in this thread, if nothing is before it and it takes no time or is waited for. */
+    bool now = good && !stream->head && (wait || !op->run) && is_ready(op);
+    if (good && !now)
+        good = start_thread(stream);
+    if (good) {
+        push(stream, op);
+        if (now)
+            run(stream, op);
+        else
+            pthread_cond_signal(&stream->wake);
+        if (wait)
+            acu_sim_wait(op);
+    }
+    acu_sim_op_release(op);
+    return !good ? cudaErrorMemoryAllocation : wait ? device->sticky : cudaSuccess;
+}
+
+bool acu_sim_is_idle(const acu_sim_stream *stream) {
+    if (stream->head)
+        return false;
+    if (stream != stream->device->legacy)
+        return true;
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        if (s->device == stream->device && is_blocking(s) && s->head)
+            return false;
+    return true;
+}
+
+bool acu_sim_is_free(const acu_sim_stream *stream) {
+    const acu_sim_stream *legacy = stream->device->legacy;
+    return acu_sim_is_idle(stream) && (!is_blocking(stream) || !legacy || acu_sim_is_idle(legacy));
+}
+
+/*
+ * What was queued before this call, not what others add meanwhile: the newest operation of each
+ * stream is noted before the first is waited for.
+ */
+static void wait_for(bool (*matches)(const acu_sim_stream *stream, const void *data),
+                     const void *data) {
+    size_t count = 0, i = 0;
+    for (acu_sim_stream *s = streams; s; s = s->next)
+        count += s->head && matches(s, data);
+    acu_sim_op **ops = count ? malloc(count * sizeof(acu_sim_op *)) : NULL;
+    for (acu_sim_stream *s = ops ? streams : NULL; s; s = s->next)
+        if (s->head && matches(s, data)) {
+            s->last->refs++;
+            ops[i++] = s->last;
+        }
+    for (i = 0; ops && i < count; i++) {
+        acu_sim_wait(ops[i]);
+        acu_sim_op_release(ops[i]);
+    }
+    free(ops);
+}
+
+static bool is_of_device(const acu_sim_stream *stream, const void *device) {
+    return stream->device == device;
+}
+
+static bool is_joined_by(const acu_sim_stream *stream, const void *legacy) {
+    return stream == legacy ||
+           (is_blocking(stream) && stream->device == ((const acu_sim_stream *)legacy)->device);
+}
+
+static bool is_it(const acu_sim_stream *stream, const void *other) {
+    return stream == other;
+}
+
+void acu_sim_wait_device(acu_sim_device *device) {
+    wait_for(is_of_device, device);
+}
+
+/* ---- making and finding -------------------------------------------------------------------------
+ */
+
+static acu_sim_stream *new_stream(acu_sim_device *device, unsigned flags, int priority,
+                                  const void *where) {
+    acu_sim_stream *stream = calloc(1, sizeof *stream);
+    if (!stream || pthread_cond_init(&stream->wake, NULL)) {
+        free(stream);
+        return NULL;
+    }
+    stream->device = device;
+    stream->flags = flags;
+    stream->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
+    stream->id = ++last_id;
+    stream->where = where;
+    stream->is_default = !where;
+    stream->sync_policy = cudaSyncPolicyAuto;
+    stream->domains.remote = 1;
+    stream->next = streams;
+    if (streams)
+        streams->before = stream;
+    streams = stream;
+    return stream;
+}
+
+/* Its work is done first, but nobody waits for that here. */
+static void close_stream(acu_sim_stream *stream) {
+    acu_sim_set_remove(&handles, stream);
+    stream->closing = true;
+    if (stream->threaded)
+        pthread_cond_signal(&stream->wake);
+    else if (!stream->head)
+        free_stream(stream);
+}
+
+acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device) {
+    if (!device->legacy)
+        device->legacy = new_stream(device, cudaStreamDefault, 0, NULL);
+    return device->legacy;
+}
+
+static acu_sim_stream *known_own(const acu_sim_thread *self, int device) {
+    acu_sim_stream *stream = self->streams[device];
+    return acu_sim_set_has(&handles, stream) && stream->id == self->stream_ids[device] ? stream
+                                                                                       : NULL;
+}
+
+static acu_sim_stream *own_stream(acu_sim_device *device) {
+    acu_sim_thread *self = acu_sim_self();
+    acu_sim_stream *stream = known_own(self, device->index);
+    if (stream)
+        return stream;
+    stream = new_stream(device, cudaStreamDefault, 0, NULL);
+    if (!stream || !acu_sim_set_add(&handles, stream))
+        return NULL;
+    self->streams[device->index] = stream;
+    self->stream_ids[device->index] = stream->id;
+    return stream;
+}
+
+void acu_sim_thread_ended(acu_sim_thread *self) {
+    for (int i = 0; i < SIM_DEVICES; i++) {
+        acu_sim_stream *stream = known_own(self, i);
+        if (stream)
+            close_stream(stream);
+    }
+}
+
+acu_sim_stream *acu_sim_stream_of(cudaStream_t handle, cudaError_t *why) {
+    acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
+    acu_sim_stream *stream = (acu_sim_stream *)(void *)handle;
+    *why = cudaErrorMemoryAllocation;
+    if (!handle || handle == cudaStreamLegacy)
+        return acu_sim_stream_legacy(device);
+    if (handle == cudaStreamPerThread)
+        return own_stream(device);
+    *why = cudaErrorInvalidResourceHandle;
+    return acu_sim_set_has(&handles, stream) && !stream->is_default ? stream : NULL;
+}
+
+void acu_sim_streams_reset(acu_sim_device *device) {
+    acu_sim_wait_device(device);
+    acu_sim_stream *next;
+    device->legacy = NULL;
+    for (acu_sim_stream *s = streams; s; s = next) {
+        next = s->next;
+        if (s->device == device && !s->closing)
+            close_stream(s);
+    }
+}
+
+int acu_sim_streams_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        if (!s->closing && !s->is_default) {
+            count++;
+            if (print)
+                acu_sim_report("stream", s, 0, s->where);
+        }
+    return count;
+}
+
+/* ---- the API ------------------------------------------------------------------------------------
+ */
+
+static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, const void *where) {
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!stream || flags & ~(unsigned)cudaStreamNonBlocking))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        acu_sim_stream *made = new_stream(device, flags, priority, where);
+        if (made && acu_sim_set_add(&handles, made))
+            *stream = (cudaStream_t)(void *)made;
+        else
+            result = cudaErrorMemoryAllocation;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamCreate(cudaStream_t *pStream) {
+    return create(pStream, cudaStreamDefault, 0, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags) {
+    return create(pStream, flags, 0, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
+                                                 int priority) {
+    return create(pStream, flags, priority, SIM_CALLER);
+}
+
+/* Enters, and finds the stream. */
+static cudaError_t enter(cudaStream_t handle, acu_sim_stream **stream) {
+    cudaError_t why, result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !(*stream = acu_sim_stream_of(handle, &why)))
+        result = why;
+    if (!result)
+        result = (*stream)->device->sticky;
+    return result;
+}
+
+cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(stream, &s);
+    if (!result && s->is_default)
+        result = cudaErrorInvalidResourceHandle;
+    if (!result)
+        close_stream(s);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamQuery(cudaStream_t stream) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(stream, &s);
+    if (!result && !acu_sim_is_idle(s))
+        result = cudaErrorNotReady;
+    if (!result)
+        acu_sim_pools_settle();
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(stream, &s);
+    if (!result) {
+        acu_sim_device *device = s->device;
+        wait_for(s == device->legacy ? is_joined_by : is_it, s);
+        acu_sim_pools_settle();
+        result = device->sticky;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(hStream, &s);
+    if (!result && !flags)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *flags = s->flags;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(hStream, &s);
+    if (!result && !priority)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *priority = s->priority;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(hStream, &s);
+    if (!result && !streamId)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *streamId = s->id;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(hStream, &s);
+    if (!result && !device)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *device = s->device->index;
+    return acu_sim_leave(result);
+}
+
+/* Nothing can be captured yet. */
+cudaError_t acu_sim_cudaStreamIsCapturing(cudaStream_t stream,
+                                          enum cudaStreamCaptureStatus *pCaptureStatus) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(stream, &s);
+    if (!result && !pCaptureStatus)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pCaptureStatus = cudaStreamCaptureStatusNone;
+    return acu_sim_leave(result);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------
+ */
+
+/* 11.7 had the first two, by another name. */
+static bool has_attribute(cudaLaunchAttributeID id) {
+    return id == cudaLaunchAttributeAccessPolicyWindow ||
+           id == cudaLaunchAttributeSynchronizationPolicy ||
+           ((id == cudaLaunchAttributePriority || id == cudaLaunchAttributeMemSyncDomainMap ||
+             id == cudaLaunchAttributeMemSyncDomain) &&
+            acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id));
+}
+
+cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                           cudaLaunchAttributeValue *value_out) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(hStream, &s);
+    if (!result && (!value_out || !has_attribute(attr)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        switch ((int)attr) {
+        case cudaLaunchAttributeAccessPolicyWindow:
+            value_out->accessPolicyWindow = s->window;
+            break;
+        case cudaLaunchAttributeSynchronizationPolicy:
+            value_out->syncPolicy = s->sync_policy;
+            break;
+        case cudaLaunchAttributePriority:
+            value_out->priority = s->priority;
+            break;
+        case cudaLaunchAttributeMemSyncDomainMap:
+            value_out->memSyncDomainMap = s->domains;
+            break;
+        default:
+            value_out->memSyncDomain = s->domain;
+        }
+    return acu_sim_leave(result);
+}
+
+static bool is_window(const acu_sim_stream *stream, const struct cudaAccessPolicyWindow *window) {
+    int largest = acu_sim_attribute(stream->device, cudaDevAttrMaxAccessPolicyWindowSize);
+    return window->num_bytes <= (size_t)largest && window->hitRatio >= 0 && window->hitRatio <= 1 &&
+           (unsigned)window->hitProp <= cudaAccessPropertyPersisting &&
+           (unsigned)window->missProp <= cudaAccessPropertyStreaming;
+}
+
+static cudaError_t set_attribute(acu_sim_stream *s, cudaLaunchAttributeID id,
+                                 const cudaLaunchAttributeValue *value) {
+    int domains = acu_sim_attribute(s->device, cudaDevAttrMemSyncDomainCount);
+    switch ((int)id) {
+    case cudaLaunchAttributeAccessPolicyWindow:
+        if (!is_window(s, &value->accessPolicyWindow))
+            return cudaErrorInvalidValue;
+        s->window = value->accessPolicyWindow;
+        return cudaSuccess;
+    case cudaLaunchAttributeSynchronizationPolicy:
+        if (!acu_sim_knows(&acu_cudart_type_cudaSynchronizationPolicy, value->syncPolicy))
+            return cudaErrorInvalidValue;
+        s->sync_policy = value->syncPolicy;
+        return cudaSuccess;
+    case cudaLaunchAttributePriority:
+        if (value->priority < -5 || value->priority > 0)
+            return cudaErrorInvalidValue;
+        s->priority = value->priority;
+        return cudaSuccess;
+    case cudaLaunchAttributeMemSyncDomainMap:
+        if (value->memSyncDomainMap.default_ >= domains ||
+            value->memSyncDomainMap.remote >= domains)
+            return cudaErrorInvalidValue;
+        s->domains = value->memSyncDomainMap;
+        return cudaSuccess;
+    default:
+        if ((unsigned)value->memSyncDomain > cudaLaunchMemSyncDomainRemote)
+            return cudaErrorInvalidValue;
+        s->domain = value->memSyncDomain;
+        return cudaSuccess;
+    }
+}
+
+cudaError_t acu_sim_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                           const cudaLaunchAttributeValue *value) {
+    acu_sim_stream *s;
+    cudaError_t result = enter(hStream, &s);
+    if (!result && (!value || !has_attribute(attr)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = set_attribute(s, attr, value);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
+    acu_sim_stream *from, *to = NULL;
+    cudaError_t why, result = enter(src, &from);
+    if (!result && !(to = acu_sim_stream_of(dst, &why)))
+        result = why;
+    if (!result && from->device != to->device)
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        to->window = from->window;
+        to->sync_policy = from->sync_policy;
+        to->priority = from->priority;
+        to->domains = from->domains;
+        to->domain = from->domain;
+    }
+    return acu_sim_leave(result);
+}
+
+/* ---- host functions -----------------------------------------------------------------------------
+ */
+
+static cudaError_t call_host(acu_sim_op *op) {
+    acu_sim_thread *self = acu_sim_self();
+    self->in_callback = true;
+    if (op->with.host.callback)
+        op->with.host.callback(op->with.host.handle, op->status, op->with.host.data);
+    else
+        op->with.host.fn(op->with.host.data);
+    self->in_callback = false;
+    return cudaSuccess;
+}
+
+static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamCallback_t callback,
+                               void *data, unsigned flags, unsigned allowed) {
+    acu_sim_stream *s;
+    acu_sim_op *op = NULL;
+    cudaError_t result = enter(stream, &s);
+    if (!result && ((!fn && !callback) || flags > allowed))
+        result = cudaErrorInvalidValue;
+    if (!result && !(op = acu_sim_op_new(call_host)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        op->with.host.fn = fn;
+        op->with.host.callback = callback;
+        op->with.host.handle = stream;
+        op->with.host.data = data;
+        op->always = callback != NULL;
+        result = acu_sim_submit(s, op, false);
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
+    return launch_host(stream, fn, NULL, userData, 0, 0);
+}
+
+cudaError_t acu_sim_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void *userData,
+                                          unsigned int syncMode) {
+    return launch_host(stream, fn, NULL, userData, syncMode, cudaHostTaskSpinWait);
+}
+
+cudaError_t acu_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
+                                          void *userData, unsigned int flags) {
+    return launch_host(stream, NULL, callback, userData, flags, 0);
+}
