@@ -3,11 +3,13 @@
 #include "loader/loader.h"
 #include "loader/platform.h"
 
+#include <assert.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_SIZE = 1024 };
+enum { MESSAGE_SIZE = 1024, HINT_SIZE = 256 };
 
 static _Thread_local struct {
     int code;
@@ -17,25 +19,30 @@ static _Thread_local struct {
     const char *refused;
     int own;       /* for cudaGetLastError */
     char note[64]; /* for the next message */
+    const char *call;
+    char object[ACU_OBJECT_TEXT];
+    char hint[HINT_SIZE];
 } record;
 
 /* ---- recording ---------------------------------------------------------------------------------
  */
 
 /* One line, whatever a path or an environment variable holds, and marked where it is cut. */
-static void set_message(const char *format, va_list args) {
+static void set_message(const char *call, const char *format, va_list args) {
     int length = vsnprintf(record.message, sizeof record.message, format, args);
     if (length >= (int)sizeof record.message)
         memcpy(record.message + sizeof record.message - 4, "...", 4);
     for (char *c = record.message; *c; c++)
         if ((unsigned char)*c < ' ' || *c == 127)
             *c = '?';
+    record.call = call;
+    record.object[0] = record.hint[0] = '\0';
 }
 
 int acu_record(int code, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    set_message(format, args);
+    set_message("", format, args);
     va_end(args);
     record.code = code;
     record.refused = NULL;
@@ -72,7 +79,7 @@ int acu_refuse(const acu_function *function, int code, const char *format, ...) 
         return code;
     va_list args;
     va_start(args, format);
-    set_message(format, args);
+    set_message(function->name, format, args);
     va_end(args);
     record.code = code;
     record.refused = function->name;
@@ -99,8 +106,115 @@ const char *acu_last_error_message(void) {
 
 void acu_clear_error(void) {
     record.code = 0;
-    record.message[0] = '\0';
+    record.message[0] = record.object[0] = record.hint[0] = '\0';
+    record.refused = record.call = NULL;
+}
+
+acu_error acu_last_error_details(void) {
+    return (acu_error){.code = record.code,
+                       .call = record.call ? record.call : "",
+                       .object = record.object,
+                       .message = record.message,
+                       .hint = *record.hint ? record.hint : acu_hint_for(record.code)};
+}
+
+/* ---- failures of the safe layer ----------------------------------------------------------------
+ */
+
+/* What CUDA said is kept behind the call that the user made. */
+static void attribute(const char *call, const char *object) {
+    char said[MESSAGE_SIZE];
+    memcpy(said, record.message, sizeof said);
+    int length = snprintf(record.message, sizeof record.message, "%s: %s%s%s", call, said,
+                          *object ? "; " : "", object);
+    if (length >= (int)sizeof record.message)
+        memcpy(record.message + sizeof record.message - 4, "...", 4);
+    record.call = call;
+    snprintf(record.object, sizeof record.object, "%s", object);
+}
+
+int acu_blame(const char *call, const char *object, int code) {
+    if (record.code != code || !*record.message)
+        acu_record(code, "%s (%d)", acu_result_name(code), code);
+    attribute(call, object);
+    return code;
+}
+
+int acu_fault(const char *call, const char *object, int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    set_message(call, format, args);
+    va_end(args);
+    record.code = code;
     record.refused = NULL;
+    attribute(call, object);
+    return code;
+}
+
+void acu_hint(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    vsnprintf(record.hint, sizeof record.hint, format, args);
+    va_end(args);
+}
+
+/* ---- errors met while releasing ----------------------------------------------------------------
+ */
+
+typedef struct kept_error {
+    int code;
+    const char *call;
+    char object[ACU_OBJECT_TEXT], message[MESSAGE_SIZE], hint[HINT_SIZE];
+} kept_error;
+
+static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
+static kept_error kept; /* the first one that nobody asked for yet */
+static size_t kept_count;
+
+size_t acu_release_error(acu_error *error) {
+    static _Thread_local kept_error asked; /* holds the texts */
+    pthread_mutex_lock(&kept_lock);
+    size_t count = kept_count;
+    asked = kept;
+    kept_count = 0;
+    memset(&kept, 0, sizeof kept);
+    pthread_mutex_unlock(&kept_lock);
+    if (error)
+        *error = (acu_error){.code = asked.code,
+                             .call = asked.call ? asked.call : "",
+                             .object = asked.object,
+                             .message = asked.message,
+                             .hint = asked.hint};
+    return count;
+}
+
+void acu_keep_release_error(void) {
+    acu_error error = acu_last_error_details();
+    pthread_mutex_lock(&kept_lock);
+    if (kept_count++ == 0) {
+        kept.code = error.code;
+        kept.call = error.call;
+        memcpy(kept.object, record.object, sizeof kept.object);
+        memcpy(kept.message, record.message, sizeof kept.message);
+        snprintf(kept.hint, sizeof kept.hint, "%s", error.hint);
+    }
+    pthread_mutex_unlock(&kept_lock);
+}
+
+void acu_error_save(acu_saved_error *saved) {
+    static_assert(sizeof record <= sizeof saved->bytes, "ACU_SAVED_ERROR_SIZE is too small");
+    saved->any = record.code != 0;
+    if (saved->any)
+        memcpy(saved->bytes, &record, sizeof record);
+}
+
+void acu_error_restore(const acu_saved_error *saved) {
+    int own = record.own; /* cudaGetLastError tells what CUDA last refused, whoever asked for it */
+    if (saved->any)
+        memcpy(&record, saved->bytes, sizeof record);
+    else
+        acu_clear_error();
+    record.own = own;
 }
 
 /* ---- what is loaded -----------------------------------------------------------------------------
@@ -191,7 +305,7 @@ int acu_refuse_unloaded(const acu_function *function) {
 /* ---- errors of the library ----------------------------------------------------------------------
  */
 
-const char *acu_result_name(const acu_library *library, int result) {
+const char *acu_code_name(const acu_library *library, int result) {
     const acu_type *type = library->info->result_type;
     for (uint32_t i = 0; type && type->values && i < type->count; i++)
         if (type->values[i].value == result)
@@ -235,9 +349,11 @@ static int explain_result(const acu_function *function, int result) {
         acu_device_reason(why, sizeof why);
     else if (result == info->error_stub && info->error_stub != info->error_missing)
         snprintf(why, sizeof why, "a stub library was loaded");
-    return acu_record(result, "%s failed with %s (%d)%s%s%s; %s", function->name,
-                      acu_result_name(library, result), result, note, *why ? ": " : "", why,
-                      acu_loaded_text(library, "", text));
+    acu_record(result, "%s failed with %s (%d)%s%s%s; %s", function->name,
+               acu_code_name(library, result), result, note, *why ? ": " : "", why,
+               acu_loaded_text(library, "", text));
+    record.call = function->name;
+    return result;
 }
 
 int acu_explain(const acu_function *function, int result, const void *const *args) {

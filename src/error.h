@@ -2,9 +2,11 @@
 #ifndef ACU_ERROR_H
 #define ACU_ERROR_H
 
+#include <anycuda/status.h>
+
 #include "internal.h"
 
-enum { ACU_LOADED_SIZE = 700 };
+enum { ACU_LOADED_SIZE = 700, ACU_OBJECT_TEXT = 160, ACU_SAVED_ERROR_SIZE = 1600 };
 
 /* Records a failure that is no CUDA call's; returns the code. */
 int acu_record(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -32,12 +34,38 @@ const char *acu_loaded_text(const acu_library *library, const char *between,
                             char text[ACU_LOADED_SIZE]);
 
 /* "cudaErrorInvalidValue", or "an unknown error". */
-const char *acu_result_name(const acu_library *library, int result);
+const char *acu_code_name(const acu_library *library, int result);
 
 /* Why CUDA says "driver version is insufficient", which it does also where there is no driver; and
  * why there is no device. */
 void acu_driver_reason(const acu_library *library, char *why, size_t size);
 void acu_device_reason(char *why, size_t size);
+
+/*
+ * The safe layer's failures. `call` is the function that the user called, a literal; `object`
+ * describes what it was called on, "" if there is nothing to say. acu_blame: a CUDA call, whose
+ * record stands already, failed on its behalf; acu_fault: the failure is found here. Both return
+ * the code.
+ */
+int acu_blame(const char *call, const char *object, int code);
+int acu_fault(const char *call, const char *object, int code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* What to do about the failure just recorded, where there is more to say than its code's own hint.
+ */
+void acu_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+const char *acu_hint_for(int code); /* "" if there is none */
+
+/* The failure just recorded happened while releasing. */
+void acu_keep_release_error(void);
+
+/* A release must not hide why the program is cleaning up. */
+typedef struct acu_saved_error {
+    bool any;
+    _Alignas(8) unsigned char bytes[ACU_SAVED_ERROR_SIZE];
+} acu_saved_error;
+void acu_error_save(acu_saved_error *saved);
+void acu_error_restore(const acu_saved_error *saved);
 
 /* Adds to the message of the call that is failing now: "copy 3". */
 void acu_error_note(const char *what, size_t index);

@@ -139,7 +139,7 @@ static int failed(const acu_feature_info *feature, const char *call, CUresult re
         return acu_record(cudaErrorNoDevice, "%s: %s", feature->title, why);
     }
     return acu_record((int)result, "%s: %s failed with %s (%d)", feature->title, call,
-                      acu_result_name(&acu_cuda, (int)result), (int)result);
+                      acu_code_name(&acu_cuda, (int)result), (int)result);
 }
 
 static int find_device(const acu_feature_info *feature, const asked_driver *driver, int ordinal,

@@ -1,0 +1,19 @@
+/*
+ * The safe layer, whole. It declares none of NVIDIA's names, so it can stand beside NVIDIA's
+ * headers.
+ */
+#ifndef ACU_ANYCUDA_H
+#define ACU_ANYCUDA_H
+
+#include <anycuda/buffer.h>
+#include <anycuda/device.h>
+#include <anycuda/dtype.h>
+#include <anycuda/event.h>
+#include <anycuda/layers.h>
+#include <anycuda/load.h>
+#include <anycuda/pool.h>
+#include <anycuda/status.h>
+#include <anycuda/stream.h>
+#include <anycuda/supports.h>
+
+#endif

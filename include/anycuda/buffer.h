@@ -1,0 +1,238 @@
+/*
+ * Buffers: typed memory that knows who uses it.
+ *
+ * A buffer belongs to a stream: there it is allocated, written and read unless another is named,
+ * and freed, after its last use wherever that was. Each operation waits for those before it on
+ * other streams, by events that exist only when a second stream comes in. Slices share their
+ * buffer's memory and keep it alive.
+ *
+ * Buffers of one memory may be used by several threads at once; their operations are then ordered
+ * as the threads happen to come.
+ */
+#ifndef ACU_BUFFER_H
+#define ACU_BUFFER_H
+
+#include <anycuda/dtype.h>
+#include <anycuda/event.h>
+#include <anycuda/pool.h>
+#include <anycuda/stream.h>
+
+ACU_BEGIN_C
+
+typedef struct acu_buffer acu_buffer;
+
+/** Where memory comes from. */
+typedef enum acu_memory {
+    ACU_MEMORY_POOL,      /* of the device, stream-ordered: the default */
+    ACU_MEMORY_DEVICE,    /* of the device, by cudaMalloc */
+    ACU_MEMORY_PINNED,    /* of the host, which the device copies from and to by itself */
+    ACU_MEMORY_MAPPED,    /* pinned, and the device can address it */
+    ACU_MEMORY_MANAGED,   /* moves between host and devices */
+    ACU_MEMORY_REGISTERED /* the caller's host memory, by acu_buffer_register() */
+} acu_memory;
+
+/** Bits of acu_buffer_options.flags. */
+enum acu_buffer_flag {
+    ACU_BUFFER_UNORDERED = 1,      /* uses are not remembered: the caller orders streams himself */
+    ACU_BUFFER_WRITE_COMBINED = 2, /* pinned, mapped: fast to write, slow to read by the host */
+    ACU_BUFFER_PORTABLE = 4,       /* pinned, mapped, registered: for all devices */
+    ACU_BUFFER_ATTACH_HOST = 8,    /* managed: the host's first */
+    ACU_BUFFER_MAP = 16,           /* registered: the device can address it */
+    ACU_BUFFER_READ_ONLY = 32      /* registered: the device only reads it */
+};
+
+/** How a buffer is made; zero is stream-ordered memory of the device's current pool. */
+typedef struct acu_buffer_options {
+    acu_memory memory;
+    acu_pool *pool; /* ACU_MEMORY_POOL: from this one, which the buffer keeps alive */
+    unsigned flags; /* acu_buffer_flag bits */
+} acu_buffer_options;
+
+/**
+ * Makes a buffer of `count` elements in the stream's order; the caller owns it, and it owns the
+ * stream.
+ *
+ * Nothing is written to it. If the device has no room, the pools are trimmed and it is tried once
+ * more; the error then tells how much was asked for and is free. 0 elements are fine. Errors:
+ * ACU_ERROR_ARGUMENT, ACU_ERROR_OVERFLOW, ACU_ERROR_CAPTURE, ACU_OUT_OF_MEMORY, CUDA's own.
+ */
+ACU_CHECKED acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
+                                         acu_buffer **buffer);
+
+/** acu_buffer_create() of any memory; `options` may be NULL. */
+ACU_CHECKED acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t count,
+                                              const acu_buffer_options *options,
+                                              acu_buffer **buffer);
+
+/**
+ * Makes a buffer of the caller's host memory, pinned while the buffer lives.
+ *
+ * The memory must live until the last owner, slices included, has released it: that waits for all
+ * uses.
+ */
+ACU_CHECKED acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host,
+                                           size_t count, unsigned flags, acu_buffer **buffer);
+
+/**
+ * A buffer on memory of someone else, who frees it: after all uses, which acu_buffer_synchronize()
+ * and the last release wait for.
+ */
+ACU_CHECKED acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer,
+                                       size_t count, acu_memory memory, acu_buffer **buffer);
+
+/** Like acu_buffer_wrap(), but takes the memory over and frees it as its kind demands. */
+ACU_CHECKED acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, void *pointer,
+                                        size_t count, acu_memory memory, acu_buffer **buffer);
+
+/** A part of a buffer, which shares and keeps its memory; ACU_ERROR_RANGE beyond its end. */
+ACU_CHECKED acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t count,
+                                        acu_buffer **slice);
+
+/** The same memory as other elements; ACU_ERROR_DTYPE where they do not fit, also in alignment. */
+ACU_CHECKED acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype,
+                                              acu_buffer **view);
+
+/** One more owner; returns the buffer, NULL if it is none. */
+acu_buffer *acu_buffer_retain(acu_buffer *buffer);
+
+/**
+ * One owner less; the last one, slices count as such, frees the memory.
+ *
+ * Stream-ordered memory is freed on the buffer's stream, after it has waited there for uses on
+ * others; for any other the calling thread waits. NULL is fine. As acu_stream_release() otherwise.
+ */
+acu_result acu_buffer_release(acu_buffer *buffer);
+
+void acu_buffer_cleanup(acu_buffer **buffer);
+
+/* ---- what it is ---- */
+
+/** The address that kernels use; it stays the buffer's. NULL of NULL. */
+void *acu_buffer_raw(const acu_buffer *buffer);
+
+/**
+ * The address that the host uses, after all uses so far are done.
+ *
+ * The host may then write or read until the buffer is used again. ACU_ERROR_MEMORY_KIND for memory
+ * that the host cannot reach.
+ */
+ACU_CHECKED acu_result acu_buffer_host(acu_buffer *buffer, void **host);
+
+acu_dtype acu_buffer_dtype(const acu_buffer *buffer); /* ACU_ANY if it is no buffer */
+size_t acu_buffer_count(const acu_buffer *buffer);    /* elements; 0 if it is no buffer */
+size_t acu_buffer_bytes(const acu_buffer *buffer);    /* 0 if it is no buffer */
+acu_memory acu_buffer_memory(const acu_buffer *buffer);
+acu_device acu_buffer_device(const acu_buffer *buffer);
+acu_stream *acu_buffer_stream(const acu_buffer *buffer); /* stays the buffer's */
+
+/* ---- order ---- */
+
+/** Waits until all uses of its memory so far are done. */
+ACU_CHECKED acu_result acu_buffer_synchronize(acu_buffer *buffer);
+
+/**
+ * Says that something of the caller's, such as a raw launch, is about to use the buffer on a
+ * stream: the stream waits for what it must come after. To be followed by acu_buffer_end_use().
+ */
+ACU_CHECKED acu_result acu_buffer_begin_use(acu_buffer *buffer, acu_stream *stream, bool writes);
+
+/** Says that it is on the stream now. */
+ACU_CHECKED acu_result acu_buffer_end_use(acu_buffer *buffer, acu_stream *stream, bool writes);
+
+/* ---- copies ----
+ *
+ * `on` is the stream to use, NULL the buffer's own (the destination's). `at` and `count` are
+ * elements. Errors of all: ACU_ERROR_DTYPE, ACU_ERROR_RANGE, ACU_ERROR_CAPTURE, and CUDA's.
+ */
+
+/** Writes `count` elements from the host, at the beginning; the type is the pointer's. Waits. */
+#define acu_buffer_write(buffer, host, count)                                                      \
+    acu_buffer_write_typed((buffer), 0, ACU_DTYPE_OF(host), (host), (count), NULL)
+
+/** Reads `count` elements to the host, from the beginning; the type is the pointer's. Waits. */
+#define acu_buffer_read(buffer, host, count)                                                       \
+    acu_buffer_read_typed((buffer), 0, ACU_DTYPE_OF(host), (host), (count), NULL)
+
+/** Writes elements from the host, and waits until that is done, so `host` may then change. */
+ACU_CHECKED acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype,
+                                              const void *host, size_t count, acu_stream *on);
+
+/** Reads elements to the host, and waits until they are there. */
+ACU_CHECKED acu_result acu_buffer_read_typed(acu_buffer *buffer, size_t at, acu_dtype dtype,
+                                             void *host, size_t count, acu_stream *on);
+
+/**
+ * Reads to the host what is there when an event has come: `on` waits for the event, copies, and is
+ * the only stream that is waited for. Uses after the event are not, so the event alone makes it
+ * right.
+ */
+ACU_CHECKED acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at,
+                                             acu_dtype dtype, void *host, size_t count,
+                                             acu_stream *on);
+
+/**
+ * Copies a whole buffer to another of the same type and count, and does not wait.
+ *
+ * Between device and host: the other one is pinned or registered memory, whose lifetime is looked
+ * after.
+ */
+ACU_CHECKED acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_stream *on);
+
+/** Copies a part of a buffer into another one, and does not wait. They may be parts of the same
+ * memory, but must not overlap. */
+ACU_CHECKED acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from,
+                                             size_t from_at, size_t count, acu_stream *on);
+
+enum { ACU_MAX_RANK = 16 };
+
+/** Which elements a strided copy takes, and where it puts them; all in elements. */
+typedef struct acu_strides {
+    unsigned rank;       /* up to ACU_MAX_RANK; 0: one element */
+    const size_t *shape; /* elements in each dimension, the last one is the innermost */
+    const int64_t *to;   /* steps between them, of any sign but 0; NULL: densely packed */
+    const int64_t *from; /* likewise, 0 repeats an element */
+    size_t to_at;        /* where the first element goes, and */
+    size_t from_at;      /* where it comes from: with negative steps not the lowest one */
+} acu_strides;
+
+/**
+ * Copies elements that lie apart, and does not wait.
+ *
+ * Done by as few 2D copies as the layout allows: one for each row of rows; steps that are negative
+ * or not ascending cost a copy for each element or row.
+ */
+ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
+                                               const acu_strides *strides, acu_stream *on);
+
+/** Sets every element to the one that `element` points at, and does not wait. */
+#define acu_buffer_fill(buffer, element)                                                           \
+    acu_buffer_fill_typed((buffer), ACU_DTYPE_OF(element), (element), NULL)
+
+/** Sets every element to `*element`, and does not wait. Elements of 1, 2 and 4 bytes, or of equal
+ * bytes, at the memory's speed. */
+ACU_CHECKED acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype,
+                                             const void *element, acu_stream *on);
+
+/** Sets every byte to 0, and does not wait. */
+ACU_CHECKED acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on);
+
+/* ---- managed memory ---- */
+
+/** Brings managed memory to a device, or to ACU_DEVICE_HOST, before it is used there. */
+ACU_CHECKED acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream *on);
+
+typedef enum acu_advice {
+    ACU_ADVICE_READ_MOSTLY = 1,
+    ACU_ADVICE_NOT_READ_MOSTLY = 2,
+    ACU_ADVICE_PREFERRED_LOCATION = 3,
+    ACU_ADVICE_NO_PREFERRED_LOCATION = 4,
+    ACU_ADVICE_ACCESSED_BY = 5,
+    ACU_ADVICE_NOT_ACCESSED_BY = 6
+} acu_advice;
+
+/** Says how managed memory will be used; `device` may be ACU_DEVICE_HOST. */
+ACU_CHECKED acu_result acu_buffer_advise(acu_buffer *buffer, acu_advice advice, acu_device device);
+
+ACU_END_C
+
+#endif

@@ -1,0 +1,190 @@
+/*
+ * Devices: what there is, what it can do, and which one is current.
+ *
+ * A device is its ordinal. It is neither made nor destroyed, so a handle would own nothing, and the
+ * number is what CUDA_VISIBLE_DEVICES, frameworks and people use.
+ */
+#ifndef ACU_DEVICE_H
+#define ACU_DEVICE_H
+
+#include <stdbool.h>
+
+#include <anycuda/status.h>
+
+ACU_BEGIN_C
+
+/** A device's ordinal, from 0. */
+typedef int acu_device;
+
+enum {
+    ACU_DEVICE_CURRENT = -1, /* the one that is current in this thread */
+    ACU_DEVICE_HOST = -2     /* the host, where a place of memory is asked for */
+};
+
+/** How many devices there are; 0 with the reason as result where CUDA cannot run. */
+ACU_CHECKED acu_result acu_device_count(int *count);
+
+/** This thread's current device. */
+ACU_CHECKED acu_result acu_device_current(acu_device *device);
+
+/**
+ * Makes a device current in this thread.
+ *
+ * Only CUDA's own calls and ACU_DEVICE_CURRENT depend on it: an object of the safe layer knows its
+ * device, and its functions leave the current one as it was.
+ */
+ACU_CHECKED acu_result acu_device_set(acu_device device);
+
+/** What a scope changes back when it ends. */
+typedef struct acu_device_guard {
+    acu_device previous;
+    bool changed;
+} acu_device_guard;
+
+/**
+ * Makes a device current until acu_device_leave(), or until the guard's scope ends:
+ * `ACU_AUTO(acu_device_guard) guard = {0}; ACU_TRY(acu_device_enter(&guard, 1));`
+ */
+ACU_CHECKED acu_result acu_device_enter(acu_device_guard *guard, acu_device device);
+
+/** Makes the device current again that was before; does nothing the second time. */
+acu_result acu_device_leave(acu_device_guard *guard);
+
+void acu_device_guard_cleanup(acu_device_guard *guard);
+
+/** Attributes that are asked for often; any other is asked for by CUDA's number (cudaDeviceAttr).
+ */
+enum acu_device_attribute_id {
+    ACU_DEVICE_MAX_THREADS_PER_BLOCK = 1,
+    ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
+    ACU_DEVICE_WARP_SIZE = 10,
+    ACU_DEVICE_CLOCK_KHZ = 13,
+    ACU_DEVICE_MULTIPROCESSORS = 16,
+    ACU_DEVICE_INTEGRATED = 18,
+    ACU_DEVICE_CAN_MAP_HOST_MEMORY = 19,
+    ACU_DEVICE_COMPUTE_MODE = 20,
+    ACU_DEVICE_CONCURRENT_KERNELS = 31,
+    ACU_DEVICE_MEMORY_CLOCK_KHZ = 36,
+    ACU_DEVICE_MEMORY_BUS_BITS = 37,
+    ACU_DEVICE_L2_BYTES = 38,
+    ACU_DEVICE_UNIFIED_ADDRESSING = 41,
+    ACU_DEVICE_COMPUTE_MAJOR = 75,
+    ACU_DEVICE_COMPUTE_MINOR = 76,
+    ACU_DEVICE_MANAGED_MEMORY = 83,
+    ACU_DEVICE_PAGEABLE_MEMORY_ACCESS = 88,
+    ACU_DEVICE_CONCURRENT_MANAGED_ACCESS = 89,
+    ACU_DEVICE_COOPERATIVE_LAUNCH = 95,
+    ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN = 97,
+    ACU_DEVICE_MEMORY_POOLS = 115
+};
+
+/** One attribute, by acu_device_attribute_id or CUDA's number. */
+ACU_CHECKED acu_result acu_device_attribute(acu_device device, int attribute, int *value);
+
+/** A device as programs ask for it: the same whatever the runtime's own struct looks like. */
+typedef struct acu_device_info {
+    char name[256];
+    unsigned char uuid[16];
+    char pci_id[16]; /* "0000:3b:00.0" */
+    int compute_major, compute_minor;
+    int multiprocessors;
+    int warp_size;
+    int max_threads_per_block, max_threads_per_multiprocessor, max_blocks_per_multiprocessor;
+    int max_block[3], max_grid[3];
+    int registers_per_block, registers_per_multiprocessor;
+    size_t shared_memory_per_block, shared_memory_per_block_optin;
+    size_t shared_memory_per_multiprocessor;
+    size_t memory, constant_memory, l2_bytes;
+    int memory_bus_bits;
+    int clock_khz, memory_clock_khz; /* 0 where the runtime does not tell */
+    int async_engines;
+    bool integrated, ecc, unified_addressing, managed_memory, concurrent_managed_access;
+    bool pageable_memory_access, concurrent_kernels, cooperative_launch, stream_priorities;
+    bool can_map_host_memory, memory_pools, cluster_launch;
+} acu_device_info;
+
+/** All that acu_device_info holds. */
+ACU_CHECKED acu_result acu_device_get_info(acu_device device, acu_device_info *info);
+
+enum { ACU_PCI_ID_SIZE = 16, ACU_UUID_SIZE = 41 };
+
+/** Where the device is plugged in: "0000:3b:00.0". */
+ACU_CHECKED acu_result acu_device_pci_id(acu_device device, char text[ACU_PCI_ID_SIZE]);
+
+/** The device that is plugged in there. */
+ACU_CHECKED acu_result acu_device_by_pci_id(const char *text, acu_device *device);
+
+/** What tells it from every other: "GPU-5ee2b1ad-…", as nvidia-smi prints it. */
+ACU_CHECKED acu_result acu_device_uuid(acu_device device, char text[ACU_UUID_SIZE]);
+
+/** Free and total memory in bytes; either may be NULL. */
+ACU_CHECKED acu_result acu_device_memory(acu_device device, size_t *free_bytes,
+                                         size_t *total_bytes);
+
+/** The priorities that its streams can have; the greatest is the smaller number. */
+ACU_CHECKED acu_result acu_device_priorities(acu_device device, int *least, int *greatest);
+
+typedef enum acu_device_limit_id {
+    ACU_LIMIT_STACK_SIZE = 0,
+    ACU_LIMIT_PRINTF_FIFO_SIZE = 1,
+    ACU_LIMIT_MALLOC_HEAP_SIZE = 2,
+    ACU_LIMIT_PENDING_LAUNCHES = 4,
+    ACU_LIMIT_L2_FETCH_GRANULARITY = 5,
+    ACU_LIMIT_PERSISTING_L2_SIZE = 6
+} acu_device_limit_id;
+
+/** A limit of the device. */
+ACU_CHECKED acu_result acu_device_limit(acu_device device, acu_device_limit_id limit,
+                                        size_t *value);
+
+/** Asks for another limit; the device may take a value near it. */
+ACU_CHECKED acu_result acu_device_set_limit(acu_device device, acu_device_limit_id limit,
+                                            size_t value);
+
+/** How a thread waits for the device, and what its contexts allow. */
+enum acu_device_flag {
+    ACU_DEVICE_SPIN = 1,
+    ACU_DEVICE_YIELD = 2,
+    ACU_DEVICE_BLOCK = 4,
+    ACU_DEVICE_MAP_HOST = 8,
+    ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX = 16
+};
+
+/** The device's flags; CUDA may add bits of its own. */
+ACU_CHECKED acu_result acu_device_flags(acu_device device, unsigned *flags);
+
+/** Sets the device's flags (acu_device_flag bits). */
+ACU_CHECKED acu_result acu_device_set_flags(acu_device device, unsigned flags);
+
+/** Whether `device` can read and write the memory of `peer` directly. */
+ACU_CHECKED acu_result acu_device_can_access(acu_device device, acu_device peer, bool *can);
+
+/** Lets `device` use the memory of `peer`; success if it could already. */
+ACU_CHECKED acu_result acu_device_enable_peer(acu_device device, acu_device peer);
+
+/** Ends that; success if it could not. */
+ACU_CHECKED acu_result acu_device_disable_peer(acu_device device, acu_device peer);
+
+/** Waits until all work of the device is done, and returns the error of any that failed. */
+ACU_CHECKED acu_result acu_device_synchronize(acu_device device);
+
+/**
+ * Destroys everything that the process has on the device, also what others made.
+ *
+ * Refused with ACU_ERROR_STATE while streams, events, buffers or pools of the safe layer are alive
+ * on it, as they would be left dangling.
+ */
+ACU_CHECKED acu_result acu_device_reset(acu_device device);
+
+/**
+ * Keeps so many dead handles recognisable, of all kinds together.
+ *
+ * The use of a handle that was released too often is ACU_ERROR_HANDLE as long as the dead object is
+ * kept, and undefined after that. The default is 1024 in debug builds of the library and 0, none,
+ * in others (NDEBUG).
+ */
+void acu_quarantine(size_t objects);
+
+ACU_END_C
+
+#endif

@@ -1,0 +1,100 @@
+/*
+ * Types of elements, as numbers: what a buffer holds, and what a pointer points at.
+ */
+#ifndef ACU_DTYPE_H
+#define ACU_DTYPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <anycuda/base.h>
+
+ACU_BEGIN_C
+
+/** The type of an element; its size stands in the lower 24 bits. */
+typedef uint32_t acu_dtype;
+
+enum {
+    ACU_ANY = 0, /* of a host pointer: whatever the buffer holds, unchecked */
+    ACU_F64 = 0x01000008,
+    ACU_F32 = 0x02000004,
+    ACU_F16 = 0x03000002,
+    ACU_BF16 = 0x04000002,
+    ACU_F8_E4M3 = 0x05000001,
+    ACU_F8_E5M2 = 0x06000001,
+    ACU_I8 = 0x07000001,
+    ACU_I16 = 0x08000002,
+    ACU_I32 = 0x09000004,
+    ACU_I64 = 0x0a000008,
+    ACU_U8 = 0x0b000001,
+    ACU_U16 = 0x0c000002,
+    ACU_U32 = 0x0d000004,
+    ACU_U64 = 0x0e000008,
+    ACU_BOOL = 0x0f000001,
+    ACU_C64 = 0x10000008,  /* two floats */
+    ACU_C128 = 0x11000010, /* two doubles */
+    ACU_BYTES_KIND = 0x7f000000
+};
+
+/** Elements of `n` bytes each, up to 16 MiB - 1: a struct, a row. It goes with every type of that
+ * size. */
+#define ACU_BYTES(n)                                                                               \
+    ((acu_dtype)ACU_BYTES_KIND | ((size_t)(n) < 0x1000000u ? (acu_dtype)(n) : (acu_dtype)0))
+
+/** Bytes of an element; 0 of what is no type. */
+size_t acu_dtype_size(acu_dtype dtype);
+
+/** "f32", "bytes(12)"; "unknown" of what is no type. The text holds until the thread asks twice
+ * more. */
+const char *acu_dtype_name(acu_dtype dtype);
+
+/**
+ * Whether memory of one type may be read and written as the other: the same type; raw bytes of the
+ * same size; an unsigned integer for a type that C lacks (f16, bf16, fp8); or ACU_ANY.
+ */
+bool acu_dtype_fits(acu_dtype dtype, acu_dtype other);
+
+ACU_END_C
+
+/** The type that a pointer points at; ACU_ANY of `void *`. Any other that is not listed: an error.
+ */
+#if !defined(__cplusplus)
+#define ACU_DTYPE_CASE(type, dtype) type * : (acu_dtype)(dtype), const type * : (acu_dtype)(dtype)
+#define ACU_DTYPE_OF(pointer)                                                                      \
+    _Generic((pointer), ACU_DTYPE_CASE(void, ACU_ANY), ACU_DTYPE_CASE(double, ACU_F64),            \
+             ACU_DTYPE_CASE(float, ACU_F32), ACU_DTYPE_CASE(char, ACU_BYTES(1)),                   \
+             ACU_DTYPE_CASE(signed char, ACU_I8), ACU_DTYPE_CASE(short, ACU_I16),                  \
+             ACU_DTYPE_CASE(int, ACU_I32), ACU_DTYPE_CASE(long, ACU_I64),                          \
+             ACU_DTYPE_CASE(long long, ACU_I64), ACU_DTYPE_CASE(unsigned char, ACU_U8),            \
+             ACU_DTYPE_CASE(unsigned short, ACU_U16), ACU_DTYPE_CASE(unsigned int, ACU_U32),       \
+             ACU_DTYPE_CASE(unsigned long, ACU_U64), ACU_DTYPE_CASE(unsigned long long, ACU_U64),  \
+             ACU_DTYPE_CASE(_Bool, ACU_BOOL), ACU_DTYPE_CASE(float _Complex, ACU_C64),             \
+             ACU_DTYPE_CASE(double _Complex, ACU_C128))
+#else
+#define ACU_DTYPE_OF(pointer) acu_dtype_of(pointer)
+#define ACU_DTYPE_CASE(type, dtype)                                                                \
+    inline acu_dtype acu_dtype_of(const type *) {                                                  \
+        return dtype;                                                                              \
+    }
+ACU_DTYPE_CASE(void, ACU_ANY)
+ACU_DTYPE_CASE(double, ACU_F64)
+ACU_DTYPE_CASE(float, ACU_F32)
+ACU_DTYPE_CASE(char, ACU_BYTES(1))
+ACU_DTYPE_CASE(signed char, ACU_I8)
+ACU_DTYPE_CASE(short, ACU_I16)
+ACU_DTYPE_CASE(int, ACU_I32)
+ACU_DTYPE_CASE(long, ACU_I64)
+ACU_DTYPE_CASE(long long, ACU_I64)
+ACU_DTYPE_CASE(unsigned char, ACU_U8)
+ACU_DTYPE_CASE(unsigned short, ACU_U16)
+ACU_DTYPE_CASE(unsigned int, ACU_U32)
+ACU_DTYPE_CASE(unsigned long, ACU_U64)
+ACU_DTYPE_CASE(unsigned long long, ACU_U64)
+ACU_DTYPE_CASE(bool, ACU_BOOL)
+#undef ACU_DTYPE_CASE
+/* Of a type that C++ knows and we do not, such as std::complex<float>: say what it is. */
+template <typename T> acu_dtype acu_dtype_of(const T *) = delete;
+#endif
+
+#endif

@@ -1,0 +1,70 @@
+/* Types of elements. */
+#include <anycuda/dtype.h>
+
+#include <stdio.h>
+
+static const struct {
+    acu_dtype dtype;
+    const char *name;
+    bool in_c; /* C has the type, so a pointer tells it */
+} types[] = {
+    {ACU_F64, "f64", true},
+    {ACU_F32, "f32", true},
+    {ACU_F16, "f16", false},
+    {ACU_BF16, "bf16", false},
+    {ACU_F8_E4M3, "f8_e4m3", false},
+    {ACU_F8_E5M2, "f8_e5m2", false},
+    {ACU_I8, "i8", true},
+    {ACU_I16, "i16", true},
+    {ACU_I32, "i32", true},
+    {ACU_I64, "i64", true},
+    {ACU_U8, "u8", true},
+    {ACU_U16, "u16", true},
+    {ACU_U32, "u32", true},
+    {ACU_U64, "u64", true},
+    {ACU_BOOL, "bool", true},
+    {ACU_C64, "c64", true},
+    {ACU_C128, "c128", true},
+};
+
+static int find(acu_dtype dtype) {
+    for (int i = 0; i < (int)(sizeof types / sizeof *types); i++)
+        if (types[i].dtype == dtype)
+            return i;
+    return -1;
+}
+
+static bool is_bytes(acu_dtype dtype) {
+    return (dtype & 0xff000000u) == ACU_BYTES_KIND;
+}
+
+size_t acu_dtype_size(acu_dtype dtype) {
+    return is_bytes(dtype) || find(dtype) >= 0 ? dtype & 0xffffffu : 0;
+}
+
+const char *acu_dtype_name(acu_dtype dtype) {
+    static _Thread_local char texts[2][32]; /* a message may name two */
+    static _Thread_local unsigned turn;
+    int i = find(dtype);
+    if (i >= 0)
+        return types[i].name;
+    if (!is_bytes(dtype) || acu_dtype_size(dtype) == 0)
+        return dtype == ACU_ANY ? "any" : "unknown";
+    char *text = texts[turn++ % 2];
+    snprintf(text, sizeof texts[0], "bytes(%zu)", acu_dtype_size(dtype));
+    return text;
+}
+
+/* C's stand-in for a type that it lacks. */
+static bool stands_in(acu_dtype integer, acu_dtype dtype) {
+    int i = find(dtype);
+    return i >= 0 && !types[i].in_c && (integer == ACU_U8 || integer == ACU_U16);
+}
+
+bool acu_dtype_fits(acu_dtype dtype, acu_dtype other) {
+    if (dtype == other || dtype == ACU_ANY || other == ACU_ANY)
+        return true;
+    if (acu_dtype_size(dtype) != acu_dtype_size(other))
+        return false;
+    return is_bytes(dtype) || is_bytes(other) || stands_in(dtype, other) || stands_in(other, dtype);
+}

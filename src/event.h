@@ -1,0 +1,17 @@
+#ifndef ACU_SRC_EVENT_H
+#define ACU_SRC_EVENT_H
+
+#include <anycuda/event.h>
+
+#include "object.h"
+
+struct acu_event {
+    acu_object object;
+    cudaEvent_t raw;
+    bool owned, timed;
+    bool recorded; /* atomic: by us; of a wrapped one it is not known */
+};
+
+extern const acu_class acu_event_class;
+
+#endif

@@ -1,0 +1,455 @@
+/* Memory: where it comes from, who uses it, and when it may go. */
+#include "memory.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- uses --------------------------------------------------------------------------------------
+ */
+
+static acu_timeline *sole_of(const acu_storage *storage) {
+    return __atomic_load_n(&storage->sole, __ATOMIC_SEQ_CST);
+}
+
+static acu_use *find_use(acu_storage *storage, const acu_timeline *timeline) {
+    for (unsigned i = 0; i < storage->use_count; i++)
+        if (storage->uses[i].timeline == timeline)
+            return &storage->uses[i];
+    return NULL;
+}
+
+/* The only user becomes an entry like others. It may have written, last just now. */
+static void open_table(acu_storage *storage) {
+    acu_timeline *sole = sole_of(storage);
+    if (!sole)
+        return;
+    __atomic_store_n(&storage->sole, NULL, __ATOMIC_SEQ_CST);
+    uint64_t version = ++storage->version;
+    storage->uses[0] = (acu_use){
+        .timeline = sole, /* with its reference */
+        .number = __atomic_load_n(&sole->issued, __ATOMIC_SEQ_CST),
+        .added = version,
+        .written = version,
+        .seen = version,
+    };
+    storage->use_count = 1;
+}
+
+static void drop_use(acu_storage *storage, unsigned index) {
+    if (acu_timeline_release(storage->uses[index].timeline))
+        acu_keep_release_error();
+    storage->uses[index] = storage->uses[--storage->use_count];
+}
+
+static int wait_for_uses(acu_storage *storage, acu_stream *stream, bool writes) {
+    const acu_use *mine = find_use(storage, stream->timeline);
+    for (unsigned i = 0; i < storage->use_count; i++) {
+        const acu_use *use = &storage->uses[i];
+        bool seen = mine && use->written && mine->seen >= use->added;
+        if (use == mine || seen || (!writes && !use->written))
+            continue;
+        int code = acu_timeline_wait(use->timeline, use->number, stream);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket) {
+    acu_capture *capture = acu_stream_capture(stream);
+    ticket->version = 0;
+    if (capture)
+        return capture->use(capture, &storage->object, writes);
+    if (sole_of(storage) == stream->timeline || storage->flags & ACU_BUFFER_UNORDERED)
+        return 0;
+    pthread_mutex_lock(&storage->lock);
+    open_table(storage);
+    int code = wait_for_uses(storage, stream, writes);
+    ticket->version = storage->version;
+    pthread_mutex_unlock(&storage->lock);
+    return code;
+}
+
+/* The table is full: the stream waits for the oldest use of another one and stands for both. */
+static int fold_use(acu_storage *storage, acu_stream *stream) {
+    unsigned oldest = 0;
+    for (unsigned i = 1; i < storage->use_count; i++)
+        if (storage->uses[i].added < storage->uses[oldest].added)
+            oldest = i;
+    const acu_use *use = &storage->uses[oldest];
+    int code = acu_timeline_wait(use->timeline, use->number, stream);
+    if (code) /* rather wait here than forget it */
+        code = acu_timeline_settle(use->timeline, use->number);
+    drop_use(storage, oldest);
+    return code;
+}
+
+/* What the write came after need not be remembered; what slipped in since the beginning must be. */
+static void forget_older(acu_storage *storage, const acu_timeline *writer, uint64_t version) {
+    for (unsigned i = storage->use_count; i-- > 0;)
+        if (storage->uses[i].timeline != writer && storage->uses[i].added <= version)
+            drop_use(storage, i);
+}
+
+static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64_t seen) {
+    int code = 0;
+    if (writes)
+        forget_older(storage, stream->timeline, seen);
+    acu_use *mine = find_use(storage, stream->timeline);
+    if (!mine) {
+        if (storage->use_count == ACU_USES)
+            code = fold_use(storage, stream);
+        mine = &storage->uses[storage->use_count++];
+        *mine = (acu_use){.timeline = acu_timeline_retain(stream->timeline)};
+    }
+    mine->number = acu_timeline_issue(stream->timeline);
+    mine->added = ++storage->version;
+    mine->seen = seen;
+    if (writes)
+        mine->written = mine->added;
+    return code;
+}
+
+int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket) {
+    int code = 0;
+    if (acu_stream_capture(stream) || storage->flags & ACU_BUFFER_UNORDERED)
+        return 0;
+    (void)acu_timeline_issue(stream->timeline);
+    if (sole_of(storage) ==
+        stream->timeline) /* asked again: another one may have come in between */
+        return 0;
+    pthread_mutex_lock(&storage->lock);
+    open_table(storage);
+    code = add_use(storage, stream, writes, ticket->version);
+    if (storage->use_count == 1 && storage->uses[0].timeline == stream->timeline) {
+        storage->use_count = 0; /* its reference moves */
+        __atomic_store_n(&storage->sole, stream->timeline, __ATOMIC_SEQ_CST);
+    }
+    pthread_mutex_unlock(&storage->lock);
+    return code;
+}
+
+int acu_storage_settle(acu_storage *storage) {
+    int code = 0;
+    pthread_mutex_lock(&storage->lock);
+    open_table(storage);
+    for (unsigned i = 0; i < storage->use_count && !code; i++)
+        code = acu_timeline_settle(storage->uses[i].timeline, storage->uses[i].number);
+    pthread_mutex_unlock(&storage->lock);
+    return code;
+}
+
+/* ---- allocating --------------------------------------------------------------------------------
+ */
+
+static unsigned host_flags(unsigned flags, acu_memory memory) {
+    return (flags & ACU_BUFFER_PORTABLE ? cudaHostAllocPortable : 0u) |
+           (flags & ACU_BUFFER_WRITE_COMBINED ? cudaHostAllocWriteCombined : 0u) |
+           (memory == ACU_MEMORY_MAPPED ? cudaHostAllocMapped : 0u);
+}
+
+static unsigned register_flags(unsigned flags) {
+    return (flags & ACU_BUFFER_PORTABLE ? cudaHostRegisterPortable : 0u) |
+           (flags & ACU_BUFFER_MAP ? cudaHostRegisterMapped : 0u) |
+           (flags & ACU_BUFFER_READ_ONLY ? cudaHostRegisterReadOnly : 0u);
+}
+
+static int allocate_from_pool(acu_storage *s, void **at) {
+    cudaStream_t raw = s->home->raw;
+    return s->pool ? (int)cudaMallocFromPoolAsync(at, s->bytes, s->pool->raw, raw)
+                   : (int)cudaMallocAsync(at, s->bytes, raw);
+}
+
+/* The address by which the device sees the host's memory. */
+static int map_host(acu_storage *s, void **at) {
+    s->host = *at;
+    return (int)cudaHostGetDevicePointer(at, s->host, 0);
+}
+
+static int allocate_mapped(acu_storage *s, void **at) {
+    int code = (int)cudaHostAlloc(at, s->bytes, host_flags(s->flags, s->memory));
+    if (code)
+        return code;
+    code = map_host(s, at);
+    if (code)
+        (void)cudaFreeHost(s->host);
+    return code;
+}
+
+static int register_host(acu_storage *s, void **at) {
+    int code = (int)cudaHostRegister(*at, s->bytes, register_flags(s->flags));
+    s->host = *at;
+    if (code || !(s->flags & ACU_BUFFER_MAP))
+        return code;
+    code = map_host(s, at);
+    if (code)
+        (void)cudaHostUnregister(s->host);
+    return code;
+}
+
+static int allocate_once(acu_storage *s, void **at) {
+    unsigned attach = s->flags & ACU_BUFFER_ATTACH_HOST ? cudaMemAttachHost : cudaMemAttachGlobal;
+    int code = 0;
+    switch (s->memory) {
+    case ACU_MEMORY_POOL:
+        return allocate_from_pool(s, at);
+    case ACU_MEMORY_DEVICE:
+        return (int)cudaMalloc(at, s->bytes);
+    case ACU_MEMORY_PINNED:
+        code = (int)cudaHostAlloc(at, s->bytes, host_flags(s->flags, s->memory));
+        s->host = *at;
+        return code;
+    case ACU_MEMORY_MAPPED:
+        return allocate_mapped(s, at);
+    case ACU_MEMORY_MANAGED:
+        code = (int)cudaMallocManaged(at, s->bytes, attach);
+        s->host = *at;
+        return code;
+    case ACU_MEMORY_REGISTERED:
+        return register_host(s, at);
+    }
+    return cudaErrorInvalidValue;
+}
+
+/* Gives back what pools keep. Failures do not matter: the allocation is tried again anyway. */
+static void make_room(const acu_storage *s) {
+    cudaMemPool_t pools[2] = {NULL, NULL};
+    bool captured = acu_stream_not_captured(s->home) != 0;
+    if (captured ||
+        cudaStreamSynchronize(s->home->raw)) /* frees before it may still be under way */
+        return;
+    (void)cudaDeviceGetMemPool(&pools[0], s->device);
+    (void)cudaDeviceGetDefaultMemPool(&pools[1], s->device);
+    if (s->pool)
+        (void)cudaMemPoolTrimTo(s->pool->raw, 0);
+    for (int i = 0; i < 2; i++)
+        if (pools[i])
+            (void)cudaMemPoolTrimTo(pools[i], 0);
+    (void)cudaGetLastError();
+}
+
+static const char *human(size_t bytes, char text[24]) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double size = (double)bytes;
+    int unit = 0;
+    for (; size >= 1024 && unit < 6; unit++)
+        size /= 1024;
+    snprintf(text, 24, unit ? "%.1f %s" : "%.0f %s", size, units[unit]);
+    return text;
+}
+
+/* Says what there is, as far as that can be asked. The record of the failure stands. */
+static int explain_no_room(const acu_storage *s) {
+    char want[24], left[24], all[24], said[ACU_OBJECT_TEXT];
+    size_t free_bytes = 0, total = 0;
+    acu_saved_error failure;
+    acu_error_save(&failure);
+    bool asked = cudaMemGetInfo(&free_bytes, &total) == cudaSuccess;
+    acu_error_restore(&failure);
+    if (!asked)
+        return acu_record(cudaErrorMemoryAllocation, "no room for %zu bytes (%s) on device %d",
+                          s->bytes, human(s->bytes, want), s->device);
+    snprintf(said, sizeof said, "%zu bytes (%s) of %zu (%s) are free", free_bytes,
+             human(free_bytes, left), total, human(total, all));
+    return acu_record(cudaErrorMemoryAllocation,
+                      "no room for %zu bytes (%s) on device %d: %s; pools were trimmed", s->bytes,
+                      human(s->bytes, want), s->device, said);
+}
+
+static int allocate(acu_storage *s, void *given) {
+    acu_guard guard;
+    void *at = given;
+    int code = acu_guard_enter(&guard, s->device);
+    if (!code)
+        code = allocate_once(s, &at);
+    if (code == cudaErrorMemoryAllocation && s->memory != ACU_MEMORY_REGISTERED) {
+        make_room(s);
+        code = allocate_once(s, &at);
+        if (code == cudaErrorMemoryAllocation)
+            code = explain_no_room(s);
+    }
+    acu_guard_leave(&guard);
+    s->pointer = at;
+    return code;
+}
+
+/* ---- freeing -----------------------------------------------------------------------------------
+ */
+
+/* The home stream waits for uses elsewhere; where it cannot, the thread does. */
+static int gather_uses(acu_storage *s) {
+    int code = 0;
+    pthread_mutex_lock(&s->lock);
+    if (sole_of(s) != s->home->timeline) {
+        open_table(s);
+        for (unsigned i = 0; i < s->use_count && !code; i++) {
+            const acu_use *use = &s->uses[i];
+            code = acu_timeline_wait(use->timeline, use->number, s->home);
+            if (code)
+                code = acu_timeline_settle(use->timeline, use->number);
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return code;
+}
+
+static int free_to_pool(acu_storage *s) {
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, s->device);
+    /* Another thread's default stream is not known here; the legacy one comes after it. */
+    cudaStream_t raw = acu_stream_is_foreign(s->home) ? cudaStreamLegacy : s->home->raw;
+    if (!code)
+        code = (int)cudaFreeAsync(s->pointer, raw);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+static int free_now(acu_storage *s) {
+    switch (s->memory) {
+    case ACU_MEMORY_PINNED:
+    case ACU_MEMORY_MAPPED:
+        return (int)cudaFreeHost(s->host);
+    case ACU_MEMORY_REGISTERED:
+        return (int)cudaHostUnregister(s->host);
+    case ACU_MEMORY_POOL:
+    case ACU_MEMORY_DEVICE:
+    case ACU_MEMORY_MANAGED:
+        break;
+    }
+    return (int)cudaFree(s->pointer);
+}
+
+static bool home_is_captured(const acu_storage *s) {
+    return acu_stream_capture(s->home) || acu_stream_not_captured(s->home) == ACU_ERROR_CAPTURE;
+}
+
+static bool is_unordered(const acu_storage *s) {
+    return (s->flags & ACU_BUFFER_UNORDERED) != 0;
+}
+
+/*
+ * Memory must not be lost: where it cannot be freed in order, it is freed after all uses; where a
+ * capture forbids either, later.
+ */
+static int free_memory(acu_storage *s) {
+    int code = 0;
+    bool in_order = s->memory == ACU_MEMORY_POOL && s->owned;
+    if (in_order && acu_stream_capture(s->home))
+        return ACU_LATER;
+    if (in_order) {
+        code = is_unordered(s) ? 0 : gather_uses(s);
+        if (!code)
+            code = free_to_pool(s);
+        if (!code || acu_released(code) == 0)
+            return 0;
+        if (home_is_captured(s))
+            return ACU_LATER;
+    }
+    int settled = acu_released(acu_storage_settle(s));
+    if (settled == ACU_ERROR_CAPTURE)
+        return ACU_LATER;
+    int freed = s->owned && !acu_is_unloading() ? acu_released(free_now(s)) : 0;
+    return freed ? freed : in_order ? code : settled;
+}
+
+static int destroy_storage(acu_object *object) {
+    acu_storage *s = (acu_storage *)object;
+    int code = s->pointer && !acu_is_unloading() ? free_memory(s) : 0;
+    if (code == ACU_LATER)
+        return code;
+    int gone = acu_timeline_release(sole_of(s));
+    while (s->use_count > 0)
+        drop_use(s, s->use_count - 1);
+    int pool = acu_object_release(NULL, s->pool, &acu_pool_class);
+    int home = acu_object_release(NULL, s->home, &acu_stream_class);
+    pthread_mutex_destroy(&s->lock);
+    return code ? code : gone ? gone : pool ? pool : home;
+}
+
+static const acu_class storage_class = {"memory", destroy_storage, NULL};
+
+/* ---- buffers on it -----------------------------------------------------------------------------
+ */
+
+static int destroy_buffer(acu_object *object) {
+    return acu_object_release(NULL, ((acu_buffer *)object)->storage, &storage_class);
+}
+
+static void describe_buffer(const acu_object *object, char *text, size_t size) {
+    const acu_buffer *buffer = (const acu_buffer *)object;
+    snprintf(text, size, " (%zu x %s)", buffer->count, acu_dtype_name(buffer->dtype));
+}
+
+const acu_class acu_buffer_class = {"buffer", destroy_buffer, describe_buffer};
+
+void acu_buffer_init(acu_buffer *buffer, acu_storage *storage) {
+    acu_object_init(&buffer->object, &acu_buffer_class, storage->device);
+    buffer->storage = storage;
+}
+
+acu_storage *acu_storage_retain(acu_storage *storage) {
+    return acu_object_retain(__func__, storage, &storage_class);
+}
+
+static acu_storage *new_storage(const char *call, const acu_request *r, size_t bytes) {
+    acu_storage *s = acu_object_new(call, &storage_class, sizeof *s, -1);
+    if (!s)
+        return NULL;
+    s->memory = r->options.memory;
+    s->flags = r->options.flags;
+    s->owned = r->owned;
+    s->device = r->stream->object.device;
+    s->bytes = bytes;
+    pthread_mutex_init(&s->lock, NULL);
+    s->home = acu_stream_retain(r->stream);
+    s->pool = r->options.pool ? acu_pool_retain(r->options.pool) : NULL;
+    return s;
+}
+
+/* What is given is there already; its owner knows the host's address by the same name. */
+static int adopt(acu_storage *s, void *given) {
+    bool for_host = s->memory == ACU_MEMORY_PINNED || s->memory == ACU_MEMORY_MAPPED ||
+                    s->memory == ACU_MEMORY_MANAGED || s->memory == ACU_MEMORY_REGISTERED;
+    s->pointer = given;
+    s->host = for_host ? given : NULL;
+    return 0;
+}
+
+static bool is_there(const acu_request *r) {
+    return r->given && r->options.memory != ACU_MEMORY_REGISTERED;
+}
+
+int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer) {
+    char text[ACU_OBJECT_TEXT];
+    size_t bytes = 0, size = acu_dtype_size(r->dtype);
+    if (size == 0)
+        return acu_fault(call, "", ACU_ERROR_DTYPE, "0x%x is no type of elements", r->dtype);
+    if (__builtin_mul_overflow(r->count, size, &bytes) || bytes > PTRDIFF_MAX)
+        return acu_fault(call, "", ACU_ERROR_OVERFLOW, "%zu elements of %zu bytes", r->count, size);
+    acu_storage *s = new_storage(call, r, bytes);
+    if (!s)
+        return ACU_ERROR_HOST_MEMORY;
+    int code = bytes == 0 ? 0 : is_there(r) ? adopt(s, r->given) : allocate(s, r->given);
+    if (code) {
+        snprintf(text, sizeof text, "%zu x %s on device %d", r->count, acu_dtype_name(r->dtype),
+                 s->device);
+        s->pointer = NULL;
+        acu_blame(call, text, code);
+        (void)acu_object_release(call, s, &storage_class);
+        return code;
+    }
+    if (!(s->flags & ACU_BUFFER_UNORDERED)) {
+        /* What was put on its stream comes first: the allocation, or what filled it. */
+        (void)acu_timeline_issue(s->home->timeline);
+        s->sole = acu_timeline_retain(s->home->timeline);
+    }
+    acu_buffer_init(&s->first, s);
+    s->first.object.embedded = true;
+    s->first.pointer = s->pointer;
+    s->first.dtype = r->dtype;
+    s->first.count = r->count;
+    *buffer = &s->first;
+    return 0;
+}

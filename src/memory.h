@@ -1,0 +1,93 @@
+/*
+ * Memory and its uses, as the rest of the safe layer sees them.
+ *
+ * As long as one stream alone uses memory, nothing is remembered but that stream's timeline
+ * (`sole`): an operation looks at it before and after, and that is all. When a second one comes,
+ * the timeline becomes the first entry of a small table, in which each use waits for those that it
+ * must come after.
+ */
+#ifndef ACU_SRC_MEMORY_H
+#define ACU_SRC_MEMORY_H
+
+#include <anycuda/buffer.h>
+
+#include "object.h"
+#include "pool.h"
+#include "stream.h"
+
+/* One timeline's uses; versions count the entries made in the table. */
+typedef struct acu_use {
+    acu_timeline *timeline;
+    uint64_t number;  /* of its last use */
+    uint64_t added;   /* version of the last use */
+    uint64_t written; /* version of the last write; 0: it only read */
+    uint64_t seen;    /* it has waited for all writes up to this version */
+} acu_use;
+
+enum { ACU_USES = 4 };
+
+struct acu_buffer {
+    acu_object object;
+    struct acu_storage *storage;
+    char *pointer; /* for the device, or, of memory that only the host can address, for that */
+    acu_dtype dtype;
+    size_t count;
+};
+
+typedef struct acu_storage {
+    acu_object object;
+    acu_memory memory;
+    unsigned flags;
+    bool owned;
+    int device;
+    char *pointer, *host; /* host: NULL if it cannot reach it */
+    size_t bytes;
+    acu_stream *home;   /* an owner of it */
+    acu_pool *pool;     /* likewise, or NULL */
+    acu_timeline *sole; /* atomic; an owner; NULL: the table tells */
+    pthread_mutex_t lock;
+    uint64_t version; /* this and below under the lock */
+    unsigned use_count;
+    acu_use uses[ACU_USES];
+    acu_buffer first; /* saves an allocation */
+} acu_storage;
+
+extern const acu_class acu_buffer_class;
+
+/* What acu_use_begin tells acu_use_end. */
+typedef struct acu_ticket {
+    uint64_t version;
+} acu_ticket;
+
+/*
+ * Around each operation on the stream that uses the memory. begin: the stream waits for what the
+ * use must come after, or a capture is told. end: follows each successful begin, also where the
+ * operation failed. Failures are recorded.
+ */
+int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket);
+int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket);
+
+/* The thread waits for all uses. */
+int acu_storage_settle(acu_storage *storage);
+
+/*
+ * New memory with the buffer `first` on it. `given`: of someone else, or to be registered; NULL: to
+ * be allocated. `owned`: to be freed. Failures are recorded, in the name of `call`.
+ */
+typedef struct acu_request {
+    acu_stream *stream;
+    acu_dtype dtype;
+    size_t count;
+    acu_buffer_options options;
+    void *given;
+    bool owned;
+} acu_request;
+int acu_storage_new(const char *call, const acu_request *request, acu_buffer **buffer);
+
+acu_storage *acu_storage_retain(acu_storage *storage);
+
+/* A buffer on the memory, whose reference it takes; pointer, type and count are the caller's to
+ * set. */
+void acu_buffer_init(acu_buffer *buffer, acu_storage *storage);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * What every handle of the safe layer begins with: its class, a count of references, a device.
+ *
+ * A handle is dead once its class is taken away. Its memory stays for a while in a quarantine, so
+ * that a handle that was kept too long meets an error instead of another object: always in debug
+ * builds, else by acu_quarantine().
+ */
+#ifndef ACU_OBJECT_H
+#define ACU_OBJECT_H
+
+#include <anycuda/cudart.h>
+#include <anycuda/device.h>
+
+#include "error.h"
+
+typedef struct acu_object acu_object;
+
+enum { ACU_LATER = INT32_MIN };
+
+typedef struct acu_class {
+    const char *name; /* "stream" */
+    /* Gives up what the object owns; its memory is the caller's business. Returns the first
+     * failure, recorded; or ACU_LATER, with nothing done, where it cannot be destroyed now. */
+    int (*destroy)(acu_object *object);
+    void (*describe)(const acu_object *object, char *text, size_t size);
+} acu_class;
+
+struct acu_object {
+    const acu_class *kind; /* atomic; NULL once it is dead */
+    const acu_class *was;  /* its class, alive or dead */
+    int references;        /* atomic */
+    int device;            /* -1: none */
+    bool embedded;         /* in another object, whose memory it shares */
+    acu_object *next;      /* waiting to be destroyed, or in quarantine */
+};
+
+/* Zeroed, with one reference; NULL and a recorded failure where the host has no memory. */
+void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device);
+void acu_object_init(acu_object *object, const acu_class *kind, int device);
+
+/* Frees one that acu_object_new made and whose construction failed: nothing is destroyed. */
+void acu_object_discard(acu_object *object);
+
+/* Records what is wrong with a handle that is not of this kind; returns the code. */
+int acu_bad_handle(const char *call, const void *handle, const acu_class *kind);
+
+static inline bool acu_is(const void *handle, const acu_class *kind) {
+    return ACU_LIKELY(
+        handle && __atomic_load_n(&((const acu_object *)handle)->kind, __ATOMIC_RELAXED) == kind);
+}
+
+/* Returns from a public function that was given something else than a live handle of the kind. */
+#define ACU_NEED(handle, class)                                                                    \
+    do {                                                                                           \
+        if (!acu_is((handle), &(class)))                                                           \
+            return acu_bad_handle(__func__, (handle), &(class));                                   \
+    } while (0)
+/* The same for any other condition; the rest is the failure's sentence. */
+#define ACU_REQUIRE(condition, code, ...)                                                          \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            return acu_fault(__func__, "", (code), __VA_ARGS__);                                   \
+    } while (0)
+
+#define ACU_NEED_POINTER(pointer)                                                                  \
+    ACU_REQUIRE((pointer) != NULL, ACU_ERROR_ARGUMENT, "'" #pointer "' is NULL")
+
+void *acu_object_retain(const char *call, void *handle, const acu_class *kind);
+/*
+ * The result of the destruction, 0 if there was none. A failure is kept for acu_release_error(),
+ * and the thread's last error is as before. Without `call` another object's destruction goes on:
+ * the failure is that one's, and recorded only.
+ */
+int acu_object_release(const char *call, void *handle, const acu_class *kind);
+
+/* "stream 0x55… on device 0", into `text`, which is returned; "" of no handle. */
+const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]);
+
+/* acu_blame with an object; nothing on success. */
+int acu_outcome(const char *call, const void *handle, int code);
+
+/*
+ * Host callbacks must not call CUDA, so what is released in one is destroyed by the next call that
+ * creates, synchronises or releases something.
+ */
+void acu_callback_begins(void);
+void acu_callback_ends(void);
+void acu_destroy_deferred(void);
+
+/* The runtime is being unloaded: nothing of it may be called any more. */
+bool acu_is_unloading(void);
+/* The result of a call that releases something: notes that the runtime is unloading, and forgives
+ * it. */
+int acu_released(int result);
+
+/* Objects of a device that are alive. */
+int acu_objects_alive(int device);
+
+/* The thread's current device for a scope; `changed` is false where it was the right one. */
+typedef struct acu_device_guard acu_guard;
+int acu_guard_enter(acu_guard *guard, int device);
+void acu_guard_leave(acu_guard *guard);
+
+/* 0, or a recorded failure if there is no such device; ACU_DEVICE_CURRENT is replaced. */
+int acu_device_resolve(const char *call, acu_device *device);
+
+#endif

@@ -1,0 +1,16 @@
+#ifndef ACU_SRC_POOL_H
+#define ACU_SRC_POOL_H
+
+#include <anycuda/pool.h>
+
+#include "object.h"
+
+struct acu_pool {
+    acu_object object;
+    cudaMemPool_t raw;
+    bool owned;
+};
+
+extern const acu_class acu_pool_class;
+
+#endif

@@ -1,0 +1,479 @@
+/* Streams, and the timelines by which others wait for them. */
+#include "stream.h"
+#include "event.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static_assert(ACU_STREAM_NON_BLOCKING == cudaStreamNonBlocking, "");
+static_assert((int)ACU_SYNC_AUTO == (int)cudaSyncPolicyAuto, "");
+static_assert((int)ACU_SYNC_BLOCK == (int)cudaSyncPolicyBlockingSync, "");
+
+#define OUTCOME(stream, code) acu_outcome(__func__, (stream), (int)(code))
+
+/* Runs a call on the stream, and returns from the public function. */
+#define ON_STREAM(stream, call)                                                                    \
+    do {                                                                                           \
+        acu_guard guard;                                                                           \
+        ACU_NEED_STREAM(stream);                                                                   \
+        int code = acu_stream_enter((stream), &guard);                                             \
+        if (!code)                                                                                 \
+            code = (int)(call);                                                                    \
+        acu_guard_leave(&guard);                                                                   \
+        return OUTCOME((stream), code);                                                            \
+    } while (0)
+
+/* ---- timelines ---------------------------------------------------------------------------------
+ */
+
+static acu_timeline *timeline_new(int device, cudaStream_t raw) {
+    acu_timeline *timeline = calloc(1, sizeof *timeline);
+    if (!timeline)
+        return NULL;
+    timeline->references = 1;
+    timeline->device = device;
+    timeline->raw = raw;
+    timeline->per_thread = raw == cudaStreamPerThread;
+    timeline->thread = pthread_self();
+    pthread_mutex_init(&timeline->lock, NULL);
+    return timeline;
+}
+
+int acu_timeline_release(acu_timeline *timeline) {
+    if (!timeline || __atomic_sub_fetch(&timeline->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return 0;
+    int code = 0;
+    if (timeline->mark && !acu_is_unloading())
+        code = acu_released((int)cudaEventDestroy(timeline->mark));
+    pthread_mutex_destroy(&timeline->lock);
+    free(timeline);
+    return code;
+}
+
+/*
+ * Another thread's default stream has no name here; but it is a blocking stream, so the legacy
+ * stream comes after it.
+ */
+static cudaStream_t raw_here(const acu_timeline *timeline) {
+    bool foreign = timeline->per_thread && !pthread_equal(timeline->thread, pthread_self());
+    return foreign ? cudaStreamLegacy : timeline->raw;
+}
+
+static int capturing(cudaStream_t raw, bool *answer) {
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    int code = (int)cudaStreamIsCapturing(raw, &status);
+    *answer = status != cudaStreamCaptureStatusNone;
+    return code;
+}
+
+/* The event belongs to the timeline's device, and so does its default stream. */
+static int record_mark(acu_timeline *timeline) {
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, timeline->device);
+    if (!code && !timeline->mark)
+        code = (int)cudaEventCreateWithFlags(&timeline->mark, cudaEventDisableTiming);
+    uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
+    if (!code)
+        code = (int)cudaEventRecord(timeline->mark, raw_here(timeline));
+    if (!code)
+        timeline->marked = issued;
+    acu_guard_leave(&guard);
+    return code;
+}
+
+/* An event of a capture means nothing outside of it, and one from outside breaks the capture. */
+static int check_captures(acu_timeline *timeline, cudaStream_t by, bool *captured) {
+    bool theirs = false, ours = false;
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, timeline->device);
+    if (!code && !timeline->closed)
+        code = capturing(raw_here(timeline), &theirs);
+    acu_guard_leave(&guard);
+    if (!code)
+        code = capturing(by, &ours);
+    *captured = theirs;
+    if (code || theirs == ours)
+        return code;
+    return acu_record(ACU_ERROR_CAPTURE, "%s",
+                      ours
+                          ? "what must be waited for was done before the capture, on another stream"
+                          : "what must be waited for is being captured, on another stream");
+}
+
+static int wait_locked(acu_timeline *timeline, uint64_t number, acu_stream *by) {
+    bool captured = false;
+    int code = check_captures(timeline, by->raw, &captured);
+    if (!code && !timeline->closed && (timeline->marked < number || captured))
+        code = record_mark(timeline);
+    if (!code && timeline->mark)
+        code = (int)cudaStreamWaitEvent(by->raw, timeline->mark, 0);
+    if (captured)
+        timeline->marked = 0;
+    return code;
+}
+
+int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *by) {
+    acu_guard guard;
+    if (timeline == by->timeline)
+        return 0;
+    int code = acu_stream_enter(by, &guard);
+    if (!code) {
+        pthread_mutex_lock(&timeline->lock);
+        code = wait_locked(timeline, number, by);
+        pthread_mutex_unlock(&timeline->lock);
+    }
+    acu_guard_leave(&guard);
+    return code;
+}
+
+int acu_timeline_settle(acu_timeline *timeline, uint64_t number) {
+    bool captured = false;
+    pthread_mutex_lock(&timeline->lock);
+    int code = timeline->closed ? 0 : capturing(raw_here(timeline), &captured);
+    if (!code && captured)
+        code = acu_record(ACU_ERROR_CAPTURE, "what must be waited for is being captured");
+    if (!code && !timeline->closed && timeline->marked < number)
+        code = record_mark(timeline);
+    cudaEvent_t mark = timeline->mark;
+    pthread_mutex_unlock(&timeline->lock);
+    return code || !mark ? code : (int)cudaEventSynchronize(mark);
+}
+
+/* The stream dies: who still has to wait for it finds the mark, or else that all is done. */
+static int close_timeline(acu_timeline *timeline) {
+    int code = 0;
+    pthread_mutex_lock(&timeline->lock);
+    bool wanted = __atomic_load_n(&timeline->references, __ATOMIC_ACQUIRE) > 1;
+    if (wanted && !acu_is_unloading()) {
+        code = acu_released(record_mark(timeline));
+        if (code && !acu_is_unloading())
+            (void)cudaStreamSynchronize(raw_here(timeline));
+    }
+    timeline->closed = true;
+    pthread_mutex_unlock(&timeline->lock);
+    return code;
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+static int destroy_stream(acu_object *object) {
+    acu_stream *stream = (acu_stream *)object;
+    int code = close_timeline(stream->timeline), last = 0;
+    if (stream->owned && !acu_is_unloading())
+        last = acu_released((int)cudaStreamDestroy(stream->raw));
+    int freed = acu_timeline_release(stream->timeline);
+    return last ? last : code ? code : freed;
+}
+
+static void describe_stream(const acu_object *object, char *text, size_t size) {
+    const acu_stream *stream = (const acu_stream *)object;
+    if (stream->raw == cudaStreamLegacy)
+        snprintf(text, size, " (the legacy default stream)");
+    else if (stream->raw == cudaStreamPerThread)
+        snprintf(text, size, " (the thread's default stream)");
+    else if (!stream->owned)
+        snprintf(text, size, " (%p of someone else)", (void *)stream->raw);
+}
+
+const acu_class acu_stream_class = {"stream", destroy_stream, describe_stream};
+
+static int new_stream(const char *call, acu_device device, cudaStream_t raw, bool owned,
+                      acu_stream **out) {
+    int code = acu_device_resolve(call, &device);
+    if (code)
+        return code;
+    acu_timeline *timeline = timeline_new(device, raw);
+    acu_stream *stream =
+        timeline ? acu_object_new(call, &acu_stream_class, sizeof *stream, device) : NULL;
+    if (!stream) {
+        free(timeline);
+        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a stream");
+    }
+    stream->timeline = timeline;
+    stream->raw = raw;
+    stream->owned = owned;
+    stream->is_default = raw == cudaStreamLegacy || raw == cudaStreamPerThread;
+    *out = stream;
+    return 0;
+}
+
+/* Made before the handle that will hold it, so that a failure leaves nothing behind. */
+static int create_raw(acu_device device, const acu_stream_options *options, cudaStream_t *raw) {
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, device);
+    if (!code)
+        code = (int)cudaStreamCreateWithPriority(raw, options->flags, options->priority);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+acu_result acu_stream_create(acu_device device, const acu_stream_options *options,
+                             acu_stream **stream) {
+    static const acu_stream_options none;
+    cudaStream_t raw = NULL;
+    ACU_NEED_POINTER(stream);
+    *stream = NULL;
+    acu_destroy_deferred();
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_TRY(OUTCOME(NULL, create_raw(device, options ? options : &none, &raw)));
+    int code = new_stream(__func__, device, raw, true, stream);
+    if (code)
+        (void)cudaStreamDestroy(raw);
+    return code;
+}
+
+acu_result acu_stream_legacy(acu_device device, acu_stream **stream) {
+    ACU_NEED_POINTER(stream);
+    *stream = NULL;
+    return new_stream(__func__, device, cudaStreamLegacy, false, stream);
+}
+
+acu_result acu_stream_per_thread(acu_device device, acu_stream **stream) {
+    ACU_NEED_POINTER(stream);
+    *stream = NULL;
+    return new_stream(__func__, device, cudaStreamPerThread, false, stream);
+}
+
+acu_result acu_stream_wrap(acu_device device, struct CUstream_st *raw, acu_stream **stream) {
+    ACU_NEED_POINTER(stream);
+    *stream = NULL;
+    return new_stream(__func__, device, raw ? raw : cudaStreamLegacy, false, stream);
+}
+
+acu_result acu_stream_adopt(acu_device device, struct CUstream_st *raw, acu_stream **stream) {
+    ACU_NEED_POINTER(stream);
+    *stream = NULL;
+    ACU_REQUIRE(raw && raw != cudaStreamLegacy && raw != cudaStreamPerThread, ACU_ERROR_ARGUMENT,
+                "a default stream cannot be taken over");
+    return new_stream(__func__, device, raw, true, stream);
+}
+
+struct CUstream_st *acu_stream_raw(const acu_stream *stream) {
+    return stream ? stream->raw : NULL;
+}
+
+acu_stream *acu_stream_retain(acu_stream *stream) {
+    return acu_object_retain(__func__, stream, &acu_stream_class);
+}
+
+acu_result acu_stream_release(acu_stream *stream) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, stream, &acu_stream_class);
+}
+
+void acu_stream_cleanup(acu_stream **stream) {
+    (void)acu_stream_release(*stream);
+}
+
+/* ---- what it is --------------------------------------------------------------------------------
+ */
+
+acu_device acu_stream_device(const acu_stream *stream) {
+    return acu_is(stream, &acu_stream_class) ? stream->object.device : ACU_DEVICE_CURRENT;
+}
+
+acu_result acu_stream_flags(acu_stream *stream, unsigned *flags) {
+    ACU_NEED_POINTER(flags);
+    ON_STREAM(stream, cudaStreamGetFlags(stream->raw, flags));
+}
+
+acu_result acu_stream_priority(acu_stream *stream, int *priority) {
+    ACU_NEED_POINTER(priority);
+    ON_STREAM(stream, cudaStreamGetPriority(stream->raw, priority));
+}
+
+acu_result acu_stream_id(acu_stream *stream, uint64_t *id) {
+    unsigned long long number = 0;
+    ACU_NEED_POINTER(id);
+    *id = 0;
+    ACU_NEED_STREAM(stream);
+    ACU_TRY(OUTCOME(stream, cudaStreamGetId(stream->raw, &number)));
+    *id = number;
+    return 0;
+}
+
+acu_result acu_stream_sync_policy(acu_stream *stream, acu_sync_policy *policy) {
+    cudaLaunchAttributeValue value = {{0}};
+    ACU_NEED_POINTER(policy);
+    ACU_NEED_STREAM(stream);
+    ACU_TRY(OUTCOME(stream, cudaStreamGetAttribute(
+                                stream->raw, cudaLaunchAttributeSynchronizationPolicy, &value)));
+    *policy = (acu_sync_policy)value.syncPolicy;
+    return 0;
+}
+
+acu_result acu_stream_set_sync_policy(acu_stream *stream, acu_sync_policy policy) {
+    cudaLaunchAttributeValue value = {.syncPolicy = (enum cudaSynchronizationPolicy)policy};
+    ON_STREAM(stream, cudaStreamSetAttribute(stream->raw, cudaLaunchAttributeSynchronizationPolicy,
+                                             &value));
+}
+
+acu_result acu_stream_set_access_window(acu_stream *stream, const acu_access_window *window) {
+    static const acu_access_window none;
+    const acu_access_window *w = window ? window : &none;
+    cudaLaunchAttributeValue value = {
+        .accessPolicyWindow = {.base_ptr = w->pointer,
+                               .num_bytes = w->bytes,
+                               .hitRatio = w->hit_ratio,
+                               .hitProp = (enum cudaAccessProperty)w->hit,
+                               .missProp = (enum cudaAccessProperty)w->miss}};
+    ON_STREAM(stream,
+              cudaStreamSetAttribute(stream->raw, cudaLaunchAttributeAccessPolicyWindow, &value));
+}
+
+acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from) {
+    ACU_NEED_STREAM(from);
+    ON_STREAM(to, cudaStreamCopyAttributes(to->raw, from->raw));
+}
+
+/* ---- waiting -----------------------------------------------------------------------------------
+ */
+
+static int query_capture(const acu_stream *stream, bool *capturing_now) {
+    acu_guard guard;
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = capturing(stream->raw, capturing_now);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+int acu_stream_not_captured(const acu_stream *stream) {
+    bool captured = false;
+    int code = query_capture(stream, &captured);
+    if (!code && captured)
+        code = acu_record(ACU_ERROR_CAPTURE, "the stream is being captured");
+    return code;
+}
+
+acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing_now) {
+    ACU_NEED_POINTER(capturing_now);
+    *capturing_now = false;
+    ACU_NEED_STREAM(stream);
+    return OUTCOME(stream, query_capture(stream, capturing_now));
+}
+
+void acu_forget_not_ready(void) {
+    if (cudaPeekAtLastError() == cudaErrorNotReady)
+        (void)cudaGetLastError();
+}
+
+acu_result acu_stream_query(acu_stream *stream) {
+    acu_guard guard;
+    ACU_NEED_STREAM(stream);
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = (int)cudaStreamQuery(stream->raw);
+    acu_guard_leave(&guard);
+    if (code == ACU_NOT_READY) {
+        acu_forget_not_ready();
+        return code;
+    }
+    return OUTCOME(stream, code);
+}
+
+static int synchronize(acu_stream *stream) {
+    int code = acu_stream_not_captured(stream);
+    return code ? code : (int)cudaStreamSynchronize(stream->raw);
+}
+
+acu_result acu_stream_synchronize(acu_stream *stream) {
+    acu_destroy_deferred();
+    ON_STREAM(stream, synchronize(stream));
+}
+
+acu_result acu_stream_wait(acu_stream *stream, acu_event *event) {
+    ACU_NEED(event, acu_event_class);
+    ON_STREAM(stream, cudaStreamWaitEvent(stream->raw, event->raw, 0));
+}
+
+acu_result acu_stream_wait_stream(acu_stream *stream, acu_stream *other) {
+    ACU_NEED_STREAM(stream);
+    ACU_NEED_STREAM(other);
+    return OUTCOME(stream, acu_timeline_wait(other->timeline, ACU_EVERYTHING, stream));
+}
+
+acu_result acu_stream_fork(acu_stream *from, acu_stream *const *streams, size_t count) {
+    ACU_NEED_STREAM(from);
+    ACU_REQUIRE(streams || count == 0, ACU_ERROR_ARGUMENT, "'streams' is NULL");
+    for (size_t i = 0; i < count; i++) {
+        ACU_NEED_STREAM(streams[i]);
+        ACU_TRY(OUTCOME(streams[i], acu_timeline_wait(from->timeline, ACU_EVERYTHING, streams[i])));
+    }
+    return 0;
+}
+
+acu_result acu_stream_join(acu_stream *into, acu_stream *const *streams, size_t count) {
+    ACU_NEED_STREAM(into);
+    ACU_REQUIRE(streams || count == 0, ACU_ERROR_ARGUMENT, "'streams' is NULL");
+    for (size_t i = 0; i < count; i++) {
+        ACU_NEED_STREAM(streams[i]);
+        ACU_TRY(OUTCOME(into, acu_timeline_wait(streams[i]->timeline, ACU_EVERYTHING, into)));
+    }
+    return 0;
+}
+
+/* ---- host callbacks ----------------------------------------------------------------------------
+ */
+
+static void finish(acu_closure *closure) {
+    if (closure->destroy)
+        closure->destroy(closure->data);
+    free(closure);
+}
+
+/*
+ * Runs also where the stream has failed, and is told so, which a function of cudaLaunchHostFunc is
+ * not; that is why the older call is used.
+ */
+static void run_closure(cudaStream_t unused, cudaError_t status, void *data) {
+    acu_closure *closure = data;
+    (void)unused;
+    acu_callback_begins();
+    if (status == cudaSuccess && closure->call)
+        closure->call(closure->data);
+    finish(closure);
+    acu_callback_ends();
+}
+
+static int add_closure(acu_stream *stream, acu_closure *closure) {
+    acu_guard guard;
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = acu_stream_not_captured(stream);
+    if (!code)
+        code = (int)cudaStreamAddCallback(stream->raw, run_closure, closure, 0);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+static int call_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
+    if (!acu_is(stream, &acu_stream_class))
+        return acu_bad_handle(call, stream, &acu_stream_class);
+    if (!closure->call)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
+    if (acu_stream_is_foreign(stream))
+        return acu_fault(call, "", ACU_ERROR_STATE, "this is the default stream of another thread");
+    acu_closure *kept = malloc(sizeof *kept);
+    if (!kept)
+        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a closure");
+    *kept = *closure;
+    int code = add_closure(stream, kept);
+    if (code)
+        free(kept);
+    return acu_outcome(call, stream, code);
+}
+
+acu_result acu_stream_call(acu_stream *stream, acu_closure closure) {
+    int code = call_closure(__func__, stream, &closure);
+    if (code && closure.destroy)
+        closure.destroy(closure.data);
+    return code;
+}
+
+acu_result acu_stream_call_function(acu_stream *stream, void (*function)(void *data), void *data) {
+    ACU_NEED_POINTER(function);
+    ON_STREAM(stream, cudaLaunchHostFunc(stream->raw, function, data));
+}

@@ -1,0 +1,103 @@
+/*
+ * Streams as the rest of the safe layer sees them.
+ *
+ * A timeline is what a stream has done, and outlives it: who remembers a use of memory remembers
+ * the timeline and a number on it. The numbers are given after the work they stand for was put on
+ * the stream. One event per timeline marks how far it has got; it is recorded only when somebody
+ * else has to wait, and once more when the stream dies.
+ */
+#ifndef ACU_SRC_STREAM_H
+#define ACU_SRC_STREAM_H
+
+#include <anycuda/stream.h>
+
+#include "object.h"
+
+#include <pthread.h>
+
+typedef struct acu_timeline {
+    int references; /* atomic */
+    int device;
+    bool per_thread;
+    pthread_t thread; /* whose default stream it is */
+    uint64_t issued;  /* atomic: the number given last */
+    pthread_mutex_t lock;
+    /* under the lock: */
+    cudaStream_t raw;
+    bool closed;      /* the stream is gone */
+    cudaEvent_t mark; /* NULL before the first */
+    uint64_t marked;  /* all numbers up to this are before the mark */
+} acu_timeline;
+
+/*
+ * A capture owns what the graph will use. While one is under way it hangs on the streams it
+ * captures; each operation then tells it what it references instead of remembering a use: the work
+ * is not done now, but whenever the graph is launched. `use` keeps the object alive; a failure
+ * fails the operation.
+ */
+typedef struct acu_capture {
+    int (*use)(struct acu_capture *capture, acu_object *object, bool writes);
+} acu_capture;
+
+struct acu_stream {
+    acu_object object;
+    cudaStream_t raw;
+    acu_timeline *timeline;
+    acu_capture *capture; /* atomic; NULL if none */
+    bool owned;
+    bool is_default; /* means something else on each device */
+};
+
+extern const acu_class acu_stream_class;
+
+/* All that work needs which is put on a stream; `foreign`: the thread's, but of another thread. */
+static inline bool acu_stream_is_foreign(const acu_stream *stream) {
+    return stream->timeline->per_thread && !pthread_equal(stream->timeline->thread, pthread_self());
+}
+
+#define ACU_NEED_STREAM(stream)                                                                    \
+    do {                                                                                           \
+        ACU_NEED((stream), acu_stream_class);                                                      \
+        ACU_REQUIRE(!acu_stream_is_foreign(stream), ACU_ERROR_STATE,                               \
+                    "this is the default stream of another thread");                               \
+    } while (0)
+
+/* Makes the stream's device current where that matters. */
+static inline int acu_stream_enter(const acu_stream *stream, acu_guard *guard) {
+    guard->changed = false;
+    return stream->is_default ? acu_guard_enter(guard, stream->object.device) : 0;
+}
+
+static inline acu_capture *acu_stream_capture(const acu_stream *stream) {
+    return __atomic_load_n(&stream->capture, __ATOMIC_ACQUIRE);
+}
+
+/* 0, or ACU_ERROR_CAPTURE, recorded, before CUDA would break the capture. */
+int acu_stream_not_captured(const acu_stream *stream);
+
+/* CUDA keeps "not ready" as its last error, where it hides a real one from who asks later. */
+void acu_forget_not_ready(void);
+
+/* ---- timelines ---------------------------------------------------------------------------------
+ */
+
+static const uint64_t ACU_EVERYTHING = UINT64_MAX; /* also what was put on the raw stream */
+
+/* The number of what was just put on the stream. */
+static inline uint64_t acu_timeline_issue(acu_timeline *timeline) {
+    return __atomic_add_fetch(&timeline->issued, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline acu_timeline *acu_timeline_retain(acu_timeline *timeline) {
+    __atomic_add_fetch(&timeline->references, 1, __ATOMIC_RELAXED);
+    return timeline;
+}
+
+int acu_timeline_release(acu_timeline *timeline);
+
+/* Lets `by` wait for all up to the number; the failure is recorded. */
+int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *by);
+/* The thread waits. */
+int acu_timeline_settle(acu_timeline *timeline, uint64_t number);
+
+#endif
