@@ -22,7 +22,7 @@ objects() {
 }
 
 echo "compiling with $("$cc" --version | head -n 1) …" >&2
-objects library "$root"/src/*.c "$root"/src/*/*.c "$root"/generated/src/*.c
+objects library "$root"/src/*.c "$root"/src/loader/*.c "$root"/generated/src/*.c
 objects smoke "$root"/tests/gpu/*.c
 "$cc" -Wl,--gc-sections -o "$build/gpu_smoke" "$build"/smoke/*.o "$build"/library/*.o -ldl -lpthread
 

@@ -210,6 +210,7 @@ struct acu_sim_op {
             void *data;
         } host;
         acu_sim_range *range;
+        cudaError_t code;
     } with;
 };
 

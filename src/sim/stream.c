@@ -656,3 +656,23 @@ cudaError_t acu_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallbac
                                           void *userData, unsigned int flags) {
     return launch_host(stream, NULL, callback, userData, flags, 0);
 }
+
+/* ---- for people who test ------------------------------------------------------------------------
+ */
+
+static cudaError_t fault(acu_sim_op *op) {
+    return op->with.code;
+}
+
+int acu_sim_fault(void *stream, int code) {
+    acu_sim_stream *s;
+    acu_sim_op *op = NULL;
+    cudaError_t result = enter(stream, &s);
+    if (!result && !(op = acu_sim_op_new(fault)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        op->with.code = (cudaError_t)code;
+        result = acu_sim_submit(s, op, false);
+    }
+    return (int)acu_sim_leave(result);
+}

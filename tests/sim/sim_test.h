@@ -1,0 +1,72 @@
+/* What the simulator's tests share. Each test begins in a fresh simulator with two devices of 1
+ * GiB. */
+#ifndef SIM_TEST_H
+#define SIM_TEST_H
+
+#include <anycuda/cudart.h>
+#include <anycuda/sim.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#define MACHINE "devices=2,memory=1GiB"
+
+#define OK(call) assert_int_equal(call, cudaSuccess)
+/* It fails so, and is told once. */
+#define FAILS(code, call)                                                                          \
+    do {                                                                                           \
+        assert_int_equal(call, code);                                                              \
+        assert_int_equal(cudaGetLastError(), code);                                                \
+    } while (0)
+#define SAYS(code, call) assert_int_equal(call, code)
+
+static inline int begin(void **state) {
+    (void)state;
+    acu_sim_reset(MACHINE);
+    return 0;
+}
+
+/* Nothing is left, unless the test says so by resetting. */
+static inline int end(void **state) {
+    (void)state;
+    return acu_sim_leaks(1);
+}
+
+/* TEST(name) { … }, and in the list: T(name) */
+#define TEST(name) static void name(void **state __attribute__((unused)))
+#define T(name)    cmocka_unit_test_setup_teardown(name, begin, end)
+#define RUN(tests) cmocka_run_group_tests(tests, NULL, NULL)
+
+static inline void pause_briefly(void) {
+    const struct timespec moment = {.tv_nsec = 200000};
+    nanosleep(&moment, NULL);
+}
+
+/* Holds a stream up until it is opened. */
+typedef struct gate {
+    atomic_int is_open, reached;
+} gate;
+
+static inline void gate_function(void *data) {
+    gate *g = data;
+    atomic_store(&g->reached, 1);
+    while (!atomic_load(&g->is_open))
+        pause_briefly();
+}
+
+static inline void gate_hold(gate *g, cudaStream_t stream) {
+    OK(cudaLaunchHostFunc(stream, gate_function, g));
+}
+
+static inline void gate_open(gate *g) {
+    atomic_store(&g->is_open, 1);
+}
+
+#endif

@@ -1,0 +1,252 @@
+/* Errors per thread, versions, and what a version changes. */
+#include "sim_test.h"
+
+#include <pthread.h>
+
+TEST(an_error_is_told_once) {
+    SAYS(cudaErrorInvalidDevice, cudaSetDevice(9));
+    SAYS(cudaErrorInvalidDevice, cudaPeekAtLastError());
+    SAYS(cudaErrorInvalidDevice, cudaGetLastError());
+    SAYS(cudaSuccess, cudaGetLastError());
+    SAYS(cudaSuccess, cudaPeekAtLastError());
+}
+
+TEST(success_does_not_hide_an_error) {
+    int device;
+    SAYS(cudaErrorInvalidDevice, cudaSetDevice(9));
+    OK(cudaGetDevice(&device));
+    SAYS(cudaErrorInvalidDevice, cudaGetLastError());
+}
+
+TEST(the_last_error_counts) {
+    SAYS(cudaErrorInvalidDevice, cudaSetDevice(9));
+    SAYS(cudaErrorInvalidValue, cudaMalloc(NULL, 1));
+    SAYS(cudaErrorInvalidValue, cudaGetLastError());
+}
+
+static void *fail_elsewhere(void *data) {
+    (void)data;
+    (void)cudaSetDevice(9);
+    return (void *)(intptr_t)cudaPeekAtLastError();
+}
+
+TEST(each_thread_has_its_own) {
+    pthread_t thread;
+    void *result;
+    assert_int_equal(pthread_create(&thread, NULL, fail_elsewhere, NULL), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_int_equal((intptr_t)result, cudaErrorInvalidDevice);
+    SAYS(cudaSuccess, cudaPeekAtLastError());
+}
+
+static void *device_elsewhere(void *data) {
+    int device = -1;
+    (void)data;
+    (void)cudaGetDevice(&device);
+    return (void *)(intptr_t)device;
+}
+
+TEST(each_thread_has_its_device) {
+    pthread_t thread;
+    void *result;
+    OK(cudaSetDevice(1));
+    assert_int_equal(pthread_create(&thread, NULL, device_elsewhere, NULL), 0);
+    assert_int_equal(pthread_join(thread, &result), 0);
+    assert_int_equal((intptr_t)result, 0);
+}
+
+TEST(versions) {
+    int version = 0;
+    OK(cudaRuntimeGetVersion(&version));
+    assert_int_equal(version, CUDART_VERSION);
+    OK(cudaDriverGetVersion(&version));
+    assert_int_equal(version, CUDART_VERSION);
+    FAILS(cudaErrorInvalidValue, cudaRuntimeGetVersion(NULL));
+    FAILS(cudaErrorInvalidValue, cudaDriverGetVersion(NULL));
+}
+
+TEST(the_abi_is_the_headers) {
+    assert_int_equal(acu_sim_abi(), CUDART_VERSION);
+}
+
+TEST(the_driver_is_too_old) {
+    int value = 0;
+    acu_sim_reset("driver=12.9");
+    FAILS(cudaErrorInsufficientDriver, cudaGetDeviceCount(&value));
+    FAILS(cudaErrorInsufficientDriver, cudaSetDevice(0));
+    OK(cudaDriverGetVersion(&value));
+    assert_int_equal(value, 12090);
+}
+
+TEST(a_driver_runs_its_own_major_version) {
+    int count = 0;
+    acu_sim_reset("driver=13.0");
+    OK(cudaGetDeviceCount(&count));
+    assert_int_equal(count, 1);
+}
+
+TEST(there_is_no_driver) {
+    int value = -1;
+    acu_sim_reset("driver=none");
+    FAILS(cudaErrorInsufficientDriver, cudaGetDeviceCount(&value));
+    OK(cudaDriverGetVersion(&value));
+    assert_int_equal(value, 0);
+}
+
+TEST(an_older_runtime_knows_less) {
+    int value;
+    acu_sim_reset("runtime=12.0,driver=13.0");
+    OK(cudaDeviceGetAttribute(&value, cudaDevAttrClusterLaunch, 0));
+    SAYS(cudaErrorInvalidValue, cudaDeviceGetAttribute(&value, cudaDevAttrNumaId, 0));
+    OK(cudaRuntimeGetVersion(&value));
+    assert_int_equal(value, 12000);
+}
+
+TEST(names_and_texts) {
+    assert_string_equal(cudaGetErrorName(cudaErrorInvalidValue), "cudaErrorInvalidValue");
+    assert_string_equal(cudaGetErrorName(cudaSuccess), "cudaSuccess");
+    assert_true(cudaGetErrorString(cudaErrorInvalidValue)[0]);
+    assert_true(cudaGetErrorName((cudaError_t)77777)[0]);
+}
+
+TEST(what_is_not_played_is_refused) {
+    cudaArray_t array = NULL;
+    struct cudaChannelFormatDesc format = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
+    assert_int_not_equal(cudaMallocArray(&array, &format, 1, 1, 0), cudaSuccess);
+    assert_non_null(strstr(acu_last_error_message(), "cudaMallocArray"));
+    assert_non_null(strstr(acu_last_error_message(), "simulator"));
+    (void)cudaGetLastError();
+}
+
+/* ---- a lost context */
+
+TEST(a_fault_is_asynchronous_and_sticky) {
+    gate g = {0};
+    void *memory;
+    cudaStream_t stream;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaMalloc(&memory, 100));
+    gate_hold(&g, stream);
+    OK(acu_sim_fault(stream, cudaErrorIllegalAddress));
+    OK(cudaMemsetAsync(memory, 0, 100, stream));
+    gate_open(&g);
+    SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(stream));
+    SAYS(cudaErrorIllegalAddress, cudaMalloc(&memory, 100));
+    SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    SAYS(cudaErrorIllegalAddress, cudaGetLastError());
+    SAYS(cudaErrorIllegalAddress, cudaGetLastError());
+    SAYS(cudaErrorIllegalAddress, cudaStreamQuery(stream));
+    acu_sim_reset(MACHINE);
+}
+
+TEST(a_fault_leaves_other_devices) {
+    void *memory;
+    OK(acu_sim_fault(NULL, cudaErrorLaunchFailure));
+    SAYS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc(&memory, 100));
+    OK(cudaFree(memory));
+    SAYS(cudaErrorLaunchFailure, cudaGetLastError());
+}
+
+TEST(a_reset_repairs_the_device) {
+    void *memory;
+    OK(acu_sim_fault(NULL, cudaErrorIllegalAddress));
+    SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    OK(cudaDeviceReset());
+    SAYS(cudaErrorIllegalAddress, cudaGetLastError());
+    SAYS(cudaSuccess, cudaGetLastError());
+    OK(cudaMalloc(&memory, 100));
+    OK(cudaFree(memory));
+}
+
+static cudaError_t told;
+
+static void tell(cudaStream_t stream, cudaError_t status, void *data) {
+    (void)stream;
+    (void)data;
+    told = status;
+}
+
+static void must_not_run(void *data) {
+    *(int *)data = 1;
+}
+
+TEST(callbacks_hear_of_it_host_functions_do_not_run) {
+    gate g = {0};
+    int ran = 0;
+    gate_hold(&g, 0);
+    OK(acu_sim_fault(NULL, cudaErrorIllegalAddress));
+    OK(cudaLaunchHostFunc(0, must_not_run, &ran));
+    OK(cudaStreamAddCallback(0, tell, NULL, 0));
+    gate_open(&g);
+    SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    assert_int_equal(told, cudaErrorIllegalAddress);
+    assert_int_equal(ran, 0);
+    (void)cudaGetLastError();
+    acu_sim_reset(MACHINE);
+}
+
+static int sum;
+
+static void add(void *data) {
+    sum += *(int *)data;
+}
+
+static void *hammer(void *data) {
+    static int one = 1;
+    cudaStream_t stream;
+    char *memory, from[64] = {0}, back[64];
+    (void)data;
+    for (int i = 0; i < 100; i++) {
+        if (cudaStreamCreate(&stream) || cudaMalloc((void **)&memory, 64))
+            return (void *)1;
+        memset(from, i, sizeof from);
+        if (cudaMemcpyAsync(memory, from, 64, cudaMemcpyHostToDevice, stream) ||
+            cudaMemcpyAsync(back, memory, 64, cudaMemcpyDeviceToHost, stream) ||
+            cudaStreamSynchronize(stream) || memcmp(from, back, 64))
+            return (void *)2;
+        if (cudaLaunchHostFunc(0, add, &one) || cudaFree(memory) || cudaStreamDestroy(stream))
+            return (void *)3;
+    }
+    return NULL;
+}
+
+TEST(many_threads) {
+    enum { COUNT = 8 };
+    pthread_t threads[COUNT];
+    void *result;
+    sum = 0;
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hammer, NULL), 0);
+    for (int i = 0; i < COUNT; i++) {
+        assert_int_equal(pthread_join(threads[i], &result), 0);
+        assert_null(result);
+    }
+    OK(cudaDeviceSynchronize());
+    assert_int_equal(sum, COUNT * 100);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        T(an_error_is_told_once),
+        T(success_does_not_hide_an_error),
+        T(the_last_error_counts),
+        T(each_thread_has_its_own),
+        T(each_thread_has_its_device),
+        T(versions),
+        T(the_abi_is_the_headers),
+        T(the_driver_is_too_old),
+        T(a_driver_runs_its_own_major_version),
+        T(there_is_no_driver),
+        T(an_older_runtime_knows_less),
+        T(names_and_texts),
+        T(what_is_not_played_is_refused),
+        T(a_fault_is_asynchronous_and_sticky),
+        T(a_fault_leaves_other_devices),
+        T(a_reset_repairs_the_device),
+        T(callbacks_hear_of_it_host_functions_do_not_run),
+        T(many_threads),
+    };
+    return RUN(tests);
+}

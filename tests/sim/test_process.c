@@ -1,0 +1,204 @@
+/* What concerns a whole process: configuration, leaks, exit and fork. Each test has its own
+ * process. */
+#include "sim_test.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static char said[4096];
+
+/* Runs it in a process of its own, with that configuration; returns how it ended, and what it said.
+ */
+static int alone(const char *configuration, int (*body)(void)) {
+    int ends[2], status = -1;
+    size_t used = 0;
+    ssize_t got;
+    assert_int_equal(pipe(ends), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        setenv("ANYCUDA_SIM", configuration, 1);
+        exit(body());
+    }
+    close(ends[1]);
+    while (used + 1 < sizeof said && (got = read(ends[0], said + used, sizeof said - used - 1)) > 0)
+        used += (size_t)got;
+    said[used] = '\0';
+    close(ends[0]);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static int count_devices(void) {
+    int count = 99;
+    (void)cudaGetDeviceCount(&count);
+    return count;
+}
+
+TEST(reads_the_environment) {
+    assert_int_equal(alone("devices=5", count_devices), 5);
+    assert_string_equal(said, "");
+}
+
+TEST(mistakes_are_said_in_one_line) {
+    assert_int_equal(alone("devices=many", count_devices), 1);
+    assert_string_equal(said, "anycuda: ANYCUDA_SIM: \"devices=many\": expected a number from 0 to "
+                              "64\n");
+    assert_int_equal(alone("devises=2,devices=3", count_devices), 3);
+    assert_string_equal(said,
+                        "anycuda: ANYCUDA_SIM: \"devises=2\": expected one of devices, memory, "
+                        "cc, runtime, driver, leaks\n");
+    assert_int_equal(alone("memory=8,cc=9,runtime=10.2", count_devices), 1);
+    assert_non_null(strstr(said, "\"cc=9\": expected a compute capability"));
+    assert_non_null(strstr(said, "\"runtime=10.2\": expected a CUDA version"));
+    assert_int_equal(alone("devices", count_devices), 1);
+    assert_non_null(strstr(said, "as key=value"));
+}
+
+static int memory_in_mib(void) {
+    size_t free_, total = 0;
+    (void)cudaMemGetInfo(&free_, &total);
+    return (int)(total >> 20);
+}
+
+TEST(sizes) {
+    assert_int_equal(alone("memory=64MiB", memory_in_mib), 64);
+    assert_int_equal(alone("memory=134217728", memory_in_mib), 128);
+    assert_int_equal(alone("memory=32M", memory_in_mib), 32);
+}
+
+static int reports(void) {
+    return acu_loaded(ACU_CUDART) ? acu_loaded(ACU_CUDART)->version / 100 : 0;
+}
+
+static int loads_and_reports(void) {
+    return acu_load(NULL) ? 0 : reports();
+}
+
+TEST(the_loader_hears_the_version) {
+    assert_int_equal(alone("runtime=12.4", loads_and_reports), 120);
+    assert_int_equal(alone("", loads_and_reports), 130);
+}
+
+/* Every call on every reported runtime: the ABI is the same. */
+static int uses_it(void) {
+    struct cudaDeviceProp p;
+    struct cudaPointerAttributes a;
+    void *memory;
+    cudaStream_t stream;
+    char back = 0;
+    if (cudaGetDeviceProperties(&p, 0) || p.major != 9 || p.multiProcessorCount != 132)
+        return 1;
+    if (cudaMalloc(&memory, 100) || cudaPointerGetAttributes(&a, memory) ||
+        a.type != cudaMemoryTypeDevice || a.devicePointer != memory)
+        return 2;
+    if (cudaStreamCreate(&stream) || cudaMemsetAsync(memory, 4, 100, stream) ||
+        cudaMemcpyAsync(&back, memory, 1, cudaMemcpyDeviceToHost, stream) || back != 4)
+        return 3;
+    return cudaStreamDestroy(stream) || cudaFree(memory) ? 4 : 0;
+}
+
+TEST(every_reported_runtime) {
+    static const char *const runtimes[] = {"11.7", "11.8", "12.0", "12.1", "12.2", "12.3",
+                                           "12.4", "12.5", "12.6", "12.8", "12.9", "13.0",
+                                           "13.1", "13.2", "13.3", "13.4", "13.5"};
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
+        char configuration[32];
+        snprintf(configuration, sizeof configuration, "runtime=%s", runtimes[i]);
+        assert_int_equal(alone(configuration, uses_it), 0);
+    }
+}
+
+static int newer_call(void) {
+    unsigned long long id;
+    return cudaStreamGetId(0, &id) == cudaErrorNotSupported &&
+                   strstr(acu_last_error_message(), "12.0")
+               ? 0
+               : 1;
+}
+
+TEST(an_older_runtime_lacks_functions) {
+    assert_int_equal(alone("runtime=11.8", newer_call), 0);
+}
+
+static int leaks(void) {
+    void *memory;
+    cudaStream_t stream;
+    return cudaMalloc(&memory, 12345) || cudaStreamCreate(&stream) || acu_sim_leaks(0) != 2;
+}
+
+TEST(leaks_are_reported_at_exit) {
+    assert_int_equal(alone("leaks=1", leaks), 0);
+    assert_non_null(strstr(said, "leaked: device memory"));
+    assert_non_null(strstr(said, "12345 bytes"));
+    assert_non_null(strstr(said, "leaked: stream"));
+    assert_int_equal(alone("leaks=0", leaks), 0);
+    assert_string_equal(said, "");
+}
+
+static void late_call(void) {
+    void *memory;
+    fprintf(stderr, "late: %d\n", cudaMalloc(&memory, 10));
+}
+
+static int calls_late(void) {
+    (void)atexit(late_call); /* before CUDA's own: runs after it */
+    return cudaFree(NULL);
+}
+
+TEST(after_exit_began_cuda_is_gone) {
+    assert_int_equal(alone("", calls_late), 0);
+    assert_string_equal(said, "late: 4\n");
+}
+
+static int exits_with_work(void) {
+    static gate g; /* outlives the function; never opened */
+    cudaStream_t stream;
+    void *memory;
+    if (cudaStreamCreate(&stream) || cudaMalloc(&memory, 1 << 20))
+        return 1;
+    (void)cudaLaunchHostFunc(stream, gate_function, &g);
+    (void)cudaMemsetAsync(memory, 0, 1 << 20, stream);
+    return 0;
+}
+
+TEST(exit_does_not_wait_for_work) {
+    assert_int_equal(alone("", exits_with_work), 0);
+}
+
+static int forks(void) {
+    int status = -1;
+    void *memory;
+    if (cudaMalloc(&memory, 10))
+        return 1;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(cudaMalloc(&memory, 10));
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
+}
+
+TEST(a_forked_child_cannot_go_on) {
+    assert_int_equal(alone("", forks), cudaErrorInitializationError);
+}
+
+#define P(name) cmocka_unit_test(name)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        P(reads_the_environment),
+        P(mistakes_are_said_in_one_line),
+        P(sizes),
+        P(the_loader_hears_the_version),
+        P(every_reported_runtime),
+        P(an_older_runtime_lacks_functions),
+        P(leaks_are_reported_at_exit),
+        P(after_exit_began_cuda_is_gone),
+        P(exit_does_not_wait_for_work),
+        P(a_forked_child_cannot_go_on),
+    };
+    return RUN(tests);
+}

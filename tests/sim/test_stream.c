@@ -1,0 +1,393 @@
+/* Streams: order, asynchrony, default streams, host functions, attributes. */
+#include "sim_test.h"
+
+static atomic_int order;
+
+static void append(void *data) {
+    *(int *)data = atomic_fetch_add(&order, 1) + 1;
+}
+
+TEST(creates_and_destroys) {
+    cudaStream_t a, b;
+    OK(cudaStreamCreate(&a));
+    OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    assert_true(a != b);
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+}
+
+TEST(create_mistakes) {
+    cudaStream_t stream;
+    FAILS(cudaErrorInvalidValue, cudaStreamCreate(NULL));
+    FAILS(cudaErrorInvalidValue, cudaStreamCreateWithFlags(&stream, 2));
+    FAILS(cudaErrorInvalidValue, cudaStreamCreateWithPriority(NULL, 0, 0));
+}
+
+TEST(destroy_mistakes) {
+    cudaStream_t stream;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamDestroy(stream));
+    FAILS(cudaErrorInvalidResourceHandle, cudaStreamDestroy(stream));
+    FAILS(cudaErrorInvalidResourceHandle, cudaStreamDestroy(0));
+    FAILS(cudaErrorInvalidResourceHandle, cudaStreamDestroy(cudaStreamLegacy));
+    FAILS(cudaErrorInvalidResourceHandle, cudaStreamDestroy(cudaStreamPerThread));
+}
+
+TEST(stale_handles) {
+    cudaStream_t stream;
+    unsigned flags;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamDestroy(stream));
+    FAILS(cudaErrorInvalidResourceHandle, cudaStreamQuery(stream));
+    FAILS(cudaErrorInvalidResourceHandle, cudaStreamSynchronize(stream));
+    FAILS(cudaErrorInvalidResourceHandle, cudaStreamGetFlags(stream, &flags));
+}
+
+TEST(work_is_done_in_order) {
+    cudaStream_t stream;
+    int at[20] = {0};
+    atomic_store(&order, 0);
+    OK(cudaStreamCreate(&stream));
+    for (int i = 0; i < 20; i++)
+        OK(cudaLaunchHostFunc(stream, append, &at[i]));
+    OK(cudaStreamSynchronize(stream));
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(at[i], i + 1);
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(work_is_asynchronous) {
+    gate g = {0};
+    cudaStream_t stream;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamQuery(stream));
+    gate_hold(&g, stream);
+    FAILS(cudaErrorNotReady, cudaStreamQuery(stream));
+    gate_open(&g);
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaStreamQuery(stream));
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(streams_are_independent) {
+    gate g = {0};
+    cudaStream_t a, b;
+    int at = 0;
+    atomic_store(&order, 0);
+    OK(cudaStreamCreate(&a));
+    OK(cudaStreamCreate(&b));
+    gate_hold(&g, a);
+    OK(cudaLaunchHostFunc(b, append, &at));
+    OK(cudaStreamSynchronize(b)); /* while a is held up */
+    assert_int_equal(at, 1);
+    gate_open(&g);
+    OK(cudaDeviceSynchronize());
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+}
+
+TEST(destroyed_streams_finish_their_work) {
+    gate g = {0};
+    cudaStream_t stream;
+    int at = 0;
+    atomic_store(&order, 0);
+    OK(cudaStreamCreate(&stream));
+    gate_hold(&g, stream);
+    OK(cudaLaunchHostFunc(stream, append, &at));
+    OK(cudaStreamDestroy(stream)); /* does not wait */
+    assert_int_equal(at, 0);
+    gate_open(&g);
+    OK(cudaDeviceSynchronize());
+    assert_int_equal(at, 1);
+}
+
+TEST(legacy_stream_waits_for_blocking_streams) {
+    gate g = {0};
+    cudaStream_t stream;
+    OK(cudaStreamCreate(&stream));
+    gate_hold(&g, stream);
+    int at = 0;
+    atomic_store(&order, 0);
+    OK(cudaLaunchHostFunc(0, append, &at));
+    for (int i = 0; i < 20; i++)
+        pause_briefly();
+    assert_int_equal(at, 0);
+    SAYS(cudaErrorNotReady, cudaStreamQuery(0));
+    gate_open(&g);
+    OK(cudaStreamSynchronize(0));
+    assert_int_equal(at, 1);
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(blocking_streams_wait_for_the_legacy_stream) {
+    gate g = {0};
+    cudaStream_t stream;
+    OK(cudaStreamCreate(&stream));
+    gate_hold(&g, cudaStreamLegacy);
+    int at = 0;
+    atomic_store(&order, 0);
+    OK(cudaLaunchHostFunc(stream, append, &at));
+    for (int i = 0; i < 20; i++)
+        pause_briefly();
+    assert_int_equal(at, 0);
+    gate_open(&g);
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(at, 1);
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(non_blocking_streams_do_not) {
+    gate g = {0};
+    cudaStream_t stream;
+    int at = 0;
+    atomic_store(&order, 0);
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    gate_hold(&g, 0);
+    OK(cudaLaunchHostFunc(stream, append, &at));
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(at, 1);
+    gate_open(&g);
+    OK(cudaDeviceSynchronize());
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(the_legacy_stream_does_not_wait_for_non_blocking_ones) {
+    gate g = {0};
+    cudaStream_t stream;
+    int at = 0;
+    atomic_store(&order, 0);
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    gate_hold(&g, stream);
+    OK(cudaLaunchHostFunc(0, append, &at));
+    OK(cudaStreamSynchronize(0));
+    assert_int_equal(at, 1);
+    gate_open(&g);
+    OK(cudaDeviceSynchronize());
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(devices_do_not_wait_for_each_other) {
+    gate g = {0};
+    gate_hold(&g, 0);
+    OK(cudaSetDevice(1));
+    OK(cudaDeviceSynchronize());
+    OK(cudaStreamQuery(0));
+    OK(cudaSetDevice(0));
+    gate_open(&g);
+    OK(cudaDeviceSynchronize());
+}
+
+TEST(the_per_thread_stream) {
+    gate g = {0};
+    gate_hold(&g, cudaStreamPerThread);
+    FAILS(cudaErrorNotReady, cudaStreamQuery(cudaStreamPerThread));
+    FAILS(cudaErrorNotReady, cudaStreamQuery(0)); /* which it blocks */
+    gate_open(&g);
+    OK(cudaStreamSynchronize(cudaStreamPerThread));
+}
+
+TEST(flags) {
+    cudaStream_t stream;
+    unsigned flags = 9;
+    OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    OK(cudaStreamGetFlags(stream, &flags));
+    assert_int_equal(flags, cudaStreamNonBlocking);
+    OK(cudaStreamGetFlags(0, &flags));
+    assert_int_equal(flags, cudaStreamDefault);
+    FAILS(cudaErrorInvalidValue, cudaStreamGetFlags(stream, NULL));
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(priorities_are_clamped) {
+    cudaStream_t stream;
+    int priority = 9, least, greatest;
+    OK(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    OK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest - 100));
+    OK(cudaStreamGetPriority(stream, &priority));
+    assert_int_equal(priority, greatest);
+    OK(cudaStreamDestroy(stream));
+    OK(cudaStreamCreateWithPriority(&stream, 0, 100));
+    OK(cudaStreamGetPriority(stream, &priority));
+    assert_int_equal(priority, least);
+    FAILS(cudaErrorInvalidValue, cudaStreamGetPriority(stream, NULL));
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(ids_are_unique) {
+    cudaStream_t a, b;
+    unsigned long long ids[4] = {0};
+    OK(cudaStreamCreate(&a));
+    OK(cudaStreamCreate(&b));
+    OK(cudaStreamGetId(a, &ids[0]));
+    OK(cudaStreamGetId(b, &ids[1]));
+    OK(cudaStreamGetId(0, &ids[2]));
+    OK(cudaStreamGetId(cudaStreamPerThread, &ids[3]));
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < i; j++)
+            assert_true(ids[i] != ids[j]);
+    FAILS(cudaErrorInvalidValue, cudaStreamGetId(a, NULL));
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+}
+
+TEST(a_stream_knows_its_device) {
+    cudaStream_t stream;
+    int device = -1;
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaSetDevice(0));
+    OK(cudaStreamGetDevice(stream, &device));
+    assert_int_equal(device, 1);
+    OK(cudaStreamGetDevice(0, &device));
+    assert_int_equal(device, 0);
+    FAILS(cudaErrorInvalidValue, cudaStreamGetDevice(stream, NULL));
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(nothing_is_captured) {
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusActive;
+    OK(cudaStreamIsCapturing(0, &status));
+    assert_int_equal(status, cudaStreamCaptureStatusNone);
+    FAILS(cudaErrorInvalidValue, cudaStreamIsCapturing(0, NULL));
+}
+
+TEST(attributes) {
+    cudaStream_t a, b;
+    cudaLaunchAttributeValue value = {.syncPolicy = cudaSyncPolicySpin};
+    OK(cudaStreamCreate(&a));
+    OK(cudaStreamCreate(&b));
+    OK(cudaStreamSetAttribute(a, cudaLaunchAttributeSynchronizationPolicy, &value));
+    memset(&value, 0, sizeof value);
+    OK(cudaStreamCopyAttributes(b, a));
+    OK(cudaStreamGetAttribute(b, cudaLaunchAttributeSynchronizationPolicy, &value));
+    assert_int_equal(value.syncPolicy, cudaSyncPolicySpin);
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+}
+
+TEST(attribute_mistakes) {
+    cudaStream_t stream;
+    cudaLaunchAttributeValue value = {.accessPolicyWindow = {.hitRatio = 2}};
+    OK(cudaStreamCreate(&stream));
+    FAILS(cudaErrorInvalidValue,
+          cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
+    FAILS(cudaErrorInvalidValue,
+          cudaStreamSetAttribute(stream, cudaLaunchAttributeCooperative, &value));
+    FAILS(cudaErrorInvalidValue, cudaStreamGetAttribute(stream, cudaLaunchAttributePriority, NULL));
+    value.syncPolicy = (enum cudaSynchronizationPolicy)77;
+    FAILS(cudaErrorInvalidValue,
+          cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
+    OK(cudaStreamDestroy(stream));
+}
+
+static cudaError_t inside[3];
+
+static void calls_cuda(void *data) {
+    void *memory;
+    (void)data;
+    inside[0] = cudaMalloc(&memory, 10);
+    inside[1] = cudaDeviceSynchronize();
+    inside[2] = cudaStreamQuery(0);
+}
+
+TEST(host_functions_must_not_call_cuda) {
+    OK(cudaLaunchHostFunc(0, calls_cuda, NULL));
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(inside[i], cudaErrorNotPermitted);
+}
+
+TEST(host_function_mistakes) {
+    FAILS(cudaErrorInvalidValue, cudaLaunchHostFunc(0, NULL, NULL));
+    FAILS(cudaErrorInvalidValue, cudaLaunchHostFunc_v2(0, append, NULL, 7));
+}
+
+TEST(host_functions_may_spin) {
+    int at = 0;
+    atomic_store(&order, 0);
+    OK(cudaLaunchHostFunc_v2(0, append, &at, cudaHostTaskSpinWait));
+    OK(cudaDeviceSynchronize());
+    assert_int_equal(at, 1);
+}
+
+static cudaStream_t called_for;
+static cudaError_t called_with = cudaErrorUnknown;
+
+static void callback(cudaStream_t stream, cudaError_t status, void *data) {
+    called_for = stream;
+    called_with = status;
+    *(int *)data = 5;
+}
+
+TEST(callbacks) {
+    cudaStream_t stream;
+    int data = 0;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamAddCallback(stream, callback, &data, 0));
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(data, 5);
+    assert_int_equal(called_with, cudaSuccess);
+    assert_ptr_equal(called_for, stream);
+    FAILS(cudaErrorInvalidValue, cudaStreamAddCallback(stream, NULL, &data, 0));
+    FAILS(cudaErrorInvalidValue, cudaStreamAddCallback(stream, callback, &data, 1));
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(device_synchronise_waits_for_all) {
+    enum { COUNT = 8 };
+    cudaStream_t streams[COUNT];
+    int at[COUNT] = {0};
+    for (int i = 0; i < COUNT; i++) {
+        OK(cudaStreamCreateWithFlags(&streams[i], cudaStreamNonBlocking));
+        OK(cudaLaunchHostFunc(streams[i], append, &at[i]));
+    }
+    OK(cudaDeviceSynchronize());
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(at[i] > 0);
+        OK(cudaStreamDestroy(streams[i]));
+    }
+}
+
+TEST(attach_memory) {
+    void *managed, *device;
+    OK(cudaMallocManaged(&managed, 100, cudaMemAttachHost));
+    OK(cudaMalloc(&device, 100));
+    OK(cudaStreamAttachMemAsync(0, managed, 0, cudaMemAttachGlobal));
+    FAILS(cudaErrorInvalidValue, cudaStreamAttachMemAsync(0, managed, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaStreamAttachMemAsync(0, device, 0, cudaMemAttachGlobal));
+    OK(cudaFree(managed));
+    OK(cudaFree(device));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        T(creates_and_destroys),
+        T(create_mistakes),
+        T(destroy_mistakes),
+        T(stale_handles),
+        T(work_is_done_in_order),
+        T(work_is_asynchronous),
+        T(streams_are_independent),
+        T(destroyed_streams_finish_their_work),
+        T(legacy_stream_waits_for_blocking_streams),
+        T(blocking_streams_wait_for_the_legacy_stream),
+        T(non_blocking_streams_do_not),
+        T(the_legacy_stream_does_not_wait_for_non_blocking_ones),
+        T(devices_do_not_wait_for_each_other),
+        T(the_per_thread_stream),
+        T(flags),
+        T(priorities_are_clamped),
+        T(ids_are_unique),
+        T(a_stream_knows_its_device),
+        T(nothing_is_captured),
+        T(attributes),
+        T(attribute_mistakes),
+        T(host_functions_must_not_call_cuda),
+        T(host_function_mistakes),
+        T(host_functions_may_spin),
+        T(callbacks),
+        T(device_synchronise_waits_for_all),
+        T(attach_memory),
+    };
+    return RUN(tests);
+}
