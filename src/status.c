@@ -74,7 +74,7 @@ static const char *known_name(acu_result result) {
     return NULL;
 }
 
-/* What the runtime calls a code that it does not know. */
+/* What the runtime calls a code that it does not know, "unrecognized error code". */
 static bool is_unknown(const char *text) {
     return !text || strncmp(text, "unrecognized", 12) == 0;
 }
@@ -111,5 +111,6 @@ const char *acu_result_string(acu_result result) {
     const char *text = NULL;
     if (result >= 0 && (result == 0 || acu_loaded(ACU_CUDART)))
         text = cudaGetErrorString((cudaError_t)result);
-    return is_unknown(text) ? spell(acu_result_name(result)) : text;
+    const char *name = acu_result_name(result);
+    return is_unknown(text) || strcmp(text, name) == 0 ? spell(name) : text;
 }

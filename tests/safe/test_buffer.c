@@ -1,0 +1,466 @@
+/* Buffers: what they hold, and what they refuse. */
+#include "safe.h"
+
+#include <complex.h>
+#include <limits.h>
+
+static acu_stream *stream;
+
+static int start(void **state) {
+    begin(state);
+    acu_quarantine(100);
+    return acu_stream_create(0, NULL, &stream);
+}
+
+static int stop(void **state) {
+    int code = acu_stream_release(stream);
+    acu_quarantine(0);
+    return nothing_left(state) || code;
+}
+
+/* ---- contents ----------------------------------------------------------------------------------
+ */
+
+static void the_round_trip(void **state) {
+    (void)state;
+    const float numbers[] = {1, 2, 3};
+    float back[3] = {0};
+    acu_buffer *buffer = NULL;
+    OK(acu_buffer_create(stream, ACU_F32, 3, &buffer));
+    OK(acu_buffer_write(buffer, numbers, 3));
+    OK(acu_buffer_read(buffer, back, 3));
+    assert_memory_equal(numbers, back, sizeof back);
+    assert_int_equal(acu_buffer_dtype(buffer), ACU_F32);
+    assert_int_equal(acu_buffer_count(buffer), 3);
+    assert_int_equal(acu_buffer_bytes(buffer), 12);
+    assert_int_equal(acu_buffer_device(buffer), 0);
+    assert_ptr_equal(acu_buffer_stream(buffer), stream);
+    assert_non_null(acu_buffer_raw(buffer));
+    OK(acu_buffer_release(buffer));
+}
+
+static void all_types(void **state) {
+    (void)state;
+    static const struct {
+        acu_dtype dtype;
+        size_t size;
+        const char *name;
+    } all[] = {
+        {ACU_F64, 8, "f64"},   {ACU_F32, 4, "f32"},         {ACU_F16, 2, "f16"},
+        {ACU_BF16, 2, "bf16"}, {ACU_F8_E4M3, 1, "f8_e4m3"}, {ACU_F8_E5M2, 1, "f8_e5m2"},
+        {ACU_I8, 1, "i8"},     {ACU_I16, 2, "i16"},         {ACU_I32, 4, "i32"},
+        {ACU_I64, 8, "i64"},   {ACU_U8, 1, "u8"},           {ACU_U16, 2, "u16"},
+        {ACU_U32, 4, "u32"},   {ACU_U64, 8, "u64"},         {ACU_BOOL, 1, "bool"},
+        {ACU_C64, 8, "c64"},   {ACU_C128, 16, "c128"},      {ACU_BYTES(12), 12, "bytes(12)"}};
+    for (size_t i = 0; i < COUNT(all); i++) {
+        acu_buffer *buffer = NULL;
+        assert_int_equal(acu_dtype_size(all[i].dtype), all[i].size);
+        assert_string_equal(acu_dtype_name(all[i].dtype), all[i].name);
+        OK(acu_buffer_create(stream, all[i].dtype, 5, &buffer));
+        assert_int_equal(acu_buffer_bytes(buffer), 5 * all[i].size);
+        OK(acu_buffer_release(buffer));
+    }
+    double d;
+    double complex c = 0;
+    const unsigned char bytes[1] = {0};
+    assert_int_equal(ACU_DTYPE_OF(&d), ACU_F64);
+    assert_int_equal(ACU_DTYPE_OF(&c), ACU_C128);
+    assert_int_equal(ACU_DTYPE_OF(bytes), ACU_U8);
+    assert_int_equal(ACU_DTYPE_OF((int64_t *)NULL), ACU_I64);
+    assert_int_equal(ACU_DTYPE_OF((void *)NULL), ACU_ANY);
+    assert_int_equal(acu_dtype_size(ACU_BYTES(SIZE_MAX)), 0);
+    assert_int_equal(acu_dtype_size(0x77000001), 0);
+    assert_true(acu_dtype_fits(ACU_F16, ACU_U16));
+    assert_true(acu_dtype_fits(ACU_BYTES(4), ACU_F32));
+    assert_false(acu_dtype_fits(ACU_F32, ACU_U32));
+    assert_false(acu_dtype_fits(ACU_F16, ACU_BF16));
+    assert_false(acu_dtype_fits(ACU_F16, ACU_I16));
+}
+
+static void slices_and_views(void **state) {
+    (void)state;
+    int32_t numbers[8] = {0, 1, 2, 3, 4, 5, 6, 7}, back[4];
+    uint32_t word;
+    acu_buffer *buffer = NULL, *slice = NULL, *inner = NULL, *view = NULL, *bytes = NULL;
+    OK(acu_buffer_create(stream, ACU_I32, 8, &buffer));
+    OK(acu_buffer_write(buffer, numbers, 8));
+    OK(acu_buffer_slice(buffer, 2, 4, &slice));
+    OK(acu_buffer_release(buffer)); /* the slice keeps the memory */
+    OK(acu_buffer_read(slice, back, 4));
+    assert_memory_equal(back, numbers + 2, sizeof back);
+    OK(acu_buffer_slice(slice, 1, 2, &inner));
+    OK(acu_buffer_reinterpret(inner, ACU_U32, &view));
+    OK(acu_buffer_read(view, &word, 1));
+    assert_int_equal(word, 3);
+    OK(acu_buffer_reinterpret(slice, ACU_U8, &bytes));
+    assert_int_equal(acu_buffer_count(bytes), 16);
+    OK(acu_buffer_release(view));
+    FAILS(acu_buffer_slice(slice, 3, 2, &view), ACU_ERROR_RANGE,
+          "2 elements from element 3 on, of 4");
+    FAILS(acu_buffer_slice(slice, 5, 0, &view), ACU_ERROR_RANGE, "of 4");
+    FAILS(acu_buffer_slice(slice, 1, SIZE_MAX, &view), ACU_ERROR_RANGE, "of 4");
+    FAILS(acu_buffer_slice(slice, 0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_buffer_reinterpret(slice, ACU_BYTES(5), &view), ACU_ERROR_DTYPE, "no whole number");
+    FAILS(acu_buffer_reinterpret(slice, 1, &view), ACU_ERROR_DTYPE, "no type");
+    FAILS(acu_buffer_reinterpret(slice, ACU_U8, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    OK(acu_buffer_slice(bytes, 1, 8, &view));
+    acu_buffer *crooked = NULL;
+    FAILS(acu_buffer_reinterpret(view, ACU_F32, &crooked), ACU_ERROR_DTYPE, "not aligned");
+    OK(acu_buffer_release(view));
+    OK(acu_buffer_release(bytes));
+    OK(acu_buffer_release(inner));
+    OK(acu_buffer_release(slice));
+}
+
+static void fills(void **state) {
+    (void)state;
+    static const size_t sizes[] = {1, 2, 4, 8, 12, 16};
+    static const unsigned char pattern[16] = {1, 2,  3,  4,  5,  6,  7,  8,
+                                              9, 10, 11, 12, 13, 14, 15, 16};
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        unsigned char back[16 * 33];
+        acu_buffer *buffer = NULL;
+        OK(acu_buffer_create(stream, ACU_BYTES(sizes[i]), 33, &buffer));
+        OK(acu_buffer_fill_typed(buffer, ACU_BYTES(sizes[i]), pattern, NULL));
+        OK(acu_buffer_read_typed(buffer, 0, ACU_ANY, back, 33, NULL));
+        for (size_t k = 0; k < 33; k++)
+            assert_memory_equal(back + k * sizes[i], pattern, sizes[i]);
+        OK(acu_buffer_zero(buffer, NULL));
+        OK(acu_buffer_read_typed(buffer, 0, ACU_ANY, back, 33, NULL));
+        for (size_t k = 0; k < 33 * sizes[i]; k++)
+            assert_int_equal(back[k], 0);
+        OK(acu_buffer_release(buffer));
+    }
+    acu_buffer *floats = NULL;
+    float one = 1, back[4];
+    OK(acu_buffer_create(stream, ACU_F32, 4, &floats));
+    OK(acu_buffer_fill(floats, &one));
+    OK(acu_buffer_read(floats, back, 4));
+    assert_true(back[3] == 1);
+    FAILS(acu_buffer_fill(floats, &(int){1}), ACU_ERROR_DTYPE, "holds f32, the host i32");
+    FAILS(acu_buffer_fill_typed(floats, ACU_F32, NULL, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    acu_stream *other = NULL;
+    OK(acu_stream_create(1, NULL, &other));
+    FAILS(acu_buffer_zero(floats, other), ACU_ERROR_DEVICE, "stream to device 1");
+    FAILS(acu_buffer_fill_typed(floats, ACU_F32, &one, other), ACU_ERROR_DEVICE, "device 1");
+    OK(acu_stream_release(other));
+    OK(acu_buffer_release(floats));
+}
+
+static void copies(void **state) {
+    (void)state;
+    const int16_t numbers[6] = {1, 2, 3, 4, 5, 6};
+    int16_t back[6] = {0}, *host = NULL;
+    acu_buffer *a = NULL, *b = NULL, *pinned = NULL, *far = NULL, *bytes = NULL;
+    acu_stream *other = NULL;
+    OK(acu_stream_create(1, NULL, &other));
+    OK(acu_buffer_create(stream, ACU_I16, 6, &a));
+    OK(acu_buffer_create(stream, ACU_I16, 6, &b));
+    OK(acu_buffer_create(other, ACU_I16, 6, &far));
+    OK(acu_buffer_create(stream, ACU_U8, 12, &bytes));
+    OK(acu_buffer_create_with(stream, ACU_I16, 6,
+                              &(acu_buffer_options){.memory = ACU_MEMORY_PINNED}, &pinned));
+    OK(acu_buffer_host(pinned, (void **)&host));
+    memcpy(host, numbers, sizeof numbers);
+    OK(acu_buffer_copy(a, pinned, NULL));
+    OK(acu_buffer_copy(b, a, NULL));
+    OK(acu_buffer_copy_range(b, 0, a, 3, 2, NULL)); /* 4 5 3 4 5 6 */
+    OK(acu_buffer_copy(far, b, NULL));
+    OK(acu_buffer_read(far, back, 6));
+    assert_memory_equal(back, ((int16_t[]){4, 5, 3, 4, 5, 6}), sizeof back);
+    OK(acu_buffer_copy(pinned, b, NULL));
+    OK(acu_buffer_host(pinned, (void **)&host)); /* waits for the copy */
+    assert_memory_equal(host, back, sizeof back);
+    FAILS(acu_buffer_copy_range(a, 0, a, 1, 3, NULL), ACU_ERROR_RANGE, "overlap");
+    OK(acu_buffer_copy_range(a, 0, a, 3, 3, NULL));
+    FAILS(acu_buffer_copy_range(a, 4, b, 0, 3, NULL), ACU_ERROR_RANGE, "3 elements from element 4");
+    FAILS(acu_buffer_copy_range(a, 0, b, 7, 0, NULL), ACU_ERROR_RANGE, "element 7");
+    FAILS(acu_buffer_copy(a, bytes, NULL), ACU_ERROR_RANGE, "6 elements, the source 12");
+    FAILS(acu_buffer_copy_range(a, 0, bytes, 0, 1, NULL), ACU_ERROR_DTYPE,
+          "holds i16, the source u8");
+    FAILS(acu_buffer_copy(a, NULL, NULL), ACU_ERROR_ARGUMENT, "the buffer is NULL");
+    FAILS(acu_buffer_host(a, (void **)&host), ACU_ERROR_MEMORY_KIND, "cannot reach");
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(b));
+    OK(acu_buffer_release(far));
+    OK(acu_buffer_release(bytes));
+    OK(acu_buffer_release(pinned));
+    OK(acu_stream_release(other));
+}
+
+static void kinds_of_memory(void **state) {
+    (void)state;
+    static const acu_memory kinds[] = {ACU_MEMORY_POOL, ACU_MEMORY_DEVICE, ACU_MEMORY_PINNED,
+                                       ACU_MEMORY_MAPPED, ACU_MEMORY_MANAGED};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        double numbers[100], back[100];
+        acu_buffer *buffer = NULL;
+        for (int k = 0; k < 100; k++)
+            numbers[k] = k * 1.5;
+        OK(acu_buffer_create_with(stream, ACU_F64, 100, &(acu_buffer_options){.memory = kinds[i]},
+                                  &buffer));
+        assert_int_equal(acu_buffer_memory(buffer), kinds[i]);
+        OK(acu_buffer_write(buffer, numbers, 100));
+        OK(acu_buffer_read(buffer, back, 100));
+        assert_memory_equal(numbers, back, sizeof back);
+        OK(acu_buffer_release(buffer));
+    }
+    static float mine[64];
+    acu_buffer *buffer = NULL;
+    OK(acu_buffer_register(stream, ACU_F32, mine, 64, 0, &buffer));
+    float one = 1;
+    OK(acu_buffer_write(buffer, &one, 1));
+    assert_true(mine[0] == 1);
+    OK(acu_buffer_release(buffer));
+    FAILS(acu_buffer_register(stream, ACU_F32, NULL, 64, 0, &buffer), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_buffer_wrap(stream, ACU_F32, mine, 64, ACU_MEMORY_REGISTERED, &buffer),
+          ACU_ERROR_ARGUMENT, "acu_buffer_register");
+}
+
+static void wrap_and_adopt(void **state) {
+    (void)state;
+    acu_buffer *owner = NULL, *borrowed = NULL;
+    int number = 5, back = 0;
+    OK(acu_buffer_create(stream, ACU_I32, 4, &owner));
+    OK(acu_buffer_wrap(stream, ACU_I32, acu_buffer_raw(owner), 4, ACU_MEMORY_POOL, &borrowed));
+    OK(acu_buffer_write(borrowed, &number, 1));
+    OK(acu_buffer_release(borrowed));
+    OK(acu_buffer_read(owner, &back, 1));
+    assert_int_equal(back, 5);
+    OK(acu_buffer_release(owner));
+    FAILS(acu_buffer_adopt(stream, ACU_I32, NULL, 4, ACU_MEMORY_POOL, &borrowed),
+          ACU_ERROR_ARGUMENT, "NULL");
+}
+
+static void managed_memory_moves(void **state) {
+    (void)state;
+    acu_buffer *managed = NULL, *plain = NULL;
+    int32_t *host = NULL;
+    OK(acu_buffer_create_with(stream, ACU_I32, 1024,
+                              &(acu_buffer_options){.memory = ACU_MEMORY_MANAGED}, &managed));
+    OK(acu_buffer_create(stream, ACU_I32, 1024, &plain));
+    OK(acu_buffer_advise(managed, ACU_ADVICE_READ_MOSTLY, 0));
+    OK(acu_buffer_advise(managed, ACU_ADVICE_PREFERRED_LOCATION, ACU_DEVICE_HOST));
+    OK(acu_buffer_prefetch(managed, 0, NULL));
+    OK(acu_buffer_prefetch(managed, ACU_DEVICE_HOST, NULL));
+    OK(acu_buffer_host(managed, (void **)&host));
+    host[1023] = 7;
+    FAILS(acu_buffer_prefetch(plain, 0, NULL), ACU_ERROR_MEMORY_KIND, "only managed");
+    FAILS(acu_buffer_advise(plain, ACU_ADVICE_READ_MOSTLY, 0), ACU_ERROR_MEMORY_KIND,
+          "only managed");
+    FAILS(acu_buffer_advise(managed, (acu_advice)44, 0), ACU_ERROR_ARGUMENT, "no advice 44");
+    FAILS(acu_buffer_prefetch(managed, 9, NULL), 101, "device 9");
+    FAILS(acu_buffer_advise(managed, ACU_ADVICE_ACCESSED_BY, 9), 101, "device 9");
+    OK(acu_buffer_release(managed));
+    OK(acu_buffer_release(plain));
+}
+
+/* ---- strided copies ----------------------------------------------------------------------------
+ */
+
+enum { ROWS = 5, COLUMNS = 7, PLANES = 3, ALL = PLANES * ROWS * COLUMNS };
+
+/* Copies on the device, and once more by the definition; everything must be alike. */
+static void check_strided(const acu_strides *s) {
+    int32_t from[ALL], expected[ALL], back[ALL];
+    acu_buffer *a = NULL, *b = NULL;
+    int64_t dense[ACU_MAX_RANK], step = 1;
+    size_t total = 1;
+    for (unsigned i = s->rank; i-- > 0; step *= (int64_t)s->shape[i])
+        dense[i] = step;
+    for (unsigned i = 0; i < s->rank; i++)
+        total *= s->shape[i];
+    for (int i = 0; i < ALL; i++) {
+        from[i] = i + 1;
+        expected[i] = -1;
+    }
+    for (size_t n = 0; n < total; n++) {
+        size_t rest = n;
+        int64_t to_at = (int64_t)s->to_at, from_at = (int64_t)s->from_at;
+        for (unsigned i = s->rank; i-- > 0; rest /= s->shape[i]) {
+            to_at += (s->to ? s->to : dense)[i] * (int64_t)(rest % s->shape[i]);
+            from_at += (s->from ? s->from : dense)[i] * (int64_t)(rest % s->shape[i]);
+        }
+        expected[to_at] = from[from_at];
+    }
+    OK(acu_buffer_create(stream, ACU_I32, ALL, &a));
+    OK(acu_buffer_create(stream, ACU_I32, ALL, &b));
+    OK(acu_buffer_write(a, from, ALL));
+    OK(acu_buffer_fill(b, &(int32_t){-1}));
+    OK(acu_buffer_copy_strided(b, a, s, NULL));
+    OK(acu_buffer_read(b, back, ALL));
+    assert_memory_equal(back, expected, sizeof back);
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(b));
+}
+
+static void strided_copies(void **state) {
+    (void)state;
+    const size_t cube[] = {PLANES, ROWS, COLUMNS}, swapped[] = {COLUMNS, ROWS, PLANES};
+    const int64_t transposed[] = {1, COLUMNS, ROWS * COLUMNS};
+    const int64_t backwards[] = {-ROWS * COLUMNS, -COLUMNS, -1}, repeat[] = {0, COLUMNS, 1};
+    const size_t part[] = {2, 3, 4}, none[] = {3, 0, 2}, row[] = {COLUMNS};
+    const int64_t whole[] = {ROWS * COLUMNS, COLUMNS, 1}, mirrored[] = {-1};
+    check_strided(&(acu_strides){.rank = 0, .to_at = 4, .from_at = 9});
+    check_strided(&(acu_strides){.rank = 3, .shape = cube});
+    check_strided(&(acu_strides){.rank = 3, .shape = swapped, .from = transposed});
+    check_strided(&(acu_strides){.rank = 3, .shape = swapped, .to = transposed});
+    check_strided(&(acu_strides){.rank = 3, .shape = cube, .from = backwards, .from_at = ALL - 1});
+    check_strided(&(acu_strides){.rank = 3, .shape = cube, .to = backwards, .to_at = ALL - 1});
+    check_strided(&(acu_strides){.rank = 3, .shape = cube, .from = repeat});
+    check_strided(&(acu_strides){.rank = 3, .shape = part, .from = whole, .from_at = 10});
+    check_strided(&(acu_strides){
+        .rank = 3, .shape = part, .from = whole, .to = whole, .from_at = 10, .to_at = 1});
+    check_strided(&(acu_strides){.rank = 1, .shape = row, .from = mirrored, .from_at = 6});
+    check_strided(&(acu_strides){.rank = 3, .shape = none});
+}
+
+static void strided_copies_are_checked(void **state) {
+    (void)state;
+    const size_t shape[] = {3, 4}, huge[] = {SIZE_MAX / 2, SIZE_MAX / 2};
+    const int64_t steps[] = {4, 1}, zero[] = {0, 1}, negative[] = {-4, 1};
+    const int64_t far[] = {INT64_MAX, INT64_MAX};
+    acu_buffer *a = NULL, *b = NULL;
+    OK(acu_buffer_create(stream, ACU_I32, 12, &a));
+    OK(acu_buffer_create(stream, ACU_I32, 12, &b));
+    acu_strides s = {.rank = 2, .shape = shape, .to = steps, .from = steps};
+    OK(acu_buffer_copy_strided(a, b, &s, NULL));
+    s.to_at = 1;
+    FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_RANGE, "outside of the destination");
+    s.to_at = 0;
+    s.from = negative;
+    FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_RANGE, "outside of the source");
+    s.from = far;
+    FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_RANGE, "outside of the source");
+    s.from = steps;
+    s.to = zero;
+    FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_ARGUMENT, "a step of 0");
+    s = (acu_strides){.rank = 2, .shape = huge};
+    FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_OVERFLOW, "too many");
+    s.rank = 17;
+    FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_ARGUMENT, "up to 16");
+    FAILS(acu_buffer_copy_strided(a, b, NULL, NULL), ACU_ERROR_ARGUMENT, "no shape");
+    OK(acu_buffer_release(a));
+    OK(acu_buffer_release(b));
+}
+
+/* ---- refusals ----------------------------------------------------------------------------------
+ */
+
+static void misuse(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL;
+    float numbers[4] = {0};
+    int other[4] = {0};
+    FAILS(acu_buffer_create(NULL, ACU_F32, 1, &buffer), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(acu_buffer_create(stream, ACU_F32, 1, NULL), ACU_ERROR_ARGUMENT, "'buffer' is NULL");
+    FAILS(acu_buffer_create(stream, ACU_ANY, 1, &buffer), ACU_ERROR_DTYPE, "no type");
+    FAILS(acu_buffer_create(stream, ACU_F64, SIZE_MAX / 4, &buffer), ACU_ERROR_OVERFLOW, "8 bytes");
+    FAILS(acu_buffer_create(stream, ACU_U8, SIZE_MAX, &buffer), ACU_ERROR_OVERFLOW, "elements");
+    FAILS(acu_buffer_create_with(stream, ACU_U8, 1,
+                                 &(acu_buffer_options){.memory = ACU_MEMORY_REGISTERED}, &buffer),
+          ACU_ERROR_ARGUMENT, "cannot be allocated");
+    assert_null(buffer);
+    OK(acu_buffer_create(stream, ACU_F32, 4, &buffer));
+    FAILS(acu_buffer_write(buffer, numbers, 5), ACU_ERROR_RANGE,
+          "5 elements from element 0 on, of 4");
+    FAILS(acu_buffer_write(buffer, other, 4), ACU_ERROR_DTYPE, "holds f32, the host i32");
+    FAILS(acu_buffer_read(buffer, other, 4), ACU_ERROR_DTYPE, "holds f32, the host i32");
+    FAILS(acu_buffer_read_typed(buffer, 4, ACU_F32, numbers, 1, NULL), ACU_ERROR_RANGE,
+          "element 4");
+    FAILS(acu_buffer_write_typed(buffer, 0, ACU_F32, NULL, 1, NULL), ACU_ERROR_ARGUMENT, "'host'");
+    FAILS(acu_buffer_write(NULL, numbers, 1), ACU_ERROR_ARGUMENT, "the buffer is NULL");
+    FAILS(acu_buffer_write_typed(buffer, 0, ACU_F32, numbers, 1, (acu_stream *)buffer),
+          ACU_ERROR_HANDLE, "a buffer is given where a stream is needed");
+    FAILS(acu_buffer_synchronize(NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_buffer_begin_use(buffer, NULL, true), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_buffer_read_after(buffer, NULL, 0, ACU_F32, numbers, 1, stream), ACU_ERROR_ARGUMENT,
+          "the event is NULL");
+    acu_error error;
+    FAILS(acu_buffer_write(buffer, numbers, 5), ACU_ERROR_RANGE, "");
+    error = acu_last_error_details();
+    assert_string_equal(error.call, "acu_buffer_write_typed");
+    assert_non_null(strstr(error.object, "(4 x f32) on device 0"));
+    OK(acu_buffer_release(buffer));
+    FAILS(acu_buffer_release(buffer), ACU_ERROR_HANDLE, "released already");
+    FAILS(acu_buffer_read(buffer, numbers, 1), ACU_ERROR_HANDLE, "released already");
+    assert_null(acu_buffer_raw(NULL));
+    assert_int_equal(acu_buffer_count(NULL), 0);
+    assert_int_equal(acu_buffer_bytes(buffer), 0);
+    OK(acu_buffer_release(NULL));
+}
+
+static void nothing_is_fine(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL, *slice = NULL;
+    float unused;
+    OK(acu_buffer_create(stream, ACU_F32, 0, &buffer));
+    OK(acu_buffer_slice(buffer, 0, 0, &slice));
+    OK(acu_buffer_write(buffer, &unused, 0));
+    OK(acu_buffer_read(slice, &unused, 0));
+    OK(acu_buffer_copy_range(slice, 0, buffer, 0, 0, NULL));
+    OK(acu_buffer_zero(buffer, NULL));
+    OK(acu_buffer_release(slice));
+    OK(acu_buffer_release(buffer));
+}
+
+static void no_room_is_explained(void **state) {
+    (void)state;
+    static const acu_memory kinds[] = {ACU_MEMORY_POOL, ACU_MEMORY_DEVICE};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        acu_buffer *buffer = NULL;
+        FAILS(acu_buffer_create_with(stream, ACU_F32, (size_t)1 << 30,
+                                     &(acu_buffer_options){.memory = kinds[i]}, &buffer),
+              ACU_OUT_OF_MEMORY, "no room for 4294967296 bytes (4.0 GiB) on device 0");
+        assert_non_null(strstr(acu_last_error_message(), "of 1073741824 (1.0 GiB) are free"));
+        assert_non_null(strstr(acu_last_error_message(), "1073741824 x f32"));
+        assert_null(buffer);
+    }
+}
+
+static void pools_are_trimmed_before_giving_up(void **state) {
+    (void)state;
+    acu_pool *pool = NULL;
+    acu_buffer *first = NULL, *second = NULL;
+    size_t most = (size_t)700 << 20;
+    OK(acu_pool_create(0, &(acu_pool_options){.threshold = UINT64_MAX}, &pool));
+    OK(acu_buffer_create_with(stream, ACU_U8, most, &(acu_buffer_options){.pool = pool}, &first));
+    OK(acu_buffer_release(first)); /* the pool keeps it */
+    OK(acu_pool_make_current(pool));
+    OK(acu_buffer_create_with(stream, ACU_U8, most,
+                              &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE}, &second));
+    OK(acu_buffer_release(second));
+    OK(acu_pool_release(pool));
+}
+
+static void one_failed_allocation_is_tried_again(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL;
+    acu_fail_when("cudaMallocAsync@1:2");
+    OK(acu_buffer_create(stream, ACU_U8, 100, &buffer));
+    OK(acu_buffer_release(buffer));
+}
+
+#undef TEST
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(the_round_trip),
+        TEST(all_types),
+        TEST(slices_and_views),
+        TEST(fills),
+        TEST(copies),
+        TEST(kinds_of_memory),
+        TEST(wrap_and_adopt),
+        TEST(managed_memory_moves),
+        TEST(strided_copies),
+        TEST(strided_copies_are_checked),
+        TEST(misuse),
+        TEST(nothing_is_fine),
+        TEST(no_room_is_explained),
+        TEST(pools_are_trimmed_before_giving_up),
+        TEST(one_failed_allocation_is_tried_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

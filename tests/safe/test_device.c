@@ -1,0 +1,164 @@
+/* Devices. */
+#include "safe.h"
+
+static void counts(void **state) {
+    (void)state;
+    int count = -1;
+    OK(acu_device_count(&count));
+    assert_int_equal(count, 2);
+    FAILS(acu_device_count(NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+}
+
+static void tells_why_there_is_none(void **state) {
+    (void)state;
+    int count = -1;
+    begin_on("driver=none");
+    acu_clear_error();
+    assert_int_not_equal(acu_device_count(&count), 0);
+    assert_int_equal(count, 0);
+    assert_true(*acu_last_error_message());
+}
+
+static void current_device_is_the_threads(void **state) {
+    (void)state;
+    acu_device device = -1;
+    OK(acu_device_set(1));
+    OK(acu_device_current(&device));
+    assert_int_equal(device, 1);
+    OK(acu_device_set(ACU_DEVICE_CURRENT));
+    OK(acu_device_set(0));
+    FAILS(acu_device_set(5), 101, "device 5");
+    FAILS(acu_device_current(NULL), ACU_ERROR_ARGUMENT, "NULL");
+}
+
+static acu_result in_scope(acu_device device, acu_device *seen) {
+    ACU_AUTO(acu_device_guard) guard = {0};
+    ACU_TRY(acu_device_enter(&guard, device));
+    return acu_device_current(seen);
+}
+
+static void a_guard_changes_it_back(void **state) {
+    (void)state;
+    acu_device device = -1;
+    OK(in_scope(1, &device));
+    assert_int_equal(device, 1);
+    OK(acu_device_current(&device));
+    assert_int_equal(device, 0);
+    FAILS(in_scope(9, &device), 101, "device 9");
+    FAILS(acu_device_enter(NULL, 0), ACU_ERROR_ARGUMENT, "'guard' is NULL");
+    OK(acu_device_leave(NULL));
+    acu_device_guard guard;
+    OK(acu_device_enter(&guard, 1));
+    OK(acu_device_leave(&guard));
+    OK(acu_device_leave(&guard)); /* does nothing */
+    OK(acu_device_current(&device));
+    assert_int_equal(device, 0);
+}
+
+static void describes(void **state) {
+    (void)state;
+    acu_device_info info;
+    int value = 0;
+    char pci[ACU_PCI_ID_SIZE], uuid[ACU_UUID_SIZE];
+    acu_device same = -1;
+    OK(acu_device_get_info(1, &info));
+    assert_true(*info.name);
+    assert_true(info.multiprocessors > 0);
+    OK(acu_device_attribute(1, ACU_DEVICE_MULTIPROCESSORS, &value));
+    assert_int_equal(info.multiprocessors, value);
+    OK(acu_device_attribute(1, ACU_DEVICE_COMPUTE_MAJOR, &value));
+    assert_int_equal(info.compute_major, value);
+    OK(acu_device_pci_id(1, pci));
+    assert_string_equal(pci, info.pci_id);
+    OK(acu_device_by_pci_id(pci, &same));
+    assert_int_equal(same, 1);
+    OK(acu_device_uuid(1, uuid));
+    assert_memory_equal(uuid, "GPU-", 4);
+    assert_int_equal(strlen(uuid), 40);
+    FAILS(acu_device_get_info(2, &info), 101, "there is no device 2");
+    FAILS(acu_device_get_info(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_attribute(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_attribute(0, -3, &value), 1, "cudaDeviceGetAttribute");
+    FAILS(acu_device_pci_id(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_uuid(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_by_pci_id(NULL, &same), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_by_pci_id("nonsense", &same), 1, "nonsense");
+}
+
+static void info_is_the_same_on_old_runtimes(void **state) {
+    (void)state;
+    acu_device_info now, before;
+    OK(acu_device_get_info(0, &now));
+    begin_on("devices=2,memory=1GiB,runtime=11.8,driver=11.8");
+    OK(acu_device_get_info(0, &before));
+    assert_string_equal(now.name, before.name);
+    assert_int_equal(now.shared_memory_per_block_optin, before.shared_memory_per_block_optin);
+}
+
+static void memory_limits_flags_priorities(void **state) {
+    (void)state;
+    size_t left = 0, total = 0, limit = 0;
+    int least = 5, greatest = 5;
+    unsigned flags = 99;
+    OK(acu_device_memory(0, &left, &total));
+    assert_int_equal(total, (size_t)1 << 30);
+    assert_true(left <= total);
+    OK(acu_device_memory(1, NULL, NULL));
+    OK(acu_device_priorities(0, &least, &greatest));
+    assert_true(greatest <= least);
+    OK(acu_device_set_limit(0, ACU_LIMIT_STACK_SIZE, 4096));
+    OK(acu_device_limit(0, ACU_LIMIT_STACK_SIZE, &limit));
+    assert_true(limit >= 4096);
+    FAILS(acu_device_limit(0, (acu_device_limit_id)77, &limit), 1, "cudaDeviceGetLimit");
+    FAILS(acu_device_limit(0, ACU_LIMIT_STACK_SIZE, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    OK(acu_device_set_flags(1, ACU_DEVICE_BLOCK));
+    OK(acu_device_flags(1, &flags));
+    assert_true(flags & ACU_DEVICE_BLOCK);
+    FAILS(acu_device_flags(1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_priorities(0, NULL, &greatest), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_memory(3, &left, NULL), 101, "device 3");
+}
+
+static void peers(void **state) {
+    (void)state;
+    bool can = false;
+    OK(acu_device_can_access(0, 1, &can));
+    if (can) {
+        OK(acu_device_enable_peer(0, 1));
+        OK(acu_device_enable_peer(0, 1));
+        OK(acu_device_disable_peer(0, 1));
+        OK(acu_device_disable_peer(0, 1));
+    }
+    FAILS(acu_device_can_access(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_can_access(0, 4, &can), 101, "device 4");
+    FAILS(acu_device_enable_peer(0, 4), 101, "device 4");
+    FAILS(acu_device_disable_peer(0, 4), 101, "device 4");
+}
+
+static void reset_spares_what_is_alive(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    OK(acu_device_synchronize(0));
+    OK(acu_stream_create(0, NULL, &stream));
+    FAILS(acu_device_reset(0), ACU_ERROR_STATE, "1 object of device 0 is still alive");
+    OK(acu_device_reset(1));
+    OK(acu_stream_release(stream));
+    OK(acu_device_reset(0));
+    FAILS(acu_device_reset(3), 101, "device 3");
+    FAILS(acu_device_synchronize(3), 101, "device 3");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(counts),
+        TEST(tells_why_there_is_none),
+        TEST(current_device_is_the_threads),
+        TEST(a_guard_changes_it_back),
+        TEST(describes),
+        TEST(info_is_the_same_on_old_runtimes),
+        TEST(memory_limits_flags_priorities),
+        TEST(peers),
+        TEST(reset_spares_what_is_alive),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,36 @@
+/* What an old runtime lacks is told with the version that has it. Run on a simulator that
+ * reports 11.8. */
+#include "safe.h"
+
+static int old(void **state) {
+    (void)state;
+    return begin_on("devices=2,memory=1GiB,runtime=11.8,driver=11.8");
+}
+
+static void stream_ids_came_with_12_0(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    uint64_t id = 1;
+    OK(acu_stream_create(0, NULL, &stream));
+    FAILS(acu_stream_id(stream, &id), 801, "cudaStreamGetId needs CUDA 12.0");
+    assert_int_equal(id, 0);
+    OK(acu_stream_release(stream));
+}
+
+static void codes_that_it_does_not_know_have_names(void **state) {
+    (void)state;
+    /* cudaErrorTensorMemoryLeak came with 12.8 */
+    assert_string_equal(acu_result_name(721), "cudaErrorTensorMemoryLeak");
+    assert_string_equal(acu_result_string(721), "tensor memory leak");
+}
+
+#undef TEST
+#define TEST(function) cmocka_unit_test_setup_teardown(function, old, nothing_left)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(stream_ids_came_with_12_0),
+        TEST(codes_that_it_does_not_know_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/* Who waits for whom: the uses of a buffer on several streams. */
+#include "safe.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+static acu_stream *a, *b, *c;
+
+static int start(void **state) {
+    begin(state);
+    return acu_stream_create(0, NULL, &a) || acu_stream_create(0, NULL, &b) ||
+           acu_stream_create(0, NULL, &c);
+}
+
+static int stop(void **state) {
+    int code = acu_stream_release(a) | acu_stream_release(b) | acu_stream_release(c);
+    return nothing_left(state) || code;
+}
+
+static acu_buffer *make(acu_stream *on) {
+    acu_buffer *buffer = NULL;
+    OK(acu_buffer_create(on, ACU_I32, 256, &buffer));
+    return buffer;
+}
+
+static void one_stream_needs_no_event(void **state) {
+    (void)state;
+    int value = 3;
+    acu_fail_when("cudaEvent*@*:1;cudaStreamWaitEvent@*:1");
+    acu_buffer *x = make(a), *y = make(a);
+    for (int i = 0; i < 10; i++) {
+        OK(acu_buffer_fill(x, &value));
+        OK(acu_buffer_copy(y, x, NULL));
+        OK(acu_buffer_read(y, &value, 1));
+    }
+    OK(acu_buffer_release(x));
+    OK(acu_buffer_release(y));
+}
+
+static void a_second_stream_waits_for_the_first(void **state) {
+    (void)state;
+    gate held;
+    int value = 5, back = 0;
+    acu_buffer *x = make(a);
+    close_gate(&held, a);
+    OK(acu_buffer_fill(x, &value));
+    acu_buffer *y = make(b);
+    OK(acu_buffer_copy(y, x, NULL)); /* on b */
+    assert_int_equal(acu_stream_query(b), ACU_NOT_READY);
+    open_gate(&held);
+    OK(acu_buffer_read(y, &back, 1));
+    assert_int_equal(back, 5);
+    OK(acu_buffer_release(x));
+    OK(acu_buffer_release(y));
+}
+
+static void readers_do_not_wait_for_each_other(void **state) {
+    (void)state;
+    gate held;
+    int value = 0;
+    acu_buffer *x = make(a);
+    OK(acu_buffer_zero(x, NULL));
+    close_gate(&held, b);
+    OK(acu_buffer_begin_use(x, b, false));
+    OK(acu_buffer_end_use(x, b, false));
+    OK(acu_buffer_read_typed(x, 0, ACU_I32, &value, 1, c)); /* would hang */
+    OK(acu_buffer_read_typed(x, 0, ACU_I32, &value, 1, a));
+    /* But a writer does wait, for all of them. */
+    OK(acu_buffer_zero(x, c));
+    assert_int_equal(acu_stream_query(c), ACU_NOT_READY);
+    open_gate(&held);
+    OK(acu_stream_synchronize(c));
+    OK(acu_buffer_release(x));
+}
+
+static void more_readers_than_are_remembered(void **state) {
+    (void)state;
+    enum { READERS = 9 };
+    acu_stream *readers[READERS] = {NULL};
+    gate held[READERS];
+    acu_buffer *x = make(a);
+    for (int i = 0; i < READERS; i++) {
+        OK(acu_stream_create(0, NULL, &readers[i]));
+        close_gate(&held[i], readers[i]);
+        OK(acu_buffer_begin_use(x, readers[i], false));
+        OK(acu_buffer_end_use(x, readers[i], false));
+    }
+    OK(acu_buffer_zero(x, NULL));
+    for (int i = READERS; i-- > 0;) {
+        assert_int_equal(acu_stream_query(a), ACU_NOT_READY);
+        open_gate(&held[i]);
+    }
+    OK(acu_stream_synchronize(a));
+    for (int i = 0; i < READERS; i++) {
+        assert_int_equal(held[i].passed, 1);
+        OK(acu_stream_release(readers[i]));
+    }
+    OK(acu_buffer_release(x));
+}
+
+static void slices_are_ordered_like_their_memory(void **state) {
+    (void)state;
+    gate held;
+    acu_buffer *x = make(a), *part = NULL;
+    OK(acu_buffer_slice(x, 10, 20, &part));
+    close_gate(&held, a);
+    OK(acu_buffer_zero(x, NULL));
+    OK(acu_buffer_zero(part, b));
+    assert_int_equal(acu_stream_query(b), ACU_NOT_READY);
+    open_gate(&held);
+    OK(acu_buffer_release(part));
+    OK(acu_buffer_release(x));
+}
+
+static void who_opts_out_does_not_wait(void **state) {
+    (void)state;
+    gate held;
+    acu_buffer *x = NULL;
+    OK(acu_buffer_create_with(a, ACU_U8, 100, &(acu_buffer_options){.flags = ACU_BUFFER_UNORDERED},
+                              &x));
+    OK(acu_stream_synchronize(a));
+    close_gate(&held, a);
+    OK(acu_buffer_zero(x, NULL));
+    OK(acu_buffer_zero(x, b));
+    OK(acu_stream_synchronize(b)); /* would hang */
+    open_gate(&held);
+    OK(acu_buffer_release(x));
+}
+
+static void freeing_waits_for_uses_elsewhere(void **state) {
+    (void)state;
+    gate held;
+    acu_buffer *x = make(a);
+    close_gate(&held, b);
+    OK(acu_buffer_zero(x, b));
+    OK(acu_buffer_release(x)); /* does not block, but a does */
+    assert_int_equal(acu_stream_query(a), ACU_NOT_READY);
+    open_gate(&held);
+    OK(acu_stream_synchronize(a));
+    assert_int_equal(held.passed, 1);
+}
+
+static void a_dead_stream_is_waited_for_too(void **state) {
+    (void)state;
+    gate held;
+    acu_stream *gone = NULL;
+    acu_buffer *x = make(a);
+    OK(acu_stream_create(0, NULL, &gone));
+    close_gate(&held, gone);
+    OK(acu_buffer_zero(x, gone));
+    OK(acu_stream_release(gone));
+    OK(acu_buffer_zero(x, NULL));
+    assert_int_equal(acu_stream_query(a), ACU_NOT_READY);
+    open_gate(&held);
+    OK(acu_stream_synchronize(a));
+    OK(acu_buffer_release(x));
+}
+
+static void a_borrowed_stream_may_go_before_the_buffer(void **state) {
+    (void)state;
+    gate held;
+    acu_stream *owner = NULL, *borrowed = NULL;
+    acu_buffer *x = make(a);
+    OK(acu_stream_create(0, NULL, &owner));
+    OK(acu_stream_wrap(0, acu_stream_raw(owner), &borrowed));
+    close_gate(&held, owner);
+    OK(acu_buffer_zero(x, borrowed));
+    OK(acu_stream_release(borrowed));
+    OK(acu_stream_release(owner)); /* the raw stream is gone */
+    OK(acu_buffer_release(x));
+    assert_int_equal(acu_stream_query(a), ACU_NOT_READY);
+    open_gate(&held);
+}
+
+static void *open_later(void *held) {
+    for (int i = 0; i < 1000; i++)
+        sched_yield();
+    open_gate(held);
+    return NULL;
+}
+
+static void host_memory_is_not_freed_under_a_copy(void **state) {
+    (void)state;
+    static const acu_memory kinds[] = {ACU_MEMORY_PINNED, ACU_MEMORY_DEVICE, ACU_MEMORY_MANAGED};
+    for (size_t i = 0; i < COUNT(kinds); i++) {
+        gate held;
+        pthread_t thread;
+        acu_buffer *x = make(a), *y = NULL;
+        OK(acu_buffer_create_with(a, ACU_I32, 256, &(acu_buffer_options){.memory = kinds[i]}, &y));
+        close_gate(&held, b);
+        OK(acu_buffer_copy(x, y, b));
+        pthread_create(&thread, NULL, open_later, &held);
+        OK(acu_buffer_release(y)); /* waits */
+        assert_int_equal(__atomic_load_n(&held.passed, __ATOMIC_ACQUIRE), 1);
+        pthread_join(thread, NULL);
+        OK(acu_buffer_release(x));
+    }
+}
+
+static void registered_memory_is_the_callers_again_when_done(void **state) {
+    (void)state;
+    gate held;
+    pthread_t thread;
+    static int mine[256];
+    int five = 5;
+    acu_buffer *x = make(a), *host = NULL;
+    OK(acu_buffer_fill(x, &five));
+    OK(acu_buffer_register(a, ACU_I32, mine, 256, 0, &host));
+    close_gate(&held, b);
+    OK(acu_buffer_copy(host, x, b));
+    pthread_create(&thread, NULL, open_later, &held);
+    OK(acu_buffer_release(host)); /* waits */
+    assert_int_equal(mine[255], 5);
+    pthread_join(thread, NULL);
+    OK(acu_buffer_release(x));
+}
+
+static void a_pipelined_read_waits_for_its_event_only(void **state) {
+    (void)state;
+    gate held;
+    int seven = 7, back[256] = {0};
+    acu_event *done = NULL;
+    acu_buffer *x = make(a);
+    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_NO_TIMING}, &done));
+    OK(acu_buffer_fill(x, &seven));
+    OK(acu_event_record(done, a));
+    close_gate(&held, a); /* the next batch */
+    OK(acu_buffer_begin_use(x, a, false));
+    OK(acu_buffer_end_use(x, a, false));
+    OK(acu_buffer_read_after(x, done, 0, ACU_I32, back, 256, c)); /* would hang */
+    assert_int_equal(back[255], 7);
+    open_gate(&held);
+    OK(acu_event_release(done));
+    OK(acu_buffer_release(x));
+}
+
+static void devices_wait_for_each_other(void **state) {
+    (void)state;
+    gate held;
+    acu_stream *far = NULL;
+    acu_buffer *x = make(a), *y = NULL;
+    OK(acu_stream_create(1, NULL, &far));
+    OK(acu_buffer_create(far, ACU_I32, 256, &y));
+    close_gate(&held, a);
+    OK(acu_buffer_zero(x, NULL));
+    OK(acu_buffer_copy(y, x, NULL));
+    assert_int_equal(acu_stream_query(far), ACU_NOT_READY);
+    open_gate(&held);
+    OK(acu_buffer_synchronize(y));
+    OK(acu_buffer_release(x));
+    OK(acu_buffer_release(y));
+    OK(acu_stream_release(far));
+}
+
+static void *release_it(void *buffer) {
+    return acu_buffer_release(buffer) ? buffer : NULL;
+}
+
+static void memory_of_another_threads_stream_is_freed_in_order(void **state) {
+    (void)state;
+    gate held;
+    pthread_t thread;
+    void *failed;
+    acu_stream *own = NULL;
+    acu_buffer *x = NULL;
+    OK(acu_stream_per_thread(0, &own));
+    OK(acu_buffer_create(own, ACU_U8, 1000, &x));
+    close_gate(&held, own);
+    OK(acu_buffer_zero(x, NULL));
+    pthread_create(&thread, NULL, release_it, x);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    open_gate(&held);
+    OK(acu_stream_synchronize(own));
+    OK(acu_stream_release(own));
+    OK(acu_device_synchronize(0));
+}
+
+#undef TEST
+#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(one_stream_needs_no_event),
+        TEST(a_second_stream_waits_for_the_first),
+        TEST(readers_do_not_wait_for_each_other),
+        TEST(more_readers_than_are_remembered),
+        TEST(slices_are_ordered_like_their_memory),
+        TEST(who_opts_out_does_not_wait),
+        TEST(freeing_waits_for_uses_elsewhere),
+        TEST(a_dead_stream_is_waited_for_too),
+        TEST(a_borrowed_stream_may_go_before_the_buffer),
+        TEST(host_memory_is_not_freed_under_a_copy),
+        TEST(registered_memory_is_the_callers_again_when_done),
+        TEST(a_pipelined_read_waits_for_its_event_only),
+        TEST(devices_wait_for_each_other),
+        TEST(memory_of_another_threads_stream_is_freed_in_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* Results, their names, and what is kept of a failure. */
+#include "safe.h"
+
+#include <ctype.h>
+
+static void every_code_has_a_name(void **state) {
+    (void)state;
+    assert_string_equal(acu_result_name(0), "cudaSuccess");
+    assert_string_equal(acu_result_name(2), "cudaErrorMemoryAllocation");
+    assert_string_equal(acu_result_name(ACU_ERROR_RANGE), "ACU_ERROR_RANGE");
+    assert_string_equal(acu_result_name(-1000), "unknown error");
+    assert_string_equal(acu_result_name(12345), "unknown error");
+    for (int code = ACU_ERROR_MEMORY_KIND; code < 0; code++) {
+        assert_memory_equal(acu_result_name(code), "ACU_ERROR_", 10);
+        assert_true(strlen(acu_result_string(code)) > 5);
+    }
+}
+
+static void every_known_code_has_words(void **state) {
+    (void)state;
+    for (int code = 0; code < 1000; code++) {
+        const char *name = acu_result_name(code), *text = acu_result_string(code);
+        assert_non_null(name);
+        assert_true(*text != '\0');
+        if (strcmp(name, "unknown error") != 0)
+            assert_null(strstr(text, "unrecognized"));
+    }
+}
+
+static void a_failure_has_parts(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    int value;
+    FAILS(acu_device_attribute(7, 1, &value), 101, "there is no device 7; there are 2");
+    acu_error error = acu_last_error_details();
+    assert_int_equal(error.code, 101);
+    assert_string_equal(error.call, "acu_device_attribute");
+    assert_string_equal(error.message, acu_last_error_message());
+    assert_true(*error.hint);
+
+    OK(acu_stream_create(1, NULL, &stream));
+    acu_fail_when("cudaStreamSynchronize@1:719");
+    FAILS(acu_stream_synchronize(stream), 719, "fault injected");
+    error = acu_last_error_details();
+    assert_string_equal(error.call, "acu_stream_synchronize");
+    assert_non_null(strstr(error.object, "stream 0x"));
+    assert_non_null(strstr(error.object, "on device 1"));
+    assert_non_null(strstr(error.message, "acu_stream_synchronize: cudaStreamSynchronize: "));
+    OK(acu_stream_release(stream));
+    assert_int_equal(acu_last_error(), 719); /* success leaves it */
+    acu_clear_error();
+    error = acu_last_error_details();
+    assert_int_equal(error.code, 0);
+    assert_string_equal(error.object, "");
+    assert_string_equal(error.message, "");
+}
+
+static void a_failing_release_is_kept_and_hides_nothing(void **state) {
+    (void)state;
+    acu_error error;
+    acu_stream *stream = NULL;
+    acu_event *event = NULL, *other = NULL;
+    int value;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_event_create(0, NULL, &other));
+    FAILS(acu_device_attribute(0, -5, &value), 1, "cudaDeviceGetAttribute");
+    acu_fail_when("cudaEventDestroy@*:46");
+    struct CUevent_st *raw = acu_event_raw(event), *raw_other = acu_event_raw(other);
+    assert_int_equal(acu_event_release(event), 46);
+    assert_int_equal(acu_event_release(other), 46);
+    assert_int_equal(acu_last_error(), 1);
+    assert_non_null(strstr(acu_last_error_message(), "cudaDeviceGetAttribute"));
+    assert_int_equal(acu_release_error(&error), 2);
+    assert_int_equal(error.code, 46);
+    assert_non_null(strstr(error.message, "acu_event_release: cudaEventDestroy: "));
+    assert_non_null(strstr(error.object, "event 0x"));
+    assert_int_equal(acu_release_error(&error), 0);
+    assert_int_equal(error.code, 0);
+    acu_fail_when(NULL);
+    OK(acu_event_adopt(0, raw, &event)); /* so that nothing is left */
+    OK(acu_event_adopt(0, raw_other, &other));
+    OK(acu_event_release(event));
+    OK(acu_event_release(other));
+    OK(acu_stream_release(stream));
+}
+
+static void nothing_is_called_while_the_runtime_unloads(void **state) {
+    (void)state;
+    /* The state is for good, which is why this test is the last one. */
+    acu_event *event = NULL;
+    acu_stream *stream = NULL;
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_stream_create(0, NULL, &stream));
+    acu_fail_when("cudaEventDestroy@1:4;cudaStreamDestroy@*:1");
+    OK(acu_event_release(event));   /* "the runtime is unloading": fine, there is nothing to free */
+    OK(acu_stream_release(stream)); /* is not tried any more, or would fail */
+    assert_int_equal(acu_release_error(NULL), 0);
+    acu_fail_when(NULL);
+    acu_sim_reset(NULL);
+}
+
+static acu_result tries(acu_result first, int *reached) {
+    ACU_TRY(first);
+    *reached = 1;
+    return ACU_SUCCESS;
+}
+
+static void try_returns_early(void **state) {
+    (void)state;
+    int reached = 0;
+    assert_int_equal(tries(ACU_ERROR_STATE, &reached), ACU_ERROR_STATE);
+    assert_int_equal(reached, 0);
+    assert_int_equal(tries(0, &reached), 0);
+    assert_int_equal(reached, 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(every_code_has_a_name),
+        TEST(every_known_code_has_words),
+        TEST(a_failure_has_parts),
+        TEST(a_failing_release_is_kept_and_hides_nothing),
+        TEST(try_returns_early),
+        TEST(nothing_is_called_while_the_runtime_unloads), /* the last one */
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

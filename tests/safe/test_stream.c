@@ -1,0 +1,266 @@
+/* Streams: life, order, host callbacks. */
+#include "safe.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+static void life(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    acu_stream_options options = {.flags = ACU_STREAM_NON_BLOCKING, .priority = -1};
+    unsigned flags = 0;
+    int priority = 0;
+    uint64_t id = 0;
+    OK(acu_stream_create(1, &options, &stream));
+    assert_int_equal(acu_stream_device(stream), 1);
+    OK(acu_stream_flags(stream, &flags));
+    assert_int_equal(flags, ACU_STREAM_NON_BLOCKING);
+    OK(acu_stream_priority(stream, &priority));
+    assert_int_equal(priority, -1);
+    OK(acu_stream_id(stream, &id));
+    assert_int_not_equal(id, 0);
+    assert_non_null(acu_stream_raw(stream));
+    assert_ptr_equal(acu_stream_retain(stream), stream);
+    OK(acu_stream_release(stream));
+    OK(acu_stream_query(stream));
+    OK(acu_stream_release(stream));
+    OK(acu_stream_release(NULL));
+    assert_null(acu_stream_raw(NULL));
+}
+
+static void misuse(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    acu_event *event = NULL;
+    acu_quarantine(100);
+    FAILS(acu_stream_create(0, NULL, NULL), ACU_ERROR_ARGUMENT, "'stream' is NULL");
+    FAILS(acu_stream_create(9, NULL, &stream), 101, "no device 9");
+    FAILS(acu_stream_create(0, &(acu_stream_options){.flags = 99}, &stream), 1, "cudaStreamCreate");
+    assert_null(stream);
+    FAILS(acu_stream_query(NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    assert_null(acu_stream_retain(NULL));
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_event_create(0, NULL, &event));
+    FAILS(acu_stream_query((acu_stream *)event), ACU_ERROR_HANDLE, "event is given where a stream");
+    FAILS(acu_stream_wait(stream, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
+    FAILS(acu_stream_flags(stream, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_id(stream, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_fork(stream, NULL, 1), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_join(stream, &(acu_stream *){NULL}, 1), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_call_function(stream, NULL, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_adopt(0, NULL, &(acu_stream *){NULL}), ACU_ERROR_ARGUMENT, "default stream");
+    OK(acu_stream_release(stream));
+    FAILS(acu_stream_release(stream), ACU_ERROR_HANDLE, "released already");
+    FAILS(acu_stream_synchronize(stream), ACU_ERROR_HANDLE, "released already");
+    FAILS(acu_event_record(event, stream), ACU_ERROR_HANDLE, "released already");
+    assert_null(acu_stream_retain(stream));
+    OK(acu_event_release(event));
+    acu_quarantine(0);
+}
+
+static void scopes_release(void **state) {
+    (void)state;
+    {
+        ACU_AUTO(acu_stream) *stream = NULL;
+        ACU_AUTO(acu_event) *event = NULL;
+        OK(acu_stream_create(0, NULL, &stream));
+        OK(acu_event_create(0, NULL, &event));
+    }
+    assert_int_equal(acu_sim_leaks(1), 0);
+}
+
+static void wrap_borrows_adopt_takes(void **state) {
+    (void)state;
+    acu_stream *owner = NULL, *borrowed = NULL;
+    acu_event *event = NULL, *same = NULL;
+    OK(acu_stream_create(0, NULL, &owner));
+    OK(acu_stream_wrap(0, acu_stream_raw(owner), &borrowed));
+    assert_ptr_equal(acu_stream_raw(borrowed), acu_stream_raw(owner));
+    OK(acu_stream_synchronize(borrowed));
+    OK(acu_stream_release(borrowed));
+    OK(acu_stream_query(owner));
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_event_wrap(0, acu_event_raw(event), &same));
+    OK(acu_event_record(same, owner));
+    OK(acu_event_release(same));
+    OK(acu_event_release(event));
+    OK(acu_stream_release(owner));
+    FAILS(acu_event_wrap(0, NULL, &same), ACU_ERROR_ARGUMENT, "NULL");
+}
+
+static void default_streams(void **state) {
+    (void)state;
+    acu_stream *legacy = NULL, *own = NULL;
+    acu_event *event = NULL;
+    OK(acu_stream_legacy(1, &legacy)); /* not the current device */
+    OK(acu_stream_per_thread(1, &own));
+    OK(acu_event_create(1, NULL, &event));
+    OK(acu_event_record(event, legacy));
+    OK(acu_stream_synchronize(legacy));
+    OK(acu_event_record(event, own));
+    OK(acu_stream_synchronize(own));
+    OK(acu_stream_wait_stream(legacy, own));
+    acu_device current;
+    OK(acu_device_current(&current));
+    assert_int_equal(current, 0);
+    OK(acu_event_release(event));
+    OK(acu_stream_release(legacy));
+    OK(acu_stream_release(own));
+}
+
+static void *use_foreign(void *stream) {
+    static _Thread_local char message[200];
+    acu_result result = acu_stream_synchronize(stream);
+    snprintf(message, sizeof message, "%s", acu_last_error_message());
+    return result == ACU_ERROR_STATE && strstr(message, "another thread") ? stream : NULL;
+}
+
+static void a_per_thread_stream_is_one_threads(void **state) {
+    (void)state;
+    pthread_t thread;
+    void *result;
+    acu_stream *stream = NULL;
+    OK(acu_stream_per_thread(0, &stream));
+    pthread_create(&thread, NULL, use_foreign, stream);
+    pthread_join(thread, &result);
+    assert_ptr_equal(result, stream);
+    OK(acu_stream_release(stream));
+}
+
+static void attributes(void **state) {
+    (void)state;
+    acu_stream *a = NULL, *b = NULL;
+    acu_sync_policy policy = ACU_SYNC_AUTO;
+    OK(acu_stream_create(0, NULL, &a));
+    OK(acu_stream_create(0, NULL, &b));
+    OK(acu_stream_set_sync_policy(a, ACU_SYNC_BLOCK));
+    OK(acu_stream_copy_attributes(b, a));
+    OK(acu_stream_sync_policy(b, &policy));
+    assert_int_equal(policy, ACU_SYNC_BLOCK);
+    OK(acu_stream_set_access_window(a, NULL));
+    FAILS(acu_stream_sync_policy(a, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_copy_attributes(a, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    OK(acu_stream_release(a));
+    OK(acu_stream_release(b));
+}
+
+static void queries_do_not_wait(void **state) {
+    (void)state;
+    gate held;
+    acu_stream *stream = NULL, *other = NULL;
+    acu_event *event = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_stream_create(0, NULL, &other));
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_event_query(event)); /* never recorded */
+    close_gate(&held, stream);
+    OK(acu_event_record(event, stream));
+    acu_clear_error();
+    assert_int_equal(acu_stream_query(stream), ACU_NOT_READY);
+    assert_int_equal(acu_event_query(event), ACU_NOT_READY);
+    assert_int_equal(acu_last_error(), 0); /* an answer */
+    OK(acu_stream_wait(other, event));
+    assert_int_equal(acu_stream_query(other), ACU_NOT_READY);
+    open_gate(&held);
+    OK(acu_stream_synchronize(other));
+    assert_int_equal(held.passed, 1);
+    OK(acu_event_release(event));
+    OK(acu_stream_release(other));
+    OK(acu_stream_release(stream));
+}
+
+static void fork_and_join(void **state) {
+    (void)state;
+    gate held;
+    acu_stream *main_stream = NULL, *side[3] = {NULL};
+    OK(acu_stream_create(0, NULL, &main_stream));
+    for (size_t i = 0; i < COUNT(side); i++)
+        OK(acu_stream_create((acu_device)(i % 2), NULL, &side[i]));
+    close_gate(&held, main_stream);
+    OK(acu_stream_fork(main_stream, side, COUNT(side)));
+    for (size_t i = 0; i < COUNT(side); i++)
+        assert_int_equal(acu_stream_query(side[i]), ACU_NOT_READY);
+    open_gate(&held);
+    OK(acu_stream_synchronize(side[2]));
+    assert_int_equal(held.passed, 1);
+    OK(acu_stream_synchronize(main_stream));
+    close_gate(&held, side[1]);
+    OK(acu_stream_join(main_stream, side, COUNT(side)));
+    assert_int_equal(acu_stream_query(main_stream), ACU_NOT_READY);
+    open_gate(&held);
+    OK(acu_stream_synchronize(main_stream));
+    for (size_t i = 0; i < COUNT(side); i++)
+        OK(acu_stream_release(side[i]));
+    OK(acu_stream_release(main_stream));
+}
+
+/* ---- closures ----------------------------------------------------------------------------------
+ */
+
+typedef struct counts {
+    int called, destroyed;
+    acu_buffer *buffer;
+} counts;
+
+static void count_call(void *data) {
+    __atomic_add_fetch(&((counts *)data)->called, 1, __ATOMIC_SEQ_CST);
+}
+
+static void count_destroy(void *data) {
+    counts *c = data;
+    if (c->buffer) /* releasing in a callback is fine, though CUDA must not be called there */
+        (void)acu_buffer_release(c->buffer);
+    __atomic_add_fetch(&c->destroyed, 1, __ATOMIC_SEQ_CST);
+}
+
+static void closures_run_once(void **state) {
+    (void)state;
+    counts c = {0};
+    acu_stream *stream = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_buffer_create(stream, ACU_U8, 100, &c.buffer));
+    OK(acu_stream_call(stream, (acu_closure){count_call, &c, count_destroy}));
+    OK(acu_stream_synchronize(stream));
+    assert_int_equal(c.called, 1);
+    assert_int_equal(c.destroyed, 1);
+    OK(acu_stream_release(stream)); /* destroys the buffer first, which owned it too */
+    acu_stream *again = NULL;
+    OK(acu_stream_create(0, NULL, &again));
+    OK(acu_stream_release(again));
+}
+
+static void closures_are_destroyed_where_the_call_fails(void **state) {
+    (void)state;
+    counts c = {0};
+    acu_stream *stream = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    FAILS(acu_stream_call(NULL, (acu_closure){count_call, &c, count_destroy}), ACU_ERROR_ARGUMENT,
+          "NULL");
+    assert_int_equal(c.destroyed, 1);
+    FAILS(acu_stream_call(stream, (acu_closure){NULL, &c, count_destroy}), ACU_ERROR_ARGUMENT,
+          "NULL");
+    assert_int_equal(c.destroyed, 2);
+    acu_fail_when("cudaStreamAddCallback@1:2");
+    FAILS(acu_stream_call(stream, (acu_closure){count_call, &c, count_destroy}), 2,
+          "cudaStreamAddCallback");
+    assert_int_equal(c.destroyed, 3);
+    assert_int_equal(c.called, 0);
+    OK(acu_stream_release(stream));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(life),
+        TEST(misuse),
+        TEST(scopes_release),
+        TEST(wrap_borrows_adopt_takes),
+        TEST(default_streams),
+        TEST(a_per_thread_stream_is_one_threads),
+        TEST(attributes),
+        TEST(queries_do_not_wait),
+        TEST(fork_and_join),
+        TEST(closures_run_once),
+        TEST(closures_are_destroyed_where_the_call_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

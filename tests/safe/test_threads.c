@@ -1,0 +1,114 @@
+/*
+ * What several threads may do at once: count references, use streams, and use one buffer or its
+ * slices. Meant for TSan, which says what races.
+ */
+#include "safe.h"
+
+#include <pthread.h>
+
+enum { THREADS = 4, ROUNDS = 100 };
+
+static void in_threads(void *(*body)(void *), void *data) {
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, body, data), 0);
+    for (int i = 0; i < THREADS; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+}
+
+#define MUST(call)                                                                                 \
+    do {                                                                                           \
+        if (call) {                                                                                \
+            print_error("%s: %s\n", #call, acu_last_error_message());                              \
+            return data;                                                                           \
+        }                                                                                          \
+    } while (0)
+
+/* Each round on a stream of its own: uses come and go, the table fills, is folded and emptied. */
+static void *use_buffer(void *data) {
+    acu_buffer *buffer = data;
+    for (int i = 0; i < ROUNDS; i++) {
+        int value = i;
+        acu_stream *stream = NULL;
+        acu_buffer *part = NULL, *mine = acu_buffer_retain(buffer);
+        MUST(acu_stream_create(0, NULL, &stream));
+        MUST(acu_buffer_slice(mine, (size_t)i % 16, 16, &part));
+        MUST(acu_buffer_fill_typed(part, ACU_I32, &value, i % 3 ? stream : NULL));
+        MUST(acu_buffer_read_typed(mine, 0, ACU_I32, &value, 1, i % 2 ? stream : NULL));
+        MUST(acu_stream_release(stream));
+        MUST(acu_buffer_release(part));
+        MUST(acu_buffer_release(mine));
+    }
+    return NULL;
+}
+
+static void one_buffer_in_all_threads(void **state) {
+    (void)state;
+    acu_stream *home = NULL;
+    acu_buffer *buffer = NULL;
+    OK(acu_stream_create(0, NULL, &home));
+    OK(acu_buffer_create(home, ACU_I32, 32, &buffer));
+    in_threads(use_buffer, buffer);
+    OK(acu_buffer_release(buffer));
+    OK(acu_stream_release(home));
+}
+
+static void *use_stream(void *data) {
+    acu_stream *stream = data;
+    for (int i = 0; i < ROUNDS; i++) {
+        float back = 0;
+        acu_buffer *buffer = NULL;
+        acu_event *event = NULL;
+        MUST(acu_buffer_create(stream, ACU_F32, 8, &buffer));
+        MUST(acu_buffer_zero(buffer, NULL));
+        MUST(acu_event_create(0, NULL, &event));
+        MUST(acu_event_record(event, stream));
+        MUST(acu_stream_wait(stream, event));
+        MUST(acu_buffer_read(buffer, &back, 1));
+        MUST(acu_event_release(event));
+        MUST(acu_buffer_release(buffer));
+    }
+    return NULL;
+}
+
+static void one_stream_in_all_threads(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    in_threads(use_stream, stream);
+    OK(acu_stream_release(stream));
+}
+
+static void *fail_and_ask(void *data) {
+    acu_error error;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (acu_stream_query(NULL) != ACU_ERROR_ARGUMENT)
+            return data;
+        (void)acu_release_error(&error);
+        (void)acu_last_error_details();
+        acu_quarantine((size_t)i % 7);
+        acu_event *event = NULL;
+        MUST(acu_event_create(0, NULL, &event));
+        MUST(acu_event_release(event));
+    }
+    return NULL;
+}
+
+static void errors_are_a_threads_own(void **state) {
+    (void)state;
+    static char failed[] = "failed";
+    in_threads(fail_and_ask, failed);
+    acu_quarantine(0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(one_buffer_in_all_threads),
+        TEST(one_stream_in_all_threads),
+        TEST(errors_are_a_threads_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
