@@ -6,8 +6,9 @@
  * other streams, by events that exist only when a second stream comes in. Slices share their
  * buffer's memory and keep it alive.
  *
- * Buffers of one memory may be used by several threads at once; their operations are then ordered
- * as the threads happen to come.
+ * Several threads may use one buffer, or parts of one. But operations that two of them issue at the
+ * same moment, one of which writes, are in no order: where they touch the same elements, the
+ * threads have to take turns.
  */
 #ifndef ACU_BUFFER_H
 #define ACU_BUFFER_H

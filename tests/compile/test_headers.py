@@ -257,6 +257,29 @@ def test_one_of_each(version: str, toolkits: Toolkits, tmp_path: Path) -> None:
             works([*command, source(tmp_path, includes(*pair), dialect)])
 
 
+BESIDE = """
+int raw(acu_stream *stream, acu_event *event, acu_pool *pool);
+int raw(acu_stream *stream, acu_event *event, acu_pool *pool)
+{
+    cudaStream_t s = acu_stream_raw(stream);
+    cudaEvent_t e = acu_event_raw(event);
+    cudaMemPool_t p = acu_pool_raw(pool);
+    if (acu_stream_wrap(0, s, &stream) || acu_event_wrap(0, e, &event) || acu_pool_wrap(0, p, &pool))
+        return (int)cudaErrorInvalidValue;
+    return (int)cudaSuccess;
+}
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_safe_layer_beside_nvidias_headers(version: str, toolkits: Toolkits, tmp_path: Path) -> None:
+    """In any order; its raw handles are NVIDIA's types without a cast."""
+    for dialect, name in itertools.product(("c11", "c++17"), COMPILERS):
+        command = [*compiler(name, dialect), *nvidia(toolkits, version), "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
+        for headers in (("anycuda/anycuda.h", "cuda_runtime_api.h"), ("cuda_runtime_api.h", "anycuda/anycuda.h")):
+            works([*command, source(tmp_path, includes(*headers) + BESIDE, dialect)])
+
+
 # ---- compile-time gates
 
 SINCE = re.compile(r"ACU_(?:FIELD_)?SINCE_(\d+)_(\d+)")

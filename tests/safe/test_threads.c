@@ -27,17 +27,23 @@ static void in_threads(void *(*body)(void *), void *data) {
         }                                                                                          \
     } while (0)
 
-/* Each round on a stream of its own: uses come and go, the table fills, is folded and emptied. */
+/*
+ * Each thread has its part of the memory, and each round a stream of its own: uses come and go, the
+ * table fills, is folded and emptied.
+ */
 static void *use_buffer(void *data) {
+    static size_t threads;
+    size_t at = __atomic_fetch_add(&threads, 8, __ATOMIC_RELAXED);
     acu_buffer *buffer = data;
     for (int i = 0; i < ROUNDS; i++) {
         int value = i;
         acu_stream *stream = NULL;
         acu_buffer *part = NULL, *mine = acu_buffer_retain(buffer);
         MUST(acu_stream_create(0, NULL, &stream));
-        MUST(acu_buffer_slice(mine, (size_t)i % 16, 16, &part));
+        MUST(acu_buffer_slice(mine, at, 8, &part));
         MUST(acu_buffer_fill_typed(part, ACU_I32, &value, i % 3 ? stream : NULL));
-        MUST(acu_buffer_read_typed(mine, 0, ACU_I32, &value, 1, i % 2 ? stream : NULL));
+        MUST(acu_buffer_read_typed(part, 7, ACU_I32, &value, 1, i % 2 ? stream : NULL));
+        MUST(value != i);
         MUST(acu_stream_release(stream));
         MUST(acu_buffer_release(part));
         MUST(acu_buffer_release(mine));
