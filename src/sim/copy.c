@@ -108,11 +108,11 @@ static cudaError_t copy(acu_sim_box box, enum cudaMemcpyKind kind, cudaStream_t 
                         bool async) {
     end to, from;
     size_t to_size, from_size;
-    cudaError_t why;
     if ((unsigned)kind > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    acu_sim_stream *stream = acu_sim_stream_of(handle, &why);
-    if (!stream)
+    acu_sim_stream *stream;
+    cudaError_t why = acu_sim_stream_of(handle, &stream);
+    if (why)
         return why;
     if (!box.width || !box.height)
         return cudaSuccess;
@@ -202,9 +202,9 @@ cudaError_t acu_sim_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *sr
 static cudaError_t set(acu_sim_box box, int value, cudaStream_t handle, bool async) {
     end to;
     size_t size;
-    cudaError_t why;
-    acu_sim_stream *stream = acu_sim_stream_of(handle, &why);
-    if (!stream)
+    acu_sim_stream *stream;
+    cudaError_t why = acu_sim_stream_of(handle, &stream);
+    if (why)
         return why;
     if (!box.width || !box.height)
         return cudaSuccess;

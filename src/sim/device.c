@@ -1,7 +1,10 @@
 /* Devices: how many, what they say of themselves, and their contexts. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+
 #include "sim.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -150,8 +153,9 @@ static bool varies(const acu_sim_device *device, int attribute, int *value) {
         return *value = 0x17 + device->index, true;
     case cudaDevAttrMultiGpuBoardGroupID:
         return *value = device->index, true;
+    default:
+        return false;
     }
-    return false;
 }
 
 int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute) {
@@ -354,21 +358,28 @@ cudaError_t acu_sim_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
     return acu_sim_leave(result);
 }
 
-/* domain:bus:device.function, domain:bus:device or bus:device.function */
-static bool parse_pci(const char *text, unsigned pci[3]) {
-    unsigned function = 0;
-    int used = 0;
-    if (sscanf(text, "%x:%x:%x%n", &pci[0], &pci[1], &pci[2], &used) == 3 && !text[used])
-        return true;
-    if (sscanf(text, "%x:%x:%x.%x%n", &pci[0], &pci[1], &pci[2], &function, &used) == 4 &&
-        !text[used])
-        return true;
-    pci[0] = 0;
-    return sscanf(text, "%x:%x.%x%n", &pci[1], &pci[2], &function, &used) == 3 && !text[used];
+/* domain:bus:device.function, domain:bus:device or bus:device.function, in hexadecimal. */
+static bool parse_pci(const char *text, unsigned long pci[4]) {
+    char between[5] = "";
+    unsigned long numbers[4] = {0};
+    for (size_t i = 0; i < 4; i++) {
+        char *end;
+        numbers[i] = strtoul(text, &end, 16);
+        if (end == text)
+            return false;
+        between[i] = *end;
+        if (!*end)
+            break;
+        text = end + 1;
+    }
+    bool no_domain = strcmp(between, ":.") == 0;
+    memset(pci, 0, 4 * sizeof *pci);
+    memcpy(pci + no_domain, numbers, (no_domain ? 3 : 4) * sizeof *pci);
+    return no_domain || strcmp(between, "::") == 0 || strcmp(between, "::.") == 0;
 }
 
 cudaError_t acu_sim_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
-    unsigned pci[3];
+    unsigned long pci[4];
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     if (!result && (!device || !pciBusId || !parse_pci(pciBusId, pci)))
         result = cudaErrorInvalidValue;
@@ -376,7 +387,7 @@ cudaError_t acu_sim_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
         result = cudaErrorInvalidDevice;
         for (int i = 0; i < acu_sim_configuration()->devices; i++) {
             int bus = acu_sim_attribute(acu_sim_device_at(i), cudaDevAttrPciBusId);
-            if (pci[0] == 0 && pci[1] == (unsigned)bus && pci[2] == 0)
+            if (pci[0] == 0 && pci[1] == (unsigned long)bus && pci[2] == 0 && pci[3] == 0)
                 *device = i, result = cudaSuccess;
         }
     }
@@ -477,8 +488,8 @@ static void set_defaults(acu_sim_device *device) {
     memset(device->limits, 0, sizeof device->limits);
     memset(device->peers, 0, sizeof device->peers);
     device->limits[cudaLimitStackSize] = 1024;
-    device->limits[cudaLimitPrintfFifoSize] = 7 << 20;
-    device->limits[cudaLimitMallocHeapSize] = 8 << 20;
+    device->limits[cudaLimitPrintfFifoSize] = (size_t)7 << 20;
+    device->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
     device->limits[cudaLimitDevRuntimeSyncDepth] = 2;
     device->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
     device->limits[cudaLimitMaxL2FetchGranularity] = 64;
@@ -582,7 +593,7 @@ cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
 }
 
 static cudaError_t set_limit(acu_sim_device *d, enum cudaLimit limit, size_t value) {
-    if (limit == cudaLimitStackSize && value > 512 * 1024)
+    if (limit == cudaLimitStackSize && value > (size_t)512 * 1024)
         return cudaErrorInvalidValue;
     if (limit == cudaLimitMaxL2FetchGranularity && value > 128)
         return cudaErrorInvalidValue;

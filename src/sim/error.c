@@ -1,4 +1,7 @@
-/* Errors and versions: what works without a driver and without a device. */
+/*
+ * Errors and versions: what works without a driver and without a device. The names and texts of
+ * errors are the core's own.
+ */
 #include "sim.h"
 
 /*
@@ -18,18 +21,6 @@ cudaError_t acu_sim_cudaGetLastError(void) {
 
 cudaError_t acu_sim_cudaPeekAtLastError(void) {
     return acu_sim_self()->last;
-}
-
-/* The core's table has the names; a text of our own would say no more. */
-const char *acu_sim_cudaGetErrorName(cudaError_t error) {
-    for (uint32_t i = 0; i < acu_cudart_info.result_type->count; i++)
-        if (acu_cudart_info.result_type->values[i].value == (int64_t)error)
-            return acu_cudart_info.result_type->values[i].name;
-    return "unrecognized error code";
-}
-
-const char *acu_sim_cudaGetErrorString(cudaError_t error) {
-    return error == cudaSuccess ? "no error" : acu_sim_cudaGetErrorName(error);
 }
 
 cudaError_t acu_sim_cudaDriverGetVersion(int *driverVersion) {

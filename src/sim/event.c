@@ -112,11 +112,11 @@ cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t str
     acu_sim_event *e;
     acu_sim_stream *s = NULL;
     acu_sim_op *op = NULL;
-    cudaError_t why, result = enter(event, &e);
+    cudaError_t result = enter(event, &e);
     if (!result && flags) /* external: only while capturing */
         result = cudaErrorInvalidValue;
-    if (!result && !(s = acu_sim_stream_of(stream, &why)))
-        result = why;
+    if (!result)
+        result = acu_sim_stream_of(stream, &s);
     if (!result && s->device != e->device)
         result = cudaErrorInvalidResourceHandle;
     if (!result && !(op = acu_sim_op_new(NULL)))
@@ -182,11 +182,11 @@ cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
     acu_sim_event *e;
     acu_sim_stream *s = NULL;
     acu_sim_op *op = NULL;
-    cudaError_t why, result = enter(event, &e);
+    cudaError_t result = enter(event, &e);
     if (!result && flags) /* external: only while capturing */
         result = cudaErrorInvalidValue;
-    if (!result && !(s = acu_sim_stream_of(stream, &why)))
-        result = why;
+    if (!result)
+        result = acu_sim_stream_of(stream, &s);
     if (!result && e->record && !e->record->done) {
         op = acu_sim_op_new(NULL);
         if (op && acu_sim_op_after(op, e->record))

@@ -5,6 +5,8 @@
  * faults as on a GPU; its bytes are at the same offset of the device's view. Pinned and managed
  * memory is ordinary memory.
  */
+#define _GNU_SOURCE /* madvise */
+
 #include "sim.h"
 
 #include <stdlib.h>
@@ -370,8 +372,9 @@ static cudaError_t judge_location(struct cudaMemLocation location) {
         return cudaSuccess;
     case cudaMemLocationTypeHostNuma:
         return location.id == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+    default:
+        return cudaErrorInvalidValue;
     }
-    return cudaErrorInvalidValue;
 }
 
 static cudaError_t advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
@@ -424,14 +427,14 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count_,
                                          struct cudaMemLocation location, unsigned int flags,
                                          cudaStream_t stream) {
     acu_sim_stream *s;
-    cudaError_t why, result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_range *range = managed_range(devPtr, count_);
     if (!result && (flags || !range))
         result = cudaErrorInvalidValue;
     if (!result)
         result = judge_location(location);
-    if (!result && !(s = acu_sim_stream_of(stream, &why)))
-        result = why;
+    if (!result)
+        result = acu_sim_stream_of(stream, &s);
     if (!result)
         range->prefetched = location;
     return acu_sim_leave(result);
@@ -439,15 +442,16 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count_,
 
 cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
                                              unsigned int flags) {
-    cudaError_t why, result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_range *range = acu_sim_range_of(devPtr);
     if (!result && (!range || range->kind != SIM_MANAGED || range->base != (uintptr_t)devPtr ||
                     (length && length != range->size) ||
                     (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
                      flags != cudaMemAttachSingle)))
         result = cudaErrorInvalidValue;
-    if (!result && !acu_sim_stream_of(stream, &why))
-        result = why;
+    if (!result)
+        result = acu_sim_stream_of(stream, &s);
     return acu_sim_leave(result);
 }
 
@@ -458,8 +462,9 @@ static int number_of(struct cudaMemLocation location) {
         return location.id;
     case cudaMemLocationTypeInvalid:
         return cudaInvalidDeviceId;
+    default:
+        return cudaCpuDeviceId;
     }
-    return cudaCpuDeviceId;
 }
 
 static void list_accessors(const acu_sim_range *range, int *list, size_t room_) {

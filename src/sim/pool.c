@@ -173,11 +173,11 @@ cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, c
                                 const void *where) {
     acu_sim_stream *s = NULL;
     acu_sim_pool *pool = NULL;
-    cudaError_t why, result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result && !at)
         result = cudaErrorInvalidValue;
-    if (!result && !(s = acu_sim_stream_of(stream, &why)))
-        result = why;
+    if (!result)
+        result = acu_sim_stream_of(stream, &s);
     if (!result && !(pool = handle ? pool_of(*handle) : current(s->device)))
         result = handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
     if (!result)
@@ -215,10 +215,10 @@ static cudaError_t free_async(acu_sim_range *range, acu_sim_stream *stream) {
 
 cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
     acu_sim_stream *s = NULL;
-    cudaError_t why, result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_range *range = acu_sim_range_of(devPtr);
-    if (!result && !(s = acu_sim_stream_of(hStream, &why)))
-        result = why;
+    if (!result)
+        result = acu_sim_stream_of(hStream, &s);
     if (!result && (!range || !range->pool || range->base != (uintptr_t)devPtr))
         result = cudaErrorInvalidValue;
     if (!result) {
@@ -378,8 +378,9 @@ static cudaError_t set_attribute(acu_sim_pool *pool, enum cudaMemPoolAttr attr, 
         if (*bytes == 0)
             pool->used_high = pool->used;
         return *bytes == 0 ? cudaSuccess : cudaErrorInvalidValue;
+    default:
+        return cudaErrorInvalidValue;
     }
-    return cudaErrorInvalidValue;
 }
 
 cudaError_t acu_sim_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,

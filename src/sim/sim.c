@@ -86,9 +86,16 @@ static bool read_size(const char *text, uint64_t *size) {
 
 /* "12.4": major and minor; false if it is something else. */
 static bool read_version(const char *text, int *major, int *minor) {
-    int used = 0;
-    return sscanf(text, "%2d.%2d%n", major, minor, &used) == 2 && !text[used] && *major >= 0 &&
-           *minor >= 0;
+    char *end, *rest;
+    unsigned long first = strtoul(text, &end, 10);
+    if (end == text || *end != '.' || *text == '-')
+        return false;
+    unsigned long second = strtoul(end + 1, &rest, 10);
+    if (rest == end + 1 || *rest || first > 99 || second > 99)
+        return false;
+    *major = (int)first;
+    *minor = (int)second;
+    return true;
 }
 
 /* NULL, or what was expected instead. */

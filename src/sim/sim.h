@@ -233,8 +233,8 @@ struct acu_sim_stream {
     const void *where;
 };
 
-/* The handle's stream, NULL with the reason in `why` if it is not valid for the current device. */
-acu_sim_stream *acu_sim_stream_of(cudaStream_t handle, cudaError_t *why);
+/* The handle's stream; the default streams are those of the current device. */
+cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device);
 
 /* The bodies of the copies and fills, which have variants. Each is a whole call. */
@@ -245,7 +245,8 @@ cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cu
 cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,
                          cudaStream_t stream, bool async);
 
-cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *pool, cudaStream_t stream,
+/* From the current pool of the stream's device if `handle` is NULL. A whole call. */
+cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, cudaStream_t stream,
                                 const void *where);
 
 /* A new operation, not yet in a stream; NULL without memory. Given up by acu_sim_submit(). */

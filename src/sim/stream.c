@@ -5,6 +5,8 @@
  * wait for those that CUDA puts before it. An operation on a legacy default stream waits for all
  * blocking streams of its device, and theirs for it.
  */
+#define _GNU_SOURCE /* sigset_t */
+
 #include "sim.h"
 #include "loader/platform.h"
 
@@ -217,7 +219,7 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
         if (wait)
             acu_sim_wait(op);
     }
-    acu_sim_op_release(op);
+    acu_sim_op_release(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
     return !good ? cudaErrorMemoryAllocation : wait ? device->sticky : cudaSuccess;
 }
 
@@ -254,7 +256,7 @@ static void wait_for(bool (*matches)(const acu_sim_stream *stream, const void *d
         }
     for (i = 0; ops && i < count; i++) {
         acu_sim_wait(ops[i]);
-        acu_sim_op_release(ops[i]);
+        acu_sim_op_release(ops[i]); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
     }
     free(ops);
 }
@@ -344,16 +346,18 @@ void acu_sim_thread_ended(acu_sim_thread *self) {
     }
 }
 
-acu_sim_stream *acu_sim_stream_of(cudaStream_t handle, cudaError_t *why) {
+cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
     acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
-    acu_sim_stream *stream = (acu_sim_stream *)(void *)handle;
-    *why = cudaErrorMemoryAllocation;
+    acu_sim_stream *named = (acu_sim_stream *)(void *)handle;
     if (!handle || handle == cudaStreamLegacy)
-        return acu_sim_stream_legacy(device);
-    if (handle == cudaStreamPerThread)
-        return own_stream(device);
-    *why = cudaErrorInvalidResourceHandle;
-    return acu_sim_set_has(&handles, stream) && !stream->is_default ? stream : NULL;
+        *stream = acu_sim_stream_legacy(device);
+    else if (handle == cudaStreamPerThread)
+        *stream = own_stream(device);
+    else if (acu_sim_set_has(&handles, named) && !named->is_default)
+        *stream = named;
+    else
+        return cudaErrorInvalidResourceHandle;
+    return *stream ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 void acu_sim_streams_reset(acu_sim_device *device) {
@@ -411,9 +415,9 @@ cudaError_t acu_sim_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned
 
 /* Enters, and finds the stream. */
 static cudaError_t enter(cudaStream_t handle, acu_sim_stream **stream) {
-    cudaError_t why, result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !(*stream = acu_sim_stream_of(handle, &why)))
-        result = why;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = acu_sim_stream_of(handle, stream);
     if (!result)
         result = (*stream)->device->sticky;
     return result;
@@ -594,9 +598,9 @@ cudaError_t acu_sim_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttri
 
 cudaError_t acu_sim_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
     acu_sim_stream *from, *to = NULL;
-    cudaError_t why, result = enter(src, &from);
-    if (!result && !(to = acu_sim_stream_of(dst, &why)))
-        result = why;
+    cudaError_t result = enter(src, &from);
+    if (!result)
+        result = acu_sim_stream_of(dst, &to);
     if (!result && from->device != to->device)
         result = cudaErrorInvalidValue;
     if (!result) {

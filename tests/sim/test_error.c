@@ -113,8 +113,8 @@ TEST(what_is_not_played_is_refused) {
     cudaArray_t array = NULL;
     struct cudaChannelFormatDesc format = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
     assert_int_not_equal(cudaMallocArray(&array, &format, 1, 1, 0), cudaSuccess);
-    assert_non_null(strstr(acu_last_error_message(), "cudaMallocArray"));
-    assert_non_null(strstr(acu_last_error_message(), "simulator"));
+    assert_non_null(
+        strstr(acu_last_error_message(), "the simulator does not play cudaMallocArray yet"));
     (void)cudaGetLastError();
 }
 
@@ -204,7 +204,7 @@ static void *hammer(void *data) {
         memset(from, i, sizeof from);
         if (cudaMemcpyAsync(memory, from, 64, cudaMemcpyHostToDevice, stream) ||
             cudaMemcpyAsync(back, memory, 64, cudaMemcpyDeviceToHost, stream) ||
-            cudaStreamSynchronize(stream) || memcmp(from, back, 64))
+            cudaStreamSynchronize(stream) || memcmp(from, back, 64) != 0)
             return (void *)2;
         if (cudaLaunchHostFunc(0, add, &one) || cudaFree(memory) || cudaStreamDestroy(stream))
             return (void *)3;
