@@ -3,9 +3,8 @@
  * uses on two streams. CUDA itself is played by functions that do nothing, so that all that is
  * counted is ours.
  */
+#include "played.h"
 #include "safe.h"
-
-#include <anycuda/cudart.h>
 
 static size_t allocations;
 
@@ -22,72 +21,6 @@ void *__wrap_malloc(size_t size) {
 void *__wrap_calloc(size_t count, size_t size) {
     allocations++;
     return __real_calloc(count, size);
-}
-
-/* Any call succeeds; the few that answer have answers. */
-static int nothing(void) {
-    return 0;
-}
-
-static int some_handle(void **handle) {
-    static long handles[64];
-    static int used;
-    *handle = &handles[used++ % 64];
-    return 0;
-}
-
-static int one(int *answer) {
-    *answer = 1;
-    return 0;
-}
-
-static int first(int *answer) {
-    *answer = 0;
-    return 0;
-}
-
-static int version(int *answer) {
-    *answer = 13050;
-    return 0;
-}
-
-static int not_captured(void *stream, int *status) {
-    (void)stream;
-    *status = 0;
-    return 0;
-}
-
-static void *play(const char *symbol, void *data) {
-    static const struct {
-        const char *begins;
-        int (*play)(void **);
-    } handles[] = {{"cudaStreamCreateWithPriority", some_handle},
-                   {"cudaEventCreateWithFlags", some_handle},
-                   {"cudaMallocAsync", some_handle}};
-    (void)data;
-    int (*other)(int *) = strcmp(symbol, "cudaGetDeviceCount") == 0      ? one
-                          : strcmp(symbol, "cudaGetDevice") == 0         ? first
-                          : strcmp(symbol, "cudaRuntimeGetVersion") == 0 ? version
-                          : strcmp(symbol, "cuDriverGetVersion") == 0    ? version
-                                                                         : NULL;
-    void *address = NULL;
-    if (other) {
-        memcpy(&address, &other, sizeof address);
-        return address;
-    }
-    if (strcmp(symbol, "cudaStreamIsCapturing") == 0) {
-        int (*answer)(void *, int *) = not_captured;
-        memcpy(&address, &answer, sizeof address);
-        return address;
-    }
-    for (size_t i = 0; i < COUNT(handles); i++)
-        if (strcmp(symbol, handles[i].begins) == 0) {
-            memcpy(&address, &handles[i].play, sizeof address);
-            return address;
-        }
-    int (*rest)(void) = nothing;
-    memcpy(&address, &rest, sizeof address);
-    return address;
 }
 
 static void often(acu_stream *a, acu_stream *b, acu_event *event, acu_buffer *x, acu_buffer *y) {
@@ -113,7 +46,7 @@ static void nothing_is_allocated_in_what_is_done_often(void **state) {
     acu_stream *a = NULL, *b = NULL;
     acu_event *event = NULL;
     acu_buffer *x = NULL, *y = NULL;
-    OK(acu_load(&(acu_load_options){.resolve = play, .version = 13050}));
+    play_cuda();
     OK(acu_stream_create(0, NULL, &a));
     OK(acu_stream_create(0, NULL, &b));
     OK(acu_event_create(0, NULL, &event));

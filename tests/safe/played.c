@@ -1,0 +1,102 @@
+#include "played.h"
+#include "safe.h"
+
+void *captured;
+
+/* One function for each symbol that may be counted, since a function does not know its name. */
+#define COUNTED(name) static size_t count_##name;
+#define PLAY(name)                                                                                 \
+    { #name, (void (*)(void))play_##name, &count_##name }
+#define SIMPLE(name)                                                                               \
+    COUNTED(name)                                                                                  \
+    static int play_##name(void) {                                                                 \
+        count_##name++;                                                                            \
+        return 0;                                                                                  \
+    }
+#define ANSWERS(name, value)                                                                       \
+    COUNTED(name)                                                                                  \
+    static int play_##name(int *answer) {                                                          \
+        count_##name++;                                                                            \
+        *answer = (value);                                                                         \
+        return 0;                                                                                  \
+    }
+#define MAKES(name)                                                                                \
+    COUNTED(name)                                                                                  \
+    static int play_##name(void **handle) {                                                        \
+        static long handles[64];                                                                   \
+        *handle = &handles[count_##name++ % 64];                                                   \
+        return 0;                                                                                  \
+    }
+
+ANSWERS(cudaGetDeviceCount, 1)
+ANSWERS(cudaGetDevice, 0)
+ANSWERS(cudaRuntimeGetVersion, 13050)
+ANSWERS(cuDriverGetVersion, 13050)
+MAKES(cudaStreamCreateWithPriority)
+MAKES(cudaEventCreateWithFlags)
+MAKES(cudaMallocAsync)
+SIMPLE(cudaStreamSynchronize)
+SIMPLE(cudaStreamAddCallback)
+SIMPLE(cudaStreamWaitEvent)
+SIMPLE(cudaEventRecord)
+SIMPLE(cudaMemcpyAsync)
+SIMPLE(cudaMemsetAsync)
+SIMPLE(cudaFree)
+SIMPLE(cudaFreeAsync)
+
+COUNTED(cudaStreamIsCapturing)
+static int play_cudaStreamIsCapturing(void *stream, int *status) {
+    count_cudaStreamIsCapturing++;
+    *status = captured != NULL && stream == captured;
+    return 0;
+}
+
+static int nothing(void) {
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    void (*play)(void);
+    size_t *count;
+} played[] = {
+    PLAY(cudaGetDeviceCount),
+    PLAY(cudaGetDevice),
+    PLAY(cudaRuntimeGetVersion),
+    PLAY(cuDriverGetVersion),
+    PLAY(cudaMallocAsync),
+    PLAY(cudaStreamCreateWithPriority),
+    PLAY(cudaEventCreateWithFlags),
+    PLAY(cudaStreamSynchronize),
+    PLAY(cudaStreamAddCallback),
+    PLAY(cudaStreamWaitEvent),
+    PLAY(cudaEventRecord),
+    PLAY(cudaMemcpyAsync),
+    PLAY(cudaMemsetAsync),
+    PLAY(cudaFree),
+    PLAY(cudaFreeAsync),
+    PLAY(cudaStreamIsCapturing),
+};
+
+static void *find(const char *symbol, void *data) {
+    void (*play)(void) = (void (*)(void))nothing;
+    void *address = NULL;
+    (void)data;
+    for (size_t i = 0; i < COUNT(played); i++)
+        if (strcmp(symbol, played[i].name) == 0)
+            play = played[i].play;
+    memcpy(&address, &play, sizeof address);
+    return address;
+}
+
+void play_cuda(void) {
+    OK(acu_load(&(acu_load_options){.resolve = find, .version = 13050}));
+}
+
+size_t calls_of(const char *beginning) {
+    size_t calls = 0;
+    for (size_t i = 0; i < COUNT(played); i++)
+        if (strncmp(played[i].name, beginning, strlen(beginning)) == 0)
+            calls += *played[i].count;
+    return calls;
+}
