@@ -188,13 +188,16 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
     return acu_sim_leave(result);
 }
 
-/* Frees what has that address, and waits for all work of its device first, as CUDA does. */
+/*
+ * Frees what has that address, and waits for all work of its device first, as CUDA does; host
+ * memory may be in use on any.
+ */
 static cudaError_t free_range(void *address, bool host) {
     acu_sim_range *range = acu_sim_range_of(address);
     if (!range || range->base != (uintptr_t)address || range->kind == SIM_REGISTERED ||
         host != (range->kind == SIM_PINNED))
         return cudaErrorInvalidValue;
-    acu_sim_wait_device(range->device);
+    acu_sim_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
     /* The lock was given up: another thread may have been faster. */
     range = acu_sim_range_of(address);
     if (!range || range->base != (uintptr_t)address)
@@ -306,7 +309,7 @@ cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
     if (!result && (!range || range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr))
         result = cudaErrorHostMemoryNotRegistered;
     if (!result) {
-        acu_sim_wait_device(range->device);
+        acu_sim_wait_device(NULL);
         range = acu_sim_range_of(ptr);
         if (range && range->kind == SIM_REGISTERED)
             acu_sim_range_remove(range);

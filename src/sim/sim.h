@@ -258,7 +258,7 @@ void acu_sim_op_release(acu_sim_op *op);
 cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait);
 /* Until it is done; gives the lock up meanwhile. */
 void acu_sim_wait(acu_sim_op *op);
-void acu_sim_wait_device(acu_sim_device *device); /* all its streams */
+void acu_sim_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
 bool acu_sim_is_idle(const acu_sim_stream *stream);
 /* What is waited for on it now, is done at once. */
 bool acu_sim_is_free(const acu_sim_stream *stream);

@@ -262,7 +262,7 @@ static void wait_for(bool (*matches)(const acu_sim_stream *stream, const void *d
 }
 
 static bool is_of_device(const acu_sim_stream *stream, const void *device) {
-    return stream->device == device;
+    return !device || stream->device == device;
 }
 
 static bool is_joined_by(const acu_sim_stream *stream, const void *legacy) {

@@ -344,6 +344,24 @@ TEST(free_waits_for_work) {
     OK(cudaStreamDestroy(stream));
 }
 
+TEST(host_memory_may_be_in_use_on_any_device) {
+    gate g = {0};
+    void *device, *pinned;
+    cudaStream_t stream;
+    OK(cudaMallocHost(&pinned, MIB));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaMalloc(&device, MIB));
+    gate_hold(&g, stream);
+    OK(cudaMemcpyAsync(pinned, device, MIB, cudaMemcpyDeviceToHost, stream));
+    OK(cudaSetDevice(0));
+    gate_open(&g);
+    OK(cudaFreeHost(pinned));
+    OK(cudaStreamQuery(stream));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(device));
+}
+
 TEST(memory_info_mistakes) {
     size_t value;
     FAILS(cudaErrorInvalidValue, cudaMemGetInfo(NULL, &value));
@@ -379,6 +397,7 @@ int main(void) {
         T(managed_pointers),
         T(unknown_pointers),
         T(free_waits_for_work),
+        T(host_memory_may_be_in_use_on_any_device),
         T(memory_info_mistakes),
     };
     return RUN(tests);
