@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-enum { COUNT = 1 << 20 };
+enum { COUNT = 1000000 };
 
 static float numbers[COUNT], back[COUNT];
 

@@ -549,7 +549,7 @@ static int check_strides(const char *call, const acu_buffer *to, const acu_buffe
 
 acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_strides *strides,
                                    acu_stream *on) {
-    int64_t to_steps[ACU_MAX_RANK], from_steps[ACU_MAX_RANK];
+    int64_t to_steps[ACU_MAX_RANK] = {0}, from_steps[ACU_MAX_RANK] = {0};
     ACU_TRY(check_two(__func__, to, from, &on));
     ACU_TRY(check_strides(__func__, to, from, strides, to_steps, from_steps));
     size_t size = acu_dtype_size(to->dtype);

@@ -4,27 +4,27 @@
 #include <stdio.h>
 
 static const struct {
-    acu_dtype dtype;
     const char *name;
+    acu_dtype dtype;
     bool in_c; /* C has the type, so a pointer tells it */
 } types[] = {
-    {ACU_F64, "f64", true},
-    {ACU_F32, "f32", true},
-    {ACU_F16, "f16", false},
-    {ACU_BF16, "bf16", false},
-    {ACU_F8_E4M3, "f8_e4m3", false},
-    {ACU_F8_E5M2, "f8_e5m2", false},
-    {ACU_I8, "i8", true},
-    {ACU_I16, "i16", true},
-    {ACU_I32, "i32", true},
-    {ACU_I64, "i64", true},
-    {ACU_U8, "u8", true},
-    {ACU_U16, "u16", true},
-    {ACU_U32, "u32", true},
-    {ACU_U64, "u64", true},
-    {ACU_BOOL, "bool", true},
-    {ACU_C64, "c64", true},
-    {ACU_C128, "c128", true},
+    {"f64", ACU_F64, true},
+    {"f32", ACU_F32, true},
+    {"f16", ACU_F16, false},
+    {"bf16", ACU_BF16, false},
+    {"f8_e4m3", ACU_F8_E4M3, false},
+    {"f8_e5m2", ACU_F8_E5M2, false},
+    {"i8", ACU_I8, true},
+    {"i16", ACU_I16, true},
+    {"i32", ACU_I32, true},
+    {"i64", ACU_I64, true},
+    {"u8", ACU_U8, true},
+    {"u16", ACU_U16, true},
+    {"u32", ACU_U32, true},
+    {"u64", ACU_U64, true},
+    {"bool", ACU_BOOL, true},
+    {"c64", ACU_C64, true},
+    {"c128", ACU_C128, true},
 };
 
 static int find(acu_dtype dtype) {

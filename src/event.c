@@ -55,7 +55,7 @@ acu_result acu_event_create(acu_device device, const acu_event_options *options,
     acu_destroy_deferred();
     ACU_TRY(acu_device_resolve(__func__, &device));
     ACU_TRY(OUTCOME(NULL, create_raw(device, flags, &raw)));
-    int code = new_event(__func__, device, raw, true, !(flags & ACU_EVENT_NO_TIMING), event);
+    int code = new_event(__func__, device, raw, true, !acu_has(flags, ACU_EVENT_NO_TIMING), event);
     if (code)
         (void)cudaEventDestroy(raw);
     return code;

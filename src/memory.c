@@ -62,7 +62,7 @@ int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes, acu_tic
     ticket->version = 0;
     if (capture)
         return capture->use(capture, &storage->object, writes);
-    if (sole_of(storage) == stream->timeline || storage->flags & ACU_BUFFER_UNORDERED)
+    if (sole_of(storage) == stream->timeline || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
         return 0;
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
@@ -114,7 +114,7 @@ static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64
 
 int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket) {
     int code = 0;
-    if (acu_stream_capture(stream) || storage->flags & ACU_BUFFER_UNORDERED)
+    if (acu_stream_capture(stream) || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
         return 0;
     (void)acu_timeline_issue(stream->timeline);
     if (sole_of(storage) ==
@@ -145,15 +145,15 @@ int acu_storage_settle(acu_storage *storage) {
  */
 
 static unsigned host_flags(unsigned flags, acu_memory memory) {
-    return (flags & ACU_BUFFER_PORTABLE ? cudaHostAllocPortable : 0u) |
-           (flags & ACU_BUFFER_WRITE_COMBINED ? cudaHostAllocWriteCombined : 0u) |
+    return (acu_has(flags, ACU_BUFFER_PORTABLE) ? cudaHostAllocPortable : 0u) |
+           (acu_has(flags, ACU_BUFFER_WRITE_COMBINED) ? cudaHostAllocWriteCombined : 0u) |
            (memory == ACU_MEMORY_MAPPED ? cudaHostAllocMapped : 0u);
 }
 
 static unsigned register_flags(unsigned flags) {
-    return (flags & ACU_BUFFER_PORTABLE ? cudaHostRegisterPortable : 0u) |
-           (flags & ACU_BUFFER_MAP ? cudaHostRegisterMapped : 0u) |
-           (flags & ACU_BUFFER_READ_ONLY ? cudaHostRegisterReadOnly : 0u);
+    return (acu_has(flags, ACU_BUFFER_PORTABLE) ? cudaHostRegisterPortable : 0u) |
+           (acu_has(flags, ACU_BUFFER_MAP) ? cudaHostRegisterMapped : 0u) |
+           (acu_has(flags, ACU_BUFFER_READ_ONLY) ? cudaHostRegisterReadOnly : 0u);
 }
 
 static int allocate_from_pool(acu_storage *s, void **at) {
@@ -181,7 +181,7 @@ static int allocate_mapped(acu_storage *s, void **at) {
 static int register_host(acu_storage *s, void **at) {
     int code = (int)cudaHostRegister(*at, s->bytes, register_flags(s->flags));
     s->host = *at;
-    if (code || !(s->flags & ACU_BUFFER_MAP))
+    if (code || !acu_has(s->flags, ACU_BUFFER_MAP))
         return code;
     code = map_host(s, at);
     if (code)
@@ -190,7 +190,8 @@ static int register_host(acu_storage *s, void **at) {
 }
 
 static int allocate_once(acu_storage *s, void **at) {
-    unsigned attach = s->flags & ACU_BUFFER_ATTACH_HOST ? cudaMemAttachHost : cudaMemAttachGlobal;
+    unsigned attach =
+        acu_has(s->flags, ACU_BUFFER_ATTACH_HOST) ? cudaMemAttachHost : cudaMemAttachGlobal;
     int code = 0;
     switch (s->memory) {
     case ACU_MEMORY_POOL:
@@ -326,7 +327,7 @@ static bool home_is_captured(const acu_storage *s) {
 }
 
 static bool is_unordered(const acu_storage *s) {
-    return (s->flags & ACU_BUFFER_UNORDERED) != 0;
+    return acu_has(s->flags, ACU_BUFFER_UNORDERED);
 }
 
 /*
@@ -440,7 +441,7 @@ int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer)
         (void)acu_object_release(call, s, &storage_class);
         return code;
     }
-    if (!(s->flags & ACU_BUFFER_UNORDERED)) {
+    if (!acu_has(s->flags, ACU_BUFFER_UNORDERED)) {
         /* What was put on its stream comes first: the allocation, or what filled it. */
         (void)acu_timeline_issue(s->home->timeline);
         s->sole = acu_timeline_retain(s->home->timeline);

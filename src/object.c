@@ -3,6 +3,7 @@
 
 #include <anycuda/cudart.h>
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +41,7 @@ static size_t room = 1024;
 /* Takes the objects out that are too many; the caller frees them without the lock. */
 static acu_object *take_surplus(void) {
     acu_object *surplus = NULL;
-    while (held > room) {
+    while (held > room && oldest) {
         acu_object *object = oldest;
         oldest = object->next;
         if (!oldest)
@@ -204,11 +205,11 @@ static int destroy_quietly(const char *call, acu_object *object) {
     acu_saved_error before;
     char text[64];
     const acu_class *kind = object->was;
-    void *address = object;
+    uintptr_t address = (uintptr_t)object; /* only to be told */
     acu_error_save(&before);
     int code = destroy_object(object);
     if (code) {
-        snprintf(text, sizeof text, "%s %p", kind->name, address);
+        snprintf(text, sizeof text, "%s 0x%" PRIxPTR, kind->name, address);
         acu_blame(call, text, code);
         acu_keep_release_error();
     }

@@ -44,6 +44,11 @@ void acu_object_discard(acu_object *object);
 /* Records what is wrong with a handle that is not of this kind; returns the code. */
 int acu_bad_handle(const char *call, const void *handle, const acu_class *kind);
 
+/* Enumerators are signed. */
+static inline bool acu_has(unsigned flags, unsigned flag) {
+    return (flags & flag) != 0;
+}
+
 static inline bool acu_is(const void *handle, const acu_class *kind) {
     return ACU_LIKELY(
         handle && __atomic_load_n(&((const acu_object *)handle)->kind, __ATOMIC_RELAXED) == kind);

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 static acu_stream *stream;
+static volatile int no_such = 44;
 
 static int start(void **state) {
     begin(state);
@@ -248,7 +249,7 @@ static void managed_memory_moves(void **state) {
     FAILS(acu_buffer_prefetch(plain, 0, NULL), ACU_ERROR_MEMORY_KIND, "only managed");
     FAILS(acu_buffer_advise(plain, ACU_ADVICE_READ_MOSTLY, 0), ACU_ERROR_MEMORY_KIND,
           "only managed");
-    FAILS(acu_buffer_advise(managed, (acu_advice)44, 0), ACU_ERROR_ARGUMENT, "no advice 44");
+    FAILS(acu_buffer_advise(managed, (acu_advice)no_such, 0), ACU_ERROR_ARGUMENT, "no advice 44");
     FAILS(acu_buffer_prefetch(managed, 9, NULL), 101, "device 9");
     FAILS(acu_buffer_advise(managed, ACU_ADVICE_ACCESSED_BY, 9), 101, "device 9");
     OK(acu_buffer_release(managed));
@@ -297,10 +298,11 @@ static void check_strided(const acu_strides *s) {
 static void strided_copies(void **state) {
     (void)state;
     const size_t cube[] = {PLANES, ROWS, COLUMNS}, swapped[] = {COLUMNS, ROWS, PLANES};
-    const int64_t transposed[] = {1, COLUMNS, ROWS * COLUMNS};
-    const int64_t backwards[] = {-ROWS * COLUMNS, -COLUMNS, -1}, repeat[] = {0, COLUMNS, 1};
+    const int64_t row_step = COLUMNS, plane = ROWS * row_step;
+    const int64_t transposed[] = {1, row_step, plane};
+    const int64_t backwards[] = {-plane, -row_step, -1}, repeat[] = {0, row_step, 1};
     const size_t part[] = {2, 3, 4}, none[] = {3, 0, 2}, row[] = {COLUMNS};
-    const int64_t whole[] = {ROWS * COLUMNS, COLUMNS, 1}, mirrored[] = {-1};
+    const int64_t whole[] = {plane, row_step, 1}, mirrored[] = {-1};
     check_strided(&(acu_strides){.rank = 0, .to_at = 4, .from_at = 9});
     check_strided(&(acu_strides){.rank = 3, .shape = cube});
     check_strided(&(acu_strides){.rank = 3, .shape = swapped, .from = transposed});
@@ -409,7 +411,7 @@ static void no_room_is_explained(void **state) {
     static const acu_memory kinds[] = {ACU_MEMORY_POOL, ACU_MEMORY_DEVICE};
     for (size_t i = 0; i < COUNT(kinds); i++) {
         acu_buffer *buffer = NULL;
-        FAILS(acu_buffer_create_with(stream, ACU_F32, (size_t)1 << 30,
+        FAILS(acu_buffer_create_with(stream, ACU_F32, (size_t)1 << 30u,
                                      &(acu_buffer_options){.memory = kinds[i]}, &buffer),
               ACU_OUT_OF_MEMORY, "no room for 4294967296 bytes (4.0 GiB) on device 0");
         assert_non_null(strstr(acu_last_error_message(), "of 1073741824 (1.0 GiB) are free"));
@@ -422,7 +424,7 @@ static void pools_are_trimmed_before_giving_up(void **state) {
     (void)state;
     acu_pool *pool = NULL;
     acu_buffer *first = NULL, *second = NULL;
-    size_t most = (size_t)700 << 20;
+    size_t most = (size_t)700 << 20u;
     OK(acu_pool_create(0, &(acu_pool_options){.threshold = UINT64_MAX}, &pool));
     OK(acu_buffer_create_with(stream, ACU_U8, most, &(acu_buffer_options){.pool = pool}, &first));
     OK(acu_buffer_release(first)); /* the pool keeps it */

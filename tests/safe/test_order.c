@@ -13,7 +13,8 @@ static int start(void **state) {
 }
 
 static int stop(void **state) {
-    int code = acu_stream_release(a) | acu_stream_release(b) | acu_stream_release(c);
+    int code = acu_stream_release(a);
+    code += acu_stream_release(b) + acu_stream_release(c);
     return nothing_left(state) || code;
 }
 

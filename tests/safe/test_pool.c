@@ -1,6 +1,8 @@
 /* Pools. */
 #include "safe.h"
 
+static volatile int no_such = 99;
+
 static void life(void **state) {
     (void)state;
     acu_pool *pool = NULL, *same = NULL;
@@ -93,7 +95,7 @@ static void misuse(void **state) {
     FAILS(acu_pool_trim(NULL, 0), ACU_ERROR_ARGUMENT, "the pool is NULL");
     OK(acu_pool_create(0, NULL, &pool));
     OK(acu_stream_create(0, NULL, &stream));
-    FAILS(acu_pool_get(pool, (acu_pool_attribute)99, &value), ACU_ERROR_ARGUMENT,
+    FAILS(acu_pool_get(pool, (acu_pool_attribute)no_such, &value), ACU_ERROR_ARGUMENT,
           "no attribute 99");
     FAILS(acu_pool_get(pool, ACU_POOL_USED, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_pool_set(pool, ACU_POOL_USED, 1), ACU_ERROR_ARGUMENT, "only be read");
