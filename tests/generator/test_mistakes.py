@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from generator import render, verify, yamlfile
 from generator.errors import GeneratorError
@@ -42,36 +43,137 @@ def in_decisions(folder: Path, text: str) -> str:
     return mistake(lambda: verify.decisions(load_decisions(file), libraries()["cudart"]))
 
 
+def cases(texts: str) -> list[ParameterSet]:
+    """Documents with `#!` behind the line at fault, and the message that it must give."""
+    found = []
+    for text in texts.strip("\n").split("\n---\n"):
+        before, _, rest = text.partition("#! ")
+        message = rest.partition("\n")[0]
+        found.append(pytest.param(text, before.count("\n") + 1, message, id=message[:60]))
+    return found
+
+
 @pytest.mark.parametrize(
     ("text", "line", "message"),
-    [
-        ("functions:\n  cudaMaloc:\n    devPtr: {direction: out}\n", 2, "no toolkit has a function `cudaMaloc`; did you mean `cudaMalloc`?"),
-        ("functions:\n  cudaMalloc:\n    ptr: {direction: out}\n", 3, "cudaMalloc has no parameter `ptr` in any toolkit; known: devPtr, size"),
-        ("functions:\n  cudaMalloc:\n    devPtr:\n      length: n\n", 4, "cudaMalloc has no parameter `n` beside `devPtr` in any toolkit"),
-        ("functions:\n  cudaMalloc:\n    devPtr: {direction: outward}\n", 3, "'outward' is not one of ['in', 'out', 'inout']"),
-        ("functions:\n  cudaMalloc:\n    devPtr: out\n", 3, "functions.cudaMalloc.devPtr: 'out' is not of type 'object'"),
-        ("functions:\n  cudaMalloc:\n    devPtr: {direction: out}\n  cudaMalloc:\n    size: {flags: a}\n", 4, "duplicate key `cudaMalloc`; the first stands in line 2"),
-        ("functions:\n  cudaMalloc:\n    devPtr: {since: '12.4'}\n", 3, "unknown key `since`"),
-        ("functions:\n  cudaHostAlloc:\n    flags: {flags: hostAlloc}\nflags:\n  host: [cudaHostAllocMapped]\n", 3, "there is no `hostAlloc` under `flags`; known: host"),
-        ("functions:\n  cudaHostAlloc:\n    flags: {enum: cudaHostKind}\n", 3, "no toolkit has an enum `cudaHostKind`"),
-        ("functions:\n  cudaMemPoolGetAttribute:\n    value: {value_of: poolAttr, tag: attr}\n", 3, "there is no `poolAttr` under `values`; known: none"),
-        ("flags:\n  host:\n    - cudaHostAllocMapped\n    - cudaHostAllocMaped\n", 4, "no toolkit has an enumerator or macro `cudaHostAllocMaped`; did you mean `cudaHostAllocMapped`?"),
-        ("flags:\n  host: cudaHostKind\n", 2, "no toolkit has an enum `cudaHostKind`"),
-        ("constants:\n  host: [cudaHostAllocMaped]\n", 2, "no toolkit has an enumerator or macro `cudaHostAllocMaped`"),
-        ("values:\n  pool:\n    enum: cudaMemPoolAttr\n    types:\n      cudaMemPoolReuse: int\n", 5, "no toolkit has an enumerator or macro `cudaMemPoolReuse`"),
-        ("results:\n  cudaStreamQuery: [cudaErrorNotReady]\n  cudaEventQueri: [cudaErrorNotReady]\n", 3, "no toolkit has a function `cudaEventQueri`; did you mean `cudaEventQuery`?"),
-        ("results:\n  cudaStreamQuery: [cudaErrorNotRead]\n", 2, "no toolkit has an enumerator or macro `cudaErrorNotRead`"),
-        ("quirks:\n  cudaLastError: get_last_error\n", 2, "no toolkit has a function `cudaLastError`"),
-        ("handles:\n  cudaStrem_t: {cudaStreamLegacy: 1}\n", 2, "no toolkit has a handle `cudaStrem_t`; did you mean `cudaStream_t`?"),
-        ("records:\n  cudaDeviceProps:\n    reserved: [x]\n", 2, "no toolkit has a struct or union `cudaDeviceProps`; did you mean `cudaDeviceProp`?"),
-        ("records:\n  cudaDeviceProp:\n    fields:\n      nam: {direction: in}\n", 4, "cudaDeviceProp has no field `nam` in any toolkit; did you mean `name`?"),
-        ("records:\n  cudaDeviceProp:\n    reserved:\n      - name\n      - nane\n", 5, "cudaDeviceProp has no field `nane` in any toolkit"),
-        ("records:\n  cudaDeviceProp:\n    attributes:\n      clockRate: cudaDevAttrClokRate\n", 4, "no toolkit has an enumerator or macro `cudaDevAttrClokRate`; did you mean `cudaDevAttrClockRate`?"),
-        ("records:\n  cudaResourceDesc:\n    unions:\n      - by: restype\n        members: {}\n", 5, "records.cudaResourceDesc.unions.0.members: "),
-        ("records:\n  cudaResourceDesc:\n    unions:\n      - by: restype\n        at: res\n        members:\n          array: [cudaResourceTypeArray]\n", 4, "cudaResourceDesc has no field `restype` in any toolkit; did you mean `resType`?"),
-        ("records:\n  cudaResourceDesc:\n    unions:\n      - by: resType\n        at: res\n        members:\n          aray: [cudaResourceTypeArray]\n", 7, "cudaResourceDesc has no field `res.aray` in any toolkit"),
-    ],
-)  # fmt: skip
+    cases("""
+functions:
+  cudaMaloc:  #! no toolkit has a function `cudaMaloc`; did you mean `cudaMalloc`?
+    devPtr: {direction: out}
+---
+functions:
+  cudaMalloc:
+    ptr: {direction: out}  #! cudaMalloc has no parameter `ptr` in any toolkit; known: devPtr, size
+---
+functions:
+  cudaMalloc:
+    devPtr:
+      length: n  #! cudaMalloc has no parameter `n` beside `devPtr` in any toolkit
+---
+functions:
+  cudaMalloc:
+    devPtr: {direction: outward}  #! 'outward' is not one of ['in', 'out', 'inout']
+---
+functions:
+  cudaMalloc:
+    devPtr: out  #! functions.cudaMalloc.devPtr: 'out' is not of type 'object'
+---
+functions:
+  cudaMalloc:
+    devPtr: {direction: out}
+  cudaMalloc:  #! duplicate key `cudaMalloc`; the first stands in line 2
+    size: {flags: a}
+---
+functions:
+  cudaMalloc:
+    devPtr: {since: '12.4'}  #! unknown key `since`
+---
+functions:
+  cudaHostAlloc:
+    flags: {flags: hostAlloc}  #! there is no `hostAlloc` under `flags`; known: host
+flags:
+  host: [cudaHostAllocMapped]
+---
+functions:
+  cudaHostAlloc:
+    flags: {enum: cudaHostKind}  #! no toolkit has an enum `cudaHostKind`
+---
+functions:
+  cudaMemPoolGetAttribute:
+    value: {value_of: poolAttr, tag: attr}  #! there is no `poolAttr` under `values`; known: none
+---
+flags:
+  host:
+    - cudaHostAllocMapped
+    - cudaHostAllocMaped  #! no toolkit has an enumerator or macro `cudaHostAllocMaped`; did you mean
+---
+flags:
+  host: cudaHostKind  #! no toolkit has an enum `cudaHostKind`
+---
+constants:
+  host: [cudaHostAllocMaped]  #! no toolkit has an enumerator or macro `cudaHostAllocMaped`
+---
+values:
+  pool:
+    enum: cudaMemPoolAttr
+    types:
+      cudaMemPoolReuse: int  #! no toolkit has an enumerator or macro `cudaMemPoolReuse`
+---
+results:
+  cudaStreamQuery: [cudaErrorNotReady]
+  cudaEventQueri: [cudaErrorNotReady]  #! no toolkit has a function `cudaEventQueri`; did you mean `cudaEventQuery`?
+---
+results:
+  cudaStreamQuery: [cudaErrorNotRead]  #! no toolkit has an enumerator or macro `cudaErrorNotRead`
+---
+quirks:
+  cudaLastError: get_last_error  #! no toolkit has a function `cudaLastError`
+---
+handles:
+  cudaStrem_t: {cudaStreamLegacy: 1}  #! no toolkit has a handle `cudaStrem_t`; did you mean `cudaStream_t`?
+---
+records:
+  cudaDeviceProps:  #! no toolkit has a struct or union `cudaDeviceProps`; did you mean `cudaDeviceProp`?
+    reserved: [x]
+---
+records:
+  cudaDeviceProp:
+    fields:
+      nam: {direction: in}  #! cudaDeviceProp has no field `nam` in any toolkit; did you mean `name`?
+---
+records:
+  cudaDeviceProp:
+    reserved:
+      - name
+      - nane  #! cudaDeviceProp has no field `nane` in any toolkit
+---
+records:
+  cudaDeviceProp:
+    attributes:
+      clockRate: cudaDevAttrClokRate  #! no toolkit has an enumerator or macro `cudaDevAttrClokRate`; did you mean
+---
+records:
+  cudaResourceDesc:
+    unions:
+      - by: restype
+        members: {}  #! records.cudaResourceDesc.unions.0.members:
+---
+records:
+  cudaResourceDesc:
+    unions:
+      - by: restype  #! cudaResourceDesc has no field `restype` in any toolkit; did you mean `resType`?
+        at: res
+        members:
+          array: [cudaResourceTypeArray]
+---
+records:
+  cudaResourceDesc:
+    unions:
+      - by: resType
+        at: res
+        members:
+          aray: [cudaResourceTypeArray]  #! cudaResourceDesc has no field `res.aray` in any toolkit
+"""),
+)
 def test_a_mistake_in_parameters(tmp_path: Path, text: str, line: int, message: str) -> None:
     said = in_parameters(tmp_path, text)
     assert f"cudart.yaml:{line}: " in said
@@ -85,27 +187,60 @@ def test_the_first_of_several_mistakes_is_told_and_the_others_counted(tmp_path: 
     assert said.endswith("(and 3 more like it)")
 
 
-PREFETCH = "answers: [const void *, size_t, int, cudaStream_t]\n    reason: made up for a test\n"
-
-
 @pytest.mark.parametrize(
     ("text", "line", "message"),
-    [
-        (f"  - function: cudaMemPrefetchAsinc\n    {PREFETCH}", 2, "no toolkit has a function `cudaMemPrefetchAsinc`; did you mean `cudaMemPrefetchAsync`?"),
-        ("  - function: cudaMalloc\n    answers: [size_t]\n    reason: made up for a test\n", 2, "answers: no toolkit declares cudaMalloc(size_t)"),
-        (f"  - function: cudaMemPrefetchAsync\n    presents: [int]\n    {PREFETCH}", 2, "presents: no toolkit declares cudaMemPrefetchAsync(int)"),
-        (f"  - function: cudaMemPrefetchAsync\n    call: cudaPrefetch\n    {PREFETCH}", 2, "no toolkit has a function `cudaPrefetch`"),
-        (f"  - function: cudaMemPrefetchAsync\n    {PREFETCH}    refuse: [{{if: '1', newer: place.type}}]\n", 2, "cudaMemPrefetchAsync has no parameter `place.type` to refuse"),
-        (f"  - function: cudaMemPrefetchAsync\n    {PREFETCH}" * 2, 5, "decides cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t) again; "),
-        (f"  - function: cudaMemPrefetchAsync\n    since: '12.0'\n    {PREFETCH}", 3, "unknown key `since`"),
-        ("  - function: cudaMalloc\n    answers: []\n", 2, "'reason' is a required property"),
-        ("  - function: cudaMalloc\n    answers: []\n    reason: short\n", 4, "reason: 'short' is too short"),
-        (f"  - function: cudaMemPrefetchAsync\n    {PREFETCH}    args: ptr\n", 5, "args: 'ptr' is not of type 'array'"),
-    ],
-)  # fmt: skip
+    cases("""
+  - function: cudaMemPrefetchAsinc  #! no toolkit has a function `cudaMemPrefetchAsinc`; did you mean
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+---
+  - function: cudaMalloc  #! answers: no toolkit declares cudaMalloc(size_t)
+    answers: [size_t]
+    reason: made up for a test
+---
+  - function: cudaMemPrefetchAsync  #! presents: no toolkit declares cudaMemPrefetchAsync(int)
+    presents: [int]
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+---
+  - function: cudaMemPrefetchAsync  #! no toolkit has a function `cudaPrefetch`
+    call: cudaPrefetch
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+---
+  - function: cudaMemPrefetchAsync  #! cudaMemPrefetchAsync has no parameter `place.type` to refuse
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+    refuse: [{if: '1', newer: place.type}]
+---
+  - function: cudaMemPrefetchAsync
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+  - function: cudaMemPrefetchAsync  #! decides cudaMemPrefetchAsync(const void *, size_t, int, cudaStream_t) again;
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+---
+  - function: cudaMemPrefetchAsync
+    since: '12.0'  #! unknown key `since`
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+---
+  - function: cudaMalloc  #! 'reason' is a required property
+    answers: []
+---
+  - function: cudaMalloc
+    answers: []
+    reason: short  #! reason: 'short' is too short
+---
+  - function: cudaMemPrefetchAsync
+    answers: [const void *, size_t, int, cudaStream_t]
+    reason: made up for a test
+    args: ptr  #! args: 'ptr' is not of type 'array'
+"""),
+)
 def test_a_mistake_in_decisions(tmp_path: Path, text: str, line: int, message: str) -> None:
     said = in_decisions(tmp_path, text)
-    assert f"decisions.yaml:{line}: " in said
+    assert f"decisions.yaml:{line + 1}: " in said
     assert message in said
     assert "\n" not in said
 
