@@ -14,7 +14,7 @@ from generator.errors import GeneratorError
 from generator.fetch import Toolkits
 from generator.model import Api
 from generator.model import Library as Model
-from generator.render import Slot, bind, load_libraries
+from generator.render import Slot, bind_all, load_libraries
 from tests.compile.toolchain import C_WARNINGS, ROOT, WARNINGS, Library, build_library, compiler, run, works
 
 HERE = Path(__file__).resolve().parent
@@ -54,14 +54,14 @@ NOT_PER_THREAD_BEFORE = {"cudaStreamUpdateCaptureDependencies": 12030}
 
 @cache
 def model() -> tuple[Model, list[Slot]]:
-    (library,) = [library for library in load_libraries() if library.name == "cudart"]
-    return library, bind(library).slots
+    (bindings,) = [one for one in bind_all(load_libraries(), []) if one.name == "cudart"]
+    return bindings.library, bindings.slots
 
 
 @pytest.fixture(scope="session")
 def toolkits() -> Toolkits:
-    found = Toolkits.load()
     try:
+        found = Toolkits.load()
         for toolkit in found:
             toolkit.libcudart()
     except GeneratorError as problem:
