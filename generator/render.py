@@ -503,10 +503,10 @@ def render(presented: str | None = None, spec: Spec = SPEC) -> dict[str, str]:
     return sources(bind_all(load_libraries(presented, spec), features, spec), features)
 
 
-def bind_all(libraries: list[Library], features: Sequence, spec: Spec = SPEC) -> list[Bindings]:
+def bind_all(libraries: list[Library], features: Sequence | None = None, spec: Spec = SPEC) -> list[Bindings]:
     """The libraries' bindings, each knowing what it shares with the others."""
     by_name = {library.name: library for library in libraries}
-    titles = gates.titles(features, libraries)
+    titles = gates.titles(features, libraries) if features is not None else {}
     bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, titles, spec) for one in libraries]
     for one in bindings:
         others = (other.presented.records.keys() for other in bindings if other is not one)
