@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from generator import gates
 from generator.errors import GeneratorError
 from generator.fetch import Toolkits
 from generator.model import Api
@@ -54,7 +55,7 @@ NOT_PER_THREAD_BEFORE = {"cudaStreamUpdateCaptureDependencies": 12030}
 
 @cache
 def model() -> tuple[Model, list[Slot]]:
-    (bindings,) = [one for one in bind_all(load_libraries(), []) if one.name == "cudart"]
+    (bindings,) = [one for one in bind_all(load_libraries(), gates.load(gates.FEATURES)) if one.name == "cudart"]
     return bindings.library, bindings.slots
 
 
