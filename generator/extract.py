@@ -330,7 +330,11 @@ def sources(libraries: yamlfile.Mapping, toolkits: Toolkits) -> Iterator[Source]
     for name, library in libraries.items():
         if library.get("newest_only"):
             # It has a wheel of its own, whose version says which toolkit it belongs to.
-            unit: Unit = getattr(toolkits, name)
+            if name not in toolkits.shared:
+                raise GeneratorError(
+                    f"{name} is read for the newest toolkit only, and spec/toolkits.yaml shares no {name}"
+                )
+            unit = toolkits.shared[name]
             toolkit = ".".join(unit.wheels[0].version.split(".")[:2])
             yield _source(name, library, toolkit, unit, [unit.folder("include")])
         else:

@@ -112,15 +112,14 @@ class Toolkits:
     """Every toolkit of the spec, oldest first, and what they share."""
 
     toolkits: tuple[Toolkit, ...]
-    crt: Unit
-    nvrtc: Unit
+    shared: dict[str, Unit]
     cache: Path
 
     @classmethod
     def load(cls, spec: Path = SPEC_FILE, cache: Path | None = None) -> Toolkits:
         cache = cache or cache_folder()
         document = yamlfile.load(spec, SCHEMA)
-        crt, nvrtc = (_unit(name, document["shared"][name], cache) for name in ("crt", "nvrtc"))
+        shared = {name: _unit(name, wheels, cache) for name, wheels in document["shared"].items()}
         toolkits: list[Toolkit] = []
         for entry in document["toolkits"]:
             version = entry["version"]
@@ -129,8 +128,8 @@ class Toolkits:
                     f"{version} stands after {toolkits[-1].version}; toolkits stand oldest first, each once",
                     yamlfile.where(entry, "version"),
                 )
-            toolkits.append(Toolkit(version, _unit(version, entry["wheels"], cache), crt))
-        return cls(tuple(toolkits), crt, nvrtc, cache)
+            toolkits.append(Toolkit(version, _unit(version, entry["wheels"], cache), shared["crt"]))
+        return cls(tuple(toolkits), shared, cache)
 
     def __iter__(self) -> Iterator[Toolkit]:
         return iter(self.toolkits)
@@ -150,13 +149,7 @@ class Toolkits:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        return (self.crt, *(toolkit.unit for toolkit in self.toolkits), self.nvrtc)
-
-    def nvrtc_include_dirs(self) -> list[Path]:
-        return [self.nvrtc.folder("include")]
-
-    def libnvrtc(self) -> Path:
-        return self.nvrtc.library("libnvrtc.so.*")
+        return (*self.shared.values(), *(toolkit.unit for toolkit in self.toolkits))
 
 
 def cache_folder() -> Path:
@@ -338,7 +331,7 @@ def pin(version: str, spec: Path = SPEC_FILE) -> None:
     suffix = f"-cu{major}" if major < 13 else ""
     text = spec.read_text(encoding="utf-8").rstrip("\n") + "\n"
     # What all toolkits share is the newest toolkit's.
-    for wheel in (*toolkits.crt.wheels, *toolkits.nvrtc.wheels):
+    for wheel in (wheel for unit in toolkits.shared.values() for wheel in unit.wheels):
         text = text.replace(_lines(wheel, "    "), _lines(_newest(wheel.package, version), "    "))
     text += f'\n  - version: "{version}"\n    wheels:\n'
     for package in (f"nvidia-cuda-runtime{suffix}", f"nvidia-cuda-profiler-api{suffix}"):

@@ -125,8 +125,8 @@ def test_headers_and_shared_libraries_are_unpacked_and_nothing_else(shop: Shop) 
     ]
     assert toolkits.newest.include_dirs() == [shop.cache / "99.1/include", shop.cache / "crt/include"]
     assert toolkits["99.1"].libcudart() == shop.cache / "99.1/lib/libcudart.so.99"
-    assert toolkits.nvrtc_include_dirs() == [shop.cache / "nvrtc/include"]
-    assert toolkits.libnvrtc() == shop.cache / "nvrtc/lib/libnvrtc.so.99"
+    assert toolkits.shared["nvrtc"].folder("include") == shop.cache / "nvrtc/include"
+    assert toolkits.shared["nvrtc"].library("libnvrtc.so.*") == shop.cache / "nvrtc/lib/libnvrtc.so.99"
 
 
 def test_a_second_run_does_nothing_and_needs_no_index(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -219,7 +219,7 @@ def test_a_run_killed_while_unpacking_leaves_nothing_that_the_next_one_takes_for
 
 
 def test_offline_names_what_is_missing(shop: Shop) -> None:
-    with pytest.raises(GeneratorError, match=r"lacks crt, 99\.1, nvrtc; run `make toolkits` with a network"):
+    with pytest.raises(GeneratorError, match=r"lacks crt, nvrtc, 99\.1; run `make toolkits` with a network"):
         fetch.fetch(shop.load(), offline=True)
     assert not shop.cache.exists()
     fetch.fetch(shop.load())
@@ -280,7 +280,7 @@ def test_pinning_appends_renews_what_is_shared_and_keeps_the_rest(shop: Shop) ->
     toolkits = shop.load()
     assert [toolkit.version for toolkit in toolkits] == ["99.1", "100.0"]
     assert [wheel.version for wheel in toolkits.newest.pins] == ["100.0.10", "100.0.3"]
-    assert [unit.wheels[0].version for unit in (toolkits.crt, toolkits.nvrtc)] == ["100.0.2", "100.0.4"]
+    assert [unit.wheels[0].version for unit in toolkits.shared.values()] == ["100.0.2", "100.0.4"]
     assert toolkits.newest.pins[0].sha256 == newest["sha256"]
     assert fetch.fetch(toolkits) == 4
 
