@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #if defined(__cplusplus)
+/* CUDA's own name for a default argument, which the extractor knows. */
 #define __dv(value) = value
 extern "C" {
 #else
