@@ -32,7 +32,7 @@ test: test-build ## run every test that needs no GPU; ends with one count
 	@python tools/run_tests.py $(BUILD)/test
 
 test-build: toolkits
-	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_BENCH=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	@$(COMPILE) $(BUILD)/test
 
 test-gpu: ## test every real libcudart on a GPU (needs cc and python3 only), and print a report

@@ -23,6 +23,7 @@ static double now(void) {
 static int bare(const char *path) {
     int (*get_version)(int *);
     int version = 0;
+    /* Whoever starts this chooses the file. NOLINTNEXTLINE(clang-analyzer-optin.taint.*) */
     void *symbol = dlsym(dlopen(path, RTLD_NOW | RTLD_LOCAL), "cudaRuntimeGetVersion");
     if (!symbol)
         return 1;

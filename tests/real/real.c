@@ -120,7 +120,7 @@ static void check_no_driver(int version) {
 int main(int argc, char **argv) {
     if (argc != 3)
         return 2;
-    int version = atoi(argv[2]);
+    int version = (int)strtol(argv[2], NULL, 10);
     setenv("ANYCUDA_CUDART", argv[1], 1);
     if (acu_load(NULL)) {
         printf("%s\n", acu_last_error_message());
@@ -130,7 +130,7 @@ int main(int argc, char **argv) {
     if (acu_loaded(ACU_CUDART)->driver == 0)
         check_no_driver(version);
     check_own_error(version);
-    check_slots(dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD));
+    check_slots(dlopen(acu_loaded(ACU_CUDART)->path, RTLD_NOW | RTLD_NOLOAD));
     printf("%d checks, %d wrong\n", checks, wrong);
     return wrong != 0;
 }
