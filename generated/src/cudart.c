@@ -20965,7 +20965,7 @@ cudaError_t (*acu_slot_cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
         cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
         unsigned int flags) = enter_cudaStreamUpdateCaptureDependencies;
 static const acu_era eras_cudaStreamUpdateCaptureDependencies_ptds[] = {
-    {1, name_cudaStreamUpdateCaptureDependencies, (acu_fn)adapt_cudaStreamUpdateCaptureDependencies_ptds},
+    {1, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_ptsz, (acu_fn)adapt_cudaStreamUpdateCaptureDependencies_ptds},
     {12030, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_v2_ptsz, NULL},
     {13000, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_ptsz, NULL},
     {0, NULL, NULL},

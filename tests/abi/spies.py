@@ -275,6 +275,7 @@ class Writer:
         return {
             "name": function.name,
             "ptds": function.ptds is not None,
+            "unmapped": function.ptds if function.unmapped else "",
             "returns": function.returns.spelling,
             "convention": "CUDARTAPI",
             "declaration": ", ".join(p.type.declare(p.name) for p in function.params) or "void",

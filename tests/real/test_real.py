@@ -49,10 +49,6 @@ OTHER_SYMBOL = {
     "cudaWaitExternalSemaphoresAsync": [(11070, 13000, "cudaWaitExternalSemaphoresAsync_v2")],
 }
 
-# There is a symbol for the per-thread default stream, but the header does not lead there: first version that does.
-NOT_PER_THREAD_BEFORE = {"cudaStreamUpdateCaptureDependencies": 12030}
-
-
 @cache
 def model() -> tuple[Model, list[Slot]]:
     (bindings,) = [one for one in bind_all(load_libraries(), gates.load(gates.FEATURES)) if one.name == "cudart"]
@@ -108,8 +104,6 @@ def symbol_of(name: str, api: Api) -> str | None:
 
 
 def per_thread(symbol: str | None, api: Api) -> str | None:
-    if symbol and api.version < NOT_PER_THREAD_BEFORE.get(symbol, 0):
-        return symbol
     return next((f"{symbol}{end}" for end in ("_ptsz", "_ptds") if f"{symbol}{end}" in api.symbols), symbol)
 
 
