@@ -25,23 +25,31 @@ void acu_plain_edges(cudaGraphEdgeData *edges, size_t capacity, const size_t *re
     }
 }
 
-cudaError_t acu_capture_edges(const cudaGraphEdgeData **edges, size_t count) {
+cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeData **edges,
+                              size_t count) {
     /* All plain edges look the same, so all calls can share one array of zeros, which nobody
      * writes. */
     enum { MOST = 4096 };
     static cudaGraphEdgeData plain[MOST];
 
+    if (edges != NULL && count > MOST) {
+        *edges = NULL;
+        return (cudaError_t)acu_refuse_as(
+            function, cudaErrorNotSupported,
+            "the stream depends on more than 4096 nodes; ask without edge data");
+    }
     if (edges != NULL) {
-        if (count > MOST) {
-            *edges = NULL;
-            return cudaErrorNotSupported;
-        }
         *edges = plain;
     }
     return cudaSuccess;
 }
 
 /* ---- locations */
+
+bool acu_advice_is_local(enum cudaMemoryAdvise advice) {
+    return advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
+           advice == cudaMemAdviseUnsetAccessedBy;
+}
 
 bool acu_location_known(const struct cudaMemLocation *location) {
     return location->type == cudaMemLocationTypeDevice ||

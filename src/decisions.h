@@ -25,10 +25,13 @@ bool acu_edges_in_use(const cudaGraphEdgeData *edges, size_t count);
 void acu_plain_edges(cudaGraphEdgeData *edges, size_t capacity, const size_t *returned);
 /* The same for edges that the library itself would own: they stay valid until the thread's next
  * such call. */
-cudaError_t acu_capture_edges(const cudaGraphEdgeData **edges, size_t count);
+cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeData **edges,
+                              size_t count);
 
 /* ---- locations, on libraries that know device numbers only */
 
+/* The advice concerns a place; otherwise CUDA ignores the location. */
+bool acu_advice_is_local(enum cudaMemoryAdvise advice);
 bool acu_location_known(const struct cudaMemLocation *location);
 bool acu_location_valid(const struct cudaMemLocation *location);
 int acu_location_device(const struct cudaMemLocation *location);

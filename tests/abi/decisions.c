@@ -132,6 +132,13 @@ static void edges_of_a_capture(void) {
     cudaGraph_t captured;
 
     fresh(0, 1);
+    status = cudaStreamCaptureStatusNone; /* nothing else is valid then: the count is garbage */
+    count = SIZE_MAX;
+    CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges, &count) ==
+          cudaSuccess);
+    CHECK(version >= V12_3 || edges == NULL);
+    status = cudaStreamCaptureStatusActive;
+    count = 5;
     CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges, &count) ==
           cudaSuccess);
     CHECK(called(version < V12_0   ? "cudaStreamGetCaptureInfo_v2"
@@ -145,6 +152,7 @@ static void edges_of_a_capture(void) {
         count = 1u << 20;
         CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges,
                                        &count) == cudaErrorNotSupported);
+        CHECK(said("4096") && cudaGetLastError() == cudaErrorNotSupported);
     }
     fresh(0, 1);
     CHECK(cudaStreamGetCaptureInfo(NULL, &status, NULL, NULL, NULL, NULL, NULL) == cudaSuccess);
@@ -156,6 +164,7 @@ static void locations(void) {
     struct cudaMemLocation device = {.type = cudaMemLocationTypeDevice, .id = 3},
                            cpu = {.type = cudaMemLocationTypeHost};
     struct cudaMemLocation numa = {.type = cudaMemLocationTypeHostNuma, .id = 1};
+    struct cudaMemLocation nowhere = {.type = cudaMemLocationTypeInvalid};
     struct cudaMemLocation old_cpu = {.type = cudaMemLocationTypeDevice, .id = cudaCpuDeviceId};
     int three = 3, host = cudaCpuDeviceId, *where = &three;
     enum cudaMemoryAdvise advice = cudaMemAdviseSetAccessedBy;
@@ -181,12 +190,10 @@ static void locations(void) {
     CHECK(version >= V12_2 || arrived("dstDevice", &host, 4));
     if (version < V12_2) {
         fresh(0, 0);
-        CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseSetReadMostly, numa) == cudaErrorNotSupported &&
-              said("12.2"));
+        CHECK(cudaMemAdvise(&three, 4, advice, numa) == cudaErrorNotSupported && said("12.2"));
         CHECK(cudaMemPrefetchAsync(&three, 4, numa, 0, NULL) == cudaErrorNotSupported &&
               said("location.type"));
-        CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseSetReadMostly, old_cpu) ==
-              cudaErrorInvalidValue);
+        CHECK(cudaMemAdvise(&three, 4, advice, old_cpu) == cudaErrorInvalidValue);
         CHECK(said("cudaMemLocationTypeHost"));
         CHECK(cudaMemPrefetchAsync(&three, 4, old_cpu, 0, NULL) == cudaErrorInvalidDevice &&
               said("cudaMemLocationTypeHost"));
@@ -194,6 +201,9 @@ static void locations(void) {
               said("flags"));
         CHECK(seen->calls == 0);
     }
+    fresh(0, 0); /* advice without a place: whatever the location says */
+    CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseUnsetPreferredLocation, nowhere) == cudaSuccess);
+    CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseSetReadMostly, numa) == cudaSuccess);
     *seen_scenario = 0;
 }
 
@@ -277,6 +287,10 @@ static void batches(void) {
     fresh(cudaErrorInvalidValue, 0);
     CHECK(cudaMemcpy3DBatchAsync(1, &op, 0, NULL) == cudaErrorInvalidValue);
     CHECK(version >= V13_0 || said("copy "));
+    fresh(cudaErrorInvalidValue, 0); /* what was noted of one call is not said of the next */
+    attributes.srcAccessOrder = (enum cudaMemcpySrcAccessOrder)77;
+    CHECK(cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, &attributes, indexes, 1, NULL) != cudaSuccess);
+    CHECK(cudaEventSynchronize(NULL) == cudaErrorInvalidValue && !said("copy "));
     fresh(cudaErrorInvalidValue, 1); /* the library does not say which */
     CHECK(cudaMemcpy3DBatchAsync(1, &op, 0, NULL) == cudaErrorInvalidValue && !said("copy "));
 }
@@ -332,6 +346,21 @@ static void reserved_space(void) {
     }
 }
 
+/* Space that a field was carved out of is still reserved where that field is unknown. */
+static void reserved_around_a_field(void) {
+    struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned};
+    cudaMemPool_t pool;
+
+    properties.reserved[40] = 1;
+    fresh(0, 0);
+    if (version < 13040) {
+        CHECK(cudaMemPoolCreate(&pool, &properties) == cudaErrorInvalidValue && seen->calls == 0);
+        CHECK(said("reserved"));
+    } else {
+        CHECK(cudaMemPoolCreate(&pool, &properties) == cudaSuccess);
+    }
+}
+
 static void harmless_values(void) {
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeKernel};
     cudaGraphNode_t node;
@@ -376,6 +405,7 @@ int check_decisions(int loaded, int *done) {
     choose_device();
     attribute_values();
     reserved_space();
+    reserved_around_a_field();
     harmless_values();
     answers_are_not_failures();
     newer_enumerators();

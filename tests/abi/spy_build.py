@@ -46,7 +46,11 @@ class Bench:
     def library(self) -> list[list[str]]:
         """The compilations that make the library's objects."""
         sources = [file for pattern in LIBRARY for file in sorted(ROOT.glob(pattern))]
-        sources += [f for f in sorted((self.generated / "src").glob("*.c")) if not f.name.endswith("_table.c")]
+        sources += [
+            f
+            for f in sorted((self.generated / "src").glob("*.c"))
+            if not f.name.endswith(("_table.c", "_table_ptds.c"))
+        ]
         return [
             self._object(source, self.folder / f"lib_{source.stem}.o")
             for source in sources

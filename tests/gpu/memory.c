@@ -147,6 +147,14 @@ static void managed(void) {
     memcpy(memory, numbers, BYTES);
     OK(cudaMemAdvise(memory, BYTES, cudaMemAdviseSetPreferredLocation, host));
     OK(cudaMemAdvise(memory, BYTES, cudaMemAdviseUnsetPreferredLocation, host));
+    struct cudaMemLocation nowhere = {.type = cudaMemLocationTypeInvalid};
+    struct cudaMemLocation numa = {.type = cudaMemLocationTypeHostNuma};
+    cudaError_t unset = cudaMemAdvise(memory, BYTES, cudaMemAdviseUnsetPreferredLocation, nowhere);
+    cudaError_t read = cudaMemAdvise(memory, BYTES, cudaMemAdviseSetReadMostly, numa);
+    tell("advice without a place, anywhere: %d, %d", unset, read);
+    value("advice without a place, anywhere", "%d, %d", unset, read);
+    (void)cudaGetLastError();
+    OK(cudaMemAdvise(memory, BYTES, cudaMemAdviseUnsetReadMostly, gpu));
     OK(cudaMemAdvise(memory, BYTES, cudaMemAdviseSetAccessedBy, gpu));
     OK(cudaMemPrefetchAsync(memory, BYTES, gpu, 0, 0));
     int where = -7;
