@@ -104,8 +104,7 @@ int acu_driver_version(const acu_library *library) {
     }
     int known = __atomic_load_n(&driver, __ATOMIC_RELAXED);
     if (known == DRIVER_NOT_ASKED) {
-        char why[ACU_WHY_SIZE];
-        void *handle = acu_platform_open("libcuda.so.1", false, why, sizeof why);
+        void *handle = acu_platform_open("libcuda.so.1", false, NULL, 0);
         known =
             handle ? ask_driver(acu_platform_symbol(handle, "cuDriverGetVersion")) : DRIVER_NONE;
         __atomic_store_n(&driver, known, __ATOMIC_RELAXED);
@@ -209,7 +208,7 @@ static int ask_for_driver(search *s) {
     if (first && version > 0)
         note(s, "supports CUDA %d.%d", ACU_MAJOR(version), ACU_MINOR(version));
     else if (first)
-        note(s, version ? "does not say its version" : "none is installed (no libcuda.so.1)");
+        note_text(s, version ? "does not say its version" : "none is installed (no libcuda.so.1)");
     s->place = place;
     return version;
 }
@@ -571,8 +570,7 @@ static void look_at_system(search *s, const char *unused) {
      */
     s->optional = false;
     for (const char *const *name = info->sonames; *name && s->seen == 0; name++) {
-        char why[ACU_WHY_SIZE];
-        void *handle = acu_platform_open(*name, false, why, sizeof why);
+        void *handle = acu_platform_open(*name, false, NULL, 0);
         const char *path = handle ? acu_platform_path_of(handle) : NULL;
         if (path)
             consider(s, path, handle);

@@ -75,7 +75,7 @@ static const char *reason(int error) {
 
 void *acu_platform_open(const char *path, bool mapped, char *why, size_t size) {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL | (mapped ? RTLD_NOLOAD : 0));
-    if (!handle) {
+    if (!handle && why) {
         const char *said = dlerror();
         snprintf(why, size, "%s", said ? said : "it is not in the process any more");
     }
@@ -185,7 +185,7 @@ static size_t skip_old_cache(const char *file, size_t size) {
     static const char magic[] = "ld.so-1.7.0";
     enum { HEADER = 16, ENTRY = 12 };
     uint32_t count = 0;
-    if (size < HEADER || memcmp(file, magic, sizeof magic - 1) != 0)
+    if (size < HEADER || strncmp(file, magic, sizeof magic - 1) != 0)
         return 0;
     memcpy(&count, file + HEADER - sizeof count, sizeof count);
     uint64_t end = (HEADER + (uint64_t)count * ENTRY + 7) & ~(uint64_t)7;
@@ -207,7 +207,7 @@ static cache open_cache(const char *path) {
         return c;
     size_t skip = skip_old_cache(c.file, c.file_size), size = c.file_size - skip;
     c.start = c.file + skip;
-    if (size < sizeof header || memcmp(c.start, magic, sizeof magic - 1) != 0)
+    if (size < sizeof header || strncmp(c.start, magic, sizeof magic - 1) != 0)
         return c;
     memcpy(&header, c.start, sizeof header);
     size_t end = sizeof header + (size_t)header.count * sizeof(cache_entry) + header.strings_length;

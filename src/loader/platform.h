@@ -16,7 +16,8 @@ uint64_t acu_platform_now_ns(void);
 
 /* ---- opened libraries ----------------------------------------------------------------------- */
 
-/* Opens a file, or by soname; NULL and why not. `mapped`: only if the process has it already. */
+/* Opens a file, or by soname; NULL and why not, unless `why` is NULL. `mapped`: only if the process
+ * has it already. */
 void *acu_platform_open(const char *path, bool mapped, char *why, size_t size);
 acu_fn acu_platform_symbol(void *handle, const char *name);
 /* The file behind a handle; NULL if it cannot be told. */
