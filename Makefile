@@ -32,27 +32,27 @@ test: test-build ## run every test that needs no GPU; ends with one count
 	@python tools/run_tests.py $(BUILD)/test
 
 test-build: toolkits
-	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	@$(CONFIGURE) -B $(BUILD)/test -DANYCUDA_TESTS=ON -DANYCUDA_BENCH=ON -DANYCUDA_DEV=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
 	@$(COMPILE) $(BUILD)/test
 
-test-gpu: ## test every real libcudart on a GPU (needs cc and python3 only), and print a report
+test-gpu: ## test every real libcudart on a GPU; print a report
 	@tools/test_gpu.sh
 
 bench: toolkits ## measure, and print the figures
 	@$(CONFIGURE) -B $(BUILD)/bench -DANYCUDA_BENCH=ON
 	@$(COMPILE) $(BUILD)/bench --target bench
 
-toolkits: environment ## fetch the pinned CUDA toolkits into the cache (ANYCUDA_TOOLKITS=folder)
+toolkits: environment ## fetch the pinned toolkits: ANYCUDA_TOOLKITS=folder
 	@$(GENERATOR) fetch
 
 generate: toolkits ## extract the facts and render generated/
 	@$(GENERATOR) extract
 	@$(GENERATOR) render
 
-check-generated: environment ## fail if generated/ is not what spec/ and templates/ render to
+check-generated: environment ## fail if generated/ is not what spec/ renders to
 	@$(GENERATOR) check
 
-new-toolkit: environment ## pin, fetch, extract, say what is new, and render: VERSION=13.6
+new-toolkit: environment ## pin, fetch, extract, compare, render: VERSION=13.6
 	@test -n "$(VERSION)" || { echo 'error: say which: make new-toolkit VERSION=13.6' >&2; exit 2; }
 	@$(GENERATOR) fetch --pin $(VERSION)
 	@$(GENERATOR) extract
@@ -64,7 +64,7 @@ fmt: environment ## format C and Python
 	@ruff check --silent --fix --exit-zero
 	@echo $(C_FILES) | xargs --no-run-if-empty clang-format -i
 
-lint: lint-python lint-c ## check format and types: ruff, mypy, clang-format, clang-tidy
+lint: lint-python lint-c ## check: ruff, mypy, clang-format, clang-tidy
 
 lint-python: environment
 	@ruff format --check --quiet

@@ -1,4 +1,4 @@
-"""The command line: `python -m generator <command>`."""
+"""Makes anycuda's bindings: from the headers of pinned CUDA toolkits to facts, and from those to generated/."""
 
 from __future__ import annotations
 
@@ -19,12 +19,25 @@ COMMANDS = {
     "diff": "report",
 }
 
+# For users of a command; a module's own docstring speaks to those who change it.
+DESCRIPTIONS = {
+    "extract": "Writes spec/facts: what the headers of all fetched toolkits declare, and what their libraries export.",
+    "render": "Writes everything below generated/, or below another --output folder, from spec/ and templates/.",
+    "check": "Renders without writing, and fails with the names of the files in generated/ that differ.",
+    "diff": "Says which functions, types and values came, went or changed between two toolkits.",
+}
+EPILOG = (
+    "`python -m generator fetch --help` explains one command; `make generate` runs those that are needed, in order."
+)
+
 
 def _parser(modules: list[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m generator", description=__doc__)
-    subparsers = parser.add_subparsers(metavar="command", required=True)
+    parser = argparse.ArgumentParser(prog="python -m generator", description=__doc__, epilog=EPILOG)
+    subparsers = parser.add_subparsers(title="commands", metavar="command", required=True)
     for name in dict.fromkeys(modules):
         importlib.import_module(f".{name}", __package__).add_arguments(subparsers)
+    for name, command in subparsers.choices.items():
+        command.description = DESCRIPTIONS.get(name, command.description)
     return parser
 
 

@@ -117,9 +117,7 @@ class Router:
             return Route(api, candidate)
         target = api.functions.get(decision.call) if decision.call else candidate
         if target is None:
-            raise GeneratorError(
-                f"{decision.where}: calls {decision.call}, which toolkit {api.toolkit} does not declare"
-            )
+            raise GeneratorError(f"calls {decision.call}, which toolkit {api.toolkit} does not declare", decision.where)
         structs = []
         for param in function.params:
             state = self._struct_state(home, param.type, api, param.type)

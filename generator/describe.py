@@ -176,9 +176,9 @@ class Describer:
     def _value(self, home: Api, kind: CType, extra: dict[str, object]) -> tuple[str, int]:
         """The type a parameter leads to, and through how many pointers."""
         if "flags" in extra:
-            return self._flags(str(extra["flags"])), kind.depth
+            return self._flags(str(extra["flags"]), self._width(home, kind)), kind.depth
         if "enum" in extra:
-            return self._named(home, str(extra["enum"])), kind.depth
+            return self._named(home, str(extra["enum"]), self._width(home, kind)), kind.depth
         seen = home.strip(kind)
         if seen.function:
             return self._builtin("function"), 0
@@ -229,24 +229,29 @@ class Describer:
             self.types[symbol] = row
         return symbol
 
-    def _flags(self, name: str) -> str:
-        symbol = self._symbol(f"flags_{name}")
+    def _width(self, home: Api, kind: CType) -> int:
+        """The size of the integer at the core of a type."""
+        seen = home.strip(kind)
+        return home.scalar(CType(seen.spelling, seen.base, seen.tag))[1]
+
+    def _flags(self, name: str, width: int) -> str:
+        symbol = self._symbol(f"flags_{name}") + _sized(width)
         if symbol not in self.types:
             bits = self.parameters.section("flags")[name]
             if isinstance(bits, str):
                 bits = self._enumerators(bits)
-            row = TypeRow(symbol, name, "ACU_KIND_FLAGS", 4)
+            row = TypeRow(symbol, name, "ACU_KIND_FLAGS", width)
             row.values = [self._enumerator(one) for one in bits]
             self.types[symbol] = row
         return symbol
 
-    def _named(self, home: Api, name: str) -> str:
+    def _named(self, home: Api, name: str, width: int) -> str:
         """What an integer stands for: an enum of the headers, or a list of macros under `constants`."""
         constants = self.parameters.section("constants").get(name)
         if constants is None:
-            return self._enum(home, name)
-        symbol = self._symbol(name)
-        row = TypeRow(symbol, name, "ACU_KIND_ENUM", 4, [self._enumerator(one) for one in constants])
+            return self._enum(home, name, width)
+        symbol = self._symbol(name) + _sized(width)
+        row = TypeRow(symbol, name, "ACU_KIND_ENUM", width, [self._enumerator(one) for one in constants])
         return self.types.setdefault(symbol, row).symbol
 
     def _enumerators(self, enum: str) -> list[str]:
@@ -271,12 +276,14 @@ class Describer:
                 return self._number(text) if text in api.enumerators or text in api.macros else int(text, 0)
         raise GeneratorError(f"{name} is no macro and no enumerator of any toolkit", self.parameters.document.at)
 
-    def _enum(self, home: Api, name: str) -> str:
+    def _enum(self, home: Api, name: str, width: int = 4) -> str:
         name = home.typedefs[name].type.base if name not in home.enums else name
-        symbol = self._symbol(name)
+        symbol = self._symbol(name) + _sized(width)
         if symbol not in self.types:
             values = sorted(home.enums[name].values, key=lambda one: home.enums[name].values[one])
-            self.types[symbol] = TypeRow(symbol, name, "ACU_KIND_ENUM", 4, [self._enumerator(one) for one in values])
+            self.types[symbol] = TypeRow(
+                symbol, name, "ACU_KIND_ENUM", width, [self._enumerator(one) for one in values]
+            )
         return symbol
 
     def result_type(self, typedef: str) -> str:
@@ -303,6 +310,8 @@ class Describer:
         tag_offset, tags = self._tags(home, record, member.name)
         if "tag" in said:  # handed down to the record in this field, whose union asks for it
             tag_offset = self._offset(home, record, str(said["tag"]))
+        if size and member.size % size:
+            raise GeneratorError(f"{record.name}.{member.name}: {member.size} bytes cannot hold elements of {size}")
         ageless = _names(member.name, extra.get("opaque", ())) or said.get("opaque")  # CUDA's own, never too new
         target, target_count = self._target(home, record, member, said)
         return FieldRow(
@@ -321,10 +330,11 @@ class Describer:
         )
 
     def _member(self, home: Api, kind: CType, said: dict[str, object]) -> tuple[str, int]:
+        width = self._width(home, kind)
         if "flags" in said:
-            return self._flags(str(said["flags"])), 4
+            return self._flags(str(said["flags"]), width), width
         if "enum" in said:
-            return self._named(home, str(said["enum"])), 4
+            return self._named(home, str(said["enum"]), width), width
         seen = home.strip(kind)
         if seen.function:
             return self._builtin("function"), 8
@@ -440,6 +450,11 @@ class Describer:
     def loaded_size(self, record: Record) -> int:
         """The largest size any toolkit gives the record: what a temporary needs."""
         return max(r.size for api in self.library.apis for r in self.library.records_named(api, record.name))
+
+
+def _sized(width: int) -> str:
+    """What the name of an integer's table ends with, where it is not as wide as an int."""
+    return "" if width == 4 else f"_{8 * width}bit"
 
 
 def _names(path: str, listed: Iterable[str]) -> bool:

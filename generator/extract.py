@@ -26,11 +26,11 @@ from . import elf, yamlfile
 from . import facts as stored
 from .errors import GeneratorError
 from .fetch import Toolkits, Unit
+from .spec import Spec
 
 Facts = dict[str, Any]
 
 STUBS = Path(__file__).parent / "stubs"
-FACTS = yamlfile.SPEC / "facts"
 PROBE = "acu_is_defined_"
 PTDS = "CUDA_API_PER_THREAD_DEFAULT_STREAM"
 
@@ -330,7 +330,11 @@ def sources(libraries: yamlfile.Mapping, toolkits: Toolkits) -> Iterator[Source]
     for name, library in libraries.items():
         if library.get("newest_only"):
             # It has a wheel of its own, whose version says which toolkit it belongs to.
-            unit: Unit = getattr(toolkits, name)
+            if name not in toolkits.shared:
+                raise GeneratorError(
+                    f"{name} is read for the newest toolkit only, and spec/toolkits.yaml shares no {name}"
+                )
+            unit = toolkits.shared[name]
             toolkit = ".".join(unit.wheels[0].version.split(".")[:2])
             yield _source(name, library, toolkit, unit, [unit.folder("include")])
         else:
@@ -358,21 +362,26 @@ def add_arguments(subparsers: Any) -> None:
     parser.set_defaults(run=_run)
 
 
-def _run(options: argparse.Namespace) -> None:
-    started = time.monotonic()
-    wanted = list(sources(yamlfile.load(yamlfile.SPEC / "libraries.yaml"), Toolkits.load()))
+def update(spec: Spec, dry: bool = False) -> tuple[dict[str, dict[str, Facts]], list[Path]]:
+    """Makes spec/facts what its toolkits say: all facts, and the files that changed. `dry` changes nothing."""
+    wanted = list(sources(spec.libraries, Toolkits.load(spec.root / "toolkits.yaml")))
     found: dict[str, dict[str, Facts]] = {}
     for source, facts in zip(wanted, extract_all(wanted), strict=True):
         found.setdefault(source.library, {})[source.toolkit] = facts
-    spent = time.monotonic() - started
     changed = [
-        file.relative_to(yamlfile.ROOT)
-        for library, facts in found.items()
-        for file in stored.write_all(FACTS / library, facts, dry=options.check)
+        file
+        for library, facts_of_library in found.items()
+        for file in stored.write_all(spec.facts / library, facts_of_library, dry)
     ]
+    return found, changed
+
+
+def _run(options: argparse.Namespace) -> None:
+    started = time.monotonic()
+    found, changed = update(Spec(), dry=options.check)
     if options.check and changed:
-        names = ", ".join(str(file) for file in changed)
+        names = ", ".join(str(file.relative_to(yamlfile.ROOT)) for file in changed)
         raise GeneratorError(f"{names}: not what the toolkits say; run `python -m generator extract`")
     for library, facts in found.items():
         print(f"{library}: {len(facts)} toolkit{'s' * (len(facts) > 1)}, {next(iter(facts))} to {list(facts)[-1]}")
-    print(f"extracted in {spent:.1f} s; {len(changed)} files of spec/facts changed")
+    print(f"extracted in {time.monotonic() - started:.1f} s; {len(changed)} files of spec/facts changed")

@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import fcntl
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -16,7 +17,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -26,10 +27,13 @@ from .errors import GeneratorError
 SPEC_FILE = yamlfile.SPEC / "toolkits.yaml"
 SCHEMA = yamlfile.SPEC / "schema" / "toolkits.json"
 
-# Written last into an unpacked folder; what it holds tells whether the folder is what the pins ask for.
+# Written last into an unpacked folder: the pins that it was made of, and each file that it held then.
 STAMP = ".pins"
-# Raise this when the unpacking changes, so that folders of the old kind are made anew.
-LAYOUT = "1"
+# Raise this when the unpacking or the stamp changes, so that folders of the old kind are made anew.
+LAYOUT = "2"
+
+DESCRIPTION = """Brings the toolkits' headers and libraries from their pinned wheels into the cache,
+where they are missing or no longer what was unpacked. With nothing to do it takes a moment and needs no network."""
 
 # pip takes the tags that it is told and derives none from them, so each one that a pin has or a
 # future one may have stands here.
@@ -54,6 +58,15 @@ class Wheel:
 
 
 @dataclass(frozen=True)
+class Entry:
+    """One file as it was unpacked. Equal size and time are believed; where they differ, the hash decides."""
+
+    size: int
+    mtime_ns: int
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Unit:
     """What is unpacked together, into one folder of the cache."""
 
@@ -70,15 +83,65 @@ class Unit:
         text = "\n".join([LAYOUT, *(f"{wheel.file} {wheel.sha256}" for wheel in self.wheels)])
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def is_here(self) -> bool:
+    def manifest(self) -> dict[str, Entry] | None:
+        """What was unpacked, by path; None if nothing was, from other pins, or by an anycuda that kept no list."""
         try:
-            return (self.root / STAMP).read_text(encoding="utf-8") == self.pins
-        except OSError:
-            return False
+            stamp = json.loads((self.root / STAMP).read_text(encoding="utf-8"))
+            if stamp["pins"] != self.pins:
+                return None
+            return {path: Entry(**entry) for path, entry in stamp["files"].items()}
+        except (OSError, ValueError, TypeError, LookupError, AttributeError):
+            return None
+
+    def damage(self) -> str | None:
+        """How the folder differs from what was unpacked, in a few words; None if it does not, or nothing was."""
+        manifest = self.manifest()
+        if manifest is None:
+            return None
+        try:
+            found = dict(_files(self.root))
+            faults = [f"{path} is missing" for path in manifest if path not in found]
+            faults += [f"{path} was added" for path in found if path not in manifest]
+            # A copied cache has new times; that is written down, so that it is hashed once and not each time.
+            touched: dict[str, Entry] = {}
+            for path in manifest.keys() & found.keys():
+                known, now = manifest[path], found[path]
+                if (now.st_size, now.st_mtime_ns) == (known.size, known.mtime_ns):
+                    continue
+                if now.st_size == known.size and _sha256(self.root / path) == known.sha256:
+                    touched[path] = replace(known, mtime_ns=now.st_mtime_ns)
+                else:
+                    faults.append(f"{path} is not what was unpacked")
+        except OSError as error:
+            return f"{error.filename}: {error.strerror}"
+        if not faults:
+            if touched:
+                self._remember(manifest | touched)
+            return None
+        return min(faults) + (f", and {len(faults) - 1} more" if len(faults) > 1 else "")
+
+    def stamp(self, files: dict[str, Entry]) -> str:
+        return json.dumps({"pins": self.pins, "files": {path: vars(entry) for path, entry in sorted(files.items())}})
+
+    def _remember(self, files: dict[str, Entry]) -> None:
+        """Renews the stamp where that is possible; a cache may be read-only."""
+        with contextlib.suppress(OSError):
+            file, name = tempfile.mkstemp(prefix=".part-", dir=self.cache)
+            try:
+                with os.fdopen(file, "w", encoding="utf-8") as stamp:
+                    stamp.write(self.stamp(files))
+                Path(name).replace(self.root / STAMP)
+            finally:
+                Path(name).unlink(missing_ok=True)
+
+    def is_here(self) -> bool:
+        return self.manifest() is not None and self.damage() is None
 
     def folder(self, name: str) -> Path:
-        if not self.is_here():
+        if self.manifest() is None:
             raise GeneratorError(f"{self.name} is not in {self.cache}; run `make toolkits`")
+        if damage := self.damage():
+            raise GeneratorError(f"{self.name} in {self.cache} is damaged: {damage}; run `make toolkits`")
         return self.root / name
 
     def library(self, pattern: str) -> Path:
@@ -112,15 +175,14 @@ class Toolkits:
     """Every toolkit of the spec, oldest first, and what they share."""
 
     toolkits: tuple[Toolkit, ...]
-    crt: Unit
-    nvrtc: Unit
+    shared: dict[str, Unit]
     cache: Path
 
     @classmethod
     def load(cls, spec: Path = SPEC_FILE, cache: Path | None = None) -> Toolkits:
         cache = cache or cache_folder()
         document = yamlfile.load(spec, SCHEMA)
-        crt, nvrtc = (_unit(name, document["shared"][name], cache) for name in ("crt", "nvrtc"))
+        shared = {name: _unit(name, wheels, cache) for name, wheels in document["shared"].items()}
         toolkits: list[Toolkit] = []
         for entry in document["toolkits"]:
             version = entry["version"]
@@ -129,8 +191,8 @@ class Toolkits:
                     f"{version} stands after {toolkits[-1].version}; toolkits stand oldest first, each once",
                     yamlfile.where(entry, "version"),
                 )
-            toolkits.append(Toolkit(version, _unit(version, entry["wheels"], cache), crt))
-        return cls(tuple(toolkits), crt, nvrtc, cache)
+            toolkits.append(Toolkit(version, _unit(version, entry["wheels"], cache), shared["crt"]))
+        return cls(tuple(toolkits), shared, cache)
 
     def __iter__(self) -> Iterator[Toolkit]:
         return iter(self.toolkits)
@@ -150,13 +212,7 @@ class Toolkits:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        return (self.crt, *(toolkit.unit for toolkit in self.toolkits), self.nvrtc)
-
-    def nvrtc_include_dirs(self) -> list[Path]:
-        return [self.nvrtc.folder("include")]
-
-    def libnvrtc(self) -> Path:
-        return self.nvrtc.library("libnvrtc.so.*")
+        return (*self.shared.values(), *(toolkit.unit for toolkit in self.toolkits))
 
 
 def cache_folder() -> Path:
@@ -169,23 +225,34 @@ def cache_folder() -> Path:
 
 
 def fetch(toolkits: Toolkits, offline: bool = False, jobs: int = 4) -> int:
-    """Brings into the cache what is missing there, and returns how many folders that were."""
+    """Brings into the cache what is missing or damaged there, and returns how many folders that were."""
     missing = [unit for unit in toolkits.units if not unit.is_here()]
     if not missing:
         return 0
     if offline:
         raise GeneratorError(
-            f"{toolkits.cache} lacks {', '.join(unit.name for unit in missing)}; run `make toolkits` with a network, "
+            f"{_lacking(toolkits.cache, missing)}; run `make toolkits` with a network, "
             "or set ANYCUDA_TOOLKITS to a folder that has them"
         )
     with _locked(toolkits.cache):
         # Asked again: another run may have fetched while this one waited for the lock.
         missing = [unit for unit in missing if not unit.is_here()]
+        for unit in missing:
+            if damage := unit.damage():
+                print(f"{unit.name} is damaged: {damage}; fetching it again", flush=True)
         try:
             _fetch_all(missing, jobs)
         except OSError as error:
             raise GeneratorError(f"cannot write into {toolkits.cache}: {error.strerror}") from error
     return len(missing)
+
+
+def _lacking(cache: Path, units: list[Unit]) -> str:
+    damaged = {unit.name: damage for unit in units if (damage := unit.damage())}
+    absent = [unit.name for unit in units if unit.name not in damaged]
+    parts = [f"{cache} lacks {', '.join(absent)}"] if absent else []
+    parts += [f"{name} in {cache} is damaged: {damage}" for name, damage in damaged.items()]
+    return "; ".join(parts)
 
 
 def _fetch_all(units: list[Unit], jobs: int) -> None:
@@ -208,7 +275,8 @@ def _fetch_one(unit: Unit, stop: threading.Event) -> str:
         ready = temporary / "unpacked"
         for wheel in unit.wheels:
             _unpack(_verified(temporary / "wheels" / wheel.file, wheel), ready)
-        (ready / STAMP).write_text(unit.pins, encoding="utf-8")
+        files = {path: Entry(found.st_size, found.st_mtime_ns, _sha256(ready / path)) for path, found in _files(ready)}
+        (ready / STAMP).write_text(unit.stamp(files), encoding="utf-8")
         if unit.root.exists():
             unit.root.rename(temporary / "old")
         ready.rename(unit.root)
@@ -260,13 +328,30 @@ def _verified(path: Path, wheel: Wheel) -> Path:
     if not path.is_file():
         here = ", ".join(sorted(entry.name for entry in path.parent.iterdir()))
         raise GeneratorError(f"{wheel.package} {wheel.version} came as {here}, not as the pinned {wheel.file}")
+    if (digest := _sha256(path)) != wheel.sha256:
+        raise GeneratorError(f"{wheel.file} has the sha256 {digest}, not the pinned {wheel.sha256}")
+    return path
+
+
+def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         digest = hashlib.sha256()
         while block := file.read(1 << 20):
             digest.update(block)
-    if digest.hexdigest() != wheel.sha256:
-        raise GeneratorError(f"{wheel.file} has the sha256 {digest.hexdigest()}, not the pinned {wheel.sha256}")
-    return path
+    return digest.hexdigest()
+
+
+def _files(root: Path, below: str = "") -> Iterator[tuple[str, os.stat_result]]:
+    """All files below a folder but its stamp, each with what the file system knows of it."""
+    with os.scandir(root / below) as entries:
+        for entry in entries:
+            path = below + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                yield from _files(root, path + "/")
+            elif path != STAMP:
+                # A link that leads nowhere is a fault, not a file.
+                with contextlib.suppress(FileNotFoundError):
+                    yield path, entry.stat()
 
 
 def _unpack(wheel: Path, target: Path) -> None:
@@ -317,7 +402,10 @@ def _locked(cache: Path) -> Iterator[None]:
             print(f"waiting for another fetch into {cache}", flush=True)
             fcntl.flock(lock, fcntl.LOCK_EX)
         for left in cache.glob(".part-*"):
-            shutil.rmtree(left, ignore_errors=True)
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
         yield
 
 
@@ -338,7 +426,7 @@ def pin(version: str, spec: Path = SPEC_FILE) -> None:
     suffix = f"-cu{major}" if major < 13 else ""
     text = spec.read_text(encoding="utf-8").rstrip("\n") + "\n"
     # What all toolkits share is the newest toolkit's.
-    for wheel in (*toolkits.crt.wheels, *toolkits.nvrtc.wheels):
+    for wheel in (wheel for unit in toolkits.shared.values() for wheel in unit.wheels):
         text = text.replace(_lines(wheel, "    "), _lines(_newest(wheel.package, version), "    "))
     text += f'\n  - version: "{version}"\n    wheels:\n'
     for package in (f"nvidia-cuda-runtime{suffix}", f"nvidia-cuda-profiler-api{suffix}"):
@@ -373,10 +461,10 @@ def _number(version: str) -> tuple[int, int]:
 
 def add_arguments(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
-        "fetch", help="bring the pinned toolkits into the cache", description=__doc__
+        "fetch", help="bring the pinned toolkits into the cache", description=DESCRIPTION
     )
-    parser.add_argument("--offline", action="store_true", help="download nothing; say what is missing")
-    parser.add_argument("--jobs", type=int, default=4, metavar="N", help="downloads at a time (4)")
+    parser.add_argument("--offline", action="store_true", help="download nothing; say what is missing or damaged")
+    parser.add_argument("--jobs", type=int, default=4, metavar="N", help="how many to download at a time (4)")
     parser.add_argument("--pin", metavar="VERSION", help="first append this toolkit to spec/toolkits.yaml")
     parser.set_defaults(run=_run)
 

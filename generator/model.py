@@ -42,6 +42,7 @@ class Function:
     params: tuple[Param, ...]
     header: str
     deprecated: bool = False
+    unmapped: bool = False  # its header does not map the name to `ptds`, though the library exports that
 
     @property
     def signature(self) -> tuple[str, ...]:
@@ -137,7 +138,8 @@ class Api:
         self.soname: str = facts.get("soname", "")
         self.headers: list[str] = facts.get("headers", [])
         self.symbols: dict[str, str] = facts["symbols"]
-        self.functions = {name: _function(name, entry) for name, entry in sorted(facts["functions"].items())}
+        functions = (_function(name, entry) for name, entry in sorted(facts["functions"].items()))
+        self.functions = {function.name: self._with_ptds(function) for function in functions}
         self.records = {name: _record(name, entry) for name, entry in sorted(facts["records"].items())}
         self.enums = {
             name: Enum(name, entry.get("signed", False), entry["header"], entry["values"])
@@ -150,6 +152,17 @@ class Api:
         self.macros = {
             name: Macro(name, entry["value"], entry["header"]) for name, entry in sorted(facts["macros"].items())
         }
+
+    def _with_ptds(self, function: Function) -> Function:
+        """Takes an exported per-thread variant that the header forgot to map: 11.7 to 12.2 did so with one function.
+
+        With the plain symbol a stream of 0 would be the legacy stream, which is not what its caller compiled for.
+        """
+        if function.ptds is None:
+            for suffix in ("_ptsz", "_ptds"):
+                if function.symbol + suffix in self.symbols:
+                    return replace(function, ptds=function.symbol + suffix, unmapped=True)
+        return function
 
     @cached_property
     def enumerators(self) -> dict[str, int]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import jinja2
 
-from . import facts, gates, report
+from . import facts, gates, report, verify
 from .abi import COPY, PREFIX, Route, Router
 from .ctype import CType
 from .describe import Describer, ParamRow, TypeRow
@@ -302,7 +302,9 @@ def bind(
     """Everything the templates need to know of one library; `driver` is the one below it, if it has one."""
     info = spec.libraries[library.name]
     parameters = spec.parameters(library.name)
+    verify.parameters(parameters, library, driver)
     router = Router(library, parameters, spec.decisions if info.get("adapt") else [])
+    verify.decisions(router.decisions, library)
     bindings = Bindings(library.name, info, library, router, Describer(library, parameters, router, driver))
     for function in library.presented.functions.values():
         bindings.slots.append(_slot(bindings, parameters, function, library.presented, False, features or {}))
@@ -313,6 +315,7 @@ def bind(
                 bindings.aliases.append((gone.name, alias.name))
             else:
                 bindings.slots.append(_slot(bindings, parameters, gone, api, True, features or {}))
+    verify.used(router)
     bindings.result_type = bindings.describer.result_type(info["result"])
     return bindings
 
@@ -500,10 +503,10 @@ def render(presented: str | None = None, spec: Spec = SPEC) -> dict[str, str]:
     return sources(bind_all(load_libraries(presented, spec), features, spec), features)
 
 
-def bind_all(libraries: list[Library], features: Sequence, spec: Spec = SPEC) -> list[Bindings]:
+def bind_all(libraries: list[Library], features: Sequence | None = None, spec: Spec = SPEC) -> list[Bindings]:
     """The libraries' bindings, each knowing what it shares with the others."""
     by_name = {library.name: library for library in libraries}
-    titles = gates.titles(features, libraries)
+    titles = gates.titles(features, libraries) if features is not None else {}
     bindings = [bind(one, by_name.get("cuda") if one.name == "cudart" else None, titles, spec) for one in libraries]
     for one in bindings:
         others = (other.presented.records.keys() for other in bindings if other is not one)

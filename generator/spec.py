@@ -143,7 +143,7 @@ class Spec:
 
     @cached_property
     def libraries(self) -> yamlfile.Mapping:
-        return yamlfile.load(self.root / "libraries.yaml")
+        return yamlfile.load(self.root / "libraries.yaml", SCHEMA / "libraries.json")
 
     @cached_property
     def decisions(self) -> list[Decision]:

@@ -8,8 +8,7 @@
 
 /* ---- edge data */
 
-bool acu_edges_in_use(const cudaGraphEdgeData *edges, size_t count)
-{
+bool acu_edges_in_use(const cudaGraphEdgeData *edges, size_t count) {
     static const cudaGraphEdgeData plain;
 
     for (size_t i = 0; edges != NULL && i < count; i++) {
@@ -20,24 +19,26 @@ bool acu_edges_in_use(const cudaGraphEdgeData *edges, size_t count)
     return false;
 }
 
-void acu_plain_edges(cudaGraphEdgeData *edges, size_t capacity, const size_t *returned)
-{
+void acu_plain_edges(cudaGraphEdgeData *edges, size_t capacity, const size_t *returned) {
     if (edges != NULL && returned != NULL) {
         memset(edges, 0, (*returned < capacity ? *returned : capacity) * sizeof *edges);
     }
 }
 
-cudaError_t acu_capture_edges(const cudaGraphEdgeData **edges, size_t count)
-{
-    /* All plain edges look the same, so all calls can share one array of zeros, which nobody writes. */
+cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeData **edges,
+                              size_t count) {
+    /* All plain edges look the same, so all calls can share one array of zeros, which nobody
+     * writes. */
     enum { MOST = 4096 };
     static cudaGraphEdgeData plain[MOST];
 
+    if (edges != NULL && count > MOST) {
+        *edges = NULL;
+        return (cudaError_t)acu_refuse_as(
+            function, cudaErrorNotSupported,
+            "the stream depends on more than 4096 nodes; ask without edge data");
+    }
     if (edges != NULL) {
-        if (count > MOST) {
-            *edges = NULL;
-            return cudaErrorNotSupported;
-        }
         *edges = plain;
     }
     return cudaSuccess;
@@ -45,25 +46,27 @@ cudaError_t acu_capture_edges(const cudaGraphEdgeData **edges, size_t count)
 
 /* ---- locations */
 
-bool acu_location_known(const struct cudaMemLocation *location)
-{
-    return location->type == cudaMemLocationTypeDevice || location->type == cudaMemLocationTypeHost
-           || location->type == cudaMemLocationTypeInvalid;
+bool acu_advice_is_local(enum cudaMemoryAdvise advice) {
+    return advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
+           advice == cudaMemAdviseUnsetAccessedBy;
 }
 
-bool acu_location_valid(const struct cudaMemLocation *location)
-{
-    return location->type == cudaMemLocationTypeHost
-           || (location->type == cudaMemLocationTypeDevice && location->id >= 0);
+bool acu_location_known(const struct cudaMemLocation *location) {
+    return location->type == cudaMemLocationTypeDevice ||
+           location->type == cudaMemLocationTypeHost ||
+           location->type == cudaMemLocationTypeInvalid;
 }
 
-int acu_location_device(const struct cudaMemLocation *location)
-{
+bool acu_location_valid(const struct cudaMemLocation *location) {
+    return location->type == cudaMemLocationTypeHost ||
+           (location->type == cudaMemLocationTypeDevice && location->id >= 0);
+}
+
+int acu_location_device(const struct cudaMemLocation *location) {
     return location->type == cudaMemLocationTypeHost ? cudaCpuDeviceId : location->id;
 }
 
-struct cudaMemLocation acu_device_location(int device)
-{
+struct cudaMemLocation acu_device_location(int device) {
     struct cudaMemLocation location = {.type = cudaMemLocationTypeHost};
 
     if (device != cudaCpuDeviceId) {
@@ -75,9 +78,10 @@ struct cudaMemLocation acu_device_location(int device)
 
 /* ---- results in another form */
 
-cudaError_t acu_driver_entry_status(cudaError_t result, void **entry, enum cudaDriverEntryPointQueryResult *status)
-{
-    bool missing = result == cudaErrorSymbolNotFound || (result == cudaSuccess && entry != NULL && *entry == NULL);
+cudaError_t acu_driver_entry_status(cudaError_t result, void **entry,
+                                    enum cudaDriverEntryPointQueryResult *status) {
+    bool missing = result == cudaErrorSymbolNotFound ||
+                   (result == cudaSuccess && entry != NULL && *entry == NULL);
 
     if (status != NULL && (missing || result == cudaSuccess)) {
         *status = missing ? cudaDriverEntryPointSymbolNotFound : cudaDriverEntryPointSuccess;
@@ -86,7 +90,8 @@ cudaError_t acu_driver_entry_status(cudaError_t result, void **entry, enum cudaD
         *entry = NULL;
     }
     if (result == cudaErrorSymbolNotFound) {
-        cudaError_t (*forget)(void) = (cudaError_t(*)(void))acu_library_symbol(&acu_cudart, "cudaGetLastError");
+        cudaError_t (*forget)(void) =
+            (cudaError_t (*)(void))acu_library_symbol(&acu_cudart, "cudaGetLastError");
         if (forget != NULL) {
             (void)forget();
         }
@@ -95,8 +100,8 @@ cudaError_t acu_driver_entry_status(cudaError_t result, void **entry, enum cudaD
     return result;
 }
 
-void acu_update_result(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUpdateResult outcome, cudaGraphNode_t node)
-{
+void acu_update_result(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUpdateResult outcome,
+                       cudaGraphNode_t node) {
     if (info != NULL) {
         info->result = outcome;
         info->errorNode = node;
@@ -104,15 +109,13 @@ void acu_update_result(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUp
     }
 }
 
-void acu_note_index(cudaError_t result, const char *what, size_t index)
-{
+void acu_note_index(cudaError_t result, const char *what, size_t index) {
     if (result != cudaSuccess && index != SIZE_MAX) {
         acu_error_note(what, index);
     }
 }
 
-void acu_unknown_index(cudaError_t result, size_t *index)
-{
+void acu_unknown_index(cudaError_t result, size_t *index) {
     if (result != cudaSuccess && index != NULL) {
         *index = SIZE_MAX;
     }
@@ -120,13 +123,13 @@ void acu_unknown_index(cudaError_t result, size_t *index)
 
 /* ---- device properties */
 
-static int ask_attribute(const acu_attribute *row, int device, int *value)
-{
+static int ask_attribute(const acu_attribute *row, int device, int *value) {
     int (*from_runtime)(int *, int, int);
     int (*from_driver)(int *, int, int);
 
     if (row->attribute_since <= acu_library_version(&acu_cudart)) {
-        from_runtime = (int (*)(int *, int, int))acu_library_symbol(&acu_cudart, "cudaDeviceGetAttribute");
+        from_runtime =
+            (int (*)(int *, int, int))acu_library_symbol(&acu_cudart, "cudaDeviceGetAttribute");
         return from_runtime == NULL ? -1 : from_runtime(value, row->attribute, device);
     }
     /* A device's ordinal is its CUdevice: cuDeviceGet maps the one to the other as they are. */
@@ -134,27 +137,28 @@ static int ask_attribute(const acu_attribute *row, int device, int *value)
     return from_driver == NULL ? -1 : from_driver(value, row->attribute, device);
 }
 
-void acu_fill_from_attributes(const acu_attribute_table *table, void *properties, int device)
-{
+void acu_fill_from_attributes(const acu_attribute_table *table, void *properties, int device) {
     int version = acu_library_version(&acu_cudart);
 
     for (const acu_attribute *row = table->rows; row->size != 0; row++) {
         int value = 0;
-        bool has = (row->since == 0 || version >= row->since) && (row->until == 0 || version <= row->until);
+        bool has = (row->since == 0 || version >= row->since) &&
+                   (row->until == 0 || version <= row->until);
 
         if (!has && ask_attribute(row, device, &value) == 0) {
             unsigned char *field = (unsigned char *)properties + row->offset;
             int64_t wide = value;
 
-            memcpy(field, &wide, row->size < sizeof wide ? row->size : sizeof wide); /* little-endian, both machines */
+            memcpy(field, &wide,
+                   row->size < sizeof wide ? row->size
+                                           : sizeof wide); /* little-endian, both machines */
         }
     }
 }
 
 /* ---- hooks */
 
-static const acu_value *result_value(const acu_type *type, int64_t result)
-{
+static const acu_value *result_value(const acu_type *type, int64_t result) {
     for (uint32_t i = 0; i < type->count; i++) {
         if (type->values[i].value == result) {
             return &type->values[i];
@@ -163,15 +167,14 @@ static const acu_value *result_value(const acu_type *type, int64_t result)
     return NULL;
 }
 
-static bool is_unrecognized(const char *text)
-{
+static bool is_unrecognized(const char *text) {
     return text == NULL || strstr(text, "unrecognized") != NULL;
 }
 
-const char *acu_hook_cudaGetErrorName(acu_fn real, cudaError_t error)
-{
+const char *acu_hook_cudaGetErrorName(acu_fn real, cudaError_t error) {
     const char *name = real == NULL ? NULL : ((const char *(*)(cudaError_t))real)(error);
-    const acu_value *value = is_unrecognized(name) ? result_value(acu_cudart_info.result_type, (int64_t)error) : NULL;
+    const acu_value *value =
+        is_unrecognized(name) ? result_value(acu_cudart_info.result_type, (int64_t)error) : NULL;
 
     if (value != NULL) {
         return value->name;
@@ -179,10 +182,10 @@ const char *acu_hook_cudaGetErrorName(acu_fn real, cudaError_t error)
     return name != NULL ? name : "unrecognized error code";
 }
 
-const char *acu_hook_cudaGetErrorString(acu_fn real, cudaError_t error)
-{
+const char *acu_hook_cudaGetErrorString(acu_fn real, cudaError_t error) {
     const char *text = real == NULL ? NULL : ((const char *(*)(cudaError_t))real)(error);
-    const acu_value *value = is_unrecognized(text) ? result_value(acu_cudart_info.result_type, (int64_t)error) : NULL;
+    const acu_value *value =
+        is_unrecognized(text) ? result_value(acu_cudart_info.result_type, (int64_t)error) : NULL;
 
     if (value != NULL) {
         return value->value == 0 ? "no error" : value->name; /* the name says more than nothing */
@@ -191,33 +194,30 @@ const char *acu_hook_cudaGetErrorString(acu_fn real, cudaError_t error)
 }
 
 struct cudaChannelFormatDesc acu_hook_cudaCreateChannelDesc(acu_fn real, int x, int y, int z, int w,
-                                                            enum cudaChannelFormatKind f)
-{
+                                                            enum cudaChannelFormatKind f) {
     (void)real; /* it only puts its arguments together */
     return (struct cudaChannelFormatDesc){.x = x, .y = y, .z = z, .w = w, .f = f};
 }
 
-/* An error made here is newer than any the library holds: whatever the library reported since has replaced it. */
-cudaError_t acu_hook_cudaGetLastError(acu_fn real)
-{
+/* An error made here is newer than any the library holds: whatever the library reported since has
+ * replaced it. */
+cudaError_t acu_hook_cudaGetLastError(acu_fn real) {
     cudaError_t own = (cudaError_t)acu_own_error(true);
-    cudaError_t theirs = real == NULL ? cudaSuccess : ((cudaError_t(*)(void))real)();
+    cudaError_t theirs = real == NULL ? cudaSuccess : ((cudaError_t (*)(void))real)();
 
     return own != cudaSuccess ? own : theirs;
 }
 
-cudaError_t acu_hook_cudaPeekAtLastError(acu_fn real)
-{
+cudaError_t acu_hook_cudaPeekAtLastError(acu_fn real) {
     cudaError_t own = (cudaError_t)acu_own_error(false);
 
     if (own != cudaSuccess) {
         return own;
     }
-    return real == NULL ? cudaSuccess : ((cudaError_t(*)(void))real)();
+    return real == NULL ? cudaSuccess : ((cudaError_t (*)(void))real)();
 }
 
-const char *acu_hook_nvrtcGetErrorString(acu_fn real, nvrtcResult result)
-{
+const char *acu_hook_nvrtcGetErrorString(acu_fn real, nvrtcResult result) {
     const acu_value *value = result_value(acu_nvrtc_info.result_type, (int64_t)result);
 
     if (real != NULL) {

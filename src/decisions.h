@@ -1,6 +1,6 @@
 /*
- * What spec/decisions.yaml and the generated adapters of the runtime API call: the parts of a decision
- * that are more than an expression.
+ * What spec/decisions.yaml and the generated adapters of the runtime API call: the parts of a
+ * decision that are more than an expression.
  */
 #ifndef ACU_DECISIONS_H
 #define ACU_DECISIONS_H
@@ -23,11 +23,15 @@
 bool acu_edges_in_use(const cudaGraphEdgeData *edges, size_t count);
 /* Says "plain" of as many edges as were returned. */
 void acu_plain_edges(cudaGraphEdgeData *edges, size_t capacity, const size_t *returned);
-/* The same for edges that the library itself would own: they stay valid until the thread's next such call. */
-cudaError_t acu_capture_edges(const cudaGraphEdgeData **edges, size_t count);
+/* The same for edges that the library itself would own: they stay valid until the thread's next
+ * such call. */
+cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeData **edges,
+                              size_t count);
 
 /* ---- locations, on libraries that know device numbers only */
 
+/* The advice concerns a place; otherwise CUDA ignores the location. */
+bool acu_advice_is_local(enum cudaMemoryAdvise advice);
 bool acu_location_known(const struct cudaMemLocation *location);
 bool acu_location_valid(const struct cudaMemLocation *location);
 int acu_location_device(const struct cudaMemLocation *location);
@@ -36,8 +40,10 @@ struct cudaMemLocation acu_device_location(int device);
 
 /* ---- results that older calls give in another form */
 
-cudaError_t acu_driver_entry_status(cudaError_t result, void **entry, enum cudaDriverEntryPointQueryResult *status);
-void acu_update_result(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUpdateResult outcome, cudaGraphNode_t node);
+cudaError_t acu_driver_entry_status(cudaError_t result, void **entry,
+                                    enum cudaDriverEntryPointQueryResult *status);
+void acu_update_result(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUpdateResult outcome,
+                       cudaGraphNode_t node);
 /* Puts "copy 3 of the batch" into the message of a failed call; SIZE_MAX says nothing. */
 void acu_note_index(cudaError_t result, const char *what, size_t index);
 
@@ -58,12 +64,13 @@ typedef struct acu_attribute_table {
 } acu_attribute_table;
 
 /*
- * Fills the fields which the loaded layout lacks from device attributes: from the runtime where it knows
- * them, else from the driver, so that the runtime's last error stays untouched.
+ * Fills the fields which the loaded layout lacks from device attributes: from the runtime where it
+ * knows them, else from the driver, so that the runtime's last error stays untouched.
  */
 void acu_fill_from_attributes(const acu_attribute_table *table, void *properties, int device);
 
-/* ---- functions that answer without a library, or see errors that were made here; real may be NULL */
+/* ---- functions that answer without a library, or see errors that were made here; real may be NULL
+ */
 
 const char *acu_hook_cudaGetErrorName(acu_fn real, cudaError_t error);
 const char *acu_hook_cudaGetErrorString(acu_fn real, cudaError_t error);

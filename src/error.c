@@ -341,11 +341,9 @@ void acu_device_reason(char *why, size_t size) {
         snprintf(why, size, "the driver sees no device");
 }
 
-static int explain_result(const acu_function *function, int result) {
-    char why[160] = "", note[sizeof record.note], text[ACU_LOADED_SIZE];
+static int explain_result(const acu_function *function, int result, const char *note) {
+    char why[160] = "", text[ACU_LOADED_SIZE];
     const acu_library *library = function->library;
-    memcpy(note, record.note, sizeof note);
-    record.note[0] = '\0';
     const acu_library_info *info = library->info;
     if (result == info->error_no_driver && info->error_no_driver)
         acu_driver_reason(library, why, sizeof why);
@@ -361,6 +359,9 @@ static int explain_result(const acu_function *function, int result) {
 }
 
 int acu_explain(const acu_function *function, int result, const void *const *args) {
+    char note[sizeof record.note];
+    memcpy(note, record.note, sizeof note);
+    record.note[0] = '\0'; /* it was about this call, whatever becomes of it */
     if (result == 0 || repeats_errors(function) || acu_is_answer(function, result))
         return result;
     if (record.refused == function->name && record.code == result) {
@@ -380,5 +381,5 @@ int acu_explain(const acu_function *function, int result, const void *const *arg
     /* The library's error is the later one: its cudaGetLastError tells it. */
     if (library->id == ACU_CUDART)
         record.own = 0;
-    return explain_result(function, result);
+    return explain_result(function, result, note);
 }

@@ -4,8 +4,7 @@
 
 #include "internal.h"
 
-/* Loads the library, binds the functions and writes their pointers to `table`, in their order. */
-int acu_table_load(acu_library *library, const acu_function *const *functions, size_t count,
-                   void *table);
+/* Loads the library and binds the functions; returns acu_load()'s error. */
+int acu_table_bind(acu_library *library, const acu_function *const *functions, size_t count);
 
 #endif

@@ -4670,7 +4670,7 @@ static const char param_names_cuFabricCpyBatchAsync[] = "numOps\0opList\0flags\0
 static const acu_param params_cuFabricCpyBatchAsync[] = {
     {param_names_cuFabricCpyBatchAsync + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuFabricCpyBatchAsync + 7, &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
-    {param_names_cuFabricCpyBatchAsync + 14, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuFabricCpyBatchAsync + 14, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cuFabricCpyBatchAsync + 20, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuFabricCpyBatchAsync[] = "fabric copies";
@@ -5463,7 +5463,7 @@ static const acu_param params_cuGetProcAddress[] = {
     {param_names_cuGetProcAddress + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
     {param_names_cuGetProcAddress + 7, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
     {param_names_cuGetProcAddress + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGetProcAddress + 23, &acu_cuda_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGetProcAddress + 23, &acu_cuda_type_flags_driverEntryPoint_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cuGetProcAddress + 29, &acu_cuda_type_CUdriverProcAddressQueryResult_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGetProcAddress[] = "driver entry points";
@@ -7257,7 +7257,7 @@ static const char name_cuGraphExecGetFlags[] = "cuGraphExecGetFlags";
 static const char param_names_cuGraphExecGetFlags[] = "hGraphExec\0flags";
 static const acu_param params_cuGraphExecGetFlags[] = {
     {param_names_cuGraphExecGetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecGetFlags + 11, &acu_cuda_type_flags_graphInstantiate, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuGraphExecGetFlags + 11, &acu_cuda_type_flags_graphInstantiate_64bit, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphExecGetFlags[] = "graph instantiation with parameters";
 static const acu_era eras_cuGraphExecGetFlags[] = {
@@ -8093,7 +8093,7 @@ static const char param_names_cuGraphInstantiate[] = "phGraphExec\0hGraph\0flags
 static const acu_param params_cuGraphInstantiate[] = {
     {param_names_cuGraphInstantiate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cuGraphInstantiate + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphInstantiate + 19, &acu_cuda_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
+    {param_names_cuGraphInstantiate + 19, &acu_cuda_type_flags_graphInstantiate_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphInstantiate[] = {
     {1, symbol_cuGraphInstantiate_cuGraphInstantiateWithFlags, NULL},
@@ -12384,7 +12384,7 @@ static const acu_param params_cuLogicalEndpointBindAddr[] = {
     {param_names_cuLogicalEndpointBindAddr + 9, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointBindAddr + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointBindAddr + 20, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindAddr + 25, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindAddr + 25, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointBindAddr[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointBindAddr[] = {
@@ -12437,7 +12437,7 @@ static const acu_param params_cuLogicalEndpointBindMem[] = {
     {param_names_cuLogicalEndpointBindMem + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointBindMem + 26, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuLogicalEndpointBindMem + 36, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindMem + 41, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuLogicalEndpointBindMem + 41, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointBindMem[] = "logical endpoints";
 static const acu_era eras_cuLogicalEndpointBindMem[] = {
@@ -13197,7 +13197,7 @@ static const acu_param params_cuMemAddressReserve[] = {
     {param_names_cuMemAddressReserve + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemAddressReserve + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemAddressReserve + 19, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAddressReserve + 24, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemAddressReserve + 24, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemAddressReserve[] = "virtual memory management";
 static const acu_era eras_cuMemAddressReserve[] = {
@@ -13725,7 +13725,7 @@ static const acu_param params_cuMemCreate[] = {
     {param_names_cuMemCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMemCreate + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemCreate + 12, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemCreate + 17, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemCreate + 17, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemCreate[] = "virtual memory management";
 static const acu_era eras_cuMemCreate[] = {
@@ -13779,7 +13779,7 @@ static const acu_param params_cuMemDiscardAndPrefetchBatchAsync[] = {
     {param_names_cuMemDiscardAndPrefetchBatchAsync + 18, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
     {param_names_cuMemDiscardAndPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
     {param_names_cuMemDiscardAndPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemDiscardAndPrefetchBatchAsync + 63, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemDiscardAndPrefetchBatchAsync + 63, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemDiscardAndPrefetchBatchAsync + 69, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemDiscardAndPrefetchBatchAsync[] = "batched prefetch and discard";
@@ -13872,7 +13872,7 @@ static const acu_param params_cuMemDiscardBatchAsync[] = {
     {param_names_cuMemDiscardBatchAsync + 0, &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
     {param_names_cuMemDiscardBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
     {param_names_cuMemDiscardBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemDiscardBatchAsync + 18, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemDiscardBatchAsync + 18, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemDiscardBatchAsync + 24, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemDiscardBatchAsync[] = "batched prefetch and discard";
@@ -13956,7 +13956,7 @@ static const acu_param params_cuMemExportToShareableHandle[] = {
     {param_names_cuMemExportToShareableHandle + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
     {param_names_cuMemExportToShareableHandle + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemExportToShareableHandle + 23, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemExportToShareableHandle + 34, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemExportToShareableHandle + 34, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemExportToShareableHandle[] = "virtual memory management";
 static const acu_era eras_cuMemExportToShareableHandle[] = {
@@ -14160,7 +14160,7 @@ CUresult acu_failed_cuMemFreeHost(CUresult result, void *p)
 static const char name_cuMemGetAccess[] = "cuMemGetAccess";
 static const char param_names_cuMemGetAccess[] = "flags\0location\0ptr";
 static const acu_param params_cuMemGetAccess[] = {
-    {param_names_cuMemGetAccess + 0, &acu_cuda_type_CUmemAccess_flags_enum, 1, ACU_OUT, -1, -1, false},
+    {param_names_cuMemGetAccess + 0, &acu_cuda_type_CUmemAccess_flags_enum_64bit, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMemGetAccess + 6, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
     {param_names_cuMemGetAccess + 15, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
@@ -14404,7 +14404,7 @@ static const acu_param params_cuMemGetHandleForAddressRange[] = {
     {param_names_cuMemGetHandleForAddressRange + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemGetHandleForAddressRange + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemGetHandleForAddressRange + 17, &acu_cuda_type_CUmemRangeHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetHandleForAddressRange + 28, &acu_cuda_type_flags_memRange, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemGetHandleForAddressRange + 28, &acu_cuda_type_flags_memRange_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemGetHandleForAddressRange[] = "DMA-BUF handles of memory";
 static const acu_era eras_cuMemGetHandleForAddressRange[] = {
@@ -14863,7 +14863,7 @@ static const acu_param params_cuMemMap[] = {
     {param_names_cuMemMap + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemMap + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemMap + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemMap + 23, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemMap + 23, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemMap[] = "virtual memory management";
 static const acu_era eras_cuMemMap[] = {
@@ -15129,7 +15129,7 @@ static const acu_param params_cuMemPoolExportToShareableHandle[] = {
     {param_names_cuMemPoolExportToShareableHandle + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
     {param_names_cuMemPoolExportToShareableHandle + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPoolExportToShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolExportToShareableHandle + 27, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolExportToShareableHandle + 27, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolExportToShareableHandle[] = "memory pools shared between processes";
 static const acu_era eras_cuMemPoolExportToShareableHandle[] = {
@@ -15277,7 +15277,7 @@ static const acu_param params_cuMemPoolImportFromShareableHandle[] = {
     {param_names_cuMemPoolImportFromShareableHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cuMemPoolImportFromShareableHandle + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPoolImportFromShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolImportFromShareableHandle + 27, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPoolImportFromShareableHandle + 27, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolImportFromShareableHandle[] = "memory pools shared between processes";
 static const acu_era eras_cuMemPoolImportFromShareableHandle[] = {
@@ -15607,7 +15607,7 @@ static const acu_param params_cuMemPrefetchBatchAsync[] = {
     {param_names_cuMemPrefetchBatchAsync + 18, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
     {param_names_cuMemPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
     {param_names_cuMemPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPrefetchBatchAsync + 63, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemPrefetchBatchAsync + 63, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemPrefetchBatchAsync + 69, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPrefetchBatchAsync[] = "batched prefetch and discard";
@@ -16461,7 +16461,7 @@ static const char param_names_cuMemcpy3DBatchAsync[] = "numOps\0opList\0flags\0h
 static const acu_param params_cuMemcpy3DBatchAsync[] = {
     {param_names_cuMemcpy3DBatchAsync + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemcpy3DBatchAsync + 7, &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
-    {param_names_cuMemcpy3DBatchAsync + 14, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DBatchAsync + 14, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemcpy3DBatchAsync + 20, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemcpy3DBatchAsync[] = "batched copies";
@@ -16687,7 +16687,7 @@ static const char symbol_cuMemcpy3DWithAttributesAsync_cuMemcpy3DWithAttributesA
 static const char param_names_cuMemcpy3DWithAttributesAsync[] = "op\0flags\0hStream";
 static const acu_param params_cuMemcpy3DWithAttributesAsync[] = {
     {param_names_cuMemcpy3DWithAttributesAsync + 0, &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy3DWithAttributesAsync + 3, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMemcpy3DWithAttributesAsync + 3, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cuMemcpy3DWithAttributesAsync + 9, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemcpy3DWithAttributesAsync[] = "copies with attributes";
@@ -20014,7 +20014,7 @@ static const acu_param params_cuMulticastBindAddr[] = {
     {param_names_cuMulticastBindAddr + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindAddr + 18, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindAddr + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr + 30, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr + 30, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMulticastBindAddr[] = "multicast objects";
 static const acu_era eras_cuMulticastBindAddr[] = {
@@ -20066,7 +20066,7 @@ static const acu_param params_cuMulticastBindAddr_v2[] = {
     {param_names_cuMulticastBindAddr_v2 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindAddr_v2 + 22, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindAddr_v2 + 29, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr_v2 + 34, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindAddr_v2 + 34, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindAddr_v2[] = {
     {1, name_cuMulticastBindAddr_v2, NULL},
@@ -20117,7 +20117,7 @@ static const acu_param params_cuMulticastBindMem[] = {
     {param_names_cuMulticastBindMem + 18, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindMem + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindMem + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem + 43, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem + 43, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMulticastBindMem[] = "multicast objects";
 static const acu_era eras_cuMulticastBindMem[] = {
@@ -20173,7 +20173,7 @@ static const acu_param params_cuMulticastBindMem_v2[] = {
     {param_names_cuMulticastBindMem_v2 + 22, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindMem_v2 + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cuMulticastBindMem_v2 + 42, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem_v2 + 47, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cuMulticastBindMem_v2 + 47, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMulticastBindMem_v2[] = {
     {1, name_cuMulticastBindMem_v2, NULL},

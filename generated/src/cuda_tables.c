@@ -548,7 +548,7 @@ static const acu_field fields_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
     {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 40, .type = &acu_type_size_t, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 47, .type = &acu_type_pointer, .offset = 8, .count = 1,
      .target = &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, .target_count = 0},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 54, .type = &acu_cuda_type_flags_none, .offset = 16, .count = 2},
+    {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 54, .type = &acu_cuda_type_flags_none_64bit, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 60, .type = &acu_type_handle, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 64, .type = &acu_type_handle, .offset = 24, .count = 1},
 };
@@ -569,7 +569,7 @@ static const char names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st[] =
     "hErrNode_out\0"
     "result_out";
 static const acu_field fields_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 33, .type = &acu_cuda_type_flags_graphInstantiate, .offset = 0, .count = 2},
+    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 33, .type = &acu_cuda_type_flags_graphInstantiate_64bit, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 39, .type = &acu_cuda_type_CUstream, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 53, .type = &acu_type_handle, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 66, .type = &acu_cuda_type_CUgraphInstantiateResult_enum, .offset = 24, .count = 1},
@@ -2857,20 +2857,20 @@ const acu_type acu_cuda_type_CUgraphConditionalNodeType_enum = {
 
 /* ---- CUgraphDependencyType_enum */
 
-static const char names_acu_cuda_type_CUgraphDependencyType_enum[] =
+static const char names_acu_cuda_type_CUgraphDependencyType_enum_8bit[] =
     "CUgraphDependencyType_enum\0"
     "CU_GRAPH_DEPENDENCY_TYPE_DEFAULT\0"
     "CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC";
-static const acu_value values_acu_cuda_type_CUgraphDependencyType_enum[] = {
-    { names_acu_cuda_type_CUgraphDependencyType_enum + 27, 0, 12030},
-    { names_acu_cuda_type_CUgraphDependencyType_enum + 60, 1, 12030},
+static const acu_value values_acu_cuda_type_CUgraphDependencyType_enum_8bit[] = {
+    { names_acu_cuda_type_CUgraphDependencyType_enum_8bit + 27, 0, 12030},
+    { names_acu_cuda_type_CUgraphDependencyType_enum_8bit + 60, 1, 12030},
 };
-const acu_type acu_cuda_type_CUgraphDependencyType_enum = {
-    .name = names_acu_cuda_type_CUgraphDependencyType_enum,
+const acu_type acu_cuda_type_CUgraphDependencyType_enum_8bit = {
+    .name = names_acu_cuda_type_CUgraphDependencyType_enum_8bit,
     .kind = ACU_KIND_ENUM,
-    .size = 4,
+    .size = 1,
     .count = 2,
-    .values = values_acu_cuda_type_CUgraphDependencyType_enum,
+    .values = values_acu_cuda_type_CUgraphDependencyType_enum_8bit,
 };
 
 /* ---- CUgraphEdgeData_st */
@@ -2882,9 +2882,9 @@ static const char names_acu_cuda_type_CUgraphEdgeData_st[] =
     "type\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUgraphEdgeData_st[] = {
-    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 19, .type = &acu_cuda_type_kernelNodePort, .offset = 0, .count = 1},
+    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 19, .type = &acu_cuda_type_kernelNodePort_8bit, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUgraphEdgeData_st + 29, .type = &acu_type_unsigned_char, .offset = 1, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 37, .type = &acu_cuda_type_CUgraphDependencyType_enum, .offset = 2, .count = 1},
+    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 37, .type = &acu_cuda_type_CUgraphDependencyType_enum_8bit, .offset = 2, .count = 1},
     {.name = names_acu_cuda_type_CUgraphEdgeData_st + 42, .type = &acu_type_unsigned_char, .offset = 3, .count = 5, .reserved = true},
 };
 const acu_type acu_cuda_type_CUgraphEdgeData_st = {
@@ -3750,22 +3750,44 @@ const acu_type acu_cuda_type_CUmemAccess_flags_enum = {
     .values = values_acu_cuda_type_CUmemAccess_flags_enum,
 };
 
+/* ---- CUmemAccess_flags_enum */
+
+static const char names_acu_cuda_type_CUmemAccess_flags_enum_64bit[] =
+    "CUmemAccess_flags_enum\0"
+    "CU_MEM_ACCESS_FLAGS_PROT_NONE\0"
+    "CU_MEM_ACCESS_FLAGS_PROT_READ\0"
+    "CU_MEM_ACCESS_FLAGS_PROT_READWRITE\0"
+    "CU_MEM_ACCESS_FLAGS_PROT_MAX";
+static const acu_value values_acu_cuda_type_CUmemAccess_flags_enum_64bit[] = {
+    { names_acu_cuda_type_CUmemAccess_flags_enum_64bit + 23, 0, 0},
+    { names_acu_cuda_type_CUmemAccess_flags_enum_64bit + 53, 1, 0},
+    { names_acu_cuda_type_CUmemAccess_flags_enum_64bit + 83, 3, 0},
+    { names_acu_cuda_type_CUmemAccess_flags_enum_64bit + 118, 2147483647, 0},
+};
+const acu_type acu_cuda_type_CUmemAccess_flags_enum_64bit = {
+    .name = names_acu_cuda_type_CUmemAccess_flags_enum_64bit,
+    .kind = ACU_KIND_ENUM,
+    .size = 8,
+    .count = 4,
+    .values = values_acu_cuda_type_CUmemAccess_flags_enum_64bit,
+};
+
 /* ---- CUmemAllocationCompType_enum */
 
-static const char names_acu_cuda_type_CUmemAllocationCompType_enum[] =
+static const char names_acu_cuda_type_CUmemAllocationCompType_enum_8bit[] =
     "CUmemAllocationCompType_enum\0"
     "CU_MEM_ALLOCATION_COMP_NONE\0"
     "CU_MEM_ALLOCATION_COMP_GENERIC";
-static const acu_value values_acu_cuda_type_CUmemAllocationCompType_enum[] = {
-    { names_acu_cuda_type_CUmemAllocationCompType_enum + 29, 0, 0},
-    { names_acu_cuda_type_CUmemAllocationCompType_enum + 57, 1, 0},
+static const acu_value values_acu_cuda_type_CUmemAllocationCompType_enum_8bit[] = {
+    { names_acu_cuda_type_CUmemAllocationCompType_enum_8bit + 29, 0, 0},
+    { names_acu_cuda_type_CUmemAllocationCompType_enum_8bit + 57, 1, 0},
 };
-const acu_type acu_cuda_type_CUmemAllocationCompType_enum = {
-    .name = names_acu_cuda_type_CUmemAllocationCompType_enum,
+const acu_type acu_cuda_type_CUmemAllocationCompType_enum_8bit = {
+    .name = names_acu_cuda_type_CUmemAllocationCompType_enum_8bit,
     .kind = ACU_KIND_ENUM,
-    .size = 4,
+    .size = 1,
     .count = 2,
-    .values = values_acu_cuda_type_CUmemAllocationCompType_enum,
+    .values = values_acu_cuda_type_CUmemAllocationCompType_enum_8bit,
 };
 
 /* ---- CUmemAllocationGranularity_flags_enum */
@@ -3829,9 +3851,9 @@ static const acu_field fields_acu_cuda_type_CUmemAllocationProp_st[] = {
     {.name = names_acu_cuda_type_CUmemAllocationProp_st + 28, .type = &acu_cuda_type_flags_memHandleType, .offset = 4, .count = 1},
     {.name = names_acu_cuda_type_CUmemAllocationProp_st + 49, .type = &acu_cuda_type_CUmemLocation_st, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUmemAllocationProp_st + 58, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 78, .type = &acu_cuda_type_CUmemAllocationCompType_enum, .offset = 24, .count = 1},
+    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 78, .type = &acu_cuda_type_CUmemAllocationCompType_enum_8bit, .offset = 24, .count = 1},
     {.name = names_acu_cuda_type_CUmemAllocationProp_st + 105, .type = &acu_type_unsigned_char, .offset = 25, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 137, .type = &acu_cuda_type_flags_memCreateUsage, .offset = 26, .count = 1},
+    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 137, .type = &acu_cuda_type_flags_memCreateUsage_16bit, .offset = 26, .count = 1},
     {.name = names_acu_cuda_type_CUmemAllocationProp_st + 154, .type = &acu_type_unsigned_char, .offset = 28, .count = 4, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemAllocationProp_st[] = {
@@ -4034,7 +4056,7 @@ static const acu_field fields_acu_cuda_type_CUmemPoolProps_st[] = {
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 40, .type = &acu_cuda_type_CUmemLocation_st, .offset = 8, .count = 1},
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 49, .type = &acu_type_pointer, .offset = 16, .count = 1},
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 73, .type = &acu_type_size_t, .offset = 24, .count = 1, .since = 12020},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 81, .type = &acu_cuda_type_flags_memPoolUsage, .offset = 32, .count = 1, .since = 12060},
+    {.name = names_acu_cuda_type_CUmemPoolProps_st + 81, .type = &acu_cuda_type_flags_memPoolUsage_16bit, .offset = 32, .count = 1, .since = 12060},
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 87, .type = &acu_type_unsigned_char, .offset = 34, .count = 1, .since = 13040},
     {.name = names_acu_cuda_type_CUmemPoolProps_st + 108, .type = &acu_type_unsigned_char, .offset = 35, .count = 53, .reserved = true},
 };
@@ -4370,8 +4392,8 @@ static const char names_acu_cuda_type_CUmulticastObjectProp_st[] =
 static const acu_field fields_acu_cuda_type_CUmulticastObjectProp_st[] = {
     {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 25, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
     {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 36, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 41, .type = &acu_cuda_type_flags_memHandleType, .offset = 16, .count = 2},
-    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 53, .type = &acu_cuda_type_flags_none, .offset = 24, .count = 2},
+    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 41, .type = &acu_cuda_type_flags_memHandleType_64bit, .offset = 16, .count = 1},
+    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 53, .type = &acu_cuda_type_flags_none_64bit, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUmulticastObjectProp_st = {
     .name = names_acu_cuda_type_CUmulticastObjectProp_st,
@@ -5625,20 +5647,20 @@ const acu_type acu_cuda_type_flags_devSmResourceSplit = {
 
 /* ---- driverEntryPoint */
 
-static const char names_acu_cuda_type_flags_driverEntryPoint[] =
+static const char names_acu_cuda_type_flags_driverEntryPoint_64bit[] =
     "driverEntryPoint\0"
     "CU_GET_PROC_ADDRESS_LEGACY_STREAM\0"
     "CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM";
-static const acu_value values_acu_cuda_type_flags_driverEntryPoint[] = {
-    { names_acu_cuda_type_flags_driverEntryPoint + 17, 1, 0},
-    { names_acu_cuda_type_flags_driverEntryPoint + 51, 2, 0},
+static const acu_value values_acu_cuda_type_flags_driverEntryPoint_64bit[] = {
+    { names_acu_cuda_type_flags_driverEntryPoint_64bit + 17, 1, 0},
+    { names_acu_cuda_type_flags_driverEntryPoint_64bit + 51, 2, 0},
 };
-const acu_type acu_cuda_type_flags_driverEntryPoint = {
-    .name = names_acu_cuda_type_flags_driverEntryPoint,
+const acu_type acu_cuda_type_flags_driverEntryPoint_64bit = {
+    .name = names_acu_cuda_type_flags_driverEntryPoint_64bit,
     .kind = ACU_KIND_FLAGS,
-    .size = 4,
+    .size = 8,
     .count = 2,
-    .values = values_acu_cuda_type_flags_driverEntryPoint,
+    .values = values_acu_cuda_type_flags_driverEntryPoint_64bit,
 };
 
 /* ---- eventCreate */
@@ -5793,24 +5815,24 @@ const acu_type acu_cuda_type_flags_graphDebugDot = {
 
 /* ---- graphInstantiate */
 
-static const char names_acu_cuda_type_flags_graphInstantiate[] =
+static const char names_acu_cuda_type_flags_graphInstantiate_64bit[] =
     "graphInstantiate\0"
     "CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH\0"
     "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY\0"
     "CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH\0"
     "CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD";
-static const acu_value values_acu_cuda_type_flags_graphInstantiate[] = {
-    { names_acu_cuda_type_flags_graphInstantiate + 17, 1, 0},
-    { names_acu_cuda_type_flags_graphInstantiate + 65, 8, 0},
-    { names_acu_cuda_type_flags_graphInstantiate + 111, 4, 12000},
-    { names_acu_cuda_type_flags_graphInstantiate + 153, 2, 12000},
+static const acu_value values_acu_cuda_type_flags_graphInstantiate_64bit[] = {
+    { names_acu_cuda_type_flags_graphInstantiate_64bit + 17, 1, 0},
+    { names_acu_cuda_type_flags_graphInstantiate_64bit + 65, 8, 0},
+    { names_acu_cuda_type_flags_graphInstantiate_64bit + 111, 4, 12000},
+    { names_acu_cuda_type_flags_graphInstantiate_64bit + 153, 2, 12000},
 };
-const acu_type acu_cuda_type_flags_graphInstantiate = {
-    .name = names_acu_cuda_type_flags_graphInstantiate,
+const acu_type acu_cuda_type_flags_graphInstantiate_64bit = {
+    .name = names_acu_cuda_type_flags_graphInstantiate_64bit,
     .kind = ACU_KIND_FLAGS,
-    .size = 4,
+    .size = 8,
     .count = 4,
-    .values = values_acu_cuda_type_flags_graphInstantiate,
+    .values = values_acu_cuda_type_flags_graphInstantiate_64bit,
 };
 
 /* ---- graphicsMap */
@@ -5959,22 +5981,22 @@ const acu_type acu_cuda_type_flags_memAttach = {
 
 /* ---- memCreateUsage */
 
-static const char names_acu_cuda_type_flags_memCreateUsage[] =
+static const char names_acu_cuda_type_flags_memCreateUsage_16bit[] =
     "memCreateUsage\0"
     "CU_MEM_CREATE_USAGE_TILE_POOL\0"
     "CU_MEM_CREATE_USAGE_HW_DECOMPRESS\0"
     "CU_MEM_CREATE_USAGE_GPU_DIRECT_RDMA_OVER_PCIE";
-static const acu_value values_acu_cuda_type_flags_memCreateUsage[] = {
-    { names_acu_cuda_type_flags_memCreateUsage + 15, 1, 0},
-    { names_acu_cuda_type_flags_memCreateUsage + 45, 2, 12080},
-    { names_acu_cuda_type_flags_memCreateUsage + 79, 4, 13040},
+static const acu_value values_acu_cuda_type_flags_memCreateUsage_16bit[] = {
+    { names_acu_cuda_type_flags_memCreateUsage_16bit + 15, 1, 0},
+    { names_acu_cuda_type_flags_memCreateUsage_16bit + 45, 2, 12080},
+    { names_acu_cuda_type_flags_memCreateUsage_16bit + 79, 4, 13040},
 };
-const acu_type acu_cuda_type_flags_memCreateUsage = {
-    .name = names_acu_cuda_type_flags_memCreateUsage,
+const acu_type acu_cuda_type_flags_memCreateUsage_16bit = {
+    .name = names_acu_cuda_type_flags_memCreateUsage_16bit,
     .kind = ACU_KIND_FLAGS,
-    .size = 4,
+    .size = 2,
     .count = 3,
-    .values = values_acu_cuda_type_flags_memCreateUsage,
+    .values = values_acu_cuda_type_flags_memCreateUsage_16bit,
 };
 
 /* ---- memHandleType */
@@ -5999,36 +6021,58 @@ const acu_type acu_cuda_type_flags_memHandleType = {
     .values = values_acu_cuda_type_flags_memHandleType,
 };
 
+/* ---- memHandleType */
+
+static const char names_acu_cuda_type_flags_memHandleType_64bit[] =
+    "memHandleType\0"
+    "CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR\0"
+    "CU_MEM_HANDLE_TYPE_WIN32\0"
+    "CU_MEM_HANDLE_TYPE_WIN32_KMT\0"
+    "CU_MEM_HANDLE_TYPE_FABRIC";
+static const acu_value values_acu_cuda_type_flags_memHandleType_64bit[] = {
+    { names_acu_cuda_type_flags_memHandleType_64bit + 14, 1, 0},
+    { names_acu_cuda_type_flags_memHandleType_64bit + 55, 2, 0},
+    { names_acu_cuda_type_flags_memHandleType_64bit + 80, 4, 0},
+    { names_acu_cuda_type_flags_memHandleType_64bit + 109, 8, 12030},
+};
+const acu_type acu_cuda_type_flags_memHandleType_64bit = {
+    .name = names_acu_cuda_type_flags_memHandleType_64bit,
+    .kind = ACU_KIND_FLAGS,
+    .size = 8,
+    .count = 4,
+    .values = values_acu_cuda_type_flags_memHandleType_64bit,
+};
+
 /* ---- memPoolUsage */
 
-static const char names_acu_cuda_type_flags_memPoolUsage[] =
+static const char names_acu_cuda_type_flags_memPoolUsage_16bit[] =
     "memPoolUsage\0"
     "CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS";
-static const acu_value values_acu_cuda_type_flags_memPoolUsage[] = {
-    { names_acu_cuda_type_flags_memPoolUsage + 13, 2, 12080},
+static const acu_value values_acu_cuda_type_flags_memPoolUsage_16bit[] = {
+    { names_acu_cuda_type_flags_memPoolUsage_16bit + 13, 2, 12080},
 };
-const acu_type acu_cuda_type_flags_memPoolUsage = {
-    .name = names_acu_cuda_type_flags_memPoolUsage,
+const acu_type acu_cuda_type_flags_memPoolUsage_16bit = {
+    .name = names_acu_cuda_type_flags_memPoolUsage_16bit,
     .kind = ACU_KIND_FLAGS,
-    .size = 4,
+    .size = 2,
     .count = 1,
-    .values = values_acu_cuda_type_flags_memPoolUsage,
+    .values = values_acu_cuda_type_flags_memPoolUsage_16bit,
 };
 
 /* ---- memRange */
 
-static const char names_acu_cuda_type_flags_memRange[] =
+static const char names_acu_cuda_type_flags_memRange_64bit[] =
     "memRange\0"
     "CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE";
-static const acu_value values_acu_cuda_type_flags_memRange[] = {
-    { names_acu_cuda_type_flags_memRange + 9, 1, 12080},
+static const acu_value values_acu_cuda_type_flags_memRange_64bit[] = {
+    { names_acu_cuda_type_flags_memRange_64bit + 9, 1, 12080},
 };
-const acu_type acu_cuda_type_flags_memRange = {
-    .name = names_acu_cuda_type_flags_memRange,
+const acu_type acu_cuda_type_flags_memRange_64bit = {
+    .name = names_acu_cuda_type_flags_memRange_64bit,
     .kind = ACU_KIND_FLAGS,
-    .size = 4,
+    .size = 8,
     .count = 1,
-    .values = values_acu_cuda_type_flags_memRange,
+    .values = values_acu_cuda_type_flags_memRange_64bit,
 };
 
 /* ---- memcpy */
@@ -6055,6 +6099,17 @@ const acu_type acu_cuda_type_flags_none = {
     .name = names_acu_cuda_type_flags_none,
     .kind = ACU_KIND_FLAGS,
     .size = 4,
+    .count = 0,
+};
+
+/* ---- none */
+
+static const char names_acu_cuda_type_flags_none_64bit[] =
+    "none";
+const acu_type acu_cuda_type_flags_none_64bit = {
+    .name = names_acu_cuda_type_flags_none_64bit,
+    .kind = ACU_KIND_FLAGS,
+    .size = 8,
     .count = 0,
 };
 
@@ -6236,20 +6291,20 @@ const acu_type acu_cuda_type_flags_userObjectRetain = {
 
 /* ---- kernelNodePort */
 
-static const char names_acu_cuda_type_kernelNodePort[] =
+static const char names_acu_cuda_type_kernelNodePort_8bit[] =
     "kernelNodePort\0"
     "CU_GRAPH_KERNEL_NODE_PORT_DEFAULT\0"
     "CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC\0"
     "CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER";
-static const acu_value values_acu_cuda_type_kernelNodePort[] = {
-    { names_acu_cuda_type_kernelNodePort + 15, 0, 12030},
-    { names_acu_cuda_type_kernelNodePort + 49, 1, 12030},
-    { names_acu_cuda_type_kernelNodePort + 88, 2, 12030},
+static const acu_value values_acu_cuda_type_kernelNodePort_8bit[] = {
+    { names_acu_cuda_type_kernelNodePort_8bit + 15, 0, 12030},
+    { names_acu_cuda_type_kernelNodePort_8bit + 49, 1, 12030},
+    { names_acu_cuda_type_kernelNodePort_8bit + 88, 2, 12030},
 };
-const acu_type acu_cuda_type_kernelNodePort = {
-    .name = names_acu_cuda_type_kernelNodePort,
+const acu_type acu_cuda_type_kernelNodePort_8bit = {
+    .name = names_acu_cuda_type_kernelNodePort_8bit,
     .kind = ACU_KIND_ENUM,
-    .size = 4,
+    .size = 1,
     .count = 3,
-    .values = values_acu_cuda_type_kernelNodePort,
+    .values = values_acu_cuda_type_kernelNodePort_8bit,
 };

@@ -5038,7 +5038,7 @@ static const char param_names_cudaGetDriverEntryPoint[] = "symbol\0funcPtr\0flag
 static const acu_param params_cudaGetDriverEntryPoint[] = {
     {param_names_cudaGetDriverEntryPoint + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGetDriverEntryPoint + 7, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetDriverEntryPoint + 15, &acu_cudart_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetDriverEntryPoint + 15, &acu_cudart_type_flags_driverEntryPoint_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGetDriverEntryPoint + 21, &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGetDriverEntryPoint[] = "driver entry points";
@@ -5153,7 +5153,7 @@ static const acu_param params_cudaGetDriverEntryPointByVersion[] = {
     {param_names_cudaGetDriverEntryPointByVersion + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGetDriverEntryPointByVersion + 7, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaGetDriverEntryPointByVersion + 15, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGetDriverEntryPointByVersion + 27, &acu_cudart_type_flags_driverEntryPoint, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGetDriverEntryPointByVersion + 27, &acu_cudart_type_flags_driverEntryPoint_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cudaGetDriverEntryPointByVersion + 33, &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGetDriverEntryPointByVersion[] = "driver entry points by version";
@@ -7785,7 +7785,7 @@ static const char name_cudaGraphExecGetFlags[] = "cudaGraphExecGetFlags";
 static const char param_names_cudaGraphExecGetFlags[] = "graphExec\0flags";
 static const acu_param params_cudaGraphExecGetFlags[] = {
     {param_names_cudaGraphExecGetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecGetFlags + 10, &acu_cudart_type_flags_graphInstantiate, 1, ACU_OUT, -1, -1, false},
+    {param_names_cudaGraphExecGetFlags + 10, &acu_cudart_type_flags_graphInstantiate_64bit, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphExecGetFlags[] = "graph instantiation with parameters";
 static const acu_era eras_cudaGraphExecGetFlags[] = {
@@ -8872,7 +8872,7 @@ static const char param_names_cudaGraphInstantiate[] = "pGraphExec\0graph\0flags
 static const acu_param params_cudaGraphInstantiate[] = {
     {param_names_cudaGraphInstantiate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaGraphInstantiate + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphInstantiate + 17, &acu_cudart_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphInstantiate + 17, &acu_cudart_type_flags_graphInstantiate_64bit, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGraphInstantiate;
 
@@ -8940,7 +8940,7 @@ static const char param_names_cudaGraphInstantiateWithFlags[] = "pGraphExec\0gra
 static const acu_param params_cudaGraphInstantiateWithFlags[] = {
     {param_names_cudaGraphInstantiateWithFlags + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
     {param_names_cudaGraphInstantiateWithFlags + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphInstantiateWithFlags + 17, &acu_cudart_type_flags_graphInstantiate, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaGraphInstantiateWithFlags + 17, &acu_cudart_type_flags_graphInstantiate_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaGraphInstantiateWithFlags[] = {
     {1, name_cudaGraphInstantiateWithFlags, NULL},
@@ -13749,19 +13749,19 @@ static acu_fn real_cudaMemAdvise;
 
 /* A device or the host as a whole is a device number there; NUMA nodes of the host are not known.
  * {Device, -1} is refused as invalid, as 13 does it: a program tested on an old runtime must not break
- * on a new one. */
+ * on a new one. Advice that has no place ignores the location, whatever it holds. */
 static cudaError_t adapt_cudaMemAdvise_with(acu_fn real, const void *devPtr, size_t count,
         enum cudaMemoryAdvise advice, struct cudaMemLocation location)
 {
     cudaError_t result = cudaSuccess;
 
-    if (!acu_location_known(&location)) {
+    if (acu_advice_is_local(advice) && !acu_location_known(&location)) {
         static const char what[] = "location.type";
         return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemAdvise, what, 12020);
     }
-    if (!acu_location_valid(&location)) {
+    if (acu_advice_is_local(advice) && !acu_location_valid(&location)) {
         static const char what[] = "location";
-        static const char why[] = "the CPU is {cudaMemLocationTypeHost, 0}";
+        static const char why[] = "is neither a device nor {cudaMemLocationTypeHost, 0}, which is the CPU";
         return (cudaError_t)acu_refuse_invalid(&acu_function_cudaMemAdvise, what, why);
     }
     result = ((cudaError_t (*)(const void *, size_t, enum cudaMemoryAdvise, int))real)(devPtr, count, advice,
@@ -13849,7 +13849,7 @@ static const acu_param params_cudaMemDiscardAndPrefetchBatchAsync[] = {
     {param_names_cudaMemDiscardAndPrefetchBatchAsync + 18, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
     {param_names_cudaMemDiscardAndPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
     {param_names_cudaMemDiscardAndPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 63, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 63, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemDiscardAndPrefetchBatchAsync + 69, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemDiscardAndPrefetchBatchAsync[] = "batched prefetch and discard";
@@ -13981,7 +13981,7 @@ static const acu_param params_cudaMemDiscardBatchAsync[] = {
     {param_names_cudaMemDiscardBatchAsync + 0, &acu_type_pointer, 1, ACU_IN, 2, -1, false},
     {param_names_cudaMemDiscardBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
     {param_names_cudaMemDiscardBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemDiscardBatchAsync + 18, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemDiscardBatchAsync + 18, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemDiscardBatchAsync + 24, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemDiscardBatchAsync[] = "batched prefetch and discard";
@@ -14931,7 +14931,7 @@ static cudaError_t adapt_cudaMemPrefetchAsync_with(acu_fn real, const void *devP
         return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemPrefetchAsync, what, 12020);
     }
     if (!acu_location_valid(&location)) {
-        static const char why[] = "location: the CPU is {cudaMemLocationTypeHost, 0}";
+        static const char why[] = "location: is neither a device nor {cudaMemLocationTypeHost, 0}, which is the CPU";
         return (cudaError_t)acu_refuse_as(&acu_function_cudaMemPrefetchAsync, cudaErrorInvalidDevice, why);
     }
     if (flags != 0) {
@@ -15073,7 +15073,7 @@ static const acu_param params_cudaMemPrefetchBatchAsync[] = {
     {param_names_cudaMemPrefetchBatchAsync + 18, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
     {param_names_cudaMemPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
     {param_names_cudaMemPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPrefetchBatchAsync + 63, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemPrefetchBatchAsync + 63, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemPrefetchBatchAsync + 69, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPrefetchBatchAsync[] = "batched prefetch and discard";
@@ -16240,7 +16240,7 @@ static const char param_names_cudaMemcpy3DBatchAsync[] = "numOps\0opList\0flags\
 static const acu_param params_cudaMemcpy3DBatchAsync[] = {
     {param_names_cudaMemcpy3DBatchAsync + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemcpy3DBatchAsync + 7, &acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, 0, -1, false},
-    {param_names_cudaMemcpy3DBatchAsync + 14, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DBatchAsync + 14, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemcpy3DBatchAsync + 20, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemcpy3DBatchAsync[] = "batched copies";
@@ -16534,7 +16534,7 @@ static const char symbol_cudaMemcpy3DWithAttributesAsync_cudaMemcpy3DWithAttribu
 static const char param_names_cudaMemcpy3DWithAttributesAsync[] = "op\0flags\0stream";
 static const acu_param params_cudaMemcpy3DWithAttributesAsync[] = {
     {param_names_cudaMemcpy3DWithAttributesAsync + 0, &acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy3DWithAttributesAsync + 3, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {param_names_cudaMemcpy3DWithAttributesAsync + 3, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
     {param_names_cudaMemcpy3DWithAttributesAsync + 9, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemcpy3DWithAttributesAsync[] = "copies with attributes";
@@ -20009,7 +20009,8 @@ static acu_fn real_cudaStreamGetCaptureInfo;
 static acu_fn real_cudaStreamGetCaptureInfo_ptds;
 
 /* The older call has no edge data: all edges are plain. What is returned must stay valid until the
- * stream's next call, like the dependencies themselves, so it is kept per thread. */
+ * stream's next call, like the dependencies themselves. Nothing but the status is valid while the
+ * stream is not capturing. */
 static cudaError_t adapt_cudaStreamGetCaptureInfo_with(acu_fn real, cudaStream_t stream,
         enum cudaStreamCaptureStatus *captureStatus_out, unsigned long long *id_out, cudaGraph_t *graph_out,
         const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
@@ -20022,7 +20023,9 @@ static cudaError_t adapt_cudaStreamGetCaptureInfo_with(acu_fn real, cudaStream_t
             cudaGraph_t *, const cudaGraphNode_t **, size_t *))real)(stream, captureStatus_out, id_out,
             graph_out, dependencies_out, numDependencies_out ? numDependencies_out : &count);
     if (result == cudaSuccess) {
-        result = acu_capture_edges(edgeData_out, numDependencies_out ? *numDependencies_out : count);
+        if (captureStatus_out && *captureStatus_out == cudaStreamCaptureStatusActive) {
+            result = acu_capture_edges(&acu_function_cudaStreamGetCaptureInfo, edgeData_out, numDependencies_out ? *numDependencies_out : count);
+        }
     }
     return result;
 }
@@ -20965,7 +20968,7 @@ cudaError_t (*acu_slot_cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
         cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
         unsigned int flags) = enter_cudaStreamUpdateCaptureDependencies;
 static const acu_era eras_cudaStreamUpdateCaptureDependencies_ptds[] = {
-    {1, name_cudaStreamUpdateCaptureDependencies, (acu_fn)adapt_cudaStreamUpdateCaptureDependencies_ptds},
+    {1, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_ptsz, (acu_fn)adapt_cudaStreamUpdateCaptureDependencies_ptds},
     {12030, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_v2_ptsz, NULL},
     {13000, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_ptsz, NULL},
     {0, NULL, NULL},

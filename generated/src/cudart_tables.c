@@ -2411,20 +2411,20 @@ const acu_type acu_cudart_type_cudaGraphConditionalNodeType = {
 
 /* ---- cudaGraphDependencyType_enum */
 
-static const char names_acu_cudart_type_cudaGraphDependencyType_enum[] =
+static const char names_acu_cudart_type_cudaGraphDependencyType_enum_8bit[] =
     "cudaGraphDependencyType_enum\0"
     "cudaGraphDependencyTypeDefault\0"
     "cudaGraphDependencyTypeProgrammatic";
-static const acu_value values_acu_cudart_type_cudaGraphDependencyType_enum[] = {
-    { names_acu_cudart_type_cudaGraphDependencyType_enum + 29, 0, 12030},
-    { names_acu_cudart_type_cudaGraphDependencyType_enum + 60, 1, 12030},
+static const acu_value values_acu_cudart_type_cudaGraphDependencyType_enum_8bit[] = {
+    { names_acu_cudart_type_cudaGraphDependencyType_enum_8bit + 29, 0, 12030},
+    { names_acu_cudart_type_cudaGraphDependencyType_enum_8bit + 60, 1, 12030},
 };
-const acu_type acu_cudart_type_cudaGraphDependencyType_enum = {
-    .name = names_acu_cudart_type_cudaGraphDependencyType_enum,
+const acu_type acu_cudart_type_cudaGraphDependencyType_enum_8bit = {
+    .name = names_acu_cudart_type_cudaGraphDependencyType_enum_8bit,
     .kind = ACU_KIND_ENUM,
-    .size = 4,
+    .size = 1,
     .count = 2,
-    .values = values_acu_cudart_type_cudaGraphDependencyType_enum,
+    .values = values_acu_cudart_type_cudaGraphDependencyType_enum_8bit,
 };
 
 /* ---- cudaGraphEdgeData_st */
@@ -2436,9 +2436,9 @@ static const char names_acu_cudart_type_cudaGraphEdgeData_st[] =
     "type\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaGraphEdgeData_st[] = {
-    {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 21, .type = &acu_cudart_type_kernelNodePort, .offset = 0, .count = 1},
+    {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 21, .type = &acu_cudart_type_kernelNodePort_8bit, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 31, .type = &acu_type_unsigned_char, .offset = 1, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 39, .type = &acu_cudart_type_cudaGraphDependencyType_enum, .offset = 2, .count = 1},
+    {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 39, .type = &acu_cudart_type_cudaGraphDependencyType_enum_8bit, .offset = 2, .count = 1},
     {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 44, .type = &acu_type_unsigned_char, .offset = 3, .count = 5, .reserved = true},
 };
 const acu_type acu_cudart_type_cudaGraphEdgeData_st = {
@@ -2510,7 +2510,7 @@ static const char names_acu_cudart_type_cudaGraphInstantiateParams_st[] =
     "errNode_out\0"
     "result_out";
 static const acu_field fields_acu_cudart_type_cudaGraphInstantiateParams_st[] = {
-    {.name = names_acu_cudart_type_cudaGraphInstantiateParams_st + 30, .type = &acu_cudart_type_flags_graphInstantiate, .offset = 0, .count = 2},
+    {.name = names_acu_cudart_type_cudaGraphInstantiateParams_st + 30, .type = &acu_cudart_type_flags_graphInstantiate_64bit, .offset = 0, .count = 1},
     {.name = names_acu_cudart_type_cudaGraphInstantiateParams_st + 36, .type = &acu_cudart_type_cudaStream_t, .offset = 8, .count = 1},
     {.name = names_acu_cudart_type_cudaGraphInstantiateParams_st + 49, .type = &acu_type_handle, .offset = 16, .count = 1},
     {.name = names_acu_cudart_type_cudaGraphInstantiateParams_st + 61, .type = &acu_cudart_type_cudaGraphInstantiateResult, .offset = 24, .count = 1},
@@ -3592,7 +3592,7 @@ static const acu_field fields_acu_cudart_type_cudaMemPoolProps[] = {
     {.name = names_acu_cudart_type_cudaMemPoolProps + 39, .type = &acu_cudart_type_cudaMemLocation, .offset = 8, .count = 1},
     {.name = names_acu_cudart_type_cudaMemPoolProps + 48, .type = &acu_type_pointer, .offset = 16, .count = 1},
     {.name = names_acu_cudart_type_cudaMemPoolProps + 72, .type = &acu_type_size_t, .offset = 24, .count = 1, .since = 12020},
-    {.name = names_acu_cudart_type_cudaMemPoolProps + 80, .type = &acu_cudart_type_flags_memPoolUsage, .offset = 32, .count = 1, .since = 12060},
+    {.name = names_acu_cudart_type_cudaMemPoolProps + 80, .type = &acu_cudart_type_flags_memPoolUsage_16bit, .offset = 32, .count = 1, .since = 12060},
     {.name = names_acu_cudart_type_cudaMemPoolProps + 86, .type = &acu_type_unsigned_char, .offset = 34, .count = 53, .reserved = true},
     {.name = names_acu_cudart_type_cudaMemPoolProps + 95, .type = &acu_type_unsigned_char, .offset = 87, .count = 1, .since = 13050, .reserved = true},
 };
@@ -4788,20 +4788,20 @@ const acu_type acu_cudart_type_flags_device = {
 
 /* ---- driverEntryPoint */
 
-static const char names_acu_cudart_type_flags_driverEntryPoint[] =
+static const char names_acu_cudart_type_flags_driverEntryPoint_64bit[] =
     "driverEntryPoint\0"
     "cudaEnableLegacyStream\0"
     "cudaEnablePerThreadDefaultStream";
-static const acu_value values_acu_cudart_type_flags_driverEntryPoint[] = {
-    { names_acu_cudart_type_flags_driverEntryPoint + 17, 1, 0},
-    { names_acu_cudart_type_flags_driverEntryPoint + 40, 2, 0},
+static const acu_value values_acu_cudart_type_flags_driverEntryPoint_64bit[] = {
+    { names_acu_cudart_type_flags_driverEntryPoint_64bit + 17, 1, 0},
+    { names_acu_cudart_type_flags_driverEntryPoint_64bit + 40, 2, 0},
 };
-const acu_type acu_cudart_type_flags_driverEntryPoint = {
-    .name = names_acu_cudart_type_flags_driverEntryPoint,
+const acu_type acu_cudart_type_flags_driverEntryPoint_64bit = {
+    .name = names_acu_cudart_type_flags_driverEntryPoint_64bit,
     .kind = ACU_KIND_FLAGS,
-    .size = 4,
+    .size = 8,
     .count = 2,
-    .values = values_acu_cudart_type_flags_driverEntryPoint,
+    .values = values_acu_cudart_type_flags_driverEntryPoint_64bit,
 };
 
 /* ---- eventCreate */
@@ -4962,24 +4962,24 @@ const acu_type acu_cudart_type_flags_graphDebugDot = {
 
 /* ---- graphInstantiate */
 
-static const char names_acu_cudart_type_flags_graphInstantiate[] =
+static const char names_acu_cudart_type_flags_graphInstantiate_64bit[] =
     "graphInstantiate\0"
     "cudaGraphInstantiateFlagAutoFreeOnLaunch\0"
     "cudaGraphInstantiateFlagUseNodePriority\0"
     "cudaGraphInstantiateFlagDeviceLaunch\0"
     "cudaGraphInstantiateFlagUpload";
-static const acu_value values_acu_cudart_type_flags_graphInstantiate[] = {
-    { names_acu_cudart_type_flags_graphInstantiate + 17, 1, 0},
-    { names_acu_cudart_type_flags_graphInstantiate + 58, 8, 0},
-    { names_acu_cudart_type_flags_graphInstantiate + 98, 4, 12000},
-    { names_acu_cudart_type_flags_graphInstantiate + 135, 2, 12000},
+static const acu_value values_acu_cudart_type_flags_graphInstantiate_64bit[] = {
+    { names_acu_cudart_type_flags_graphInstantiate_64bit + 17, 1, 0},
+    { names_acu_cudart_type_flags_graphInstantiate_64bit + 58, 8, 0},
+    { names_acu_cudart_type_flags_graphInstantiate_64bit + 98, 4, 12000},
+    { names_acu_cudart_type_flags_graphInstantiate_64bit + 135, 2, 12000},
 };
-const acu_type acu_cudart_type_flags_graphInstantiate = {
-    .name = names_acu_cudart_type_flags_graphInstantiate,
+const acu_type acu_cudart_type_flags_graphInstantiate_64bit = {
+    .name = names_acu_cudart_type_flags_graphInstantiate_64bit,
     .kind = ACU_KIND_FLAGS,
-    .size = 4,
+    .size = 8,
     .count = 4,
-    .values = values_acu_cudart_type_flags_graphInstantiate,
+    .values = values_acu_cudart_type_flags_graphInstantiate_64bit,
 };
 
 /* ---- graphicsMap */
@@ -5140,18 +5140,18 @@ const acu_type acu_cudart_type_flags_memHandleType = {
 
 /* ---- memPoolUsage */
 
-static const char names_acu_cudart_type_flags_memPoolUsage[] =
+static const char names_acu_cudart_type_flags_memPoolUsage_16bit[] =
     "memPoolUsage\0"
     "cudaMemPoolCreateUsageHwDecompress";
-static const acu_value values_acu_cudart_type_flags_memPoolUsage[] = {
-    { names_acu_cudart_type_flags_memPoolUsage + 13, 2, 12080},
+static const acu_value values_acu_cudart_type_flags_memPoolUsage_16bit[] = {
+    { names_acu_cudart_type_flags_memPoolUsage_16bit + 13, 2, 12080},
 };
-const acu_type acu_cudart_type_flags_memPoolUsage = {
-    .name = names_acu_cudart_type_flags_memPoolUsage,
+const acu_type acu_cudart_type_flags_memPoolUsage_16bit = {
+    .name = names_acu_cudart_type_flags_memPoolUsage_16bit,
     .kind = ACU_KIND_FLAGS,
-    .size = 4,
+    .size = 2,
     .count = 1,
-    .values = values_acu_cudart_type_flags_memPoolUsage,
+    .values = values_acu_cudart_type_flags_memPoolUsage_16bit,
 };
 
 /* ---- memcpy */
@@ -5178,6 +5178,17 @@ const acu_type acu_cudart_type_flags_none = {
     .name = names_acu_cudart_type_flags_none,
     .kind = ACU_KIND_FLAGS,
     .size = 4,
+    .count = 0,
+};
+
+/* ---- none */
+
+static const char names_acu_cudart_type_flags_none_64bit[] =
+    "none";
+const acu_type acu_cudart_type_flags_none_64bit = {
+    .name = names_acu_cudart_type_flags_none_64bit,
+    .kind = ACU_KIND_FLAGS,
+    .size = 8,
     .count = 0,
 };
 
@@ -5281,22 +5292,22 @@ const acu_type acu_cudart_type_flags_userObjectRetain = {
 
 /* ---- kernelNodePort */
 
-static const char names_acu_cudart_type_kernelNodePort[] =
+static const char names_acu_cudart_type_kernelNodePort_8bit[] =
     "kernelNodePort\0"
     "cudaGraphKernelNodePortDefault\0"
     "cudaGraphKernelNodePortProgrammatic\0"
     "cudaGraphKernelNodePortLaunchCompletion";
-static const acu_value values_acu_cudart_type_kernelNodePort[] = {
-    { names_acu_cudart_type_kernelNodePort + 15, 0, 12030},
-    { names_acu_cudart_type_kernelNodePort + 46, 1, 12030},
-    { names_acu_cudart_type_kernelNodePort + 82, 2, 12030},
+static const acu_value values_acu_cudart_type_kernelNodePort_8bit[] = {
+    { names_acu_cudart_type_kernelNodePort_8bit + 15, 0, 12030},
+    { names_acu_cudart_type_kernelNodePort_8bit + 46, 1, 12030},
+    { names_acu_cudart_type_kernelNodePort_8bit + 82, 2, 12030},
 };
-const acu_type acu_cudart_type_kernelNodePort = {
-    .name = names_acu_cudart_type_kernelNodePort,
+const acu_type acu_cudart_type_kernelNodePort_8bit = {
+    .name = names_acu_cudart_type_kernelNodePort_8bit,
     .kind = ACU_KIND_ENUM,
-    .size = 4,
+    .size = 1,
     .count = 3,
-    .values = values_acu_cudart_type_kernelNodePort,
+    .values = values_acu_cudart_type_kernelNodePort_8bit,
 };
 
 /* ---- surfaceReference */

@@ -37,10 +37,40 @@ static const acu_function *const functions[] = {
     &acu_function_nvrtcVersion,
 };
 
-enum { COUNT = sizeof functions / sizeof functions[0] };
-_Static_assert(sizeof(acu_nvrtc_table) == COUNT * sizeof(acu_fn), "the table holds the functions and nothing else");
-
 int acu_nvrtc_table_load(acu_nvrtc_table *out)
 {
-    return acu_table_load(&acu_nvrtc, functions, COUNT, out);
+    int code = acu_table_bind(&acu_nvrtc, functions, sizeof functions / sizeof functions[0]);
+
+    *out = (acu_nvrtc_table){
+        .nvrtcAddNameExpression = nvrtcAddNameExpression,
+        .nvrtcCompileProgram = nvrtcCompileProgram,
+        .nvrtcCreateProgram = nvrtcCreateProgram,
+        .nvrtcDestroyProgram = nvrtcDestroyProgram,
+        .nvrtcGetBundledHeadersInfo = nvrtcGetBundledHeadersInfo,
+        .nvrtcGetCUBIN = nvrtcGetCUBIN,
+        .nvrtcGetCUBINSize = nvrtcGetCUBINSize,
+        .nvrtcGetErrorString = nvrtcGetErrorString,
+        .nvrtcGetLTOIR = nvrtcGetLTOIR,
+        .nvrtcGetLTOIRSize = nvrtcGetLTOIRSize,
+        .nvrtcGetLoweredName = nvrtcGetLoweredName,
+        .nvrtcGetNumSupportedArchs = nvrtcGetNumSupportedArchs,
+        .nvrtcGetOptiXIR = nvrtcGetOptiXIR,
+        .nvrtcGetOptiXIRSize = nvrtcGetOptiXIRSize,
+        .nvrtcGetPCHCreateStatus = nvrtcGetPCHCreateStatus,
+        .nvrtcGetPCHHeapSize = nvrtcGetPCHHeapSize,
+        .nvrtcGetPCHHeapSizeRequired = nvrtcGetPCHHeapSizeRequired,
+        .nvrtcGetPTX = nvrtcGetPTX,
+        .nvrtcGetPTXSize = nvrtcGetPTXSize,
+        .nvrtcGetProgramLog = nvrtcGetProgramLog,
+        .nvrtcGetProgramLogSize = nvrtcGetProgramLogSize,
+        .nvrtcGetSupportedArchs = nvrtcGetSupportedArchs,
+        .nvrtcGetTileIR = nvrtcGetTileIR,
+        .nvrtcGetTileIRSize = nvrtcGetTileIRSize,
+        .nvrtcInstallBundledHeaders = nvrtcInstallBundledHeaders,
+        .nvrtcRemoveBundledHeaders = nvrtcRemoveBundledHeaders,
+        .nvrtcSetFlowCallback = nvrtcSetFlowCallback,
+        .nvrtcSetPCHHeapSize = nvrtcSetPCHHeapSize,
+        .nvrtcVersion = nvrtcVersion,
+    };
+    return code;
 }

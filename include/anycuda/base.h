@@ -1,5 +1,6 @@
 /*
- * What all generated headers of anycuda share: how a wrapper is declared, and how it reaches its slot.
+ * What all generated headers of anycuda share: how a wrapper is declared, and how it reaches its
+ * slot.
  */
 #ifndef ACU_BASE_H
 #define ACU_BASE_H
@@ -12,10 +13,10 @@
 #endif
 
 /*
- * A wrapper has CUDA's name in the source and ours in the object file, so that it never collides with
- * a CUDA library that is linked as well. It is inlined where the compiler likes to; `gnu_inline` makes
- * every other use, and its address, the one copy that the library holds. The library's own files define
- * ACU_INLINE or ACU_INLINE_PTDS as nothing and so emit that copy.
+ * A wrapper has CUDA's name in the source and ours in the object file, so that it never collides
+ * with a CUDA library that is linked as well. It is inlined where the compiler likes to;
+ * `gnu_inline` makes every other use, and its address, the one copy that the library holds. The
+ * library's own files define ACU_INLINE or ACU_INLINE_PTDS as nothing and so emit that copy.
  */
 #define ACU_NAME(name) __asm__(#name)
 #if !defined(ACU_INLINE)
@@ -25,25 +26,26 @@
 #define ACU_INLINE_PTDS extern inline __attribute__((gnu_inline))
 #endif
 
-/* With CUDA_API_PER_THREAD_DEFAULT_STREAM, a file's default stream is the thread's own: other symbols. */
+/* With CUDA_API_PER_THREAD_DEFAULT_STREAM, a file's default stream is the thread's own: other
+ * symbols. */
 #if defined(CUDA_API_PER_THREAD_DEFAULT_STREAM)
-#define ACU_PTDS(name) name##_ptds
+#define ACU_PTDS(name)      name##_ptds
 #define ACU_PTDS_NAME(name) __asm__(#name "_ptds")
 #else
-#define ACU_PTDS(name) name
+#define ACU_PTDS(name)      name
 #define ACU_PTDS_NAME(name) __asm__(#name)
 #endif
 
 /* A slot is written once by the thread that binds it; acquire pairs with that release. */
-#define ACU_LOAD(slot) __atomic_load_n(&(slot), __ATOMIC_ACQUIRE)
+#define ACU_LOAD(slot)        __atomic_load_n(&(slot), __ATOMIC_ACQUIRE)
 #define ACU_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define ACU_COLD __attribute__((cold))
+#define ACU_COLD              __attribute__((cold))
 
 /* CUDA's default arguments, for C++. */
 #if defined(__cplusplus)
 #define ACU_DEFAULT(value) = value
-#define ACU_BEGIN_C extern "C" {
-#define ACU_END_C }
+#define ACU_BEGIN_C        extern "C" {
+#define ACU_END_C          }
 #else
 #define ACU_DEFAULT(value)
 #define ACU_BEGIN_C

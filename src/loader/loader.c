@@ -105,8 +105,7 @@ int acu_driver_version(const acu_library *library) {
     }
     int known = __atomic_load_n(&driver, __ATOMIC_RELAXED);
     if (known == DRIVER_NOT_ASKED) {
-        char why[ACU_WHY_SIZE];
-        void *handle = acu_platform_open("libcuda.so.1", false, why, sizeof why);
+        void *handle = acu_platform_open("libcuda.so.1", false, NULL, 0);
         known =
             handle ? ask_driver(acu_platform_symbol(handle, "cuDriverGetVersion")) : DRIVER_NONE;
         __atomic_store_n(&driver, known, __ATOMIC_RELAXED);
@@ -118,7 +117,7 @@ int acu_driver_version(const acu_library *library) {
  */
 
 typedef struct candidate {
-    char path[ACU_PATH_SIZE];
+    char *path;
     char soname[128];
     acu_file_id id;
     int major;    /* of the soname */
@@ -132,57 +131,66 @@ typedef struct search {
     const acu_load_options *options;
     const char *place;
     bool mapped;   /* the place is the process itself */
+    bool optional; /* a path of this place need not exist */
     bool in_order; /* in this place the order of the system loader decides, not the minor version */
     int want_major; /* only this one; 0: any */
     candidate *candidates;
     size_t count, room;
     unsigned seen; /* files looked at in this place */
     bool taken;
-    char *trace;
-    size_t trace_used, trace_room;
-    int code; /* of the first file that was refused */
-    char why[ACU_WHY_SIZE];
 } search;
 
-/* Adds a line to the trace; without memory the trace ends early and the search goes on. */
-static void note(search *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A path may hold anything. Returns the end. */
+static char *append_printable(char *at, const char *text) {
+    for (; *text; text++)
+        *at++ = (unsigned char)*text < ' ' || *text == 127 ? '?' : *text;
+    return at;
+}
 
-static void note(search *s, const char *format, ...) {
-    char line[ACU_PATH_SIZE + 2 * ACU_WHY_SIZE];
-    int head = snprintf(line, sizeof line, "%s: ", s->place);
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line + head, sizeof line - (size_t)head, format, args);
-    va_end(args);
-    size_t length = strlen(line);
-    if (s->trace_room - s->trace_used < length + 2) {
-        size_t room = s->trace_room * 2 + length + 1024;
-        char *trace = realloc(s->trace, room);
+/* Adds a line to the trace; without memory the trace ends early and the search goes on. */
+static void note_text(const search *s, const char *text) {
+    acu_library *l = s->library;
+    size_t length = strlen(s->place) + strlen(text) + sizeof ": \n";
+    if (l->trace_room - l->trace_used < length) {
+        size_t room = l->trace_room * 2 + length + 512;
+        char *trace = realloc(l->trace, room);
         if (!trace)
             return;
-        s->trace = trace;
-        s->trace_room = room;
+        l->trace = trace;
+        l->trace_room = room;
     }
-    for (size_t i = 0; i < length; i++) /* a path may hold anything */
-        s->trace[s->trace_used++] = (unsigned char)line[i] < ' ' || line[i] == 127 ? '?' : line[i];
-    s->trace[s->trace_used++] = '\n';
-    s->trace[s->trace_used] = '\0';
+    char *at = append_printable(l->trace + l->trace_used, s->place);
+    at = append_printable(append_printable(at, ": "), text);
+    memcpy(at, "\n", 2);
+    l->trace_used += length - 1;
+}
+
+static void note(const search *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void note(const search *s, const char *format, ...) {
+    char line[ACU_PATH_SIZE + 2 * ACU_WHY_SIZE];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    note_text(s, line);
 }
 
 /* Notes why a file is not taken; the first one refused is what the error tells. Returns false. */
-static bool refuse(search *s, const char *path, int code, const char *format, ...)
+static bool refuse(const search *s, const char *path, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static bool refuse(search *s, const char *path, int code, const char *format, ...) {
+static bool refuse(const search *s, const char *path, int code, const char *format, ...) {
     char why[ACU_WHY_SIZE];
     va_list args;
     va_start(args, format);
     vsnprintf(why, sizeof why, format, args);
     va_end(args);
     note(s, "%s: refused: %s", path, why);
-    if (!s->code) {
-        s->code = code;
-        snprintf(s->why, sizeof s->why, "%.200s: %.300s", path, why);
+    acu_library *l = s->library;
+    if (!l->code) {
+        l->code = code;
+        snprintf(l->why, sizeof l->why, "%.200s: %.300s", path, why);
     }
     return false;
 }
@@ -201,7 +209,7 @@ static int ask_for_driver(search *s) {
     if (first && version > 0)
         note(s, "supports CUDA %d.%d", ACU_MAJOR(version), ACU_MINOR(version));
     else if (first)
-        note(s, version ? "does not say its version" : "none is installed (no libcuda.so.1)");
+        note_text(s, version ? "does not say its version" : "none is installed (no libcuda.so.1)");
     s->place = place;
     return version;
 }
@@ -230,14 +238,11 @@ static const char *parse_name(const char *stem, const char *name, int numbers[3]
         return NULL;
     const char *at = name + 3;
     for (int i = 0; i < 3 && *at == '.'; i++) {
-        char *end;
-        if (at[1] < '0' || at[1] > '9')
+        const char *first = ++at;
+        for (numbers[i] = 0; *at >= '0' && *at <= '9' && numbers[i] <= 999999; at++)
+            numbers[i] = numbers[i] * 10 + (*at - '0');
+        if (at == first || numbers[i] > 999999)
             return NULL;
-        long number = strtol(at + 1, &end, 10);
-        if (number > 999999)
-            return NULL;
-        numbers[i] = (int)number;
-        at = end;
     }
     return *at ? NULL : name;
 }
@@ -357,29 +362,26 @@ static bool judge_driver(search *s, const candidate *c) {
                   ACU_MAJOR(version), ACU_MINOR(version));
 }
 
-static bool judge_file(search *s, candidate *c, const char *real, acu_elf *elf) {
+static bool judge_file(search *s, candidate *c, acu_elf *elf) {
     const acu_library_info *info = s->library->info;
     memcpy(c->soname, elf->soname, sizeof c->soname);
     if (!judge_soname(s, c) || !judge_symbols(s, c->path, elf_has, elf))
         return false;
-    int version = version_by_name(s, real, c->major);
-    if (!version)
+    int version = version_by_name(s, elf->real ? elf->real : c->path, c->major);
+    if (!version && !s->in_order)
         version = version_by_markers(info, s->library->wheel ? c->major : 0, elf_has, elf);
     c->rank = s->in_order ? c->major : version;
-    return judge_version(s, c->path, version);
+    return !version || judge_version(s, c->path, version); /* 0: some known one of its major */
 }
 
-/* All that can be said of a file without executing it. */
-static bool judge(search *s, candidate *c) {
-    char why[128], real[ACU_PATH_SIZE];
+/* All that can be said of a file without executing it; `wrong`: it cannot be read. */
+static bool judge(search *s, candidate *c, acu_elf *elf, const char *wrong) {
     const acu_library_info *info = s->library->info;
-    acu_platform_follow(c->path, real, sizeof real);
-    if (is_in_stubs(c->path) || is_in_stubs(real))
+    bool good = false;
+    if (is_in_stubs(c->path) || (elf->real && is_in_stubs(elf->real)))
         return refuse(s, c->path, info->error_stub, "it is a stub to link against (folder stubs)");
-    acu_elf elf;
-    bool good = acu_elf_open(&elf, c->path, why, sizeof why);
-    if (good) {
-        good = judge_file(s, c, real, &elf);
+    if (!wrong) {
+        good = judge_file(s, c, elf);
     } else if (s->mapped) {
         /* Mapped, so it is a library; its file was replaced or lies in another file system. */
         c->unread = true;
@@ -387,9 +389,8 @@ static bool judge(search *s, candidate *c) {
         good = judge_soname(s, c);
         c->rank = c->major * 1000;
     } else {
-        refuse(s, c->path, info->error_missing, "%s", why);
+        refuse(s, c->path, info->error_missing, "%s", wrong);
     }
-    acu_elf_close(&elf);
     if (good && s->want_major && c->major != s->want_major) {
         note(s, "%s: left for later: the loaded %s is %d", c->path, s->library->follows->info->name,
              s->want_major);
@@ -398,27 +399,46 @@ static bool judge(search *s, candidate *c) {
     return good && judge_driver(s, c);
 }
 
-/* Judges a file and keeps it if it is good; the same file under another name is not looked at. */
-static void consider(search *s, const char *path, void *handle) {
-    acu_file_id id = {0, 0};
-    bool has_id = acu_platform_file_id(path, &id);
-    for (size_t i = 0; i < s->count; i++)
-        if (has_id && s->candidates[i].id.device == id.device &&
-            s->candidates[i].id.inode == id.inode)
-            return;
+/* A place for one more; NULL without memory. */
+static candidate *make_room(search *s) {
     if (s->count == s->room) {
         size_t room = s->room * 2 + 4;
         candidate *grown = realloc(s->candidates, room * sizeof *grown);
         if (!grown)
-            return;
+            return NULL;
         s->candidates = grown;
         s->room = room;
     }
-    candidate *c = &s->candidates[s->count];
-    *c = (candidate){.id = id, .handle = handle};
+    return &s->candidates[s->count];
+}
+
+static void consider_file(search *s, const char *path, void *handle, acu_elf *elf,
+                          const char *wrong) {
+    const acu_file_id id = elf->id;
+    if (!id.inode && s->optional)
+        return;
+    for (size_t i = 0; id.inode && i < s->count; i++)
+        if (s->candidates[i].id.device == id.device && s->candidates[i].id.inode == id.inode)
+            return;
+    candidate *c = make_room(s);
+    if (!c)
+        return;
     s->seen++;
-    if (snprintf(c->path, sizeof c->path, "%s", path) < (int)sizeof c->path && judge(s, c))
+    *c = (candidate){.id = id, .handle = handle};
+    c->path = strlen(path) < ACU_PATH_SIZE ? strdup(path) : NULL;
+    if (c->path && judge(s, c, elf, wrong))
         s->count++;
+    else
+        free(c->path);
+}
+
+/* Judges a file and keeps it if it is good; the same file under another name is not looked at. */
+static void consider(search *s, const char *path, void *handle) {
+    char why[128];
+    acu_elf elf;
+    bool readable = acu_elf_open(&elf, path, why, sizeof why);
+    consider_file(s, path, handle, &elf, readable ? NULL : why);
+    acu_elf_close(&elf);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------
@@ -426,9 +446,7 @@ static void consider(search *s, const char *path, void *handle) {
 
 static void succeed(search *s, const char *path, int version) {
     acu_library *library = s->library;
-    const acu_library_info *info = library->info;
-    snprintf(library->path, sizeof library->path, "%s", path);
-    library->loaded.path = library->path;
+    library->loaded.path = path;
     library->loaded.soname = library->soname;
     library->loaded.found = s->place;
     library->loaded.version = version;
@@ -439,9 +457,17 @@ static void succeed(search *s, const char *path, int version) {
     } else if (library->id == ACU_CUDA) {
         library->loaded.driver = version;
     }
-    note(s, "%s: taken: CUDA %d.%d%s", path, ACU_MAJOR(version), ACU_MINOR(version),
-         version > info->newest ? ", newer than all that are known; bound as the newest known"
-                                : "");
+}
+
+/* Only when somebody asks: most never do, and it takes longer than to read a file. */
+static void end_trace(acu_library *library) {
+    const acu_load_info *loaded = &library->loaded;
+    note(&(search){.library = library, .place = loaded->found}, "%s: taken: CUDA %d.%d%s",
+         loaded->path, ACU_MAJOR(loaded->version), ACU_MINOR(loaded->version),
+         loaded->version > library->info->newest
+             ? ", newer than all that are known; bound as the newest known"
+             : "");
+    library->trace_ends = true;
 }
 
 static int ask_version(const acu_library *library, int major) {
@@ -460,13 +486,15 @@ static bool open_candidate(search *s, candidate *c) {
     if (!handle)
         return refuse(s, c->path, library->info->error_missing, "%s", why);
     library->handle = handle;
-    if (c->unread && !judge_symbols(s, c->path, library_has, library))
+    if (!judge_symbols(s, c->path, library_has, library)) /* by name now, not by hash */
         return false;
     int version = ask_version(library, c->major);
     if (!judge_version(s, c->path, version))
         return false;
     memcpy(library->soname, c->soname, sizeof library->soname);
-    succeed(s, c->path, version);
+    library->path = c->path;
+    c->path = NULL;
+    succeed(s, library->path, version);
     return true;
 }
 
@@ -488,11 +516,12 @@ static bool take_best(search *s) {
             note(s, "two major versions are in this process, %d and %d", s->candidates[0].major,
                  c->major);
         if (s->taken)
-            note(s, "%s: good, but %s was taken", c->path, s->library->path);
+            note(s, "%s: good, but %s was taken", c->path, s->library->loaded.path);
         else
             s->taken = open_candidate(s, c);
     }
-    s->count = 0;
+    while (s->count > 0)
+        free(s->candidates[--s->count].path);
     return s->taken;
 }
 
@@ -515,31 +544,36 @@ static void look_at_process(search *s, const char *unused) {
     acu_platform_mapped(visit, s);
 }
 
-/* The names are the newest first, so those after a good one need not be looked at. */
+/* A good file that is what its name says is what the system loader takes; and the names are the
+ * newest first. */
 static bool take_now(void *data) {
-    return take_best(data);
+    search *s = data;
+    if (s->count == 0)
+        return false;
+    const candidate *last = &s->candidates[s->count - 1];
+    return strcmp(last->soname, base_name(last->path)) == 0 && take_best(s);
 }
 
 static void look_at_system(search *s, const char *unused) {
     (void)unused;
     const acu_library_info *info = s->library->info;
-    s->in_order = true;
+    s->in_order = s->optional = true;
     acu_platform_system(info->sonames, visit, take_now, s);
-    if (allows(s, ACU_LOAD_ALLOW_UNKNOWN)) {
+    if (!take_best(s) && allows(s, ACU_LOAD_ALLOW_UNKNOWN)) {
         char bare[64];
         snprintf(bare, sizeof bare, "%s.so", info->name);
-        if (!s->taken)
-            acu_platform_system((const char *const[]){bare, NULL}, visit, NULL, s);
+        acu_platform_system((const char *const[]){bare, NULL}, visit, NULL, s);
     }
     /*
      * No file in any of its folders that we know of: it may know more (musl tells none, LD_AUDIT
      * and hardware folders). Then nothing can be judged before it is opened, and what is refused
      * stays.
      */
+    s->optional = false;
     for (const char *const *name = info->sonames; *name && s->seen == 0; name++) {
-        char path[ACU_PATH_SIZE], why[ACU_WHY_SIZE];
-        void *handle = acu_platform_open(*name, false, why, sizeof why);
-        if (handle && acu_platform_path_of(handle, path, sizeof path))
+        void *handle = acu_platform_open(*name, false, NULL, 0);
+        const char *path = handle ? acu_platform_path_of(handle) : NULL;
+        if (path)
             consider(s, path, handle);
     }
 }
@@ -554,7 +588,7 @@ static const char *folder_of(search *s, const char *variable) {
     const char *folder = acu_platform_env(variable);
     if (folder && *folder)
         return folder;
-    note(s, "not set");
+    note_text(s, "not set");
     s->seen++; /* said */
     return NULL;
 }
@@ -606,11 +640,11 @@ static bool search_places(search *s) {
         if (places[i].installed && !s->library->wheel)
             continue;
         s->place = places[i].name;
-        s->mapped = s->in_order = false;
+        s->mapped = s->in_order = s->optional = false;
         s->count = s->seen = 0;
         places[i].look(s, places[i].name);
         if (s->seen == 0)
-            note(s, "nothing there");
+            note_text(s, "nothing there");
         if (take_best(s))
             return true;
     }
@@ -658,7 +692,8 @@ static bool load_only(search *s, const char *place, const char *path) {
         return true;
     if (strcmp(path, "sim") != 0) {
         s->in_order = true;
-        if (strchr(path, '/'))
+        s->optional = !strchr(path, '/');
+        if (!s->optional)
             consider(s, path, NULL);
         else /* as dlopen() understands it: not in the current folder */
             acu_platform_system((const char *const[]){path, NULL}, visit_any_name, NULL, s);
@@ -668,8 +703,8 @@ static bool load_only(search *s, const char *place, const char *path) {
             refuse(s, path, s->library->info->error_missing, "the system loader does not find it");
     }
     char why[ACU_WHY_SIZE];
-    memcpy(why, s->why, sizeof why);
-    snprintf(s->why, sizeof s->why, "%s=%.450s", place, why);
+    memcpy(why, s->library->why, sizeof why);
+    snprintf(s->library->why, sizeof why, "%s=%.450s", place, why);
     return false;
 }
 
@@ -692,11 +727,12 @@ static bool load_any(search *s) {
     s->place = "ACU_LOAD_ALLOW_SIM";
     if (sim && load_sim(s))
         return true;
-    if (!s->code) {
+    acu_library *l = s->library;
+    if (!l->code) {
         char names[256];
         list_sonames(info, names, sizeof names);
-        s->code = info->error_missing;
-        snprintf(s->why, sizeof s->why, "looked for %s in the process, through the system loader%s",
+        l->code = info->error_missing;
+        snprintf(l->why, sizeof l->why, "looked for %s in the process, through the system loader%s",
                  names,
                  s->library->wheel ? ", in VIRTUAL_ENV, CONDA_PREFIX, CUDA_PATH, CUDA_HOME and "
                                      "/usr/local/cuda*"
@@ -710,6 +746,11 @@ static bool load(acu_library *library, const acu_load_options *options) {
     search s = {.library = library, .options = options, .place = "acu_load"};
     const char *env = acu_platform_env(library->info->env);
     bool loaded = false;
+    free(library->trace);
+    library->trace = NULL;
+    library->trace_used = library->trace_room = 0;
+    library->code = 0;
+    library->why[0] = '\0';
     loading = true;
     if (options->resolve)
         loaded = load_resolver(&s);
@@ -721,10 +762,10 @@ static bool load(acu_library *library, const acu_load_options *options) {
         loaded = load_any(&s);
     loading = false;
     free(s.candidates);
-    free(library->trace);
-    library->trace = s.trace;
-    library->code = loaded ? 0 : s.code ? s.code : library->info->error_missing;
-    snprintf(library->why, sizeof library->why, "%s", s.why);
+    if (loaded)
+        library->code = 0;
+    else if (!library->code)
+        library->code = library->info->error_missing;
     __atomic_store_n(&library->state, loaded ? ACU_LOADED : ACU_FAILED, __ATOMIC_RELEASE);
     return loaded;
 }
@@ -836,7 +877,7 @@ int acu_load(const acu_load_options *options) {
     bool before = state_of(library) == ACU_LOADED;
     bool good = before ? is_same_choice(library, options) : load(library, options);
     char why[2 * ACU_WHY_SIZE];
-    int code = tell_why(library, why, sizeof why);
+    int code = good ? 0 : tell_why(library, why, sizeof why);
     acu_platform_unlock();
     if (good)
         return 0;
@@ -844,7 +885,7 @@ int acu_load(const acu_load_options *options) {
         return acu_record(info->error_missing,
                           "acu_load: %s %d.%d is loaded already (%s, found: %s)", info->name,
                           ACU_MAJOR(library->loaded.version), ACU_MINOR(library->loaded.version),
-                          library->path, library->loaded.found);
+                          library->loaded.path, library->loaded.found);
     return acu_record(code, "acu_load: %s", why);
 }
 
@@ -854,8 +895,10 @@ const acu_load_info *acu_loaded(acu_library_id library) {
 }
 
 const char *acu_load_trace(acu_library_id library) {
-    const acu_library *l = library_of(library);
+    acu_library *l = library_of(library);
     acu_platform_lock();
+    if (l && !l->trace_ends && state_of(l) == ACU_LOADED)
+        end_trace(l);
     const char *trace = l && l->trace ? l->trace : "";
     acu_platform_unlock();
     return trace;
@@ -865,14 +908,17 @@ static void forget(acu_library *library) {
     acu_unpublish(library);
     free(library->published);
     free(library->trace);
+    free(library->path);
     library->published = NULL;
     library->published_room = 0;
-    library->trace = NULL;
+    library->trace = library->path = NULL;
+    library->trace_used = library->trace_room = 0;
+    library->trace_ends = false;
     library->loaded = (acu_load_info){0};
     library->handle = library->data = NULL;
     library->resolve = NULL;
     library->abi = 0;
-    library->soname[0] = library->path[0] = library->why[0] = '\0';
+    library->soname[0] = library->why[0] = '\0';
     __atomic_store_n(&library->state, ACU_UNTRIED, __ATOMIC_RELEASE);
 }
 

@@ -37,10 +37,12 @@ struct acu_library {
     void *(*resolve)(const char *symbol, void *data);
     void *data;
     char soname[128];
-    char path[ACU_PATH_SIZE];
+    char *path; /* NULL where there is no file */
 
     char *trace; /* this and below: under the lock */
-    int code;    /* why the last try failed */
+    size_t trace_used, trace_room;
+    bool trace_ends; /* it says what was taken */
+    int code;        /* why the last try failed */
     char why[ACU_WHY_SIZE];
     acu_published *published;
     size_t published_count, published_room;

@@ -75,7 +75,7 @@ static const char *reason(int error) {
 
 void *acu_platform_open(const char *path, bool mapped, char *why, size_t size) {
     void *handle = dlopen(path, RTLD_LAZY | RTLD_LOCAL | (mapped ? RTLD_NOLOAD : 0));
-    if (!handle) {
+    if (!handle && why) {
         const char *said = dlerror();
         snprintf(why, size, "%s", said ? said : "it is not in the process any more");
     }
@@ -90,17 +90,16 @@ acu_fn acu_platform_symbol(void *handle, const char *name) {
     return fn;
 }
 
-bool acu_platform_path_of(void *handle, char *path, size_t size) {
+const char *acu_platform_path_of(void *handle) {
     struct link_map *map = NULL;
-    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0 || !map || !map->l_name || !*map->l_name)
-        return false;
-    return snprintf(path, size, "%s", map->l_name) < (int)size;
+    return dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map && *map->l_name ? map->l_name : NULL;
 }
 
 /* ---- finding files -------------------------------------------------------------------------- */
 
 typedef struct visitor {
     acu_visit *visit;
+    acu_enough *enough; /* NULL: never */
     void *data;
 } visitor;
 
@@ -113,15 +112,8 @@ static int visit_mapped(struct dl_phdr_info *info, size_t size, void *data) {
 }
 
 void acu_platform_mapped(acu_visit *visit, void *data) {
-    visitor v = {visit, data};
+    visitor v = {visit, NULL, data};
     dl_iterate_phdr(visit_mapped, &v);
-}
-
-static void visit_existing(const visitor *v, const char *folder, const char *name) {
-    char path[PATH_MAX];
-    int length = snprintf(path, sizeof path, "%s/%s", *folder ? folder : ".", name);
-    if (length > 0 && (size_t)length < sizeof path && access(path, F_OK) == 0)
-        v->visit(v->data, path);
 }
 
 #ifdef __GLIBC__
@@ -130,24 +122,16 @@ static Dl_serinfo *search_path(void) {
     static const char here = 0;
     Dl_info self;
     Dl_serinfo sizes, *path = NULL;
-    struct link_map *map = NULL;
-    void *handle = NULL;
-    if (dladdr1(&here, &self, (void **)&map, RTLD_DL_LINKMAP) && map && *map->l_name)
-        handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-    if (!handle) /* the program itself has no name to the loader */
-        handle = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
-    if (handle && dlinfo(handle, RTLD_DI_SERINFOSIZE, &sizes) == 0 &&
-        (path = calloc(1, sizes.dls_size)) != NULL) {
+    struct link_map *map = NULL; /* is a handle, too */
+    if (dladdr1(&here, &self, (void **)&map, RTLD_DL_LINKMAP) && map &&
+        dlinfo(map, RTLD_DI_SERINFOSIZE, &sizes) == 0 && (path = malloc(sizes.dls_size)) != NULL) {
         path->dls_size = sizes.dls_size;
         path->dls_cnt = sizes.dls_cnt;
-        if (dlinfo(handle, RTLD_DI_SERINFO, path) != 0) {
+        if (dlinfo(map, RTLD_DI_SERINFO, path) != 0) {
             free(path);
             path = NULL;
         }
     }
-    /* Only the count that was taken above: no CUDA library is ever closed. */
-    if (handle)
-        dlclose(handle);
     return path;
 }
 
@@ -189,7 +173,7 @@ static char *map_whole(const char *path, size_t limit, size_t *size) {
     if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
         (uint64_t)st.st_size < limit) {
         *size = (size_t)st.st_size;
-        bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+        bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
     }
     if (fd >= 0)
         close(fd);
@@ -201,7 +185,7 @@ static size_t skip_old_cache(const char *file, size_t size) {
     static const char magic[] = "ld.so-1.7.0";
     enum { HEADER = 16, ENTRY = 12 };
     uint32_t count = 0;
-    if (size < HEADER || memcmp(file, magic, sizeof magic - 1) != 0)
+    if (size < HEADER || strncmp(file, magic, sizeof magic - 1) != 0)
         return 0;
     memcpy(&count, file + HEADER - sizeof count, sizeof count);
     uint64_t end = (HEADER + (uint64_t)count * ENTRY + 7) & ~(uint64_t)7;
@@ -223,7 +207,7 @@ static cache open_cache(const char *path) {
         return c;
     size_t skip = skip_old_cache(c.file, c.file_size), size = c.file_size - skip;
     c.start = c.file + skip;
-    if (size < sizeof header || memcmp(c.start, magic, sizeof magic - 1) != 0)
+    if (size < sizeof header || strncmp(c.start, magic, sizeof magic - 1) != 0)
         return c;
     memcpy(&header, c.start, sizeof header);
     size_t end = sizeof header + (size_t)header.count * sizeof(cache_entry) + header.strings_length;
@@ -240,54 +224,112 @@ static void close_cache(const cache *c) {
         munmap(c->file, c->file_size);
 }
 
-static void visit_cache(const visitor *v, const cache *c, const char *name) {
-    bool found = false;
-    for (size_t i = 0; i < c->count; i++) {
-        cache_entry entry;
-        memcpy(&entry, c->start + sizeof(cache_header) + i * sizeof entry, sizeof entry);
-        if (entry.name >= c->end || entry.path >= c->end)
-            return;
-        if (strcmp(c->start + entry.name, name) != 0) {
-            if (found) /* it is sorted by name */
-                return;
-            continue;
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static uint32_t take_number(const char **at) {
+    uint32_t number = 0;
+    while (is_digit(**at))
+        number = number * 10 + (uint32_t)(*(*at)++ - '0');
+    return number;
+}
+
+/* The cache is sorted by this, descending: numbers as numbers, and above text. Wraps as glibc's. */
+static int compare_names(const char *a, const char *b) {
+    for (;;) {
+        if (is_digit(*a) && is_digit(*b)) {
+            uint32_t difference = take_number(&a);
+            difference -= take_number(&b);
+            if (difference)
+                return (int32_t)difference;
+        } else if (is_digit(*a) != is_digit(*b)) {
+            return is_digit(*a) ? 1 : -1;
+        } else if (*a != *b || *a == '\0') {
+            return *a - *b;
+        } else {
+            a++;
+            b++;
         }
-        found = true;
-        if (entry.hwcap == 0 && access(c->start + entry.path, F_OK) == 0)
-            v->visit(v->data, c->start + entry.path);
     }
 }
 
+/* Its name and path as offsets from the start; of a damaged one "" twice. */
+static cache_entry entry_of(const cache *c, size_t i) {
+    cache_entry entry;
+    memcpy(&entry, c->start + sizeof(cache_header) + i * sizeof entry, sizeof entry);
+    if (entry.name >= c->end || entry.path >= c->end)
+        entry.name = entry.path = (uint32_t)(c->end - 1);
+    return entry;
+}
+
+/* Returns whether that was enough. */
+static bool visit_cache(const visitor *v, const cache *c, const char *name) {
+    size_t first = 0, end = c->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        if (compare_names(c->start + entry_of(c, middle).name, name) > 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    for (; first < c->count; first++) {
+        cache_entry entry = entry_of(c, first);
+        if (compare_names(c->start + entry.name, name) != 0)
+            break;
+        if (entry.hwcap != 0)
+            continue;
+        v->visit(v->data, c->start + entry.path);
+        if (v->enough && v->enough(v->data))
+            return true;
+    }
+    return false;
+}
+
 void acu_platform_cached(const char *cache_path, const char *name, acu_visit *visit, void *data) {
-    visitor v = {visit, data};
+    visitor v = {visit, NULL, data};
     cache c = open_cache(cache_path);
     visit_cache(&v, &c, name);
     close_cache(&c);
 }
 
+#ifdef __GLIBC__
+/* Returns whether that was enough. */
+static bool visit_folders(const visitor *v, const Dl_serpath *folder, const Dl_serpath *end,
+                          const char *name) {
+    char path[PATH_MAX];
+    for (; folder < end; folder++) {
+        int length =
+            snprintf(path, sizeof path, "%s/%s", *folder->dls_name ? folder->dls_name : ".", name);
+        if (length < 0 || (size_t)length >= sizeof path)
+            continue;
+        v->visit(v->data, path);
+        if (v->enough && v->enough(v->data))
+            return true;
+    }
+    return false;
+}
+#endif
+
 void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
                          void *data) {
-    visitor v = {visit, data};
 #ifdef __GLIBC__
+    visitor v = {visit, enough, data};
     Dl_serinfo *path = search_path();
-    unsigned count = path ? path->dls_cnt : 0, built_in = path ? first_built_in(path) : 0;
+    const Dl_serpath *first = path ? path->dls_serpath : NULL;
+    const Dl_serpath *built_in = first + (path ? first_built_in(path) : 0);
+    const Dl_serpath *end = first + (path ? path->dls_cnt : 0);
     cache c = open_cache("/etc/ld.so.cache");
-    for (; *names; names++) {
-        for (unsigned i = 0; i < built_in; i++)
-            visit_existing(&v, path->dls_serpath[i].dls_name, *names);
-        visit_cache(&v, &c, *names);
-        for (unsigned i = built_in; i < count; i++)
-            visit_existing(&v, path->dls_serpath[i].dls_name, *names);
-        if (enough && enough(data))
-            break;
-    }
+    while (*names && !visit_folders(&v, first, built_in, *names) && !visit_cache(&v, &c, *names) &&
+           !visit_folders(&v, built_in, end, *names))
+        names++;
     close_cache(&c);
     free(path);
 #else
-    (void)visit_existing; /* musl has no cache, and does not tell its folders */
-    (void)v;
-    (void)names;
+    (void)names; /* musl has no cache, and does not tell its folders */
+    (void)visit;
     (void)enough;
+    (void)data;
 #endif
 }
 
@@ -325,53 +367,41 @@ bool acu_platform_file_id(const char *path, acu_file_id *id) {
     return true;
 }
 
-void acu_platform_follow(const char *path, char *real, size_t size) {
-    char target[PATH_MAX];
-    snprintf(real, size, "%s", path);
-    for (int links = 0; links < 40; links++) {
-        ssize_t length = readlink(real, target, sizeof target - 1);
-        if (length <= 0)
-            return;
-        target[length] = '\0';
-        const char *slash = strrchr(real, '/');
-        size_t folder = *target == '/' || !slash ? 0 : (size_t)(slash - real) + 1;
-        snprintf(real + folder, size - folder, "%s", target);
-    }
-}
-
 /* ---- reading a library without executing it ---------------------------------------------------
  */
 
-/* The tables of a libcudart (hash, symbols, names) fit in one window; what leads there is small. */
-enum { WINDOW = 32 * 1024, GLANCE = 1024 };
+/* A libcudart has its headers and its hash table at its start; little else is asked for. */
+enum { START = 4096, GLANCE = 1024 };
 
 static bool is_inside(const acu_elf *elf, uint64_t at, uint64_t length) {
     return at <= elf->size && length <= elf->size - at;
 }
 
+static bool holds(const acu_window *w, uint64_t at, size_t length) {
+    return at >= w->at && length <= w->length && at - w->at <= w->length - length;
+}
+
+/* Returns whether the window has `length` bytes then. */
+static bool fill(acu_window *w, int fd, uint64_t at, size_t length) {
+    w->at = at;
+    w->length = 0;
+    while (w->length < w->room) {
+        ssize_t got = pread(fd, w->bytes + w->length, w->room - w->length, (off_t)(at + w->length));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) /* its end, or it shrank while being read */
+            break;
+        w->length += (size_t)got;
+    }
+    return length <= w->length;
+}
+
 /* `length` bytes at an offset of the file, until the next call; NULL outside of it. */
 static const uint8_t *elf_at(acu_elf *elf, uint64_t at, size_t length) {
-    if (length > WINDOW || !is_inside(elf, at, length))
+    acu_window *w = holds(&elf->start, at, length) ? &elf->start : &elf->last;
+    if (!is_inside(elf, at, length) || (!holds(w, at, length) && !fill(w, elf->fd, at, length)))
         return NULL;
-    if (at < elf->window_at || at + length > elf->window_at + elf->window_length) {
-        elf->window_at = at;
-        elf->window_length = 0;
-        size_t want = elf->glance && length < GLANCE ? GLANCE : WINDOW;
-        if (want > elf->size - at)
-            want = (size_t)(elf->size - at);
-        while (elf->window_length < want) {
-            ssize_t got = pread(elf->fd, elf->window + elf->window_length,
-                                want - elf->window_length, (off_t)(at + elf->window_length));
-            if (got < 0 && errno == EINTR)
-                continue;
-            if (got <= 0) /* it shrank while being read */
-                break;
-            elf->window_length += (size_t)got;
-        }
-        if (length > elf->window_length)
-            return NULL;
-    }
-    return elf->window + (at - elf->window_at);
+    return w->bytes + (at - w->at);
 }
 
 static bool elf_read(acu_elf *elf, uint64_t at, void *out, size_t length) {
@@ -391,25 +421,44 @@ static uint64_t elf_offset(const acu_elf *elf, uint64_t address) {
     return 0;
 }
 
-static const char *open_file(acu_elf *elf, const char *path) {
-    struct stat st;
-    /* stat() first: opening a device or a pipe may have effects, or wait for its other end. */
-    if (stat(path, &st) != 0)
+/* Where the link at `path` leads to, to be freed; NULL if it cannot be told. */
+static char *read_link(const char *path) {
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0, room = folder + PATH_MAX;
+    char *next = malloc(room);
+    ssize_t got = next ? readlink(path, next + folder, PATH_MAX) : 0;
+    size_t end = got > 0 ? folder + (size_t)got : room;
+    if (end >= room) {
+        free(next);
+        return NULL;
+    }
+    next[end] = '\0';
+    if (next[folder] == '/')
+        memmove(next, next + folder, end - folder + 1);
+    else
+        memcpy(next, path, folder);
+    return next;
+}
+
+/* Follows links from file to file; NULL, or why there is nothing to read from. */
+static const char *follow(acu_elf *elf, const char *path, struct stat *st) {
+    enum { LINKS = 40 };
+    int failed = lstat(path, st);
+    for (int links = 0; !failed && S_ISLNK(st->st_mode) && links < LINKS; links++) {
+        char *next = read_link(elf->real ? elf->real : path);
+        failed = !next || lstat(next, st) != 0;
+        free(elf->real);
+        elf->real = next;
+    }
+    /* Only the kernel knows where its own links in /proc lead to, and why one leads nowhere. */
+    if ((failed || S_ISLNK(st->st_mode)) && stat(path, st) != 0)
         return reason(errno);
-    if (S_ISDIR(st.st_mode))
+    elf->id = (acu_file_id){st->st_dev, st->st_ino};
+    if (S_ISDIR(st->st_mode))
         return "it is a folder";
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st->st_mode))
         return "it is not a regular file";
-    elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (elf->fd < 0)
-        return reason(errno);
-    if (fstat(elf->fd, &st) != 0 || !S_ISREG(st.st_mode))
-        return "it is not a regular file";
-    if (st.st_size <= 0)
-        return "it is empty";
-    elf->size = (uint64_t)st.st_size;
-    elf->window = malloc(WINDOW);
-    return elf->window ? NULL : "out of memory";
+    return st->st_size > 0 ? NULL : "it is empty";
 }
 
 static const char *check_header(acu_elf *elf, Elf64_Ehdr *header) {
@@ -491,10 +540,28 @@ static const char *read_dynamic(acu_elf *elf, const Elf64_Phdr *dynamic) {
     return soname == UINT64_MAX ? NULL : "its soname is damaged";
 }
 
+static const char *open_file(acu_elf *elf, const char *path) {
+    struct stat st;
+    /* First, because opening a device or a pipe may have effects, or wait for its other end. */
+    const char *wrong = follow(elf, path, &st);
+    if (wrong)
+        return wrong;
+    elf->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (elf->fd < 0)
+        return reason(errno);
+    uint8_t *bytes = malloc(START + GLANCE);
+    if (!bytes)
+        return "out of memory";
+    elf->size = (uint64_t)st.st_size;
+    elf->start = (acu_window){.bytes = bytes, .room = START};
+    elf->last = (acu_window){.bytes = bytes + START, .room = GLANCE};
+    return fill(&elf->start, elf->fd, 0, 1) ? NULL : reason(EIO);
+}
+
 bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size) {
     Elf64_Ehdr header;
     Elf64_Phdr dynamic;
-    *elf = (acu_elf){.fd = -1, .glance = true};
+    *elf = (acu_elf){.fd = -1};
     const char *wrong = open_file(elf, path);
     if (!wrong)
         wrong = check_header(elf, &header);
@@ -504,15 +571,17 @@ bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size) {
         wrong = read_dynamic(elf, &dynamic);
     if (wrong)
         snprintf(why, size, "%s", wrong);
-    elf->glance = false;
     return !wrong;
 }
 
 void acu_elf_close(acu_elf *elf) {
     if (elf->fd >= 0)
         close(elf->fd);
-    free(elf->window);
-    *elf = (acu_elf){.fd = -1};
+    free(elf->start.bytes);
+    free(elf->real);
+    elf->fd = -1;
+    elf->start.bytes = NULL;
+    elf->real = NULL;
 }
 
 static bool is_symbol(acu_elf *elf, uint32_t index, const char *name) {
@@ -536,9 +605,10 @@ static bool find_by_gnu_hash(acu_elf *elf, const char *name) {
     uint64_t chain = buckets + (uint64_t)head[0] * 4;
     if (!elf_read(elf, buckets + (uint64_t)(hash % head[0]) * 4, &index, 4) || index < head[1])
         return false;
-    /* Ends at the latest with the file. */
+    /* Ends at the latest with the file. The name itself, which is two reads away, is not compared.
+     */
     for (; elf_read(elf, chain + (uint64_t)(index - head[1]) * 4, &link, 4); index++) {
-        if ((link | 1U) == (hash | 1U) && is_symbol(elf, index, name))
+        if ((link | 1U) == (hash | 1U))
             return true;
         if ((link & 1U) || index == UINT32_MAX)
             return false;

@@ -16,11 +16,12 @@ uint64_t acu_platform_now_ns(void);
 
 /* ---- opened libraries ----------------------------------------------------------------------- */
 
-/* Opens a file, or by soname; NULL and why not. `mapped`: only if the process has it already. */
+/* Opens a file, or by soname; NULL and why not, unless `why` is NULL. `mapped`: only if the process
+ * has it already. */
 void *acu_platform_open(const char *path, bool mapped, char *why, size_t size);
 acu_fn acu_platform_symbol(void *handle, const char *name);
-/* The file behind a handle; false if it cannot be told. */
-bool acu_platform_path_of(void *handle, char *path, size_t size);
+/* The file behind a handle; NULL if it cannot be told. */
+const char *acu_platform_path_of(void *handle);
 
 /* ---- finding files; nothing here executes any of them ---------------------------------------- */
 
@@ -29,8 +30,9 @@ typedef void acu_visit(void *data, const char *path);
 /* Each library that is mapped into the process, in load order. */
 void acu_platform_mapped(acu_visit *visit, void *data);
 typedef bool acu_enough(void *data);
-/* Each existing file that the system loader could mean by a name, for one after the other, in the
- * order in which it looks; `names` ends with NULL. Asks after each name whether that was enough. */
+/* Each file that the system loader could mean by a name, for one after the other, in the order in
+ * which it looks; not all exist. `names` ends with NULL. Asks after each whether that was enough.
+ */
 void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
                          void *data);
 /* The part of that which a cache like /etc/ld.so.cache knows. */
@@ -43,23 +45,27 @@ typedef struct acu_file_id {
 } acu_file_id;
 
 bool acu_platform_file_id(const char *path, acu_file_id *id);
-/* The file behind links from file to file; folders that are links stay as they are. */
-void acu_platform_follow(const char *path, char *real, size_t size);
 
 /* ---- reading a library without executing it ---------------------------------------------------
  */
 
 enum { ACU_ELF_SEGMENTS = 16 };
 
+/* A part of a file, as it was read. */
+typedef struct acu_window {
+    uint8_t *bytes;
+    size_t room, length;
+    uint64_t at;
+} acu_window;
+
 /* A shared object of this machine. What its tables say is believed only inside the file's bounds.
  */
 typedef struct acu_elf {
     int fd;
     uint64_t size;
-    uint8_t *window; /* the part of the file read last */
-    uint64_t window_at;
-    size_t window_length;
-    bool glance; /* reads here and there, not much at once */
+    acu_window start, last; /* a part that stays, and one that moves */
+    acu_file_id id;         /* zero if nothing is there */
+    char *real;             /* the file behind links from file to file; NULL: the path is no link */
     struct {
         uint64_t address, offset, size;
     } segments[ACU_ELF_SEGMENTS];
@@ -70,6 +76,7 @@ typedef struct acu_elf {
 
 /* Close it in either case. Never blocks; `why` says what is wrong with the file. */
 bool acu_elf_open(acu_elf *elf, const char *path, char *why, size_t size);
+/* By the hash of its name, where there is one of 31 bits: the last word has dlsym(). */
 bool acu_elf_exports(acu_elf *elf, const char *symbol);
 void acu_elf_close(acu_elf *elf);
 

@@ -1,4 +1,5 @@
-/* What spec/decisions.yaml promises beyond what the generated calls check, one test per decision. */
+/* What spec/decisions.yaml promises beyond what the generated calls check, one test per decision.
+ */
 #include <anycuda/cudart.h>
 #include <stdio.h>
 
@@ -18,8 +19,7 @@ static int version, checks, failures;
         }                                                                                          \
     } while (0)
 
-static void fresh(int returns, int keeps)
-{
+static void fresh(int returns, int keeps) {
     (void)cudaGetLastError();
     acu_clear_error();
     memset(seen, 0, offsetof(spy_log, values));
@@ -27,30 +27,27 @@ static void fresh(int returns, int keeps)
     *seen_keeps = keeps;
 }
 
-static int called(const char *name)
-{
+static int called(const char *name) {
     return seen->function != NULL && strcmp(seen->function, name) == 0;
 }
 
-static int arrived(const char *path, const void *value, size_t size)
-{
+static int arrived(const char *path, const void *value, size_t size) {
     const spy_value *got = find(seen, path);
 
     return got != NULL && got->size == size && memcmp(got->bytes, value, size) == 0;
 }
 
-static int said(const char *what)
-{
+static int said(const char *what) {
     return strstr(acu_last_error_message(), what) != NULL;
 }
 
 /* ---- edge data */
 
 static cudaGraph_t graph = (cudaGraph_t)0x1000;
-static cudaGraphNode_t nodes[3] = {(cudaGraphNode_t)0x2000, (cudaGraphNode_t)0x2008, (cudaGraphNode_t)0x2010};
+static cudaGraphNode_t nodes[3] = {(cudaGraphNode_t)0x2000, (cudaGraphNode_t)0x2008,
+                                   (cudaGraphNode_t)0x2010};
 
-static cudaError_t with_edges(int which, const cudaGraphEdgeData *edges)
-{
+static cudaError_t with_edges(int which, const cudaGraphEdgeData *edges) {
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeEmpty};
     cudaGraphNode_t node;
 
@@ -66,8 +63,7 @@ static cudaError_t with_edges(int which, const cudaGraphEdgeData *edges)
     }
 }
 
-static void edges_going_in(void)
-{
+static void edges_going_in(void) {
     const cudaGraphEdgeData plain[2] = {{0}}, ported[2] = {{0}, {.from_port = 1}};
 
     for (int which = 0; which < (version >= V12_2 ? 4 : 3); which++) {
@@ -85,8 +81,7 @@ static void edges_going_in(void)
     }
 }
 
-static cudaError_t get_edges(int which, cudaGraphEdgeData *edges, size_t *count)
-{
+static cudaError_t get_edges(int which, cudaGraphEdgeData *edges, size_t *count) {
     cudaGraphNode_t from[3], to[3];
 
     switch (which) {
@@ -99,8 +94,7 @@ static cudaError_t get_edges(int which, cudaGraphEdgeData *edges, size_t *count)
     }
 }
 
-static void edges_coming_out(void)
-{
+static void edges_coming_out(void) {
     static const cudaGraphEdgeData plain[3];
     cudaGraphEdgeData edges[3], untouched;
     size_t count;
@@ -128,8 +122,7 @@ static void edges_coming_out(void)
     }
 }
 
-static void edges_of_a_capture(void)
-{
+static void edges_of_a_capture(void) {
     const cudaGraphEdgeData *edges = NULL;
     const cudaGraphNode_t *dependencies;
     enum cudaStreamCaptureStatus status;
@@ -139,17 +132,27 @@ static void edges_of_a_capture(void)
     cudaGraph_t captured;
 
     fresh(0, 1);
-    CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges, &count) == cudaSuccess);
+    status = cudaStreamCaptureStatusNone; /* nothing else is valid then: the count is garbage */
+    count = SIZE_MAX;
+    CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges, &count) ==
+          cudaSuccess);
+    CHECK(version >= V12_3 || edges == NULL);
+    status = cudaStreamCaptureStatusActive;
+    count = 5;
+    CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges, &count) ==
+          cudaSuccess);
     CHECK(called(version < V12_0   ? "cudaStreamGetCaptureInfo_v2"
                  : version < V12_3 ? "cudaStreamGetCaptureInfo"
                  : version < V13_0 ? "cudaStreamGetCaptureInfo_v3"
                                    : "cudaStreamGetCaptureInfo"));
     if (version < V12_3) {
         CHECK(edges != NULL && memcmp(edges, plain, sizeof plain) == 0);
-        CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges, NULL) == cudaSuccess);
+        CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges,
+                                       NULL) == cudaSuccess);
         count = 1u << 20;
-        CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges, &count)
-              == cudaErrorNotSupported);
+        CHECK(cudaStreamGetCaptureInfo(NULL, &status, &id, &captured, &dependencies, &edges,
+                                       &count) == cudaErrorNotSupported);
+        CHECK(said("4096") && cudaGetLastError() == cudaErrorNotSupported);
     }
     fresh(0, 1);
     CHECK(cudaStreamGetCaptureInfo(NULL, &status, NULL, NULL, NULL, NULL, NULL) == cudaSuccess);
@@ -157,10 +160,11 @@ static void edges_of_a_capture(void)
 
 /* ---- locations */
 
-static void locations(void)
-{
-    struct cudaMemLocation device = {.type = cudaMemLocationTypeDevice, .id = 3}, cpu = {.type = cudaMemLocationTypeHost};
+static void locations(void) {
+    struct cudaMemLocation device = {.type = cudaMemLocationTypeDevice, .id = 3},
+                           cpu = {.type = cudaMemLocationTypeHost};
     struct cudaMemLocation numa = {.type = cudaMemLocationTypeHostNuma, .id = 1};
+    struct cudaMemLocation nowhere = {.type = cudaMemLocationTypeInvalid};
     struct cudaMemLocation old_cpu = {.type = cudaMemLocationTypeDevice, .id = cudaCpuDeviceId};
     int three = 3, host = cudaCpuDeviceId, *where = &three;
     enum cudaMemoryAdvise advice = cudaMemAdviseSetAccessedBy;
@@ -186,27 +190,33 @@ static void locations(void)
     CHECK(version >= V12_2 || arrived("dstDevice", &host, 4));
     if (version < V12_2) {
         fresh(0, 0);
-        CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseSetReadMostly, numa) == cudaErrorNotSupported && said("12.2"));
-        CHECK(cudaMemPrefetchAsync(&three, 4, numa, 0, NULL) == cudaErrorNotSupported && said("location.type"));
-        CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseSetReadMostly, old_cpu) == cudaErrorInvalidValue);
+        CHECK(cudaMemAdvise(&three, 4, advice, numa) == cudaErrorNotSupported && said("12.2"));
+        CHECK(cudaMemPrefetchAsync(&three, 4, numa, 0, NULL) == cudaErrorNotSupported &&
+              said("location.type"));
+        CHECK(cudaMemAdvise(&three, 4, advice, old_cpu) == cudaErrorInvalidValue);
         CHECK(said("cudaMemLocationTypeHost"));
-        CHECK(cudaMemPrefetchAsync(&three, 4, old_cpu, 0, NULL) == cudaErrorInvalidDevice && said("cudaMemLocationTypeHost"));
-        CHECK(cudaMemPrefetchAsync(&three, 4, device, 1, NULL) == cudaErrorInvalidValue && said("flags"));
+        CHECK(cudaMemPrefetchAsync(&three, 4, old_cpu, 0, NULL) == cudaErrorInvalidDevice &&
+              said("cudaMemLocationTypeHost"));
+        CHECK(cudaMemPrefetchAsync(&three, 4, device, 1, NULL) == cudaErrorInvalidValue &&
+              said("flags"));
         CHECK(seen->calls == 0);
     }
+    fresh(0, 0); /* advice without a place: whatever the location says */
+    CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseUnsetPreferredLocation, nowhere) == cudaSuccess);
+    CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseSetReadMostly, numa) == cudaSuccess);
     *seen_scenario = 0;
 }
 
 /* ---- results in another form */
 
-static void graph_update(void)
-{
+static void graph_update(void) {
     cudaGraphExecUpdateResultInfo info, poisoned;
 
     memset(&poisoned, 0xEE, sizeof poisoned);
     info = poisoned;
     fresh(cudaErrorGraphExecUpdateFailure, 0);
-    CHECK(cudaGraphExecUpdate((cudaGraphExec_t)0x3000, graph, &info) == cudaErrorGraphExecUpdateFailure);
+    CHECK(cudaGraphExecUpdate((cudaGraphExec_t)0x3000, graph, &info) ==
+          cudaErrorGraphExecUpdateFailure);
     if (version < V12_0) {
         int outcome, want;
         cudaGraphNode_t node;
@@ -220,18 +230,17 @@ static void graph_update(void)
     }
 }
 
-static void graph_instantiate(void)
-{
+static void graph_instantiate(void) {
     cudaGraphExec_t exec;
     unsigned long long flags = 5;
 
     fresh(0, 0);
-    CHECK(cudaGraphInstantiate(&exec, graph, flags) == cudaSuccess && arrived("flags", &flags, sizeof flags));
+    CHECK(cudaGraphInstantiate(&exec, graph, flags) == cudaSuccess &&
+          arrived("flags", &flags, sizeof flags));
     CHECK(called(version < V12_0 ? "cudaGraphInstantiateWithFlags" : "cudaGraphInstantiate"));
 }
 
-static void driver_entry_point(void)
-{
+static void driver_entry_point(void) {
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointVersionNotSufficent;
     void *entry = NULL;
 
@@ -248,12 +257,12 @@ static void driver_entry_point(void)
         fresh(cudaErrorSymbolNotFound, 1);
         entry = &status;
         CHECK(cudaGetDriverEntryPoint("cuNone", &entry, 0, &status) == cudaSuccess);
-        CHECK(status == cudaDriverEntryPointSymbolNotFound && entry == NULL && called("cudaGetLastError"));
+        CHECK(status == cudaDriverEntryPointSymbolNotFound && entry == NULL &&
+              called("cudaGetLastError"));
     }
 }
 
-static void batches(void)
-{
+static void batches(void) {
     void *dsts[2] = {&checks, &failures};
     const void *srcs[2] = {&version, &version};
     size_t sizes[2] = {4, 4}, indexes[1] = {0};
@@ -265,89 +274,110 @@ static void batches(void)
         return; /* absent: the generated calls check that */
     }
     fresh(0, 0);
-    CHECK(cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, &attributes, indexes, 1, stream) == cudaSuccess);
-    CHECK(arrived("stream", &stream, sizeof stream) && arrived("srcs[0]", &srcs[0], sizeof srcs[0]));
-    CHECK(arrived("sizes[1]", &sizes[1], sizeof sizes[1]) && arrived("dsts[1]", &dsts[1], sizeof dsts[1]));
+    CHECK(cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, &attributes, indexes, 1, stream) ==
+          cudaSuccess);
+    CHECK(arrived("stream", &stream, sizeof stream) &&
+          arrived("srcs[0]", &srcs[0], sizeof srcs[0]));
+    CHECK(arrived("sizes[1]", &sizes[1], sizeof sizes[1]) &&
+          arrived("dsts[1]", &dsts[1], sizeof dsts[1]));
     fresh(cudaErrorInvalidValue, 0);
-    CHECK(cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, &attributes, indexes, 1, NULL) == cudaErrorInvalidValue);
+    CHECK(cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, &attributes, indexes, 1, NULL) ==
+          cudaErrorInvalidValue);
     CHECK(version >= V13_0 || said("copy "));
     fresh(cudaErrorInvalidValue, 0);
     CHECK(cudaMemcpy3DBatchAsync(1, &op, 0, NULL) == cudaErrorInvalidValue);
     CHECK(version >= V13_0 || said("copy "));
+    fresh(cudaErrorInvalidValue, 0); /* what was noted of one call is not said of the next */
+    attributes.srcAccessOrder = (enum cudaMemcpySrcAccessOrder)77;
+    CHECK(cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, &attributes, indexes, 1, NULL) != cudaSuccess);
+    CHECK(cudaEventSynchronize(NULL) == cudaErrorInvalidValue && !said("copy "));
     fresh(cudaErrorInvalidValue, 1); /* the library does not say which */
     CHECK(cudaMemcpy3DBatchAsync(1, &op, 0, NULL) == cudaErrorInvalidValue && !said("copy "));
 }
 
 /* ---- structs */
 
-static void textures(void)
-{
+static void textures(void) {
     struct cudaResourceDesc resource = {.resType = cudaResourceTypeLinear};
     struct cudaTextureDesc texture = {.seamlessCubemap = 1};
     cudaTextureObject_t object;
 
     fresh(0, 0);
     CHECK(cudaCreateTextureObject(&object, &resource, &texture, NULL) == cudaSuccess);
-    CHECK(arrived("pTexDesc.seamlessCubemap", &texture.seamlessCubemap, 4)); /* 11.8 knows it under _v2 only */
+    CHECK(arrived("pTexDesc.seamlessCubemap", &texture.seamlessCubemap,
+                  4)); /* 11.8 knows it under _v2 only */
     CHECK(called(version == V11_8 ? "cudaCreateTextureObject_v2" : "cudaCreateTextureObject"));
 }
 
-static void choose_device(void)
-{
+static void choose_device(void) {
     struct cudaDeviceProp properties;
     int device;
 
-    memset(&properties, 1, sizeof properties); /* as cudaGetDeviceProperties would fill it: nothing is zero */
+    memset(&properties, 1,
+           sizeof properties); /* as cudaGetDeviceProperties would fill it: nothing is zero */
     fresh(0, 0);
     CHECK(cudaChooseDevice(&device, &properties) == cudaSuccess);
     CHECK(arrived("prop.warpSize", &properties.warpSize, sizeof properties.warpSize));
 }
 
-static void attribute_values(void)
-{
+static void attribute_values(void) {
     static const unsigned char zero[32];
     cudaLaunchAttributeValue value;
 
     memset(&value, 0xEE, sizeof value);
     fresh(0, 0);
-    CHECK(cudaStreamGetAttribute(NULL, cudaLaunchAttributeAccessPolicyWindow, &value) == cudaSuccess);
+    CHECK(cudaStreamGetAttribute(NULL, cudaLaunchAttributeAccessPolicyWindow, &value) ==
+          cudaSuccess);
     CHECK(version >= V11_8 || memcmp((unsigned char *)&value + 32, zero, sizeof zero) == 0);
 }
 
-static void reserved_space(void)
-{
+static void reserved_space(void) {
     struct cudaExternalMemoryHandleDesc handle = {.type = cudaExternalMemoryHandleTypeOpaqueFd};
     cudaExternalMemory_t memory;
 
     handle.reserved[15] = 1;
     fresh(0, 0);
     if (version < V13_0) { /* the space is not there: what it might say is lost */
-        CHECK(cudaImportExternalMemory(&memory, &handle) == cudaErrorInvalidValue && seen->calls == 0);
+        CHECK(cudaImportExternalMemory(&memory, &handle) == cudaErrorInvalidValue &&
+              seen->calls == 0);
         CHECK(said("reserved"));
     } else {
         CHECK(cudaImportExternalMemory(&memory, &handle) == cudaSuccess && seen->calls == 1);
     }
 }
 
-static void harmless_values(void)
-{
+/* Space that a field was carved out of is still reserved where that field is unknown. */
+static void reserved_around_a_field(void) {
+    struct cudaMemPoolProps properties = {.allocType = cudaMemAllocationTypePinned};
+    cudaMemPool_t pool;
+
+    properties.reserved[40] = 1;
+    fresh(0, 0);
+    if (version < 13040) {
+        CHECK(cudaMemPoolCreate(&pool, &properties) == cudaErrorInvalidValue && seen->calls == 0);
+        CHECK(said("reserved"));
+    } else {
+        CHECK(cudaMemPoolCreate(&pool, &properties) == cudaSuccess);
+    }
+}
+
+static void harmless_values(void) {
     struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeKernel};
     cudaGraphNode_t node;
 
-    params.kernel.functionType = cudaKernelFunctionTypeDeviceEntry; /* what older runtimes take it for anyway */
+    params.kernel.functionType =
+        cudaKernelFunctionTypeDeviceEntry; /* what older runtimes take it for anyway */
     fresh(0, 0);
     CHECK(version < V12_2 || cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params) == cudaSuccess);
 }
 
-static void answers_are_not_failures(void)
-{
+static void answers_are_not_failures(void) {
     fresh(cudaErrorNotReady, 0);
     CHECK(cudaStreamQuery(NULL) == cudaErrorNotReady && acu_last_error() == 0);
     CHECK(cudaEventQuery((cudaEvent_t)0x4000) == cudaErrorNotReady && acu_last_error() == 0);
 }
 
-static void newer_enumerators(void)
-{
+static void newer_enumerators(void) {
     int value = 0;
 
     fresh(cudaErrorInvalidValue, 0);
@@ -361,8 +391,7 @@ static void newer_enumerators(void)
     CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 0) == cudaErrorInvalidValue);
 }
 
-int check_decisions(int loaded, int *done)
-{
+int check_decisions(int loaded, int *done) {
     version = loaded;
     edges_going_in();
     edges_coming_out();
@@ -376,6 +405,7 @@ int check_decisions(int loaded, int *done)
     choose_device();
     attribute_values();
     reserved_space();
+    reserved_around_a_field();
     harmless_values();
     answers_are_not_failures();
     newer_enumerators();

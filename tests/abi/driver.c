@@ -9,13 +9,12 @@
 
 extern const call all_calls[], all_calls_ptds[];
 
-spy_log *seen;                          /* the spy's own log */
-int *seen_returns, *seen_keeps;         /* and its switches */
+spy_log *seen;                  /* the spy's own log */
+int *seen_returns, *seen_keeps; /* and its switches */
 unsigned *seen_scenario;
 static int ptds_now, reported;
 
-void fail(const char *where, const char *format, ...)
-{
+void fail(const char *where, const char *format, ...) {
     va_list args;
 
     if (reported++ < 2000) {
@@ -27,8 +26,7 @@ void fail(const char *where, const char *format, ...)
     }
 }
 
-static void check(run *r, int good, const char *format, ...)
-{
+static void check(run *r, int good, const char *format, ...) {
     char text[400];
     va_list args;
 
@@ -45,8 +43,7 @@ static void check(run *r, int good, const char *format, ...)
 
 /* ---- which alternative of a union this run is at */
 
-static const spy_alternative *active(const run *r, const spy_record *record, int u, int *index)
-{
+static const spy_alternative *active(const run *r, const spy_record *record, int u, int *index) {
     if (r->newer != NULL && r->newer_in->record == record) {
         for (int i = 0; i < 3 && r->newer->unions[i].of >= 0; i++) {
             if (r->newer->unions[i].of == u) {
@@ -58,8 +55,7 @@ static const spy_alternative *active(const run *r, const spy_record *record, int
     return spy_active(&record->unions[u], r->toolkit, r->scenario, index);
 }
 
-static int leaf_active(const run *r, const spy_record *record, const spy_leaf *leaf)
-{
+static int leaf_active(const run *r, const spy_record *record, const spy_leaf *leaf) {
     for (int i = 0; i < 3 && leaf->unions[i].of >= 0; i++) {
         int at;
 
@@ -73,13 +69,14 @@ static int leaf_active(const run *r, const spy_record *record, const spy_leaf *l
 
 /* ---- what goes in */
 
-static void expect(run *r, int index, size_t element, int array, const char *leaf, const void *value, size_t size)
-{
+static void expect(run *r, int index, size_t element, int array, const char *leaf,
+                   const void *value, size_t size) {
     spy_value *slot = &r->expected.values[r->expected.count++];
     const char *name = r->target->names[index];
 
     if (array) {
-        snprintf(slot->path, sizeof slot->path, "%s[%zu]%s%s", name, element, leaf ? "." : "", leaf ? leaf : "");
+        snprintf(slot->path, sizeof slot->path, "%s[%zu]%s%s", name, element, leaf ? "." : "",
+                 leaf ? leaf : "");
     } else {
         snprintf(slot->path, sizeof slot->path, "%s%s%s", name, leaf ? "." : "", leaf ? leaf : "");
     }
@@ -87,25 +84,21 @@ static void expect(run *r, int index, size_t element, int array, const char *lea
     memcpy(slot->bytes, value, size);
 }
 
-int is_passed(const run *r, int index)
-{
+int is_passed(const run *r, int index) {
     return r->target->name != NULL && r->target->names[index] != NULL;
 }
 
-void in_value(run *r, int index, void *value, size_t size)
-{
+void in_value(run *r, int index, void *value, size_t size) {
     in_values(r, index, value, size, 1, 0);
 }
 
-void in_fixed(run *r, int index, const void *value, size_t size)
-{
+void in_fixed(run *r, int index, const void *value, size_t size) {
     if (is_passed(r, index)) {
         expect(r, index, 0, 0, NULL, value, size);
     }
 }
 
-void in_values(run *r, int index, void *values, size_t size, size_t count, int array)
-{
+void in_values(run *r, int index, void *values, size_t size, size_t count, int array) {
     char name[64];
 
     memset(values, 0, size * count);
@@ -118,9 +111,8 @@ void in_values(run *r, int index, void *values, size_t size, size_t count, int a
     }
 }
 
-static void in_leaf(run *r, int index, const spy_record *record, const spy_leaf *leaf, unsigned char *base, size_t i,
-                    int array)
-{
+static void in_leaf(run *r, int index, const spy_record *record, const spy_leaf *leaf,
+                    unsigned char *base, size_t i, int array) {
     unsigned char *at = base + leaf->offset;
     int known = (int)(leaf->present >> r->toolkit) & 1, alternative;
     char name[160];
@@ -149,24 +141,25 @@ static void in_leaf(run *r, int index, const spy_record *record, const spy_leaf 
     }
 }
 
-void in_record(run *r, int index, const spy_record *record, void *value, size_t count, int array)
-{
+void in_record(run *r, int index, const spy_record *record, void *value, size_t count, int array) {
     memset(value, 0, record->size * count);
     for (size_t i = 0; is_passed(r, index) && i < count; i++) {
-        for (const spy_leaf *leaf = record->leaves; leaf < record->leaves + record->leaf_count; leaf++) {
+        for (const spy_leaf *leaf = record->leaves; leaf < record->leaves + record->leaf_count;
+             leaf++) {
             if (leaf_active(r, record, leaf)) {
-                in_leaf(r, index, record, leaf, (unsigned char *)value + i * record->size, i, array);
+                in_leaf(r, index, record, leaf, (unsigned char *)value + i * record->size, i,
+                        array);
             }
         }
     }
 }
 
-int in_tag(run *r, const spy_record *record)
-{
+int in_tag(run *r, const spy_record *record) {
     int index;
 
     for (int u = 0; u < record->union_count; u++) {
-        const spy_alternative *it = record->unions[u].by_argument ? active(r, record, u, &index) : NULL;
+        const spy_alternative *it =
+            record->unions[u].by_argument ? active(r, record, u, &index) : NULL;
         if (it != NULL) {
             return (int)it->tag;
         }
@@ -176,13 +169,12 @@ int in_tag(run *r, const spy_record *record)
 
 /* ---- what comes out */
 
-void poison(void *value, size_t size)
-{
+void poison(void *value, size_t size) {
     memset(value, 0xEE, size);
 }
 
-static void path_of(const run *r, char *to, size_t room, int index, size_t i, int array, const char *leaf)
-{
+static void path_of(const run *r, char *to, size_t room, int index, size_t i, int array,
+                    const char *leaf) {
     const char *name = r->target->names[index];
 
     if (array) {
@@ -192,20 +184,20 @@ static void path_of(const run *r, char *to, size_t room, int index, size_t i, in
     }
 }
 
-void out_values(run *r, int index, const void *values, size_t size, size_t count, int array)
-{
+void out_values(run *r, int index, const void *values, size_t size, size_t count, int array) {
     char name[160];
     unsigned char pattern[256];
 
     for (size_t i = 0; is_passed(r, index) && r->newer == NULL && i < count; i++) {
         path_of(r, name, sizeof name, index, i, array, NULL);
         spy_pattern(name, SPY_OUT, pattern, size);
-        check(r, memcmp(pattern, (const unsigned char *)values + i * size, size) == 0, "%s did not come back", name);
+        check(r, memcmp(pattern, (const unsigned char *)values + i * size, size) == 0,
+              "%s did not come back", name);
     }
 }
 
-static void out_leaf(run *r, const char *name, const spy_record *record, const spy_leaf *leaf, const unsigned char *base)
-{
+static void out_leaf(run *r, const char *name, const spy_record *record, const spy_leaf *leaf,
+                     const unsigned char *base) {
     unsigned char want[256] = {0};
     int index;
 
@@ -230,16 +222,18 @@ static void out_leaf(run *r, const char *name, const spy_record *record, const s
     } else {
         memcpy(want, &leaf->absent, leaf->size < 8 ? leaf->size : 8);
     }
-    check(r, memcmp(want, base + leaf->offset, leaf->size) == 0, "%s did not come back right (%02x %02x… not %02x %02x…)",
-          name, base[leaf->offset], base[leaf->offset + 1 % leaf->size], want[0], want[1]);
+    check(r, memcmp(want, base + leaf->offset, leaf->size) == 0,
+          "%s did not come back right (%02x %02x… not %02x %02x…)", name, base[leaf->offset],
+          base[leaf->offset + 1 % leaf->size], want[0], want[1]);
 }
 
-void out_record(run *r, int index, const spy_record *record, const void *value, size_t count, int array)
-{
+void out_record(run *r, int index, const spy_record *record, const void *value, size_t count,
+                int array) {
     char name[160];
 
     for (size_t i = 0; is_passed(r, index) && r->newer == NULL && i < count; i++) {
-        for (const spy_leaf *leaf = record->leaves; leaf < record->leaves + record->leaf_count; leaf++) {
+        for (const spy_leaf *leaf = record->leaves; leaf < record->leaves + record->leaf_count;
+             leaf++) {
             if (leaf_active(r, record, leaf)) {
                 path_of(r, name, sizeof name, index, i, array, leaf->path);
                 out_leaf(r, name, record, leaf, (const unsigned char *)value + i * record->size);
@@ -248,10 +242,17 @@ void out_record(run *r, int index, const spy_record *record, const void *value, 
     }
 }
 
+/* A capacity went in, and a count came back: the spy's is one less. */
+void out_count(run *r, int index, long count) {
+    if (is_passed(r, index) && r->newer == NULL) {
+        check(r, count == ELEMENTS - 1, "%s holds %ld, not one less than passed",
+              r->target->names[index], count);
+    }
+}
+
 /* ---- what must hold of the whole call */
 
-const spy_value *find(const spy_log *log, const char *path)
-{
+const spy_value *find(const spy_log *log, const char *path) {
     for (int i = 0; i < log->count; i++) {
         if (strcmp(log->values[i].path, path) == 0) {
             return &log->values[i];
@@ -260,8 +261,7 @@ const spy_value *find(const spy_log *log, const char *path)
     return NULL;
 }
 
-static int is_ours(const run *r, const char *path)
-{
+static int is_ours(const run *r, const char *path) {
     for (int i = 0; i < MOST_PARAMS; i++) {
         const char *name = r->target->names[i];
         size_t length = name != NULL ? strlen(name) : 0;
@@ -273,57 +273,60 @@ static int is_ours(const run *r, const char *path)
     return 0;
 }
 
-static void check_arrival(run *r)
-{
+static void check_arrival(run *r) {
     static const unsigned char zero[256];
 
     for (int i = 0; i < r->expected.count; i++) {
         const spy_value *want = &r->expected.values[i], *got = find(seen, want->path);
 
-        check(r, got != NULL && got->size == want->size && memcmp(got->bytes, want->bytes, want->size) == 0,
+        check(r,
+              got != NULL && got->size == want->size &&
+                  memcmp(got->bytes, want->bytes, want->size) == 0,
               "%s did not arrive%s", want->path, got != NULL ? " as it was" : "");
     }
     for (int i = 0; i < seen->count; i++) { /* what only this version has must be zero */
         const spy_value *got = &seen->values[i];
 
         if (is_ours(r, got->path) && find(&r->expected, got->path) == NULL) {
-            check(r, memcmp(got->bytes, zero, got->size) == 0, "%s holds something nobody passed", got->path);
+            check(r, memcmp(got->bytes, zero, got->size) == 0, "%s holds something nobody passed",
+                  got->path);
         }
     }
 }
 
-static void check_refused(run *r, const char *what, int since, int until)
-{
+static void check_refused(run *r, const char *what, int since, int until) {
     char version[64];
     const char *message = acu_last_error_message();
 
     check(r, seen->function == NULL, "the library was called (%s)", seen->function);
     check(r, r->result == 801, "returned %d, not 801", r->result);
-    check(r, strstr(message, r->call->name) != NULL && strstr(message, what) != NULL, "the message is: %s", message);
+    check(r, strstr(message, r->call->name) != NULL && strstr(message, what) != NULL,
+          "the message is: %s", message);
     if (since != 0 || until != 0) {
         int shown = since != 0 ? since : until;
         snprintf(version, sizeof version, "%d.%d", shown / 1000, shown % 1000 / 10);
-        check(r, strstr(message, version) != NULL, "the message does not say %s: %s", version, message);
+        check(r, strstr(message, version) != NULL, "the message does not say %s: %s", version,
+              message);
     }
 }
 
-static void check_called(run *r)
-{
+static void check_called(run *r) {
     const call_target *target = r->target;
 
     check(r, seen->trap == NULL, "%s was called, which no header declares", seen->trap);
-    check(r, seen->function != NULL && strcmp(seen->function, target->name) == 0, "%s was called, not %s",
-          seen->function ? seen->function : "nothing", target->name);
-    check(r, seen->ptds == (ptds_now && target->ptds), "the other default stream's variant was called");
+    check(r, seen->function != NULL && strcmp(seen->function, target->name) == 0,
+          "%s was called, not %s", seen->function ? seen->function : "nothing", target->name);
+    check(r, seen->ptds == (ptds_now && target->ptds),
+          "the other default stream's variant was called");
     check_arrival(r);
 }
 
 /* The message names the field, or a record around it. */
-static const char *named_part(const char *path)
-{
+static const char *named_part(const char *path) {
     static char part[64];
 
-    for (const char *at = path; at != NULL; at = strchr(at, '.') != NULL ? strchr(at, '.') + 1 : NULL) {
+    for (const char *at = path; at != NULL;
+         at = strchr(at, '.') != NULL ? strchr(at, '.') + 1 : NULL) {
         snprintf(part, sizeof part, "%.*s", (int)strcspn(at, "."), at);
         if (strstr(acu_last_error_message(), part) != NULL) {
             break;
@@ -332,16 +335,17 @@ static const char *named_part(const char *path)
     return part;
 }
 
-int finish(run *r, int result)
-{
+int finish(run *r, int result) {
     r->result = result;
     if (r->target->name == NULL) {
         int too_new = r->version < r->call->since;
-        check_refused(r, too_new ? "needs CUDA" : "gone", too_new ? r->call->since : 0, too_new ? 0 : r->call->until);
+        check_refused(r, too_new ? "needs CUDA" : "gone", too_new ? r->call->since : 0,
+                      too_new ? 0 : r->call->until);
     } else if (r->newer != NULL) {
         const char *part = named_part(r->newer->path);
         const char *last = strrchr(r->newer->path, '.');
-        int itself = strcmp(part, last != NULL ? last + 1 : r->newer->path) == 0; /* not a record around it, which is older */
+        int itself = strcmp(part, last != NULL ? last + 1 : r->newer->path) ==
+                     0; /* not a record around it, which is older */
 
         check_refused(r, part, itself ? r->newer->since : 0, 0);
     } else {
@@ -351,23 +355,22 @@ int finish(run *r, int result)
     return r->failures;
 }
 
-int finish_text(run *r, const char *text)
-{
-    check(r, text != NULL && strcmp(text, "an answer of the spy") == 0, "returned %s", text ? text : "NULL");
+int finish_text(run *r, const char *text) {
+    check(r, text != NULL && strcmp(text, "an answer of the spy") == 0, "returned %s",
+          text ? text : "NULL");
     check_called(r);
     return r->failures;
 }
 
-int finish_other(run *r)
-{
+int finish_other(run *r) {
     return r->failures;
 }
 
 /* ---- all calls of one variant */
 
-static void one(const call *c, const call_target *target, unsigned toolkit, int version, unsigned scenario, const call_struct *in,
-                const spy_leaf *newer, int *checks, int *failures)
-{
+static void one(const call *c, const call_target *target, unsigned toolkit, int version,
+                unsigned scenario, const call_struct *in, const spy_leaf *newer, int *checks,
+                int *failures) {
     static run r;
 
     memset(&r, 0, sizeof r);
@@ -388,22 +391,23 @@ static void one(const call *c, const call_target *target, unsigned toolkit, int 
 }
 
 /* Each field of each struct that goes in and that this version lacks must be refused, by name. */
-static void newer_fields(const call *c, const call_target *target, unsigned toolkit, int version, int *checks, int *failures)
-{
+static void newer_fields(const call *c, const call_target *target, unsigned toolkit, int version,
+                         int *checks, int *failures) {
     for (const call_struct *s = c->structs; s->param != NULL; s++) {
         if (!s->goes_in || s->drops || target->names[s->index] == NULL) {
             continue;
         }
-        for (const spy_leaf *leaf = s->record->leaves; leaf < s->record->leaves + s->record->leaf_count; leaf++) {
-            if (!((leaf->present >> toolkit) & 1) && leaf->kind == SPY_PLAIN && leaf->tag_of < 0 && leaf->since != 0) {
+        for (const spy_leaf *leaf = s->record->leaves;
+             leaf < s->record->leaves + s->record->leaf_count; leaf++) {
+            if (!((leaf->present >> toolkit) & 1) && leaf->kind == SPY_PLAIN && leaf->tag_of < 0 &&
+                leaf->since != 0) {
                 one(c, target, toolkit, version, 0, s, leaf, checks, failures);
             }
         }
     }
 }
 
-static void all(const call *calls, int version, unsigned toolkit, int *checks, int *failures)
-{
+static void all(const call *calls, int version, unsigned toolkit, int *checks, int *failures) {
     for (const call *c = calls; c->name != NULL; c++) {
         const call_target *target = c->targets;
 
@@ -422,26 +426,26 @@ static void all(const call *calls, int version, unsigned toolkit, int *checks, i
     }
 }
 
-static void *from_spy(const char *symbol, void *library)
-{
+static void *from_spy(const char *symbol, void *library) {
     return dlsym(library, symbol);
 }
 
 /* driver SPY VERSION TOOLKIT: the spy's file, 12040, and its number among all toolkits */
-int main(int argc, char **argv)
-{
+int main(int argc, char **argv) {
     int checks = 0, failures = 0, version = argc == 4 ? atoi(argv[2]) : 0;
     void *library = argc == 4 ? dlopen(argv[1], RTLD_NOW | RTLD_LOCAL) : NULL;
 
     if (library == NULL) {
-        fprintf(stderr, "usage: driver SPY VERSION TOOLKIT (%s)\n", argc == 4 ? dlerror() : "3 arguments");
+        fprintf(stderr, "usage: driver SPY VERSION TOOLKIT (%s)\n",
+                argc == 4 ? dlerror() : "3 arguments");
         return 2;
     }
     seen = *(spy_log **)dlsym(library, "spy_now");
     seen_scenario = dlsym(library, "spy_scenario");
     seen_returns = dlsym(library, "spy_returns");
     seen_keeps = dlsym(library, "spy_keeps");
-    if (acu_load(&(acu_load_options){.resolve = from_spy, .data = library, .version = version}) != 0) {
+    if (acu_load(&(acu_load_options){.resolve = from_spy, .data = library, .version = version}) !=
+        0) {
         fprintf(stderr, "%s\n", acu_last_error_message());
         return 2;
     }

@@ -8,7 +8,8 @@
 
 enum { MOST_PARAMS = 24, ELEMENTS = 3 };
 
-/* From this version on, the call arrives under this name, with these parameters (NULL: it has none such). */
+/* From this version on, the call arrives under this name, with these parameters (NULL: it has none
+ * such). */
 typedef struct call_target {
     int since;
     const char *name; /* NULL: the version lacks the function */
@@ -57,7 +58,9 @@ int in_tag(run *r, const spy_record *record);
 int is_passed(const run *r, int index);
 void poison(void *value, size_t size);
 void out_values(run *r, int index, const void *values, size_t size, size_t count, int array);
-void out_record(run *r, int index, const spy_record *record, const void *value, size_t count, int array);
+void out_record(run *r, int index, const spy_record *record, const void *value, size_t count,
+                int array);
+void out_count(run *r, int index, long count);
 int finish(run *r, int result);
 int finish_text(run *r, const char *text);
 int finish_other(run *r);

@@ -14,11 +14,12 @@ typedef struct spy_leaf {
     struct {
         int8_t of, alternative;
     } unions[3];
-    int8_t tag_of;      /* it is the discriminator of this union, or -1 */
-    uint8_t kind;       /* spy_kind */
-    int64_t absent;     /* what a caller finds where the loaded layout lacks it */
-    int attribute, attribute_since; /* or the device attribute that says the same, once the runtime knows it; -1 */
-    int since;          /* the version that brought it; 0: as old as any */
+    int8_t tag_of;                  /* it is the discriminator of this union, or -1 */
+    uint8_t kind;                   /* spy_kind */
+    int64_t absent;                 /* what a caller finds where the loaded layout lacks it */
+    int attribute, attribute_since; /* or the device attribute that says the same, once the runtime
+                                       knows it; -1 */
+    int since;                      /* the version that brought it; 0: as old as any */
 } spy_leaf;
 
 enum spy_kind {
@@ -70,8 +71,10 @@ void spy_pattern(const char *path, int salt, void *bytes, size_t size);
 enum { SPY_IN = 1, SPY_OUT = 2 };
 
 /* Which alternative a union is at: the scenario-th that the toolkit has, counted around. */
-const spy_alternative *spy_active(const spy_union *u, unsigned toolkit, unsigned scenario, int *index);
-int spy_leaf_active(const spy_record *record, const spy_leaf *leaf, unsigned toolkit, unsigned scenario);
+const spy_alternative *spy_active(const spy_union *u, unsigned toolkit, unsigned scenario,
+                                  int *index);
+int spy_leaf_active(const spy_record *record, const spy_leaf *leaf, unsigned toolkit,
+                    unsigned scenario);
 
 /* What the generated spies call. */
 extern spy_log *spy_now;
@@ -81,9 +84,11 @@ extern int spy_keeps;   /* nothing is written back */
 void spy_enter(const char *function, int ptds);
 void spy_trap(const char *symbol);
 void spy_see(const char *path, const void *value, size_t size, size_t count, int array);
-void spy_see_record(const char *path, const spy_record *record, const void *value, size_t count, int array);
+void spy_see_record(const char *path, const spy_record *record, const void *value, size_t count,
+                    int array);
 void spy_give(const char *path, void *value, size_t size, size_t count, int array);
-void spy_give_record(const char *path, const spy_record *record, void *value, size_t count, int array);
+void spy_give_record(const char *path, const spy_record *record, void *value, size_t count,
+                     int array);
 void spy_give_count(void *value, size_t size);
 void spy_give_attribute(int *value, int attribute);
 

@@ -5,19 +5,16 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+from generator.errors import GeneratorError
+from generator.fetch import Toolkits
+from generator.render import render, write
 
-import build  # noqa: E402
-
-from generator.errors import GeneratorError  # noqa: E402
-from generator.fetch import Toolkits  # noqa: E402
-from generator.render import render, write  # noqa: E402
+from . import spy_build as build
 
 ROOT = build.ROOT
 pytestmark = pytest.mark.xdist_group("spies")  # one worker builds, and all of its tests share what it built
@@ -120,7 +117,12 @@ def forget_a_check(text: str) -> str:
     ],
 )
 def test_a_wrong_adapter_is_noticed(
-    file: str, mutate: Callable[[str], str], version: str, bench: build.Bench, spies_built: dict[str, Path], tmp_path: Path
+    file: str,
+    mutate: Callable[[str], str],
+    version: str,
+    bench: build.Bench,
+    spies_built: dict[str, Path],
+    tmp_path: Path,
 ) -> None:
     mutant = build.Bench(tmp_path, tmp_path / "generated")
     shutil.copytree(bench.generated, mutant.generated)

@@ -9,7 +9,7 @@
 
 cudaError_t (*per_thread_memcpy(void))(void *, const void *, size_t, enum cudaMemcpyKind);
 
-static int failures;
+static int failures, copies;
 
 static void check(int holds, const char *what) {
     if (!holds) {
@@ -39,11 +39,13 @@ static cudaError_t fake_properties(struct cudaDeviceProp *properties, int device
 
 static cudaError_t fake_copy(void *to, const void *from, size_t size, enum cudaMemcpyKind kind) {
     (void)to, (void)from, (void)size, (void)kind;
+    copies++;
     return cudaSuccess;
 }
 
 static cudaError_t fake_copy_per_thread(void *to, const void *from, size_t size,
                                         enum cudaMemcpyKind kind) {
+    copies += 9;
     return fake_copy(to, from, size, kind);
 }
 
@@ -78,16 +80,20 @@ static void with_one(void) {
     check(acu_load(&options) == 0, "a resolver is loaded");
     check(acu_cudart_table_load(&table) == 0, "and the table with it");
     check(!has_null(&table, sizeof table), "no pointer is NULL");
-    check(table.cudaMalloc == fake_malloc, "what fits is called itself");
+    check(table.cudaMalloc == cudaMalloc, "an entry is the wrapper");
     check(table.cudaMalloc(&pointer, 64) == cudaSuccess && pointer == &pointer, "and works");
-    check(table.cudaGetDeviceProperties != fake_properties, "what does not fit is adapted");
-    check(table.cudaGetDeviceProperties(&properties, 0) == cudaErrorInvalidDevice, "and called");
+    check(table.cudaMalloc(&pointer, 1) == cudaErrorMemoryAllocation &&
+              strstr(acu_last_error_message(), "cudaErrorMemoryAllocation") != NULL,
+          "and says what failed");
+    check(table.cudaGetDeviceProperties(&properties, 0) == cudaErrorInvalidDevice, "adapted");
     acu_clear_error();
     check(table.cudaGraphConditionalHandleCreate(&handle, NULL, 0, 0) == cudaErrorNotSupported,
           "what is newer refuses");
     check(strstr(acu_last_error_message(), "12.3") != NULL, "with its version");
-    check(table.cudaMemcpy == fake_copy, "the plain default stream");
-    check(per_thread_memcpy() == fake_copy_per_thread, "and the thread's own");
+    check(table.cudaMemcpy(NULL, NULL, 0, cudaMemcpyDefault) == cudaSuccess && copies == 1,
+          "the plain default stream");
+    check(per_thread_memcpy()(NULL, NULL, 0, cudaMemcpyDefault) == cudaSuccess && copies == 11,
+          "and the thread's own");
 }
 
 static void the_others(void) {

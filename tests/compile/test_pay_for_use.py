@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from generator.render import Bindings, bind, load_libraries
+from generator.render import Bindings, bind_all, load_libraries
 from tests.compile.toolchain import COMPILERS, WARNINGS, Library, compiler, works
 
 BAR = 64 * 1024
@@ -32,7 +32,7 @@ int main(void)
 
 @pytest.fixture(scope="module")
 def bindings() -> list[Bindings]:
-    return [bind(library) for library in load_libraries()]
+    return bind_all(load_libraries())
 
 
 def link(name: str, folder: Path, text: str, library: Library) -> Path:

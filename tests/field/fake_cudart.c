@@ -11,7 +11,8 @@
 #pragma GCC visibility push(default)
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-struct fake_seen fake_seen;
+/* A thread sees its own calls only, so that calls of several do not race. */
+_Thread_local struct fake_seen fake_seen;
 
 #define SAW(name, ...)                                                                             \
     do {                                                                                           \

@@ -40,8 +40,10 @@ void open_before(const char *version) {
 
 void expect_loaded(int version, const char *found) {
     const acu_load_info *info = acu_loaded(ACU_CUDART);
-    if (!info)
+    if (!info) {
         fail_msg("%s\n%s", acu_last_error_message(), acu_load_trace(ACU_CUDART));
+        return;
+    }
     assert_int_equal(info->version, version);
     assert_string_equal(info->found, found);
 }

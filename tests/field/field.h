@@ -17,7 +17,7 @@
 /* A test on one fake runtime: its folder's name. */
 #define ON(test, version)                                                                          \
     {                                                                                              \
-#test " on " version, run_alone, NULL, NULL, &(struct lonely) {                            \
+        #test " on " version, run_alone, NULL, NULL, &(struct lonely) {                            \
             test, version                                                                          \
         }                                                                                          \
     }

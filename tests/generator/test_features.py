@@ -15,7 +15,7 @@ from generator.render import load_libraries
 @cache
 def real() -> dict[str, Gate]:
     libraries = load_libraries()
-    served = render.served([render.bind(library) for library in libraries])
+    served = render.served(render.bind_all(libraries))
     found = gates.derive(gates.load(), libraries, served)
     return {gate.id.removeprefix("ACU_FEATURE_"): gate for gate in found}
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import shutil
 import subprocess
 import sys
 import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ import pytest
 from generator import __main__, fetch
 from generator.errors import GeneratorError
 from generator.fetch import Toolkits
+from generator.yamlfile import ROOT
 
 Files = dict[str, str]
 
@@ -106,6 +110,17 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shop:
     return shop
 
 
+@pytest.fixture
+def stock(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> Shop:
+    """The shop without pip, which takes seconds: for what happens to a cache afterwards."""
+
+    def copy(requirements: list[str], folder: Path, **_: object) -> None:
+        shutil.copytree(shop.wheels, folder)
+
+    monkeypatch.setattr(fetch, "download", copy)
+    return shop
+
+
 def test_headers_and_shared_libraries_are_unpacked_and_nothing_else(shop: Shop) -> None:
     toolkits = shop.load()
     assert fetch.fetch(toolkits) == 3
@@ -125,8 +140,8 @@ def test_headers_and_shared_libraries_are_unpacked_and_nothing_else(shop: Shop) 
     ]
     assert toolkits.newest.include_dirs() == [shop.cache / "99.1/include", shop.cache / "crt/include"]
     assert toolkits["99.1"].libcudart() == shop.cache / "99.1/lib/libcudart.so.99"
-    assert toolkits.nvrtc_include_dirs() == [shop.cache / "nvrtc/include"]
-    assert toolkits.libnvrtc() == shop.cache / "nvrtc/lib/libnvrtc.so.99"
+    assert toolkits.shared["nvrtc"].folder("include") == shop.cache / "nvrtc/include"
+    assert toolkits.shared["nvrtc"].library("libnvrtc.so.*") == shop.cache / "nvrtc/lib/libnvrtc.so.99"
 
 
 def test_a_second_run_does_nothing_and_needs_no_index(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,6 +150,141 @@ def test_a_second_run_does_nothing_and_needs_no_index(shop: Shop, monkeypatch: p
     before = time.monotonic()
     assert fetch.fetch(shop.load()) == 0
     assert time.monotonic() - before < 0.3
+
+
+def test_a_run_with_nothing_to_do_hashes_nothing(stock: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetch.fetch(stock.load())
+
+    def hashed(path: Path) -> str:
+        raise AssertionError(f"{path} was hashed")
+
+    monkeypatch.setattr(fetch, "_sha256", hashed)
+    assert fetch.fetch(stock.load()) == 0
+    stock.load()["99.1"].include_dirs()
+
+
+HEADER = "include/cuda_runtime_api.h"
+LIBRARY = "lib/libcudart.so.99"
+
+
+def overwrite(root: Path) -> None:
+    """With as many bytes as there were."""
+    (root / LIBRARY).write_text("y" * len("library\n"))
+
+
+def link_to_nowhere(root: Path) -> None:
+    (root / HEADER).unlink()
+    (root / HEADER).symlink_to("nowhere")
+
+
+def put_a_folder(root: Path) -> None:
+    (root / HEADER).unlink()
+    (root / HEADER).mkdir()
+
+
+DAMAGE: dict[str, tuple[Callable[[Path], object], str]] = {
+    "another library": (lambda root: (root / LIBRARY).write_text("junk"), f"{LIBRARY} is not what was unpacked"),
+    "as many other bytes": (overwrite, f"{LIBRARY} is not what was unpacked"),
+    "an empty file": (lambda root: (root / LIBRARY).write_text(""), f"{LIBRARY} is not what was unpacked"),
+    "no header": (lambda root: (root / HEADER).unlink(), f"{HEADER} is missing"),
+    "a dead link": (link_to_nowhere, f"{HEADER} is missing"),
+    "a folder for a header": (put_a_folder, f"{HEADER} is missing"),
+    "no headers": (
+        lambda root: shutil.rmtree(root / "include"),
+        "include/cuda_profiler_api.h is missing, and 2 more",
+    ),
+    "one header more": (lambda root: (root / "include/new.h").write_text(""), "include/new.h was added"),
+}
+
+
+@pytest.mark.parametrize("kind", DAMAGE)
+def test_a_damaged_folder_is_said_in_one_line_and_fetched_again(
+    stock: Shop, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    fetch.fetch(stock.load())
+    before = {path: (stock.cache / path).read_bytes() for path in stock.tree() if not path.endswith(fetch.STAMP)}
+    capsys.readouterr()
+    damage, words = DAMAGE[kind]
+    damage(stock.cache / "99.1")
+    assert not stock.load()["99.1"].unit.is_here()
+    assert fetch.fetch(stock.load()) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == f"99.1 is damaged: {words}; fetching it again"
+    assert second.startswith("[1/1] 99.1")
+    assert before == {
+        path: (stock.cache / path).read_bytes() for path in stock.tree() if not path.endswith(fetch.STAMP)
+    }
+    assert fetch.fetch(stock.load()) == 0
+
+
+def test_what_is_shared_is_looked_at_too(stock: Shop) -> None:
+    fetch.fetch(stock.load())
+    (stock.cache / "nvrtc/lib/libnvrtc.so.99").write_text("junk")
+    (stock.cache / "crt/include/crt/host_defines.h").unlink()
+    assert fetch.fetch(stock.load()) == 2
+
+
+def test_a_damaged_folder_is_not_read(stock: Shop) -> None:
+    fetch.fetch(stock.load())
+    (stock.cache / "99.1" / HEADER).unlink()
+    with pytest.raises(GeneratorError, match=rf"^99\.1 in .* is damaged: {HEADER} is missing; run `make toolkits`$"):
+        stock.load().newest.include_dirs()
+
+
+def test_offline_names_what_is_damaged(stock: Shop) -> None:
+    fetch.fetch(stock.load())
+    (stock.cache / "99.1" / LIBRARY).write_text("junk")
+    shutil.rmtree(stock.cache / "crt")
+    with pytest.raises(GeneratorError) as caught:
+        fetch.fetch(stock.load(), offline=True)
+    assert str(caught.value) == (
+        f"{stock.cache} lacks crt; 99.1 in {stock.cache} is damaged: {LIBRARY} is not what was unpacked; "
+        "run `make toolkits` with a network, or set ANYCUDA_TOOLKITS to a folder that has them"
+    )
+    assert (stock.cache / "99.1" / LIBRARY).read_text() == "junk"
+
+
+def test_new_times_alone_are_no_damage_and_hashed_once(stock: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    fetch.fetch(stock.load())
+    # A copy that keeps no times, as an archive with whole seconds would.
+    for path in stock.tree():
+        os.utime(stock.cache / path, (1_000_000_000, 1_000_000_000))
+    hashed: list[Path] = []
+    real = fetch._sha256
+
+    def count(path: Path) -> str:
+        hashed.append(path)
+        return real(path)
+
+    monkeypatch.setattr(fetch, "_sha256", count)
+    assert fetch.fetch(stock.load()) == 0
+    assert len(hashed) == len([path for path in stock.tree() if not path.endswith(fetch.STAMP)])
+    hashed.clear()
+    assert fetch.fetch(stock.load()) == 0
+    assert not hashed
+    assert not list(stock.cache.glob(".part-*"))
+    (stock.cache / "99.1" / LIBRARY).write_text("y" * len("library\n"))
+    assert fetch.fetch(stock.load()) == 1
+
+
+@pytest.mark.parametrize(
+    "stamp", ["the pins alone, as it was", "", "7", '"text"', "[]", '{"pins": 1}', "no list", "cut"]
+)
+def test_a_stamp_without_a_list_is_not_believed(stock: Shop, stamp: str) -> None:
+    fetch.fetch(stock.load())
+    unit = stock.load()["99.1"].unit
+    file = unit.root / fetch.STAMP
+    stamps = {
+        "the pins alone, as it was": unit.pins,
+        "no list": json.dumps({"pins": unit.pins}),
+        "cut": file.read_text()[:200],
+    }
+    file.write_text(stamps.get(stamp, stamp))
+    assert not unit.is_here()
+    with pytest.raises(GeneratorError, match=r"lacks 99\.1; run `make toolkits` with a network"):
+        fetch.fetch(stock.load(), offline=True)
+    assert fetch.fetch(stock.load()) == 1
+    assert fetch.fetch(stock.load()) == 0
 
 
 def test_a_changed_pin_replaces_the_folder(shop: Shop) -> None:
@@ -219,7 +369,7 @@ def test_a_run_killed_while_unpacking_leaves_nothing_that_the_next_one_takes_for
 
 
 def test_offline_names_what_is_missing(shop: Shop) -> None:
-    with pytest.raises(GeneratorError, match=r"lacks crt, 99\.1, nvrtc; run `make toolkits` with a network"):
+    with pytest.raises(GeneratorError, match=r"lacks crt, nvrtc, 99\.1; run `make toolkits` with a network"):
         fetch.fetch(shop.load(), offline=True)
     assert not shop.cache.exists()
     fetch.fetch(shop.load())
@@ -280,7 +430,7 @@ def test_pinning_appends_renews_what_is_shared_and_keeps_the_rest(shop: Shop) ->
     toolkits = shop.load()
     assert [toolkit.version for toolkit in toolkits] == ["99.1", "100.0"]
     assert [wheel.version for wheel in toolkits.newest.pins] == ["100.0.10", "100.0.3"]
-    assert [unit.wheels[0].version for unit in (toolkits.crt, toolkits.nvrtc)] == ["100.0.2", "100.0.4"]
+    assert [unit.wheels[0].version for unit in toolkits.shared.values()] == ["100.0.2", "100.0.4"]
     assert toolkits.newest.pins[0].sha256 == newest["sha256"]
     assert fetch.fetch(toolkits) == 4
 
@@ -326,3 +476,25 @@ def test_the_command_line_prints_one_line_and_exits_with_two(
     said = capsys.readouterr().err
     assert said.startswith("error: ")
     assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in __main__.COMMANDS)], ids=" ".join)
+def test_help_says_what_a_command_does_in_80_columns(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit) as caught:
+        __main__.main([*command, "--help"])
+    assert caught.value.code == 0
+    usage, described, *_ = capsys.readouterr().out.split("\n\n")
+    assert " ".join(["usage: python -m generator", *command]) in usage
+    assert described[0].isupper()
+    assert described.endswith(".")
+    assert max(map(len, described.splitlines())) <= 80
+
+
+def test_make_help_fits_80_columns() -> None:
+    command = ["make", "--no-print-directory", "-C", str(ROOT), "help"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "make test " in said
+    assert [line for line in said.splitlines() if len(line) > 80] == []

@@ -11,7 +11,8 @@
 /* ---- a page that notices being read -----------------------------------------------------------
  */
 
-enum { PAGE = 4096, ROOM = 2048 };
+enum { ROOM = 2048 };
+static const size_t PAGE = 4096;
 
 static unsigned char *pages; /* one to be read, then the guard */
 static volatile sig_atomic_t touched;
@@ -30,15 +31,14 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 
 static bool set_up_guard(void) {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO};
-    pages =
-        mmap(NULL, 2 * (size_t)PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return pages != MAP_FAILED && sysconf(_SC_PAGESIZE) == PAGE &&
+    pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages != MAP_FAILED && sysconf(_SC_PAGESIZE) == (long)PAGE &&
            sigaction(SIGSEGV, &action, &before) == 0;
 }
 
 static void take_down_guard(void) {
     sigaction(SIGSEGV, &before, NULL);
-    munmap(pages, 2 * (size_t)PAGE);
+    munmap(pages, 2 * PAGE);
 }
 
 typedef cudaError_t choose(int *device, const struct cudaDeviceProp *prop);
@@ -130,8 +130,9 @@ static void reserved_space(void) {
  */
 
 static void entry_point(void) {
-    enum cudaDriverEntryPointQueryResult status = (enum cudaDriverEntryPointQueryResult)99;
+    enum cudaDriverEntryPointQueryResult status;
     void *known = NULL, *unknown = &status;
+    memset(&status, 0xa5, sizeof status);
     cudaError_t result =
         cudaGetDriverEntryPoint("cuMemGetInfo", &known, cudaEnableDefault, &status);
     tell("known: %d, status %d, %s", result, status, known ? "a pointer" : "NULL");
@@ -139,7 +140,7 @@ static void entry_point(void) {
            "a known symbol is not found");
     if (runtime() <= driver())
         value("entry point, known", "%d, %d", result, status);
-    status = (enum cudaDriverEntryPointQueryResult)99;
+    memset(&status, 0xa5, sizeof status);
     result = cudaGetDriverEntryPoint("cuNoSuchFunction", &unknown, cudaEnableDefault, &status);
     tell("unknown: %d, status %d, %s", result, status, unknown ? "a pointer" : "NULL");
     EXPECT(!unknown || unknown == &status, "an unknown symbol has a pointer");

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT = 1024, BYTES = COUNT * sizeof(int) };
+enum { MIB = 1048576, COUNT = 1024, BYTES = COUNT * sizeof(int) };
 
 static int numbers[COUNT], back[COUNT];
 
@@ -83,7 +83,7 @@ static void pools(void) {
     OK(cudaFreeAsync(memory, 0));
     OK(cudaStreamSynchronize(0));
     OK(cudaMemPoolDestroy(pool));
-    props.maxSize = 64 << 20; /* carved out of reserved space in 12.2 */
+    props.maxSize = (size_t)64 * MIB; /* carved out of reserved space in 12.2 */
     NEEDS(12020, cudaMemPoolCreate(&pool, &props));
     OK(cudaMemPoolCreate(&pool, &props));
     OK(cudaMemPoolDestroy(pool));
@@ -103,7 +103,8 @@ static bool ask(guarded *g, const void *pointer, enum cudaMemoryType type) {
             return fail("byte %zu behind the struct was written", i), false;
     if (result || g->it.type != type)
         return fail("result %d, type %d instead of %d", result, g->it.type, type), false;
-    /* From 13.4 on the struct is CUDA's own from end to end, and CUDA leaves its reserve as it is. */
+    /* From 13.4 on the struct is CUDA's own from end to end, and CUDA leaves its reserve as it is.
+     */
     if (runtime() < 13040 && !is_zero(g->it.reserved, sizeof g->it.reserved))
         return fail("reserved space is not zero"), false;
     if (runtime() < 13040 && g->it.localityDomainOrdinal != -1)
@@ -146,6 +147,14 @@ static void managed(void) {
     memcpy(memory, numbers, BYTES);
     OK(cudaMemAdvise(memory, BYTES, cudaMemAdviseSetPreferredLocation, host));
     OK(cudaMemAdvise(memory, BYTES, cudaMemAdviseUnsetPreferredLocation, host));
+    struct cudaMemLocation nowhere = {.type = cudaMemLocationTypeInvalid};
+    struct cudaMemLocation numa = {.type = cudaMemLocationTypeHostNuma};
+    cudaError_t unset = cudaMemAdvise(memory, BYTES, cudaMemAdviseUnsetPreferredLocation, nowhere);
+    cudaError_t read = cudaMemAdvise(memory, BYTES, cudaMemAdviseSetReadMostly, numa);
+    tell("advice without a place, anywhere: %d, %d", unset, read);
+    value("advice without a place, anywhere", "%d, %d", unset, read);
+    (void)cudaGetLastError();
+    OK(cudaMemAdvise(memory, BYTES, cudaMemAdviseUnsetReadMostly, gpu));
     OK(cudaMemAdvise(memory, BYTES, cudaMemAdviseSetAccessedBy, gpu));
     OK(cudaMemPrefetchAsync(memory, BYTES, gpu, 0, 0));
     int where = -7;
@@ -218,11 +227,11 @@ static void events(void) {
     cudaEvent_t begin, end;
     void *memory;
     float ms = -1;
-    OK(cudaMalloc(&memory, 1 << 20));
+    OK(cudaMalloc(&memory, MIB));
     OK(cudaEventCreate(&begin));
     OK(cudaEventCreateWithFlags(&end, cudaEventBlockingSync));
     OK(cudaEventRecord(begin, 0));
-    OK(cudaMemsetAsync(memory, 1, 1 << 20, 0));
+    OK(cudaMemsetAsync(memory, 1, MIB, 0));
     OK(cudaEventRecord(end, 0));
     OK(cudaEventSynchronize(end));
     OK(cudaEventElapsedTime(&ms, begin, end));

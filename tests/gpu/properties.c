@@ -93,7 +93,8 @@ static void compare(char *line, const struct cudaDeviceProp *prop) {
         return;
     const char *attribute;
     for (uint32_t i = 0; (attribute = strtok(NULL, " :[],\n")) != NULL; i++) {
-        const unsigned char *at = (const unsigned char *)prop + f->offset + i * f->type->size;
+        const unsigned char *at =
+            (const unsigned char *)prop + f->offset + (size_t)i * f->type->size;
         long long field = (long long)acu_read_integer(f->type, at);
         int answer = 0;
         if (ask(attribute, &answer) == NOWHERE)

@@ -1,6 +1,6 @@
 """Runs the smoke test against each real libcudart and prints a report in Markdown.
 
-    python3 tests/gpu/report.py SMOKE [BENCH]
+    python3 tests/gpu/report.py SMOKE [FOLDER]      FOLDER has calls-<version>, bench/calls.c linked with that runtime
 
 Needs Python's own library only. The runtimes are $ANYCUDA_TOOLKITS/<version>/lib/libcudart.so.*; the report
 goes to the standard output and, if it is set, to $OUT/gpu.md. Exits with 1 if anything failed, with 77 if
@@ -53,7 +53,7 @@ def main() -> int:
     lines = summary(runs, differences) + details(runs)
     if bench:
         lines += ["", "## Timing against NVIDIA's library, directly linked", ""]
-        lines += [line for version, library in runtimes for line in time_one(bench[0], version, library)]
+        lines += [line for version, library in runtimes for line in time_one(Path(bench[0]), version, library)]
     report = "\n".join(lines) + "\n"
     print(report)
     if os.environ.get("OUT"):
@@ -151,10 +151,10 @@ def details(runs: list[Run]) -> list[str]:
     return lines
 
 
-def time_one(bench: str, version: str, library: Path) -> list[str]:
-    done = run_for_a_while([bench, str(library)])
+def time_one(folder: Path, version: str, library: Path) -> list[str]:
+    done = run_for_a_while([str(folder / f"calls-{version}")], LD_LIBRARY_PATH=str(library.parent))
     if done.returncode != 0:
-        return [f"{version}: exit status {done.returncode} {done.stderr.strip()}", ""]
+        return [f"{version}: exit status {done.returncode} {done.stdout.strip()} {done.stderr.strip()}", ""]
     return [f"### {version}", "", done.stdout.rstrip(), ""]
 
 

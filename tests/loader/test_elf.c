@@ -220,7 +220,7 @@ static unsigned look_up(const char *cache, const char *name) {
 static size_t write_cache(unsigned char *bytes, bool with_old_one) {
     static const char old_magic[12] = "ld.so-1.7.0", magic[20] = {"glibc-ld.so.cache1.1"},
                       tail[8] = {"ldconfig"};
-    static const char names[] = "libacutest.so.12\0/dev/null\0libacutest.so.13\0/acu/none";
+    static const char names[] = "libacutest.so.13\0/acu/none\0libacutest.so.12\0/dev/null";
     size_t at = 0;
     if (with_old_one) {
         uint32_t count = 1;
@@ -248,11 +248,38 @@ static void reads_the_cache(void) {
         write_file(in_scratch("cache"), bytes, write_cache(bytes, old));
         assert_int_equal(look_up(in_scratch("cache"), "libacutest.so.12"), 1);
         assert_string_equal(last_visited, "/dev/null");
-        assert_int_equal(look_up(in_scratch("cache"), "libacutest.so.13"), 0); /* no such file */
+        assert_int_equal(look_up(in_scratch("cache"), "libacutest.so.13"), 1);
+        assert_string_equal(last_visited, "/acu/none"); /* it need not exist */
         assert_int_equal(look_up(in_scratch("cache"), "libacutest.so"), 0);
     }
     assert_int_equal(look_up(in_scratch("none"), "libacutest.so.12"), 0);
     assert_int_equal(look_up(scratch(), "libacutest.so.12"), 0);
+}
+
+/* As glibc sorts them: descending, numbers as numbers and above text. */
+static void finds_each_name_in_the_cache(void) {
+    static const char *const names[] = {
+        "libacutest13.so",     "libacutest.so.100", "libacutest.so.13", "libacutest.so.12.10",
+        "libacutest.so.12.9",  "libacutest.so.12",  "libacutest.so.9",  "libacutest.so",
+        "libacutest-x.so.200", "libacutest",
+    };
+    enum { COUNT = sizeof names / sizeof *names, STRINGS = 48 + 24 * COUNT };
+    unsigned char bytes[1024] = "glibc-ld.so.cache1.1";
+    uint32_t used = STRINGS;
+    for (uint32_t i = 0; i < COUNT; i++) {
+        uint32_t entry[6] = {0x303, used, used, 0, 0, 0};
+        memcpy(bytes + 48 + 24 * (size_t)i, entry, sizeof entry);
+        memcpy(bytes + used, names[i], strlen(names[i]) + 1);
+        used += (uint32_t)strlen(names[i]) + 1;
+    }
+    memcpy(bytes + 20, (uint32_t[]){COUNT, used - STRINGS}, 8);
+    write_file(in_scratch("cache"), bytes, used);
+    for (size_t i = 0; i < COUNT; i++) {
+        assert_int_equal(look_up(in_scratch("cache"), names[i]), 1);
+        assert_string_equal(last_visited, names[i]);
+    }
+    assert_int_equal(look_up(in_scratch("cache"), "libacutest.so.11.0"), 0);
+    assert_int_equal(look_up(in_scratch("cache"), "libacutest.so.99999999999999"), 0);
 }
 
 /* Whatever this machine's cache has, it is found. */
@@ -287,6 +314,7 @@ int main(void) {
         ALONE(truncated_at_every_length),
         cmocka_unit_test(mutations),
         ALONE(reads_the_cache),
+        ALONE(finds_each_name_in_the_cache),
         ALONE(reads_this_machines_cache),
         ALONE(damaged_caches),
     };

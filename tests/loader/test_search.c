@@ -3,6 +3,7 @@
 #include "made_up.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,30 @@ static void special_characters_in_a_folder(void) {
     assert_int_equal(acu_load(NULL), 0);
     expect(12040, "CUDA_PATH");
     CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "we[i]rd *?\\?{a,b}"); /* printable */
+}
+
+/* A link of the kernel's own: what it says is not where it leads. */
+static void file_that_has_no_name(void) {
+    const char *path = put("12.4/libacutest.so.12", "libacutest.so.12");
+    char number[32];
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    assert_true(fd >= 0);
+    assert_int_equal(unlink(path), 0);
+    snprintf(number, sizeof number, "/proc/self/fd/%d", fd);
+    assert_int_equal(load_path(number, 0), 0);
+    expect(12040, "path");
+}
+
+/* The first of a name is what the system loader takes; a link and a bad file before it are not. */
+static void first_good_file_of_a_name(void) {
+    assert_int_equal(symlink("nowhere", SYSTEM "/libacutest.so.13"), 0);
+    put_in_system("stub/libacutest.so.12", "libacutest.so.12");
+    put_in_system("11.7/libacutest.so.11.0", "libacutest.so.11.0");
+    assert_int_equal(acu_load(NULL), 0);
+    expect(11070, "system loader");
+    assert_null(strstr(acu_load_trace(ACU_CUDART), "libacutest.so.13"));
+    CHECK_CONTAINS(acu_load_trace(ACU_CUDART), "libacutest.so.12: refused: it lacks");
+    assert_ptr_equal(acu_load_trace(ACU_CUDART), acu_load_trace(ACU_CUDART)); /* written once */
 }
 
 static void nothing_anywhere(void) {
@@ -506,6 +531,8 @@ int main(void) {
         ALONE(toolkit_layouts),
         ALONE(newest_minor_of_a_place),
         ALONE(special_characters_in_a_folder),
+        ALONE(file_that_has_no_name),
+        ALONE(first_good_file_of_a_name),
         ALONE(nothing_anywhere),
         ALONE(bare_name_is_the_system_loaders),
         ALONE(bare_name_is_not_of_the_current_folder),

@@ -7,7 +7,7 @@
 #define ACU_CUDA_H
 
 #if defined(__cuda_cuda_h__) || defined(CUDA_H)
-#error "<anycuda/cuda.h> must be included before NVIDIA's own headers, which it replaces (or use <anycuda/anycuda.h> beside them)"
+#error "<anycuda/cuda.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
 #define __cuda_cuda_h__ 1
@@ -115,6 +115,7 @@ ACU_INLINE CUresult cuArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPERTIES *spa
             sparseProperties, array);
 }
 
+/** Since CUDA 13.4. */
 extern CUresult (*acu_slot_cuCheckpointOperationComplete)(CUcheckpointOperationHandle handle);
 CUresult acu_failed_cuCheckpointOperationComplete(CUresult result,
         CUcheckpointOperationHandle handle) ACU_COLD;
@@ -126,6 +127,7 @@ ACU_INLINE CUresult cuCheckpointOperationComplete(CUcheckpointOperationHandle ha
             handle);
 }
 
+/** Since CUDA 12.8 (process checkpoints). */
 extern CUresult (*acu_slot_cuCheckpointProcessCheckpoint)(int pid, CUcheckpointCheckpointArgs *args);
 CUresult acu_failed_cuCheckpointProcessCheckpoint(CUresult result, int pid,
         CUcheckpointCheckpointArgs *args) ACU_COLD;
@@ -138,6 +140,7 @@ ACU_INLINE CUresult cuCheckpointProcessCheckpoint(int pid, CUcheckpointCheckpoin
             pid, args);
 }
 
+/** Since CUDA 12.8 (process checkpoints). */
 extern CUresult (*acu_slot_cuCheckpointProcessGetRestoreThreadId)(int pid, int *tid);
 CUresult acu_failed_cuCheckpointProcessGetRestoreThreadId(CUresult result, int pid, int *tid) ACU_COLD;
 CUresult cuCheckpointProcessGetRestoreThreadId(int pid,
@@ -148,6 +151,7 @@ ACU_INLINE CUresult cuCheckpointProcessGetRestoreThreadId(int pid, int *tid)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCheckpointProcessGetRestoreThreadId(result, pid, tid);
 }
 
+/** Since CUDA 12.8 (process checkpoints). */
 extern CUresult (*acu_slot_cuCheckpointProcessGetState)(int pid, CUprocessState *state);
 CUresult acu_failed_cuCheckpointProcessGetState(CUresult result, int pid, CUprocessState *state) ACU_COLD;
 CUresult cuCheckpointProcessGetState(int pid,
@@ -159,6 +163,7 @@ ACU_INLINE CUresult cuCheckpointProcessGetState(int pid, CUprocessState *state)
             state);
 }
 
+/** Since CUDA 12.8 (process checkpoints). */
 extern CUresult (*acu_slot_cuCheckpointProcessLock)(int pid, CUcheckpointLockArgs *args);
 CUresult acu_failed_cuCheckpointProcessLock(CUresult result, int pid, CUcheckpointLockArgs *args) ACU_COLD;
 CUresult cuCheckpointProcessLock(int pid,
@@ -170,6 +175,7 @@ ACU_INLINE CUresult cuCheckpointProcessLock(int pid, CUcheckpointLockArgs *args)
             args);
 }
 
+/** Since CUDA 12.8 (process checkpoints). */
 extern CUresult (*acu_slot_cuCheckpointProcessRestore)(int pid, CUcheckpointRestoreArgs *args);
 CUresult acu_failed_cuCheckpointProcessRestore(CUresult result, int pid,
         CUcheckpointRestoreArgs *args) ACU_COLD;
@@ -182,6 +188,7 @@ ACU_INLINE CUresult cuCheckpointProcessRestore(int pid, CUcheckpointRestoreArgs 
             args);
 }
 
+/** Since CUDA 12.8 (process checkpoints). */
 extern CUresult (*acu_slot_cuCheckpointProcessUnlock)(int pid, CUcheckpointUnlockArgs *args);
 CUresult acu_failed_cuCheckpointProcessUnlock(CUresult result, int pid,
         CUcheckpointUnlockArgs *args) ACU_COLD;
@@ -194,6 +201,7 @@ ACU_INLINE CUresult cuCheckpointProcessUnlock(int pid, CUcheckpointUnlockArgs *a
             args);
 }
 
+/** Since CUDA 13.2. */
 extern CUresult (*acu_slot_cuCoredumpDeregisterCompleteCallback)(CUcoredumpCallbackHandle callback);
 CUresult acu_failed_cuCoredumpDeregisterCompleteCallback(CUresult result,
         CUcoredumpCallbackHandle callback) ACU_COLD;
@@ -204,6 +212,7 @@ ACU_INLINE CUresult cuCoredumpDeregisterCompleteCallback(CUcoredumpCallbackHandl
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCoredumpDeregisterCompleteCallback(result, callback);
 }
 
+/** Since CUDA 13.2. */
 extern CUresult (*acu_slot_cuCoredumpDeregisterStartCallback)(CUcoredumpCallbackHandle callback);
 CUresult acu_failed_cuCoredumpDeregisterStartCallback(CUresult result,
         CUcoredumpCallbackHandle callback) ACU_COLD;
@@ -215,6 +224,7 @@ ACU_INLINE CUresult cuCoredumpDeregisterStartCallback(CUcoredumpCallbackHandle c
             callback);
 }
 
+/** Since CUDA 12.1 (coredump settings). */
 extern CUresult (*acu_slot_cuCoredumpGetAttribute)(CUcoredumpSettings attrib, void *value, size_t *size);
 CUresult acu_failed_cuCoredumpGetAttribute(CUresult result, CUcoredumpSettings attrib, void *value,
         size_t *size) ACU_COLD;
@@ -227,6 +237,7 @@ ACU_INLINE CUresult cuCoredumpGetAttribute(CUcoredumpSettings attrib, void *valu
             value, size);
 }
 
+/** Since CUDA 12.1 (coredump settings). */
 extern CUresult (*acu_slot_cuCoredumpGetAttributeGlobal)(CUcoredumpSettings attrib, void *value,
         size_t *size);
 CUresult acu_failed_cuCoredumpGetAttributeGlobal(CUresult result, CUcoredumpSettings attrib, void *value,
@@ -240,6 +251,7 @@ ACU_INLINE CUresult cuCoredumpGetAttributeGlobal(CUcoredumpSettings attrib, void
             attrib, value, size);
 }
 
+/** Since CUDA 13.2. */
 extern CUresult (*acu_slot_cuCoredumpRegisterCompleteCallback)(CUcoredumpStatusCallback callback,
         void *userData, CUcoredumpCallbackHandle *callbackOut);
 CUresult acu_failed_cuCoredumpRegisterCompleteCallback(CUresult result, CUcoredumpStatusCallback callback,
@@ -253,6 +265,7 @@ ACU_INLINE CUresult cuCoredumpRegisterCompleteCallback(CUcoredumpStatusCallback 
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCoredumpRegisterCompleteCallback(result, callback, userData, callbackOut);
 }
 
+/** Since CUDA 13.2. */
 extern CUresult (*acu_slot_cuCoredumpRegisterStartCallback)(CUcoredumpStatusCallback callback,
         void *userData, CUcoredumpCallbackHandle *callbackOut);
 CUresult acu_failed_cuCoredumpRegisterStartCallback(CUresult result, CUcoredumpStatusCallback callback,
@@ -267,6 +280,7 @@ ACU_INLINE CUresult cuCoredumpRegisterStartCallback(CUcoredumpStatusCallback cal
             callback, userData, callbackOut);
 }
 
+/** Since CUDA 12.1 (coredump settings). */
 extern CUresult (*acu_slot_cuCoredumpSetAttribute)(CUcoredumpSettings attrib, void *value, size_t *size);
 CUresult acu_failed_cuCoredumpSetAttribute(CUresult result, CUcoredumpSettings attrib, void *value,
         size_t *size) ACU_COLD;
@@ -279,6 +293,7 @@ ACU_INLINE CUresult cuCoredumpSetAttribute(CUcoredumpSettings attrib, void *valu
             value, size);
 }
 
+/** Since CUDA 12.1 (coredump settings). */
 extern CUresult (*acu_slot_cuCoredumpSetAttributeGlobal)(CUcoredumpSettings attrib, void *value,
         size_t *size);
 CUresult acu_failed_cuCoredumpSetAttributeGlobal(CUresult result, CUcoredumpSettings attrib, void *value,
@@ -301,6 +316,7 @@ ACU_INLINE CUresult cuCtxAttach(CUcontext *pctx, unsigned int flags)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCtxAttach(result, pctx, flags);
 }
 
+/** Since CUDA 12.5. */
 extern CUresult (*acu_slot_cuCtxCreate)(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
         unsigned int flags, CUdevice dev);
 CUresult acu_failed_cuCtxCreate(CUresult result, CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
@@ -354,6 +370,7 @@ ACU_INLINE CUresult cuCtxEnablePeerAccess(CUcontext peerContext, unsigned int Fl
             peerContext, Flags);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuCtxFromGreenCtx)(CUcontext *pContext, CUgreenCtx hCtx);
 CUresult acu_failed_cuCtxFromGreenCtx(CUresult result, CUcontext *pContext, CUgreenCtx hCtx) ACU_COLD;
 CUresult cuCtxFromGreenCtx(CUcontext *pContext,
@@ -391,6 +408,7 @@ ACU_INLINE CUresult cuCtxGetCurrent(CUcontext *pctx)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCtxGetCurrent(result, pctx);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuCtxGetDevResource)(CUcontext hCtx, CUdevResource *resource,
         CUdevResourceType type);
 CUresult acu_failed_cuCtxGetDevResource(CUresult result, CUcontext hCtx, CUdevResource *resource,
@@ -413,6 +431,7 @@ ACU_INLINE CUresult cuCtxGetDevice(CUdevice *device)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCtxGetDevice(result, device);
 }
 
+/** Since CUDA 13.0. */
 extern CUresult (*acu_slot_cuCtxGetDevice_v2)(CUdevice *device, CUcontext ctx);
 CUresult acu_failed_cuCtxGetDevice_v2(CUresult result, CUdevice *device, CUcontext ctx) ACU_COLD;
 CUresult cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) ACU_NAME(acu_cuCtxGetDevice_v2) ACU_SINCE_13_0;
@@ -443,6 +462,7 @@ ACU_INLINE CUresult cuCtxGetFlags(unsigned int *flags)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCtxGetFlags(result, flags);
 }
 
+/** Since CUDA 12.0. */
 extern CUresult (*acu_slot_cuCtxGetId)(CUcontext ctx, unsigned long long *ctxId);
 CUresult acu_failed_cuCtxGetId(CUresult result, CUcontext ctx, unsigned long long *ctxId) ACU_COLD;
 CUresult cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) ACU_NAME(acu_cuCtxGetId) ACU_SINCE_12_0;
@@ -500,6 +520,7 @@ ACU_INLINE CUresult cuCtxPushCurrent(CUcontext ctx)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCtxPushCurrent(result, ctx);
 }
 
+/** Since CUDA 12.5. */
 extern CUresult (*acu_slot_cuCtxRecordEvent)(CUcontext hCtx, CUevent hEvent);
 CUresult acu_failed_cuCtxRecordEvent(CUresult result, CUcontext hCtx, CUevent hEvent) ACU_COLD;
 CUresult cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) ACU_NAME(acu_cuCtxRecordEvent) ACU_SINCE_12_5;
@@ -536,6 +557,7 @@ ACU_INLINE CUresult cuCtxSetCurrent(CUcontext ctx)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCtxSetCurrent(result, ctx);
 }
 
+/** Since CUDA 12.1. */
 extern CUresult (*acu_slot_cuCtxSetFlags)(unsigned int flags);
 CUresult acu_failed_cuCtxSetFlags(CUresult result, unsigned int flags) ACU_COLD;
 CUresult cuCtxSetFlags(unsigned int flags) ACU_NAME(acu_cuCtxSetFlags) ACU_SINCE_12_1;
@@ -572,6 +594,7 @@ ACU_INLINE CUresult cuCtxSynchronize(void)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCtxSynchronize(result);
 }
 
+/** Since CUDA 13.0. */
 extern CUresult (*acu_slot_cuCtxSynchronize_v2)(CUcontext ctx);
 CUresult acu_failed_cuCtxSynchronize_v2(CUresult result, CUcontext ctx) ACU_COLD;
 CUresult cuCtxSynchronize_v2(CUcontext ctx) ACU_NAME(acu_cuCtxSynchronize_v2) ACU_SINCE_13_0;
@@ -581,6 +604,7 @@ ACU_INLINE CUresult cuCtxSynchronize_v2(CUcontext ctx)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuCtxSynchronize_v2(result, ctx);
 }
 
+/** Since CUDA 12.5. */
 extern CUresult (*acu_slot_cuCtxWaitEvent)(CUcontext hCtx, CUevent hEvent);
 CUresult acu_failed_cuCtxWaitEvent(CUresult result, CUcontext hCtx, CUevent hEvent) ACU_COLD;
 CUresult cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) ACU_NAME(acu_cuCtxWaitEvent) ACU_SINCE_12_5;
@@ -609,6 +633,7 @@ ACU_INLINE CUresult cuDestroyExternalSemaphore(CUexternalSemaphore extSem)
             extSem);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuDevResourceGenerateDesc)(CUdevResourceDesc *phDesc, CUdevResource *resources,
         unsigned int nbResources);
 CUresult acu_failed_cuDevResourceGenerateDesc(CUresult result, CUdevResourceDesc *phDesc,
@@ -623,6 +648,7 @@ ACU_INLINE CUresult cuDevResourceGenerateDesc(CUdevResourceDesc *phDesc, CUdevRe
             resources, nbResources);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern CUresult (*acu_slot_cuDevSmResourceSplit)(CUdevResource *result, unsigned int nbGroups,
         const CUdevResource *input, CUdevResource *remainder, unsigned int flags,
         CU_DEV_SM_RESOURCE_GROUP_PARAMS *groupParams);
@@ -642,6 +668,7 @@ ACU_INLINE CUresult cuDevSmResourceSplit(CUdevResource *result, unsigned int nbG
             nbGroups, input, remainder, flags, groupParams);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuDevSmResourceSplitByCount)(CUdevResource *result, unsigned int *nbGroups,
         const CUdevResource *input, CUdevResource *remainder, unsigned int flags, unsigned int minCount);
 CUresult acu_failed_cuDevSmResourceSplitByCount(CUresult outcome, CUdevResource *result,
@@ -713,6 +740,7 @@ ACU_INLINE CUresult cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId)
             pciBusId);
 }
 
+/** Since CUDA 13.4. */
 extern CUresult (*acu_slot_cuDeviceGetCliqueCount)(size_t *count, CUdevice dev);
 CUresult acu_failed_cuDeviceGetCliqueCount(CUresult result, size_t *count, CUdevice dev) ACU_COLD;
 CUresult cuDeviceGetCliqueCount(size_t *count,
@@ -724,6 +752,7 @@ ACU_INLINE CUresult cuDeviceGetCliqueCount(size_t *count, CUdevice dev)
             dev);
 }
 
+/** Since CUDA 13.4. */
 extern CUresult (*acu_slot_cuDeviceGetCliqueInfo)(CUcliqueInfo *cliqueInfo, size_t *count, CUdevice dev);
 CUresult acu_failed_cuDeviceGetCliqueInfo(CUresult result, CUcliqueInfo *cliqueInfo, size_t *count,
         CUdevice dev) ACU_COLD;
@@ -756,6 +785,7 @@ ACU_INLINE CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice d
             pool_out, dev);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuDeviceGetDevResource)(CUdevice device, CUdevResource *resource,
         CUdevResourceType type);
 CUresult acu_failed_cuDeviceGetDevResource(CUresult result, CUdevice device, CUdevResource *resource,
@@ -781,6 +811,7 @@ ACU_INLINE CUresult cuDeviceGetExecAffinitySupport(int *pi, CUexecAffinityType t
             pi, type, dev);
 }
 
+/** Since CUDA 13.4. */
 extern CUresult (*acu_slot_cuDeviceGetFabricClusterUuid)(CUuuid *uuid, CUdevice dev);
 CUresult acu_failed_cuDeviceGetFabricClusterUuid(CUresult result, CUuuid *uuid, CUdevice dev) ACU_COLD;
 CUresult cuDeviceGetFabricClusterUuid(CUuuid *uuid,
@@ -805,6 +836,7 @@ ACU_INLINE CUresult cuDeviceGetGraphMemAttribute(CUdevice device, CUgraphMem_att
             device, attr, value);
 }
 
+/** Since CUDA 13.0 (query of atomic capabilities). */
 extern CUresult (*acu_slot_cuDeviceGetHostAtomicCapabilities)(unsigned int *capabilities,
         const CUatomicOperation *operations, unsigned int count, CUdevice dev);
 CUresult acu_failed_cuDeviceGetHostAtomicCapabilities(CUresult result, unsigned int *capabilities,
@@ -862,6 +894,7 @@ ACU_INLINE CUresult cuDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList, CUde
             nvSciSyncAttrList, dev, flags);
 }
 
+/** Since CUDA 13.0 (query of atomic capabilities). */
 extern CUresult (*acu_slot_cuDeviceGetP2PAtomicCapabilities)(unsigned int *capabilities,
         const CUatomicOperation *operations, unsigned int count, CUdevice srcDevice, CUdevice dstDevice);
 CUresult acu_failed_cuDeviceGetP2PAtomicCapabilities(CUresult result, unsigned int *capabilities,
@@ -995,6 +1028,7 @@ ACU_INLINE CUresult cuDevicePrimaryCtxSetFlags(CUdevice dev, unsigned int flags)
             flags);
 }
 
+/** Since CUDA 12.4 (asynchronous notifications). */
 extern CUresult (*acu_slot_cuDeviceRegisterAsyncNotification)(CUdevice device, CUasyncCallback callbackFunc,
         void *userData, CUasyncCallbackHandle *callback);
 CUresult acu_failed_cuDeviceRegisterAsyncNotification(CUresult result, CUdevice device,
@@ -1041,6 +1075,7 @@ ACU_INLINE CUresult cuDeviceTotalMem(size_t *bytes, CUdevice dev)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuDeviceTotalMem(result, bytes, dev);
 }
 
+/** Since CUDA 12.4 (asynchronous notifications). */
 extern CUresult (*acu_slot_cuDeviceUnregisterAsyncNotification)(CUdevice device,
         CUasyncCallbackHandle callback);
 CUresult acu_failed_cuDeviceUnregisterAsyncNotification(CUresult result, CUdevice device,
@@ -1080,6 +1115,7 @@ ACU_INLINE CUresult cuEventDestroy(CUevent hEvent)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuEventDestroy(result, hEvent);
 }
 
+/** Since CUDA 12.8. */
 extern CUresult (*acu_slot_cuEventElapsedTime)(float *pMilliseconds, CUevent hStart, CUevent hEnd);
 CUresult acu_failed_cuEventElapsedTime(CUresult result, float *pMilliseconds, CUevent hStart,
         CUevent hEnd) ACU_COLD;
@@ -1159,6 +1195,7 @@ ACU_INLINE CUresult cuExternalMemoryGetMappedMipmappedArray(CUmipmappedArray *mi
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuExternalMemoryGetMappedMipmappedArray(result, mipmap, extMem, mipmapDesc);
 }
 
+/** Since CUDA 13.5 (fabric copies). */
 extern CUresult (*ACU_PTDS(acu_slot_cuFabricCpyBatchAsync))(size_t numOps, CUDA_FABRIC_COPY_BATCH_OP *opList,
         unsigned long long flags, CUstream hStream);
 CUresult acu_failed_cuFabricCpyBatchAsync(CUresult result, size_t numOps, CUDA_FABRIC_COPY_BATCH_OP *opList,
@@ -1208,6 +1245,7 @@ ACU_INLINE CUresult cuFuncGetModule(CUmodule *hmod, CUfunction hfunc)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuFuncGetModule(result, hmod, hfunc);
 }
 
+/** Since CUDA 12.3 (names of kernels). */
 extern CUresult (*acu_slot_cuFuncGetName)(const char **name, CUfunction hfunc);
 CUresult acu_failed_cuFuncGetName(CUresult result, const char **name, CUfunction hfunc) ACU_COLD;
 CUresult cuFuncGetName(const char **name, CUfunction hfunc) ACU_NAME(acu_cuFuncGetName) ACU_SINCE_12_3;
@@ -1217,6 +1255,7 @@ ACU_INLINE CUresult cuFuncGetName(const char **name, CUfunction hfunc)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuFuncGetName(result, name, hfunc);
 }
 
+/** Since CUDA 13.2 (kernel parameter count). */
 extern CUresult (*acu_slot_cuFuncGetParamCount)(CUfunction func, size_t *paramCount);
 CUresult acu_failed_cuFuncGetParamCount(CUresult result, CUfunction func, size_t *paramCount) ACU_COLD;
 CUresult cuFuncGetParamCount(CUfunction func,
@@ -1228,6 +1267,7 @@ ACU_INLINE CUresult cuFuncGetParamCount(CUfunction func, size_t *paramCount)
             paramCount);
 }
 
+/** Since CUDA 12.4 (kernel parameter info). */
 extern CUresult (*acu_slot_cuFuncGetParamInfo)(CUfunction func, size_t paramIndex, size_t *paramOffset,
         size_t *paramSize);
 CUresult acu_failed_cuFuncGetParamInfo(CUresult result, CUfunction func, size_t paramIndex,
@@ -1242,6 +1282,7 @@ ACU_INLINE CUresult cuFuncGetParamInfo(CUfunction func, size_t paramIndex, size_
             paramIndex, paramOffset, paramSize);
 }
 
+/** Since CUDA 12.4 (query and control of lazy loading). */
 extern CUresult (*acu_slot_cuFuncIsLoaded)(CUfunctionLoadingState *state, CUfunction function);
 CUresult acu_failed_cuFuncIsLoaded(CUresult result, CUfunctionLoadingState *state,
         CUfunction function) ACU_COLD;
@@ -1253,6 +1294,7 @@ ACU_INLINE CUresult cuFuncIsLoaded(CUfunctionLoadingState *state, CUfunction fun
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuFuncIsLoaded(result, state, function);
 }
 
+/** Since CUDA 12.4 (query and control of lazy loading). */
 extern CUresult (*acu_slot_cuFuncLoad)(CUfunction function);
 CUresult acu_failed_cuFuncLoad(CUresult result, CUfunction function) ACU_COLD;
 CUresult cuFuncLoad(CUfunction function) ACU_NAME(acu_cuFuncLoad) ACU_SINCE_12_4;
@@ -1345,6 +1387,7 @@ ACU_INLINE CUresult cuGetExportTable(const void **ppExportTable, const CUuuid *p
             pExportTableId);
 }
 
+/** Since CUDA 12.0 (driver entry points). */
 extern CUresult (*acu_slot_cuGetProcAddress)(const char *symbol, void **pfn, int cudaVersion,
         cuuint64_t flags, CUdriverProcAddressQueryResult *symbolStatus);
 CUresult acu_failed_cuGetProcAddress(CUresult result, const char *symbol, void **pfn, int cudaVersion,
@@ -1393,6 +1436,7 @@ ACU_INLINE CUresult cuGraphAddChildGraphNode(CUgraphNode *phGraphNode, CUgraph h
             phGraphNode, hGraph, dependencies, numDependencies, childGraph);
 }
 
+/** Since CUDA 12.3. */
 extern CUresult (*acu_slot_cuGraphAddDependencies)(CUgraph hGraph, const CUgraphNode *from,
         const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies);
 CUresult acu_failed_cuGraphAddDependencies(CUresult result, CUgraph hGraph, const CUgraphNode *from,
@@ -1505,6 +1549,7 @@ ACU_INLINE CUresult cuGraphAddHostNode(CUgraphNode *phGraphNode, CUgraph hGraph,
             hGraph, dependencies, numDependencies, nodeParams);
 }
 
+/** Since CUDA 12.0. */
 extern CUresult (*acu_slot_cuGraphAddKernelNode)(CUgraphNode *phGraphNode, CUgraph hGraph,
         const CUgraphNode *dependencies, size_t numDependencies, const CUDA_KERNEL_NODE_PARAMS *nodeParams);
 CUresult acu_failed_cuGraphAddKernelNode(CUresult result, CUgraphNode *phGraphNode, CUgraph hGraph,
@@ -1591,6 +1636,7 @@ ACU_INLINE CUresult cuGraphAddMemsetNode(CUgraphNode *phGraphNode, CUgraph hGrap
             hGraph, dependencies, numDependencies, memsetParams, ctx);
 }
 
+/** Since CUDA 12.3 (generic graph nodes). */
 extern CUresult (*acu_slot_cuGraphAddNode)(CUgraphNode *phGraphNode, CUgraph hGraph,
         const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
         CUgraphNodeParams *nodeParams);
@@ -1609,6 +1655,7 @@ ACU_INLINE CUresult cuGraphAddNode(CUgraphNode *phGraphNode, CUgraph hGraph, con
             hGraph, dependencies, dependencyData, numDependencies, nodeParams);
 }
 
+/** Since CUDA 13.4. */
 extern CUresult (*acu_slot_cuGraphAddNode_v3)(CUgraphNode *phGraphNode, CUgraph hGraph,
         const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
         CUgraphNodeParams *nodeParams);
@@ -1678,6 +1725,7 @@ ACU_INLINE CUresult cuGraphClone(CUgraph *phGraphClone, CUgraph originalGraph)
             originalGraph);
 }
 
+/** Since CUDA 12.3 (graph conditional nodes). */
 extern CUresult (*acu_slot_cuGraphConditionalHandleCreate)(CUgraphConditionalHandle *pHandle_out,
         CUgraph hGraph, CUcontext ctx, unsigned int defaultLaunchValue, unsigned int flags);
 CUresult acu_failed_cuGraphConditionalHandleCreate(CUresult result, CUgraphConditionalHandle *pHandle_out,
@@ -1869,6 +1917,7 @@ ACU_INLINE CUresult cuGraphExecExternalSemaphoresWaitNodeSetParams(CUgraphExec h
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuGraphExecExternalSemaphoresWaitNodeSetParams(result, hGraphExec, hNode, nodeParams);
 }
 
+/** Since CUDA 12.0 (graph instantiation with parameters). */
 extern CUresult (*acu_slot_cuGraphExecGetFlags)(CUgraphExec hGraphExec, cuuint64_t *flags);
 CUresult acu_failed_cuGraphExecGetFlags(CUresult result, CUgraphExec hGraphExec, cuuint64_t *flags) ACU_COLD;
 CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec,
@@ -1880,6 +1929,7 @@ ACU_INLINE CUresult cuGraphExecGetFlags(CUgraphExec hGraphExec, cuuint64_t *flag
             flags);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern CUresult (*acu_slot_cuGraphExecGetId)(CUgraphExec hGraphExec, unsigned int *graphId);
 CUresult acu_failed_cuGraphExecGetId(CUresult result, CUgraphExec hGraphExec, unsigned int *graphId) ACU_COLD;
 CUresult cuGraphExecGetId(CUgraphExec hGraphExec,
@@ -1905,6 +1955,7 @@ ACU_INLINE CUresult cuGraphExecHostNodeSetParams(CUgraphExec hGraphExec, CUgraph
             hGraphExec, hNode, nodeParams);
 }
 
+/** Since CUDA 12.0. */
 extern CUresult (*acu_slot_cuGraphExecKernelNodeSetParams)(CUgraphExec hGraphExec, CUgraphNode hNode,
         const CUDA_KERNEL_NODE_PARAMS *nodeParams);
 CUresult acu_failed_cuGraphExecKernelNodeSetParams(CUresult result, CUgraphExec hGraphExec,
@@ -1948,6 +1999,7 @@ ACU_INLINE CUresult cuGraphExecMemsetNodeSetParams(CUgraphExec hGraphExec, CUgra
             hGraphExec, hNode, memsetParams, ctx);
 }
 
+/** Since CUDA 12.2 (generic graph nodes). */
 extern CUresult (*acu_slot_cuGraphExecNodeSetParams)(CUgraphExec hGraphExec, CUgraphNode hNode,
         CUgraphNodeParams *nodeParams);
 CUresult acu_failed_cuGraphExecNodeSetParams(CUresult result, CUgraphExec hGraphExec, CUgraphNode hNode,
@@ -1962,6 +2014,7 @@ ACU_INLINE CUresult cuGraphExecNodeSetParams(CUgraphExec hGraphExec, CUgraphNode
             hGraphExec, hNode, nodeParams);
 }
 
+/** Since CUDA 12.0. */
 extern CUresult (*acu_slot_cuGraphExecUpdate)(CUgraphExec hGraphExec, CUgraph hGraph,
         CUgraphExecUpdateResultInfo *resultInfo);
 CUresult acu_failed_cuGraphExecUpdate(CUresult result, CUgraphExec hGraphExec, CUgraph hGraph,
@@ -2028,6 +2081,7 @@ ACU_INLINE CUresult cuGraphExternalSemaphoresWaitNodeSetParams(CUgraphNode hNode
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuGraphExternalSemaphoresWaitNodeSetParams(result, hNode, nodeParams);
 }
 
+/** Since CUDA 12.3. */
 extern CUresult (*acu_slot_cuGraphGetEdges)(CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
         CUgraphEdgeData *edgeData, size_t *numEdges);
 CUresult acu_failed_cuGraphGetEdges(CUresult result, CUgraph hGraph, CUgraphNode *from, CUgraphNode *to,
@@ -2042,6 +2096,7 @@ ACU_INLINE CUresult cuGraphGetEdges(CUgraph hGraph, CUgraphNode *from, CUgraphNo
             edgeData, numEdges);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern CUresult (*acu_slot_cuGraphGetId)(CUgraph hGraph, unsigned int *graphId);
 CUresult acu_failed_cuGraphGetId(CUresult result, CUgraph hGraph, unsigned int *graphId) ACU_COLD;
 CUresult cuGraphGetId(CUgraph hGraph, unsigned int *graphId) ACU_NAME(acu_cuGraphGetId) ACU_SINCE_13_1;
@@ -2112,6 +2167,7 @@ ACU_INLINE CUresult cuGraphInstantiate(CUgraphExec *phGraphExec, CUgraph hGraph,
             hGraph, flags);
 }
 
+/** Since CUDA 12.0 (graph instantiation with parameters). */
 extern CUresult (*ACU_PTDS(acu_slot_cuGraphInstantiateWithParams))(CUgraphExec *phGraphExec, CUgraph hGraph,
         CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams);
 CUresult acu_failed_cuGraphInstantiateWithParams(CUresult result, CUgraphExec *phGraphExec, CUgraph hGraph,
@@ -2153,6 +2209,7 @@ ACU_INLINE CUresult cuGraphKernelNodeGetAttribute(CUgraphNode hNode, CUkernelNod
             hNode, attr, value_out);
 }
 
+/** Since CUDA 12.0. */
 extern CUresult (*acu_slot_cuGraphKernelNodeGetParams)(CUgraphNode hNode,
         CUDA_KERNEL_NODE_PARAMS *nodeParams);
 CUresult acu_failed_cuGraphKernelNodeGetParams(CUresult result, CUgraphNode hNode,
@@ -2180,6 +2237,7 @@ ACU_INLINE CUresult cuGraphKernelNodeSetAttribute(CUgraphNode hNode, CUkernelNod
             hNode, attr, value);
 }
 
+/** Since CUDA 12.0. */
 extern CUresult (*acu_slot_cuGraphKernelNodeSetParams)(CUgraphNode hNode,
         const CUDA_KERNEL_NODE_PARAMS *nodeParams);
 CUresult acu_failed_cuGraphKernelNodeSetParams(CUresult result, CUgraphNode hNode,
@@ -2292,6 +2350,7 @@ ACU_INLINE CUresult cuGraphNodeFindInClone(CUgraphNode *phNode, CUgraphNode hOri
             hOriginalNode, hClonedGraph);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern CUresult (*acu_slot_cuGraphNodeGetContainingGraph)(CUgraphNode hNode, CUgraph *phGraph);
 CUresult acu_failed_cuGraphNodeGetContainingGraph(CUresult result, CUgraphNode hNode,
         CUgraph *phGraph) ACU_COLD;
@@ -2304,6 +2363,7 @@ ACU_INLINE CUresult cuGraphNodeGetContainingGraph(CUgraphNode hNode, CUgraph *ph
             hNode, phGraph);
 }
 
+/** Since CUDA 12.3. */
 extern CUresult (*acu_slot_cuGraphNodeGetDependencies)(CUgraphNode hNode, CUgraphNode *dependencies,
         CUgraphEdgeData *edgeData, size_t *numDependencies);
 CUresult acu_failed_cuGraphNodeGetDependencies(CUresult result, CUgraphNode hNode, CUgraphNode *dependencies,
@@ -2319,6 +2379,7 @@ ACU_INLINE CUresult cuGraphNodeGetDependencies(CUgraphNode hNode, CUgraphNode *d
             dependencies, edgeData, numDependencies);
 }
 
+/** Since CUDA 12.3. */
 extern CUresult (*acu_slot_cuGraphNodeGetDependentNodes)(CUgraphNode hNode, CUgraphNode *dependentNodes,
         CUgraphEdgeData *edgeData, size_t *numDependentNodes);
 CUresult acu_failed_cuGraphNodeGetDependentNodes(CUresult result, CUgraphNode hNode,
@@ -2348,6 +2409,7 @@ ACU_INLINE CUresult cuGraphNodeGetEnabled(CUgraphExec hGraphExec, CUgraphNode hN
             hNode, isEnabled);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern CUresult (*acu_slot_cuGraphNodeGetLocalId)(CUgraphNode hNode, unsigned int *nodeId);
 CUresult acu_failed_cuGraphNodeGetLocalId(CUresult result, CUgraphNode hNode, unsigned int *nodeId) ACU_COLD;
 CUresult cuGraphNodeGetLocalId(CUgraphNode hNode,
@@ -2359,6 +2421,7 @@ ACU_INLINE CUresult cuGraphNodeGetLocalId(CUgraphNode hNode, unsigned int *nodeI
             nodeId);
 }
 
+/** Since CUDA 13.2 (query of generic graph nodes). */
 extern CUresult (*acu_slot_cuGraphNodeGetParams)(CUgraphNode hNode, CUgraphNodeParams *nodeParams);
 CUresult acu_failed_cuGraphNodeGetParams(CUresult result, CUgraphNode hNode,
         CUgraphNodeParams *nodeParams) ACU_COLD;
@@ -2371,6 +2434,7 @@ ACU_INLINE CUresult cuGraphNodeGetParams(CUgraphNode hNode, CUgraphNodeParams *n
             nodeParams);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern CUresult (*acu_slot_cuGraphNodeGetToolsId)(CUgraphNode hNode, unsigned long long *toolsNodeId);
 CUresult acu_failed_cuGraphNodeGetToolsId(CUresult result, CUgraphNode hNode,
         unsigned long long *toolsNodeId) ACU_COLD;
@@ -2405,6 +2469,7 @@ ACU_INLINE CUresult cuGraphNodeSetEnabled(CUgraphExec hGraphExec, CUgraphNode hN
             hNode, isEnabled);
 }
 
+/** Since CUDA 12.2 (generic graph nodes). */
 extern CUresult (*acu_slot_cuGraphNodeSetParams)(CUgraphNode hNode, CUgraphNodeParams *nodeParams);
 CUresult acu_failed_cuGraphNodeSetParams(CUresult result, CUgraphNode hNode,
         CUgraphNodeParams *nodeParams) ACU_COLD;
@@ -2417,6 +2482,7 @@ ACU_INLINE CUresult cuGraphNodeSetParams(CUgraphNode hNode, CUgraphNodeParams *n
             nodeParams);
 }
 
+/** Since CUDA 13.4. */
 extern CUresult (*acu_slot_cuGraphNodeSetParams_v2)(CUgraphNode hNode, CUgraphNodeParams *nodeParams);
 CUresult acu_failed_cuGraphNodeSetParams_v2(CUresult result, CUgraphNode hNode,
         CUgraphNodeParams *nodeParams) ACU_COLD;
@@ -2441,6 +2507,7 @@ ACU_INLINE CUresult cuGraphReleaseUserObject(CUgraph graph, CUuserObject object,
             object, count);
 }
 
+/** Since CUDA 12.3. */
 extern CUresult (*acu_slot_cuGraphRemoveDependencies)(CUgraph hGraph, const CUgraphNode *from,
         const CUgraphNode *to, const CUgraphEdgeData *edgeData, size_t numDependencies);
 CUresult acu_failed_cuGraphRemoveDependencies(CUresult result, CUgraph hGraph, const CUgraphNode *from,
@@ -2571,6 +2638,7 @@ ACU_INLINE CUresult cuGraphicsUnregisterResource(CUgraphicsResource resource)
             resource);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuGreenCtxCreate)(CUgreenCtx *phCtx, CUdevResourceDesc desc, CUdevice dev,
         unsigned int flags);
 CUresult acu_failed_cuGreenCtxCreate(CUresult result, CUgreenCtx *phCtx, CUdevResourceDesc desc,
@@ -2585,6 +2653,7 @@ ACU_INLINE CUresult cuGreenCtxCreate(CUgreenCtx *phCtx, CUdevResourceDesc desc, 
             dev, flags);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuGreenCtxDestroy)(CUgreenCtx hCtx);
 CUresult acu_failed_cuGreenCtxDestroy(CUresult result, CUgreenCtx hCtx) ACU_COLD;
 CUresult cuGreenCtxDestroy(CUgreenCtx hCtx) ACU_NAME(acu_cuGreenCtxDestroy) ACU_SINCE_12_4;
@@ -2594,6 +2663,7 @@ ACU_INLINE CUresult cuGreenCtxDestroy(CUgreenCtx hCtx)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuGreenCtxDestroy(result, hCtx);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuGreenCtxGetDevResource)(CUgreenCtx hCtx, CUdevResource *resource,
         CUdevResourceType type);
 CUresult acu_failed_cuGreenCtxGetDevResource(CUresult result, CUgreenCtx hCtx, CUdevResource *resource,
@@ -2607,6 +2677,7 @@ ACU_INLINE CUresult cuGreenCtxGetDevResource(CUgreenCtx hCtx, CUdevResource *res
             resource, type);
 }
 
+/** Since CUDA 13.0. */
 extern CUresult (*acu_slot_cuGreenCtxGetId)(CUgreenCtx greenCtx, unsigned long long *greenCtxId);
 CUresult acu_failed_cuGreenCtxGetId(CUresult result, CUgreenCtx greenCtx,
         unsigned long long *greenCtxId) ACU_COLD;
@@ -2619,6 +2690,7 @@ ACU_INLINE CUresult cuGreenCtxGetId(CUgreenCtx greenCtx, unsigned long long *gre
             greenCtxId);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuGreenCtxRecordEvent)(CUgreenCtx hCtx, CUevent hEvent);
 CUresult acu_failed_cuGreenCtxRecordEvent(CUresult result, CUgreenCtx hCtx, CUevent hEvent) ACU_COLD;
 CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx,
@@ -2630,6 +2702,7 @@ ACU_INLINE CUresult cuGreenCtxRecordEvent(CUgreenCtx hCtx, CUevent hEvent)
             hEvent);
 }
 
+/** Since CUDA 12.5 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuGreenCtxStreamCreate)(CUstream *phStream, CUgreenCtx greenCtx,
         unsigned int flags, int priority);
 CUresult acu_failed_cuGreenCtxStreamCreate(CUresult result, CUstream *phStream, CUgreenCtx greenCtx,
@@ -2644,6 +2717,7 @@ ACU_INLINE CUresult cuGreenCtxStreamCreate(CUstream *phStream, CUgreenCtx greenC
             greenCtx, flags, priority);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuGreenCtxWaitEvent)(CUgreenCtx hCtx, CUevent hEvent);
 CUresult acu_failed_cuGreenCtxWaitEvent(CUresult result, CUgreenCtx hCtx, CUevent hEvent) ACU_COLD;
 CUresult cuGreenCtxWaitEvent(CUgreenCtx hCtx,
@@ -2741,6 +2815,7 @@ ACU_INLINE CUresult cuIpcOpenMemHandle(CUdeviceptr *pdptr, CUipcMemHandle handle
             Flags);
 }
 
+/** Since CUDA 12.0. */
 extern CUresult (*acu_slot_cuKernelGetAttribute)(int *pi, CUfunction_attribute attrib, CUkernel kernel,
         CUdevice dev);
 CUresult acu_failed_cuKernelGetAttribute(CUresult result, int *pi, CUfunction_attribute attrib,
@@ -2754,6 +2829,7 @@ ACU_INLINE CUresult cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, C
             kernel, dev);
 }
 
+/** Since CUDA 12.0 (kernel handles). */
 extern CUresult (*acu_slot_cuKernelGetFunction)(CUfunction *pFunc, CUkernel kernel);
 CUresult acu_failed_cuKernelGetFunction(CUresult result, CUfunction *pFunc, CUkernel kernel) ACU_COLD;
 CUresult cuKernelGetFunction(CUfunction *pFunc,
@@ -2765,6 +2841,7 @@ ACU_INLINE CUresult cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel)
             kernel);
 }
 
+/** Since CUDA 12.5. */
 extern CUresult (*acu_slot_cuKernelGetLibrary)(CUlibrary *pLib, CUkernel kernel);
 CUresult acu_failed_cuKernelGetLibrary(CUresult result, CUlibrary *pLib, CUkernel kernel) ACU_COLD;
 CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel) ACU_NAME(acu_cuKernelGetLibrary) ACU_SINCE_12_5;
@@ -2774,6 +2851,7 @@ ACU_INLINE CUresult cuKernelGetLibrary(CUlibrary *pLib, CUkernel kernel)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuKernelGetLibrary(result, pLib, kernel);
 }
 
+/** Since CUDA 12.3 (names of kernels). */
 extern CUresult (*acu_slot_cuKernelGetName)(const char **name, CUkernel hfunc);
 CUresult acu_failed_cuKernelGetName(CUresult result, const char **name, CUkernel hfunc) ACU_COLD;
 CUresult cuKernelGetName(const char **name, CUkernel hfunc) ACU_NAME(acu_cuKernelGetName) ACU_SINCE_12_3;
@@ -2783,6 +2861,7 @@ ACU_INLINE CUresult cuKernelGetName(const char **name, CUkernel hfunc)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuKernelGetName(result, name, hfunc);
 }
 
+/** Since CUDA 13.2 (kernel parameter count). */
 extern CUresult (*acu_slot_cuKernelGetParamCount)(CUkernel kernel, size_t *paramCount);
 CUresult acu_failed_cuKernelGetParamCount(CUresult result, CUkernel kernel, size_t *paramCount) ACU_COLD;
 CUresult cuKernelGetParamCount(CUkernel kernel,
@@ -2794,6 +2873,7 @@ ACU_INLINE CUresult cuKernelGetParamCount(CUkernel kernel, size_t *paramCount)
             paramCount);
 }
 
+/** Since CUDA 12.4 (kernel parameter info). */
 extern CUresult (*acu_slot_cuKernelGetParamInfo)(CUkernel kernel, size_t paramIndex, size_t *paramOffset,
         size_t *paramSize);
 CUresult acu_failed_cuKernelGetParamInfo(CUresult result, CUkernel kernel, size_t paramIndex,
@@ -2808,6 +2888,7 @@ ACU_INLINE CUresult cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, siz
             paramIndex, paramOffset, paramSize);
 }
 
+/** Since CUDA 12.0 (library loading). */
 extern CUresult (*acu_slot_cuKernelSetAttribute)(CUfunction_attribute attrib, int val, CUkernel kernel,
         CUdevice dev);
 CUresult acu_failed_cuKernelSetAttribute(CUresult result, CUfunction_attribute attrib, int val,
@@ -2821,6 +2902,7 @@ ACU_INLINE CUresult cuKernelSetAttribute(CUfunction_attribute attrib, int val, C
             kernel, dev);
 }
 
+/** Since CUDA 12.0. */
 extern CUresult (*acu_slot_cuKernelSetCacheConfig)(CUkernel kernel, CUfunc_cache config, CUdevice dev);
 CUresult acu_failed_cuKernelSetCacheConfig(CUresult result, CUkernel kernel, CUfunc_cache config,
         CUdevice dev) ACU_COLD;
@@ -2910,6 +2992,7 @@ ACU_INLINE_PTDS CUresult cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *u
             userData);
 }
 
+/** Since CUDA 13.2 (host functions with a synchronization mode). */
 extern CUresult (*ACU_PTDS(acu_slot_cuLaunchHostFunc_v2))(CUstream hStream, CUhostFn fn, void *userData,
         unsigned int syncMode);
 CUresult acu_failed_cuLaunchHostFunc_v2(CUresult result, CUstream hStream, CUhostFn fn, void *userData,
@@ -2946,6 +3029,7 @@ ACU_INLINE_PTDS CUresult cuLaunchKernel(CUfunction f, unsigned int gridDimX, uns
             extra);
 }
 
+/** Since CUDA 11.8 (launch attributes). */
 extern CUresult (*ACU_PTDS(acu_slot_cuLaunchKernelEx))(const CUlaunchConfig *config, CUfunction f,
         void **kernelParams, void **extra);
 CUresult acu_failed_cuLaunchKernelEx(CUresult result, const CUlaunchConfig *config, CUfunction f,
@@ -2960,6 +3044,7 @@ ACU_INLINE_PTDS CUresult cuLaunchKernelEx(const CUlaunchConfig *config, CUfuncti
             kernelParams, extra);
 }
 
+/** Since CUDA 12.4 (library loading). */
 extern CUresult (*acu_slot_cuLibraryEnumerateKernels)(CUkernel *kernels, unsigned int numKernels,
         CUlibrary lib);
 CUresult acu_failed_cuLibraryEnumerateKernels(CUresult result, CUkernel *kernels, unsigned int numKernels,
@@ -2973,6 +3058,7 @@ ACU_INLINE CUresult cuLibraryEnumerateKernels(CUkernel *kernels, unsigned int nu
             kernels, numKernels, lib);
 }
 
+/** Since CUDA 12.0 (library loading). */
 extern CUresult (*acu_slot_cuLibraryGetGlobal)(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
         const char *name);
 CUresult acu_failed_cuLibraryGetGlobal(CUresult result, CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
@@ -2986,6 +3072,7 @@ ACU_INLINE CUresult cuLibraryGetGlobal(CUdeviceptr *dptr, size_t *bytes, CUlibra
             library, name);
 }
 
+/** Since CUDA 12.0 (library loading). */
 extern CUresult (*acu_slot_cuLibraryGetKernel)(CUkernel *pKernel, CUlibrary library, const char *name);
 CUresult acu_failed_cuLibraryGetKernel(CUresult result, CUkernel *pKernel, CUlibrary library,
         const char *name) ACU_COLD;
@@ -2998,6 +3085,7 @@ ACU_INLINE CUresult cuLibraryGetKernel(CUkernel *pKernel, CUlibrary library, con
             library, name);
 }
 
+/** Since CUDA 12.4 (library loading). */
 extern CUresult (*acu_slot_cuLibraryGetKernelCount)(unsigned int *count, CUlibrary lib);
 CUresult acu_failed_cuLibraryGetKernelCount(CUresult result, unsigned int *count, CUlibrary lib) ACU_COLD;
 CUresult cuLibraryGetKernelCount(unsigned int *count,
@@ -3009,6 +3097,7 @@ ACU_INLINE CUresult cuLibraryGetKernelCount(unsigned int *count, CUlibrary lib)
             lib);
 }
 
+/** Since CUDA 12.0 (library loading). */
 extern CUresult (*acu_slot_cuLibraryGetManaged)(CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
         const char *name);
 CUresult acu_failed_cuLibraryGetManaged(CUresult result, CUdeviceptr *dptr, size_t *bytes, CUlibrary library,
@@ -3022,6 +3111,7 @@ ACU_INLINE CUresult cuLibraryGetManaged(CUdeviceptr *dptr, size_t *bytes, CUlibr
             library, name);
 }
 
+/** Since CUDA 12.0. */
 extern CUresult (*acu_slot_cuLibraryGetModule)(CUmodule *pMod, CUlibrary library);
 CUresult acu_failed_cuLibraryGetModule(CUresult result, CUmodule *pMod, CUlibrary library) ACU_COLD;
 CUresult cuLibraryGetModule(CUmodule *pMod,
@@ -3032,6 +3122,7 @@ ACU_INLINE CUresult cuLibraryGetModule(CUmodule *pMod, CUlibrary library)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuLibraryGetModule(result, pMod, library);
 }
 
+/** Since CUDA 12.0 (library loading). */
 extern CUresult (*acu_slot_cuLibraryGetUnifiedFunction)(void **fptr, CUlibrary library, const char *symbol);
 CUresult acu_failed_cuLibraryGetUnifiedFunction(CUresult result, void **fptr, CUlibrary library,
         const char *symbol) ACU_COLD;
@@ -3044,6 +3135,7 @@ ACU_INLINE CUresult cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, 
             library, symbol);
 }
 
+/** Since CUDA 12.0 (library loading). */
 extern CUresult (*acu_slot_cuLibraryLoadData)(CUlibrary *library, const void *code, CUjit_option *jitOptions,
         void **jitOptionsValues, unsigned int numJitOptions, CUlibraryOption *libraryOptions,
         void **libraryOptionValues, unsigned int numLibraryOptions);
@@ -3065,6 +3157,7 @@ ACU_INLINE CUresult cuLibraryLoadData(CUlibrary *library, const void *code, CUji
             numLibraryOptions);
 }
 
+/** Since CUDA 12.0 (library loading). */
 extern CUresult (*acu_slot_cuLibraryLoadFromFile)(CUlibrary *library, const char *fileName,
         CUjit_option *jitOptions, void **jitOptionsValues, unsigned int numJitOptions,
         CUlibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions);
@@ -3086,6 +3179,7 @@ ACU_INLINE CUresult cuLibraryLoadFromFile(CUlibrary *library, const char *fileNa
             numLibraryOptions);
 }
 
+/** Since CUDA 12.0 (library loading). */
 extern CUresult (*acu_slot_cuLibraryUnload)(CUlibrary library);
 CUresult acu_failed_cuLibraryUnload(CUresult result, CUlibrary library) ACU_COLD;
 CUresult cuLibraryUnload(CUlibrary library) ACU_NAME(acu_cuLibraryUnload) ACU_SINCE_12_0;
@@ -3159,6 +3253,7 @@ ACU_INLINE CUresult cuLinkDestroy(CUlinkState state)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuLinkDestroy(result, state);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointAddDevice)(CUlogicalEndpointId leId, CUdevice dev);
 CUresult acu_failed_cuLogicalEndpointAddDevice(CUresult result, CUlogicalEndpointId leId,
         CUdevice dev) ACU_COLD;
@@ -3171,6 +3266,7 @@ ACU_INLINE CUresult cuLogicalEndpointAddDevice(CUlogicalEndpointId leId, CUdevic
             dev);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointBindAddr)(CUlogicalEndpointId leId, CUdevice dev,
         cuuint64_t offset, void *ptr, cuuint64_t size, unsigned long long flags);
 CUresult acu_failed_cuLogicalEndpointBindAddr(CUresult result, CUlogicalEndpointId leId, CUdevice dev,
@@ -3185,6 +3281,7 @@ ACU_INLINE CUresult cuLogicalEndpointBindAddr(CUlogicalEndpointId leId, CUdevice
             dev, offset, ptr, size, flags);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointBindMem)(CUlogicalEndpointId leId, CUdevice dev,
         cuuint64_t offset, CUmemGenericAllocationHandle memHandle, cuuint64_t memOffset, cuuint64_t size,
         unsigned long long flags);
@@ -3204,6 +3301,7 @@ ACU_INLINE CUresult cuLogicalEndpointBindMem(CUlogicalEndpointId leId, CUdevice 
             dev, offset, memHandle, memOffset, size, flags);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointCreate)(CUlogicalEndpointId leId,
         const CUlogicalEndpointProp *prop);
 CUresult acu_failed_cuLogicalEndpointCreate(CUresult result, CUlogicalEndpointId leId,
@@ -3217,6 +3315,7 @@ ACU_INLINE CUresult cuLogicalEndpointCreate(CUlogicalEndpointId leId, const CUlo
             prop);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointDestroy)(CUlogicalEndpointId leId);
 CUresult acu_failed_cuLogicalEndpointDestroy(CUresult result, CUlogicalEndpointId leId) ACU_COLD;
 CUresult cuLogicalEndpointDestroy(CUlogicalEndpointId leId) ACU_NAME(acu_cuLogicalEndpointDestroy) ACU_SINCE_13_3;
@@ -3226,6 +3325,7 @@ ACU_INLINE CUresult cuLogicalEndpointDestroy(CUlogicalEndpointId leId)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuLogicalEndpointDestroy(result, leId);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointExport)(void *handle, CUlogicalEndpointId leId,
         CUlogicalEndpointIpcHandleType handleType);
 CUresult acu_failed_cuLogicalEndpointExport(CUresult result, void *handle, CUlogicalEndpointId leId,
@@ -3240,6 +3340,7 @@ ACU_INLINE CUresult cuLogicalEndpointExport(void *handle, CUlogicalEndpointId le
             leId, handleType);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointGetLimits)(cuuint64_t *bindAlignment, cuuint64_t *maxSize,
         const CUlogicalEndpointProp *prop);
 CUresult acu_failed_cuLogicalEndpointGetLimits(CUresult result, cuuint64_t *bindAlignment,
@@ -3254,6 +3355,7 @@ ACU_INLINE CUresult cuLogicalEndpointGetLimits(cuuint64_t *bindAlignment, cuuint
             bindAlignment, maxSize, prop);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointIdRelease)(CUlogicalEndpointId baseLeId, cuuint32_t count);
 CUresult acu_failed_cuLogicalEndpointIdRelease(CUresult result, CUlogicalEndpointId baseLeId,
         cuuint32_t count) ACU_COLD;
@@ -3266,6 +3368,7 @@ ACU_INLINE CUresult cuLogicalEndpointIdRelease(CUlogicalEndpointId baseLeId, cuu
             baseLeId, count);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointIdReserve)(CUlogicalEndpointId *baseLeId, cuuint32_t count);
 CUresult acu_failed_cuLogicalEndpointIdReserve(CUresult result, CUlogicalEndpointId *baseLeId,
         cuuint32_t count) ACU_COLD;
@@ -3278,6 +3381,7 @@ ACU_INLINE CUresult cuLogicalEndpointIdReserve(CUlogicalEndpointId *baseLeId, cu
             baseLeId, count);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointImport)(CUlogicalEndpointId leId, const void *handle,
         CUlogicalEndpointIpcHandleType handleType);
 CUresult acu_failed_cuLogicalEndpointImport(CUresult result, CUlogicalEndpointId leId, const void *handle,
@@ -3292,6 +3396,7 @@ ACU_INLINE CUresult cuLogicalEndpointImport(CUlogicalEndpointId leId, const void
             handle, handleType);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointQuery)(CUlogicalEndpointId leId, cuuint32_t count,
         int *queryStatus);
 CUresult acu_failed_cuLogicalEndpointQuery(CUresult result, CUlogicalEndpointId leId, cuuint32_t count,
@@ -3305,6 +3410,7 @@ ACU_INLINE CUresult cuLogicalEndpointQuery(CUlogicalEndpointId leId, cuuint32_t 
             count, queryStatus);
 }
 
+/** Since CUDA 13.3 (logical endpoints). */
 extern CUresult (*acu_slot_cuLogicalEndpointUnbind)(CUlogicalEndpointId leId, CUdevice dev,
         cuuint64_t offset, cuuint64_t size);
 CUresult acu_failed_cuLogicalEndpointUnbind(CUresult result, CUlogicalEndpointId leId, CUdevice dev,
@@ -3319,6 +3425,7 @@ ACU_INLINE CUresult cuLogicalEndpointUnbind(CUlogicalEndpointId leId, CUdevice d
             dev, offset, size);
 }
 
+/** Since CUDA 12.9 (driver logs). */
 extern CUresult (*acu_slot_cuLogsCurrent)(CUlogIterator *iterator_out, unsigned int flags);
 CUresult acu_failed_cuLogsCurrent(CUresult result, CUlogIterator *iterator_out, unsigned int flags) ACU_COLD;
 CUresult cuLogsCurrent(CUlogIterator *iterator_out,
@@ -3330,6 +3437,7 @@ ACU_INLINE CUresult cuLogsCurrent(CUlogIterator *iterator_out, unsigned int flag
             flags);
 }
 
+/** Since CUDA 12.9 (driver logs). */
 extern CUresult (*acu_slot_cuLogsDumpToFile)(CUlogIterator *iterator, const char *pathToFile,
         unsigned int flags);
 CUresult acu_failed_cuLogsDumpToFile(CUresult result, CUlogIterator *iterator, const char *pathToFile,
@@ -3343,6 +3451,7 @@ ACU_INLINE CUresult cuLogsDumpToFile(CUlogIterator *iterator, const char *pathTo
             pathToFile, flags);
 }
 
+/** Since CUDA 12.9 (driver logs). */
 extern CUresult (*acu_slot_cuLogsDumpToMemory)(CUlogIterator *iterator, char *buffer, size_t *size,
         unsigned int flags);
 CUresult acu_failed_cuLogsDumpToMemory(CUresult result, CUlogIterator *iterator, char *buffer, size_t *size,
@@ -3357,6 +3466,7 @@ ACU_INLINE CUresult cuLogsDumpToMemory(CUlogIterator *iterator, char *buffer, si
             buffer, size, flags);
 }
 
+/** Since CUDA 12.9 (driver logs). */
 extern CUresult (*acu_slot_cuLogsRegisterCallback)(CUlogsCallback callbackFunc, void *userData,
         CUlogsCallbackHandle *callback_out);
 CUresult acu_failed_cuLogsRegisterCallback(CUresult result, CUlogsCallback callbackFunc, void *userData,
@@ -3371,6 +3481,7 @@ ACU_INLINE CUresult cuLogsRegisterCallback(CUlogsCallback callbackFunc, void *us
             callbackFunc, userData, callback_out);
 }
 
+/** Since CUDA 12.9 (driver logs). */
 extern CUresult (*acu_slot_cuLogsUnregisterCallback)(CUlogsCallbackHandle callback);
 CUresult acu_failed_cuLogsUnregisterCallback(CUresult result, CUlogsCallbackHandle callback) ACU_COLD;
 CUresult cuLogsUnregisterCallback(CUlogsCallbackHandle callback) ACU_NAME(acu_cuLogsUnregisterCallback) ACU_SINCE_12_9;
@@ -3404,6 +3515,7 @@ ACU_INLINE CUresult cuMemAddressReserve(CUdeviceptr *ptr, size_t size, size_t al
             alignment, addr, flags);
 }
 
+/** Since CUDA 12.2 (memory locations on host NUMA nodes). */
 extern CUresult (*acu_slot_cuMemAdvise)(CUdeviceptr devPtr, size_t count, CUmem_advise advice,
         CUmemLocation location);
 CUresult acu_failed_cuMemAdvise(CUresult result, CUdeviceptr devPtr, size_t count, CUmem_advise advice,
@@ -3488,6 +3600,7 @@ ACU_INLINE CUresult cuMemAllocPitch(CUdeviceptr *dptr, size_t *pPitch, size_t Wi
             WidthInBytes, Height, ElementSizeBytes);
 }
 
+/** Since CUDA 12.8 (hardware decompression). */
 extern CUresult (*ACU_PTDS(acu_slot_cuMemBatchDecompressAsync))(CUmemDecompressParams *paramsArray,
         size_t count, unsigned int flags, size_t *errorIndex, CUstream stream);
 CUresult acu_failed_cuMemBatchDecompressAsync(CUresult result, CUmemDecompressParams *paramsArray,
@@ -3517,6 +3630,7 @@ ACU_INLINE CUresult cuMemCreate(CUmemGenericAllocationHandle *handle, size_t siz
             flags);
 }
 
+/** Since CUDA 13.0 (batched prefetch and discard). */
 extern CUresult (*ACU_PTDS(acu_slot_cuMemDiscardAndPrefetchBatchAsync))(CUdeviceptr *dptrs, size_t *sizes,
         size_t count, CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, CUstream hStream);
@@ -3537,6 +3651,7 @@ ACU_INLINE_PTDS CUresult cuMemDiscardAndPrefetchBatchAsync(CUdeviceptr *dptrs, s
             dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream);
 }
 
+/** Since CUDA 13.0 (batched prefetch and discard). */
 extern CUresult (*ACU_PTDS(acu_slot_cuMemDiscardBatchAsync))(CUdeviceptr *dptrs, size_t *sizes, size_t count,
         unsigned long long flags, CUstream hStream);
 CUresult acu_failed_cuMemDiscardBatchAsync(CUresult result, CUdeviceptr *dptrs, size_t *sizes, size_t count,
@@ -3648,6 +3763,7 @@ ACU_INLINE CUresult cuMemGetAllocationPropertiesFromHandle(CUmemAllocationProp *
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuMemGetAllocationPropertiesFromHandle(result, prop, handle);
 }
 
+/** Since CUDA 13.0 (memory pools by location). */
 extern CUresult (*acu_slot_cuMemGetDefaultMemPool)(CUmemoryPool *pool_out, CUmemLocation *location,
         CUmemAllocationType type);
 CUresult acu_failed_cuMemGetDefaultMemPool(CUresult result, CUmemoryPool *pool_out, CUmemLocation *location,
@@ -3686,6 +3802,7 @@ ACU_INLINE CUresult cuMemGetInfo(size_t *free, size_t *total)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuMemGetInfo(result, free, total);
 }
 
+/** Since CUDA 13.4 (query of where memory resides). */
 extern CUresult (*acu_slot_cuMemGetLocationInfo)(CUdeviceptr ptr, size_t size, size_t summaryGranularity,
         size_t samplingGranularity, CUmemLocation *location_out);
 CUresult acu_failed_cuMemGetLocationInfo(CUresult result, CUdeviceptr ptr, size_t size,
@@ -3702,6 +3819,7 @@ ACU_INLINE CUresult cuMemGetLocationInfo(CUdeviceptr ptr, size_t size, size_t su
             summaryGranularity, samplingGranularity, location_out);
 }
 
+/** Since CUDA 13.0 (memory pools by location). */
 extern CUresult (*acu_slot_cuMemGetMemPool)(CUmemoryPool *pool, CUmemLocation *location,
         CUmemAllocationType type);
 CUresult acu_failed_cuMemGetMemPool(CUresult result, CUmemoryPool *pool, CUmemLocation *location,
@@ -3942,6 +4060,7 @@ ACU_INLINE CUresult cuMemPoolTrimTo(CUmemoryPool pool, size_t minBytesToKeep)
             minBytesToKeep);
 }
 
+/** Since CUDA 12.2 (memory locations on host NUMA nodes). */
 extern CUresult (*ACU_PTDS(acu_slot_cuMemPrefetchAsync))(CUdeviceptr devPtr, size_t count,
         CUmemLocation location, unsigned int flags, CUstream hStream);
 CUresult acu_failed_cuMemPrefetchAsync(CUresult result, CUdeviceptr devPtr, size_t count,
@@ -3957,6 +4076,7 @@ ACU_INLINE_PTDS CUresult cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CU
             location, flags, hStream);
 }
 
+/** Since CUDA 13.0 (batched prefetch and discard). */
 extern CUresult (*ACU_PTDS(acu_slot_cuMemPrefetchBatchAsync))(CUdeviceptr *dptrs, size_t *sizes,
         size_t count, CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, CUstream hStream);
@@ -4039,6 +4159,7 @@ ACU_INLINE CUresult cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAcce
             count);
 }
 
+/** Since CUDA 13.0 (memory pools by location). */
 extern CUresult (*acu_slot_cuMemSetMemPool)(CUmemLocation *location, CUmemAllocationType type,
         CUmemoryPool pool);
 CUresult acu_failed_cuMemSetMemPool(CUresult result, CUmemLocation *location, CUmemAllocationType type,
@@ -4115,6 +4236,7 @@ ACU_INLINE_PTDS CUresult cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hS
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuMemcpy3DAsync(result, pCopy, hStream);
 }
 
+/** Since CUDA 13.0 (batched copies). */
 extern CUresult (*ACU_PTDS(acu_slot_cuMemcpy3DBatchAsync))(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
         unsigned long long flags, CUstream hStream);
 CUresult acu_failed_cuMemcpy3DBatchAsync(CUresult result, size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
@@ -4150,6 +4272,7 @@ ACU_INLINE_PTDS CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CU
             hStream);
 }
 
+/** Since CUDA 13.2 (copies with attributes). */
 extern CUresult (*ACU_PTDS(acu_slot_cuMemcpy3DWithAttributesAsync))(CUDA_MEMCPY3D_BATCH_OP *op,
         unsigned long long flags, CUstream hStream);
 CUresult acu_failed_cuMemcpy3DWithAttributesAsync(CUresult result, CUDA_MEMCPY3D_BATCH_OP *op,
@@ -4234,6 +4357,7 @@ ACU_INLINE_PTDS CUresult cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size
             srcArray, srcOffset, ByteCount, hStream);
 }
 
+/** Since CUDA 13.0 (batched copies). */
 extern CUresult (*ACU_PTDS(acu_slot_cuMemcpyBatchAsync))(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
         size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream);
 CUresult acu_failed_cuMemcpyBatchAsync(CUresult result, CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
@@ -4404,6 +4528,7 @@ ACU_INLINE_PTDS CUresult cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstC
             dstContext, srcDevice, srcContext, ByteCount, hStream);
 }
 
+/** Since CUDA 13.2 (copies with attributes). */
 extern CUresult (*ACU_PTDS(acu_slot_cuMemcpyWithAttributesAsync))(CUdeviceptr dst, CUdeviceptr src,
         size_t size, CUmemcpyAttributes *attr, CUstream hStream);
 CUresult acu_failed_cuMemcpyWithAttributesAsync(CUresult result, CUdeviceptr dst, CUdeviceptr src,
@@ -4638,6 +4763,7 @@ ACU_INLINE CUresult cuMipmappedArrayGetSparseProperties(CUDA_ARRAY_SPARSE_PROPER
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuMipmappedArrayGetSparseProperties(result, sparseProperties, mipmap);
 }
 
+/** Since CUDA 12.4. */
 extern CUresult (*acu_slot_cuModuleEnumerateFunctions)(CUfunction *functions, unsigned int numFunctions,
         CUmodule mod);
 CUresult acu_failed_cuModuleEnumerateFunctions(CUresult result, CUfunction *functions,
@@ -4663,6 +4789,7 @@ ACU_INLINE CUresult cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const 
             name);
 }
 
+/** Since CUDA 12.4. */
 extern CUresult (*acu_slot_cuModuleGetFunctionCount)(unsigned int *count, CUmodule mod);
 CUresult acu_failed_cuModuleGetFunctionCount(CUresult result, unsigned int *count, CUmodule mod) ACU_COLD;
 CUresult cuModuleGetFunctionCount(unsigned int *count,
@@ -4771,6 +4898,7 @@ ACU_INLINE CUresult cuModuleUnload(CUmodule hmod)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuModuleUnload(result, hmod);
 }
 
+/** Since CUDA 12.1 (multicast objects). */
 extern CUresult (*acu_slot_cuMulticastAddDevice)(CUmemGenericAllocationHandle mcHandle, CUdevice dev);
 CUresult acu_failed_cuMulticastAddDevice(CUresult result, CUmemGenericAllocationHandle mcHandle,
         CUdevice dev) ACU_COLD;
@@ -4783,6 +4911,7 @@ ACU_INLINE CUresult cuMulticastAddDevice(CUmemGenericAllocationHandle mcHandle, 
             dev);
 }
 
+/** Since CUDA 12.1 (multicast objects). */
 extern CUresult (*acu_slot_cuMulticastBindAddr)(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
         CUdeviceptr memptr, size_t size, unsigned long long flags);
 CUresult acu_failed_cuMulticastBindAddr(CUresult result, CUmemGenericAllocationHandle mcHandle,
@@ -4797,6 +4926,7 @@ ACU_INLINE CUresult cuMulticastBindAddr(CUmemGenericAllocationHandle mcHandle, s
             mcOffset, memptr, size, flags);
 }
 
+/** Since CUDA 13.1. */
 extern CUresult (*acu_slot_cuMulticastBindAddr_v2)(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
         size_t mcOffset, CUdeviceptr memptr, size_t size, unsigned long long flags);
 CUresult acu_failed_cuMulticastBindAddr_v2(CUresult result, CUmemGenericAllocationHandle mcHandle,
@@ -4812,6 +4942,7 @@ ACU_INLINE CUresult cuMulticastBindAddr_v2(CUmemGenericAllocationHandle mcHandle
             dev, mcOffset, memptr, size, flags);
 }
 
+/** Since CUDA 12.1 (multicast objects). */
 extern CUresult (*acu_slot_cuMulticastBindMem)(CUmemGenericAllocationHandle mcHandle, size_t mcOffset,
         CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size, unsigned long long flags);
 CUresult acu_failed_cuMulticastBindMem(CUresult result, CUmemGenericAllocationHandle mcHandle,
@@ -4829,6 +4960,7 @@ ACU_INLINE CUresult cuMulticastBindMem(CUmemGenericAllocationHandle mcHandle, si
             mcOffset, memHandle, memOffset, size, flags);
 }
 
+/** Since CUDA 13.1. */
 extern CUresult (*acu_slot_cuMulticastBindMem_v2)(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
         size_t mcOffset, CUmemGenericAllocationHandle memHandle, size_t memOffset, size_t size,
         unsigned long long flags);
@@ -4848,6 +4980,7 @@ ACU_INLINE CUresult cuMulticastBindMem_v2(CUmemGenericAllocationHandle mcHandle,
             dev, mcOffset, memHandle, memOffset, size, flags);
 }
 
+/** Since CUDA 12.1 (multicast objects). */
 extern CUresult (*acu_slot_cuMulticastCreate)(CUmemGenericAllocationHandle *mcHandle,
         const CUmulticastObjectProp *prop);
 CUresult acu_failed_cuMulticastCreate(CUresult result, CUmemGenericAllocationHandle *mcHandle,
@@ -4861,6 +4994,7 @@ ACU_INLINE CUresult cuMulticastCreate(CUmemGenericAllocationHandle *mcHandle,
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuMulticastCreate(result, mcHandle, prop);
 }
 
+/** Since CUDA 12.1 (multicast objects). */
 extern CUresult (*acu_slot_cuMulticastGetGranularity)(size_t *granularity, const CUmulticastObjectProp *prop,
         CUmulticastGranularity_flags option);
 CUresult acu_failed_cuMulticastGetGranularity(CUresult result, size_t *granularity,
@@ -4875,6 +5009,7 @@ ACU_INLINE CUresult cuMulticastGetGranularity(size_t *granularity, const CUmulti
             granularity, prop, option);
 }
 
+/** Since CUDA 12.1 (multicast objects). */
 extern CUresult (*acu_slot_cuMulticastUnbind)(CUmemGenericAllocationHandle mcHandle, CUdevice dev,
         size_t mcOffset, size_t size);
 CUresult acu_failed_cuMulticastUnbind(CUresult result, CUmemGenericAllocationHandle mcHandle, CUdevice dev,
@@ -4932,6 +5067,7 @@ ACU_INLINE CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *nu
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(result, numBlocks, func, blockSize, dynamicSMemSize, flags);
 }
 
+/** Since CUDA 11.8 (thread block clusters). */
 extern CUresult (*acu_slot_cuOccupancyMaxActiveClusters)(int *numClusters, CUfunction func,
         const CUlaunchConfig *config);
 CUresult acu_failed_cuOccupancyMaxActiveClusters(CUresult result, int *numClusters, CUfunction func,
@@ -4982,6 +5118,7 @@ ACU_INLINE CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int *minGridSize, 
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuOccupancyMaxPotentialBlockSizeWithFlags(result, minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit, flags);
 }
 
+/** Since CUDA 11.8 (thread block clusters). */
 extern CUresult (*acu_slot_cuOccupancyMaxPotentialClusterSize)(int *clusterSize, CUfunction func,
         const CUlaunchConfig *config);
 CUresult acu_failed_cuOccupancyMaxPotentialClusterSize(CUresult result, int *clusterSize, CUfunction func,
@@ -5155,6 +5292,7 @@ ACU_INLINE_PTDS CUresult cuStreamBeginCapture(CUstream hStream, CUstreamCaptureM
             mode);
 }
 
+/** Since CUDA 13.2. */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamBeginCaptureToCig))(CUstream hStream,
         CUstreamCigCaptureParams *streamCigCaptureParams);
 CUresult acu_failed_cuStreamBeginCaptureToCig(CUresult result, CUstream hStream,
@@ -5169,6 +5307,7 @@ ACU_INLINE_PTDS CUresult cuStreamBeginCaptureToCig(CUstream hStream,
             hStream, streamCigCaptureParams);
 }
 
+/** Since CUDA 12.3 (stream capture to an existing graph). */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamBeginCaptureToGraph))(CUstream hStream, CUgraph hGraph,
         const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
         CUstreamCaptureMode mode);
@@ -5188,6 +5327,7 @@ ACU_INLINE_PTDS CUresult cuStreamBeginCaptureToGraph(CUstream hStream, CUgraph h
             hStream, hGraph, dependencies, dependencyData, numDependencies, mode);
 }
 
+/** Since CUDA 13.3 (stream recapture). */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamBeginRecaptureToGraph))(CUstream hStream,
         CUstreamCaptureMode mode, CUgraph hGraph, CUgraphRecaptureCallback callbackFunc, void *userData);
 CUresult acu_failed_cuStreamBeginRecaptureToGraph(CUresult result, CUstream hStream,
@@ -5254,6 +5394,7 @@ ACU_INLINE_PTDS CUresult cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
             phGraph);
 }
 
+/** Since CUDA 13.2. */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamEndCaptureToCig))(CUstream hStream);
 CUresult acu_failed_cuStreamEndCaptureToCig(CUresult result, CUstream hStream) ACU_COLD;
 CUresult cuStreamEndCaptureToCig(CUstream hStream) ACU_PTDS_NAME(acu_cuStreamEndCaptureToCig) ACU_SINCE_13_2;
@@ -5277,6 +5418,7 @@ ACU_INLINE_PTDS CUresult cuStreamGetAttribute(CUstream hStream, CUstreamAttrID a
             attr, value_out);
 }
 
+/** Since CUDA 12.3. */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamGetCaptureInfo))(CUstream hStream,
         CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
         const CUgraphNode **dependencies_out, const CUgraphEdgeData **edgeData_out,
@@ -5308,6 +5450,7 @@ ACU_INLINE_PTDS CUresult cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuStreamGetCtx(result, hStream, pctx);
 }
 
+/** Since CUDA 12.5. */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamGetCtx_v2))(CUstream hStream, CUcontext *pCtx,
         CUgreenCtx *pGreenCtx);
 CUresult acu_failed_cuStreamGetCtx_v2(CUresult result, CUstream hStream, CUcontext *pCtx,
@@ -5321,6 +5464,7 @@ ACU_INLINE_PTDS CUresult cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CU
             pGreenCtx);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamGetDevResource))(CUstream hStream, CUdevResource *resource,
         CUdevResourceType type);
 CUresult acu_failed_cuStreamGetDevResource(CUresult result, CUstream hStream, CUdevResource *resource,
@@ -5335,6 +5479,7 @@ ACU_INLINE_PTDS CUresult cuStreamGetDevResource(CUstream hStream, CUdevResource 
             resource, type);
 }
 
+/** Since CUDA 12.8 (query of a stream's device). */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamGetDevice))(CUstream hStream, CUdevice *device);
 CUresult acu_failed_cuStreamGetDevice(CUresult result, CUstream hStream, CUdevice *device) ACU_COLD;
 CUresult cuStreamGetDevice(CUstream hStream,
@@ -5355,6 +5500,7 @@ ACU_INLINE_PTDS CUresult cuStreamGetFlags(CUstream hStream, unsigned int *flags)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuStreamGetFlags(result, hStream, flags);
 }
 
+/** Since CUDA 12.4 (green contexts of the driver API). */
 extern CUresult (*acu_slot_cuStreamGetGreenCtx)(CUstream hStream, CUgreenCtx *phCtx);
 CUresult acu_failed_cuStreamGetGreenCtx(CUresult result, CUstream hStream, CUgreenCtx *phCtx) ACU_COLD;
 CUresult cuStreamGetGreenCtx(CUstream hStream,
@@ -5366,6 +5512,7 @@ ACU_INLINE CUresult cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx)
             phCtx);
 }
 
+/** Since CUDA 12.0 (stream ids). */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamGetId))(CUstream hStream, unsigned long long *streamId);
 CUresult acu_failed_cuStreamGetId(CUresult result, CUstream hStream, unsigned long long *streamId) ACU_COLD;
 CUresult cuStreamGetId(CUstream hStream,
@@ -5431,6 +5578,7 @@ ACU_INLINE_PTDS CUresult cuStreamSynchronize(CUstream hStream)
     return ACU_LIKELY(result == CUDA_SUCCESS) ? result : acu_failed_cuStreamSynchronize(result, hStream);
 }
 
+/** Since CUDA 12.3. */
 extern CUresult (*ACU_PTDS(acu_slot_cuStreamUpdateCaptureDependencies))(CUstream hStream,
         CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
         unsigned int flags);
@@ -5573,6 +5721,7 @@ ACU_INLINE CUresult cuSurfRefSetArray(CUsurfref hSurfRef, CUarray hArray, unsign
             hArray, Flags);
 }
 
+/** Since CUDA 12.0 (tensor maps). */
 extern CUresult (*acu_slot_cuTensorMapEncodeIm2col)(CUtensorMap *tensorMap,
         CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress,
         const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const int *pixelBoxLowerCorner,
@@ -5607,6 +5756,7 @@ ACU_INLINE CUresult cuTensorMapEncodeIm2col(CUtensorMap *tensorMap, CUtensorMapD
             interleave, swizzle, l2Promotion, oobFill);
 }
 
+/** Since CUDA 12.8 (wide im2col tensor maps). */
 extern CUresult (*acu_slot_cuTensorMapEncodeIm2colWide)(CUtensorMap *tensorMap,
         CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress,
         const cuuint64_t *globalDim, const cuuint64_t *globalStrides, int pixelBoxLowerCornerWidth,
@@ -5644,6 +5794,7 @@ ACU_INLINE CUresult cuTensorMapEncodeIm2colWide(CUtensorMap *tensorMap, CUtensor
             elementStrides, interleave, mode, swizzle, l2Promotion, oobFill);
 }
 
+/** Since CUDA 12.0 (tensor maps). */
 extern CUresult (*acu_slot_cuTensorMapEncodeTiled)(CUtensorMap *tensorMap,
         CUtensorMapDataType tensorDataType, cuuint32_t tensorRank, void *globalAddress,
         const cuuint64_t *globalDim, const cuuint64_t *globalStrides, const cuuint32_t *boxDim,
@@ -5673,6 +5824,7 @@ ACU_INLINE CUresult cuTensorMapEncodeTiled(CUtensorMap *tensorMap, CUtensorMapDa
             interleave, swizzle, l2Promotion, oobFill);
 }
 
+/** Since CUDA 12.0 (tensor maps). */
 extern CUresult (*acu_slot_cuTensorMapReplaceAddress)(CUtensorMap *tensorMap, void *globalAddress);
 CUresult acu_failed_cuTensorMapReplaceAddress(CUresult result, CUtensorMap *tensorMap,
         void *globalAddress) ACU_COLD;
@@ -5685,6 +5837,7 @@ ACU_INLINE CUresult cuTensorMapReplaceAddress(CUtensorMap *tensorMap, void *glob
             tensorMap, globalAddress);
 }
 
+/** Since CUDA 13.5. */
 extern CUresult (*acu_slot_cuTensorMapSetAllocationClass)(CUtensorMap *tensorMap,
         CUtensorMapAllocClass allocClass, CUtensorMapAllocClass *outAllocClass);
 CUresult acu_failed_cuTensorMapSetAllocationClass(CUresult result, CUtensorMap *tensorMap,

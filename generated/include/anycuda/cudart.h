@@ -11,7 +11,7 @@ defined(__VECTOR_TYPES_H__) || defined(__TEXTURE_TYPES_H__) || defined(__SURFACE
 defined(__DEVICE_TYPES_H__) || defined(__BUILTIN_TYPES_H__) || defined(__VECTOR_FUNCTIONS_H__) || \
 defined(__CHANNEL_DESCRIPTOR_H__) || defined(__DRIVER_FUNCTIONS_H__) || defined(__CUDA_PROFILER_API_H__) || \
 defined(__CUDA_DEVICE_RUNTIME_API_H__) || defined(__LIBRARY_TYPES_H__)
-#error "<anycuda/cudart.h> must be included before NVIDIA's own headers, which it replaces (or use <anycuda/anycuda.h> beside them)"
+#error "<anycuda/cudart.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
 #define __CUDA_RUNTIME_API_H__ 1
@@ -190,6 +190,7 @@ ACU_INLINE cudaError_t cudaDestroyTextureObject(cudaTextureObject_t texObject)
             texObject);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaDevResourceGenerateDesc)(cudaDevResourceDesc_t *phDesc,
         cudaDevResource *resources, unsigned int nbResources);
 cudaError_t acu_failed_cudaDevResourceGenerateDesc(cudaError_t result, cudaDevResourceDesc_t *phDesc,
@@ -204,6 +205,7 @@ ACU_INLINE cudaError_t cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc
             phDesc, resources, nbResources);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaDevSmResourceSplit)(cudaDevResource *result, unsigned int nbGroups,
         const cudaDevResource *input, cudaDevResource *remainder, unsigned int flags,
         cudaDevSmResourceGroupParams *groupParams);
@@ -223,6 +225,7 @@ ACU_INLINE cudaError_t cudaDevSmResourceSplit(cudaDevResource *result, unsigned 
             nbGroups, input, remainder, flags, groupParams);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaDevSmResourceSplitByCount)(cudaDevResource *result, unsigned int *nbGroups,
         const cudaDevResource *input, cudaDevResource *remaining, unsigned int flags, unsigned int minCount);
 cudaError_t acu_failed_cudaDevSmResourceSplitByCount(cudaError_t outcome, cudaDevResource *result,
@@ -334,6 +337,7 @@ ACU_INLINE cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int d
             memPool, device);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaDeviceGetDevResource)(int device, cudaDevResource *resource,
         enum cudaDevResourceType type);
 cudaError_t acu_failed_cudaDeviceGetDevResource(cudaError_t result, int device, cudaDevResource *resource,
@@ -348,6 +352,7 @@ ACU_INLINE cudaError_t cudaDeviceGetDevResource(int device, cudaDevResource *res
             resource, type);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaDeviceGetExecutionCtx)(cudaExecutionContext_t *ctx, int device);
 cudaError_t acu_failed_cudaDeviceGetExecutionCtx(cudaError_t result, cudaExecutionContext_t *ctx,
         int device) ACU_COLD;
@@ -374,6 +379,7 @@ ACU_INLINE cudaError_t cudaDeviceGetGraphMemAttribute(int device, enum cudaGraph
             device, attr, value);
 }
 
+/** Since CUDA 13.0 (query of atomic capabilities). */
 extern cudaError_t (*acu_slot_cudaDeviceGetHostAtomicCapabilities)(unsigned int *capabilities,
         const enum cudaAtomicOperation *operations, unsigned int count, int device);
 cudaError_t acu_failed_cudaDeviceGetHostAtomicCapabilities(cudaError_t result, unsigned int *capabilities,
@@ -422,6 +428,7 @@ ACU_INLINE cudaError_t cudaDeviceGetNvSciSyncAttributes(void *nvSciSyncAttrList,
             nvSciSyncAttrList, device, flags);
 }
 
+/** Since CUDA 13.0 (query of atomic capabilities). */
 extern cudaError_t (*acu_slot_cudaDeviceGetP2PAtomicCapabilities)(unsigned int *capabilities,
         const enum cudaAtomicOperation *operations, unsigned int count, int srcDevice, int dstDevice);
 cudaError_t acu_failed_cudaDeviceGetP2PAtomicCapabilities(cudaError_t result, unsigned int *capabilities,
@@ -511,6 +518,7 @@ ACU_INLINE cudaError_t cudaDeviceGraphMemTrim(int device)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaDeviceGraphMemTrim(result, device);
 }
 
+/** Since CUDA 12.4 (asynchronous notifications). */
 extern cudaError_t (*acu_slot_cudaDeviceRegisterAsyncNotification)(int device,
         cudaAsyncCallback callbackFunc, void *userData, cudaAsyncCallbackHandle_t *callback);
 cudaError_t acu_failed_cudaDeviceRegisterAsyncNotification(cudaError_t result, int device,
@@ -597,6 +605,7 @@ ACU_INLINE cudaError_t cudaDeviceSynchronize(void)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaDeviceSynchronize(result);
 }
 
+/** Since CUDA 12.4 (asynchronous notifications). */
 extern cudaError_t (*acu_slot_cudaDeviceUnregisterAsyncNotification)(int device,
         cudaAsyncCallbackHandle_t callback);
 cudaError_t acu_failed_cudaDeviceUnregisterAsyncNotification(cudaError_t result, int device,
@@ -703,6 +712,7 @@ ACU_INLINE cudaError_t cudaEventSynchronize(cudaEvent_t event)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaEventSynchronize(result, event);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaExecutionCtxDestroy)(cudaExecutionContext_t ctx);
 cudaError_t acu_failed_cudaExecutionCtxDestroy(cudaError_t result, cudaExecutionContext_t ctx) ACU_COLD;
 cudaError_t cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) ACU_NAME(acu_cudaExecutionCtxDestroy) ACU_SINCE_13_1;
@@ -712,6 +722,7 @@ ACU_INLINE cudaError_t cudaExecutionCtxDestroy(cudaExecutionContext_t ctx)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaExecutionCtxDestroy(result, ctx);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaExecutionCtxGetDevResource)(cudaExecutionContext_t ctx,
         cudaDevResource *resource, enum cudaDevResourceType type);
 cudaError_t acu_failed_cudaExecutionCtxGetDevResource(cudaError_t result, cudaExecutionContext_t ctx,
@@ -726,6 +737,7 @@ ACU_INLINE cudaError_t cudaExecutionCtxGetDevResource(cudaExecutionContext_t ctx
             ctx, resource, type);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaExecutionCtxGetDevice)(int *device, cudaExecutionContext_t ctx);
 cudaError_t acu_failed_cudaExecutionCtxGetDevice(cudaError_t result, int *device,
         cudaExecutionContext_t ctx) ACU_COLD;
@@ -738,6 +750,7 @@ ACU_INLINE cudaError_t cudaExecutionCtxGetDevice(int *device, cudaExecutionConte
             ctx);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaExecutionCtxGetId)(cudaExecutionContext_t ctx, unsigned long long *ctxId);
 cudaError_t acu_failed_cudaExecutionCtxGetId(cudaError_t result, cudaExecutionContext_t ctx,
         unsigned long long *ctxId) ACU_COLD;
@@ -749,6 +762,7 @@ ACU_INLINE cudaError_t cudaExecutionCtxGetId(cudaExecutionContext_t ctx, unsigne
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaExecutionCtxGetId(result, ctx, ctxId);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaExecutionCtxRecordEvent)(cudaExecutionContext_t ctx, cudaEvent_t event);
 cudaError_t acu_failed_cudaExecutionCtxRecordEvent(cudaError_t result, cudaExecutionContext_t ctx,
         cudaEvent_t event) ACU_COLD;
@@ -761,6 +775,7 @@ ACU_INLINE cudaError_t cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx, c
             event);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaExecutionCtxStreamCreate)(cudaStream_t *phStream,
         cudaExecutionContext_t ctx, unsigned int flags, int priority);
 cudaError_t acu_failed_cudaExecutionCtxStreamCreate(cudaError_t result, cudaStream_t *phStream,
@@ -775,6 +790,7 @@ ACU_INLINE cudaError_t cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cuda
             phStream, ctx, flags, priority);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaExecutionCtxSynchronize)(cudaExecutionContext_t ctx);
 cudaError_t acu_failed_cudaExecutionCtxSynchronize(cudaError_t result, cudaExecutionContext_t ctx) ACU_COLD;
 cudaError_t cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) ACU_NAME(acu_cudaExecutionCtxSynchronize) ACU_SINCE_13_1;
@@ -784,6 +800,7 @@ ACU_INLINE cudaError_t cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaExecutionCtxSynchronize(result, ctx);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaExecutionCtxWaitEvent)(cudaExecutionContext_t ctx, cudaEvent_t event);
 cudaError_t acu_failed_cudaExecutionCtxWaitEvent(cudaError_t result, cudaExecutionContext_t ctx,
         cudaEvent_t event) ACU_COLD;
@@ -884,6 +901,7 @@ ACU_INLINE cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attr, co
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaFuncGetAttributes(result, attr, func);
 }
 
+/** Since CUDA 12.3 (names of kernels). */
 extern cudaError_t (*acu_slot_cudaFuncGetName)(const char **name, const void *func);
 cudaError_t acu_failed_cudaFuncGetName(cudaError_t result, const char **name, const void *func) ACU_COLD;
 cudaError_t cudaFuncGetName(const char **name, const void *func) ACU_NAME(acu_cudaFuncGetName) ACU_SINCE_12_3;
@@ -893,6 +911,7 @@ ACU_INLINE cudaError_t cudaFuncGetName(const char **name, const void *func)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaFuncGetName(result, name, func);
 }
 
+/** Since CUDA 13.2 (kernel parameter count). */
 extern cudaError_t (*acu_slot_cudaFuncGetParamCount)(const void *func, size_t *paramCount);
 cudaError_t acu_failed_cudaFuncGetParamCount(cudaError_t result, const void *func,
         size_t *paramCount) ACU_COLD;
@@ -905,6 +924,7 @@ ACU_INLINE cudaError_t cudaFuncGetParamCount(const void *func, size_t *paramCoun
             paramCount);
 }
 
+/** Since CUDA 12.4 (kernel parameter info). */
 extern cudaError_t (*acu_slot_cudaFuncGetParamInfo)(const void *func, size_t paramIndex, size_t *paramOffset,
         size_t *paramSize);
 cudaError_t acu_failed_cudaFuncGetParamInfo(cudaError_t result, const void *func, size_t paramIndex,
@@ -1021,6 +1041,7 @@ ACU_INLINE_PTDS cudaError_t cudaGetDriverEntryPoint(const char *symbol, void **f
             funcPtr, flags, driverStatus);
 }
 
+/** Since CUDA 12.5 (driver entry points by version). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaGetDriverEntryPointByVersion))(const char *symbol, void **funcPtr,
         unsigned int cudaVersion, unsigned long long flags,
         enum cudaDriverEntryPointQueryResult *driverStatus);
@@ -1079,6 +1100,7 @@ ACU_INLINE cudaError_t cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const vo
             symbolPtr);
 }
 
+/** Since CUDA 12.1 (kernel handles). */
 extern cudaError_t (*acu_slot_cudaGetKernel)(cudaKernel_t *kernelPtr, const void *entryFuncAddr);
 cudaError_t acu_failed_cudaGetKernel(cudaError_t result, cudaKernel_t *kernelPtr,
         const void *entryFuncAddr) ACU_COLD;
@@ -1474,6 +1496,7 @@ ACU_INLINE cudaError_t cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cudaG
             graph, pDependencies, numDependencies, pMemsetParams);
 }
 
+/** Since CUDA 12.2 (generic graph nodes). */
 extern cudaError_t (*acu_slot_cudaGraphAddNode)(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
         const cudaGraphNode_t *pDependencies, const cudaGraphEdgeData *dependencyData,
         size_t numDependencies, struct cudaGraphNodeParams *nodeParams);
@@ -1517,6 +1540,7 @@ ACU_INLINE cudaError_t cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t orig
             originalGraph);
 }
 
+/** Since CUDA 12.3 (graph conditional nodes). */
 extern cudaError_t (*acu_slot_cudaGraphConditionalHandleCreate)(cudaGraphConditionalHandle *pHandle_out,
         cudaGraph_t graph, unsigned int defaultLaunchValue, unsigned int flags);
 cudaError_t acu_failed_cudaGraphConditionalHandleCreate(cudaError_t result,
@@ -1534,6 +1558,7 @@ ACU_INLINE cudaError_t cudaGraphConditionalHandleCreate(cudaGraphConditionalHand
             pHandle_out, graph, defaultLaunchValue, flags);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaGraphConditionalHandleCreate_v2)(cudaGraphConditionalHandle *pHandle_out,
         cudaGraph_t graph, cudaExecutionContext_t ctx, unsigned int defaultLaunchValue, unsigned int flags);
 cudaError_t acu_failed_cudaGraphConditionalHandleCreate_v2(cudaError_t result,
@@ -1721,6 +1746,7 @@ ACU_INLINE cudaError_t cudaGraphExecExternalSemaphoresWaitNodeSetParams(cudaGrap
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaGraphExecExternalSemaphoresWaitNodeSetParams(result, hGraphExec, hNode, nodeParams);
 }
 
+/** Since CUDA 12.0 (graph instantiation with parameters). */
 extern cudaError_t (*acu_slot_cudaGraphExecGetFlags)(cudaGraphExec_t graphExec, unsigned long long *flags);
 cudaError_t acu_failed_cudaGraphExecGetFlags(cudaError_t result, cudaGraphExec_t graphExec,
         unsigned long long *flags) ACU_COLD;
@@ -1733,6 +1759,7 @@ ACU_INLINE cudaError_t cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned
             flags);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern cudaError_t (*acu_slot_cudaGraphExecGetId)(cudaGraphExec_t hGraphExec, unsigned int *graphID);
 cudaError_t acu_failed_cudaGraphExecGetId(cudaError_t result, cudaGraphExec_t hGraphExec,
         unsigned int *graphID) ACU_COLD;
@@ -1853,6 +1880,7 @@ ACU_INLINE cudaError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphEx
             hGraphExec, node, pNodeParams);
 }
 
+/** Since CUDA 12.2 (generic graph nodes). */
 extern cudaError_t (*acu_slot_cudaGraphExecNodeSetParams)(cudaGraphExec_t graphExec, cudaGraphNode_t node,
         struct cudaGraphNodeParams *nodeParams);
 cudaError_t acu_failed_cudaGraphExecNodeSetParams(cudaError_t result, cudaGraphExec_t graphExec,
@@ -1947,6 +1975,7 @@ ACU_INLINE cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *fro
             edgeData, numEdges);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern cudaError_t (*acu_slot_cudaGraphGetId)(cudaGraph_t hGraph, unsigned int *graphID);
 cudaError_t acu_failed_cudaGraphGetId(cudaError_t result, cudaGraph_t hGraph, unsigned int *graphID) ACU_COLD;
 cudaError_t cudaGraphGetId(cudaGraph_t hGraph,
@@ -2039,6 +2068,7 @@ ACU_INLINE cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec
             pGraphExec, graph, flags);
 }
 
+/** Since CUDA 12.0 (graph instantiation with parameters). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaGraphInstantiateWithParams))(cudaGraphExec_t *pGraphExec,
         cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams);
 cudaError_t acu_failed_cudaGraphInstantiateWithParams(cudaError_t result, cudaGraphExec_t *pGraphExec,
@@ -2273,6 +2303,7 @@ ACU_INLINE cudaError_t cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGrap
             originalNode, clonedGraph);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern cudaError_t (*acu_slot_cudaGraphNodeGetContainingGraph)(cudaGraphNode_t hNode, cudaGraph_t *phGraph);
 cudaError_t acu_failed_cudaGraphNodeGetContainingGraph(cudaError_t result, cudaGraphNode_t hNode,
         cudaGraph_t *phGraph) ACU_COLD;
@@ -2329,6 +2360,7 @@ ACU_INLINE cudaError_t cudaGraphNodeGetEnabled(cudaGraphExec_t hGraphExec, cudaG
             hGraphExec, hNode, isEnabled);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern cudaError_t (*acu_slot_cudaGraphNodeGetLocalId)(cudaGraphNode_t hNode, unsigned int *nodeId);
 cudaError_t acu_failed_cudaGraphNodeGetLocalId(cudaError_t result, cudaGraphNode_t hNode,
         unsigned int *nodeId) ACU_COLD;
@@ -2341,6 +2373,7 @@ ACU_INLINE cudaError_t cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned i
             nodeId);
 }
 
+/** Since CUDA 13.2 (query of generic graph nodes). */
 extern cudaError_t (*acu_slot_cudaGraphNodeGetParams)(cudaGraphNode_t node,
         struct cudaGraphNodeParams *nodeParams);
 cudaError_t acu_failed_cudaGraphNodeGetParams(cudaError_t result, cudaGraphNode_t node,
@@ -2354,6 +2387,7 @@ ACU_INLINE cudaError_t cudaGraphNodeGetParams(cudaGraphNode_t node, struct cudaG
             nodeParams);
 }
 
+/** Since CUDA 13.1 (graph and node ids). */
 extern cudaError_t (*acu_slot_cudaGraphNodeGetToolsId)(cudaGraphNode_t hNode,
         unsigned long long *toolsNodeId);
 cudaError_t acu_failed_cudaGraphNodeGetToolsId(cudaError_t result, cudaGraphNode_t hNode,
@@ -2392,6 +2426,7 @@ ACU_INLINE cudaError_t cudaGraphNodeSetEnabled(cudaGraphExec_t hGraphExec, cudaG
             hGraphExec, hNode, isEnabled);
 }
 
+/** Since CUDA 12.2 (generic graph nodes). */
 extern cudaError_t (*acu_slot_cudaGraphNodeSetParams)(cudaGraphNode_t node,
         struct cudaGraphNodeParams *nodeParams);
 cudaError_t acu_failed_cudaGraphNodeSetParams(cudaError_t result, cudaGraphNode_t node,
@@ -2554,6 +2589,7 @@ ACU_INLINE cudaError_t cudaGraphicsUnregisterResource(cudaGraphicsResource_t res
             resource);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*acu_slot_cudaGreenCtxCreate)(cudaExecutionContext_t *phCtx, cudaDevResourceDesc_t desc,
         int device, unsigned int flags);
 cudaError_t acu_failed_cudaGreenCtxCreate(cudaError_t result, cudaExecutionContext_t *phCtx,
@@ -2646,6 +2682,7 @@ ACU_INLINE cudaError_t cudaImportExternalSemaphore(cudaExternalSemaphore_t *extS
             extSem_out, semHandleDesc);
 }
 
+/** Since CUDA 12.0 (explicit initialization of a device). */
 extern cudaError_t (*acu_slot_cudaInitDevice)(int device, unsigned int deviceFlags, unsigned int flags);
 cudaError_t acu_failed_cudaInitDevice(cudaError_t result, int device, unsigned int deviceFlags,
         unsigned int flags) ACU_COLD;
@@ -2715,6 +2752,7 @@ ACU_INLINE cudaError_t cudaIpcOpenMemHandle(void **devPtr, cudaIpcMemHandle_t ha
             handle, flags);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaKernelSetAttributeForDevice)(cudaKernel_t kernel,
         enum cudaFuncAttribute attr, int value, int device);
 cudaError_t acu_failed_cudaKernelSetAttributeForDevice(cudaError_t result, cudaKernel_t kernel,
@@ -2757,6 +2795,7 @@ ACU_INLINE_PTDS cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t
             userData);
 }
 
+/** Since CUDA 13.2 (host functions with a synchronization mode). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaLaunchHostFunc_v2))(cudaStream_t stream, cudaHostFn_t fn,
         void *userData, unsigned int syncMode);
 cudaError_t acu_failed_cudaLaunchHostFunc_v2(cudaError_t result, cudaStream_t stream, cudaHostFn_t fn,
@@ -2786,6 +2825,7 @@ ACU_INLINE_PTDS cudaError_t cudaLaunchKernel(const void *func, dim3 gridDim, dim
             blockDim, args, sharedMem, stream);
 }
 
+/** Since CUDA 11.8 (launch attributes). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaLaunchKernelExC))(const cudaLaunchConfig_t *config,
         const void *func, void **args);
 cudaError_t acu_failed_cudaLaunchKernelExC(cudaError_t result, const cudaLaunchConfig_t *config,
@@ -2800,6 +2840,7 @@ ACU_INLINE_PTDS cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config
             args);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaLibraryEnumerateKernels)(cudaKernel_t *kernels, unsigned int numKernels,
         cudaLibrary_t lib);
 cudaError_t acu_failed_cudaLibraryEnumerateKernels(cudaError_t result, cudaKernel_t *kernels,
@@ -2814,6 +2855,7 @@ ACU_INLINE cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsign
             kernels, numKernels, lib);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaLibraryGetGlobal)(void **dptr, size_t *bytes, cudaLibrary_t library,
         const char *name);
 cudaError_t acu_failed_cudaLibraryGetGlobal(cudaError_t result, void **dptr, size_t *bytes,
@@ -2828,6 +2870,7 @@ ACU_INLINE cudaError_t cudaLibraryGetGlobal(void **dptr, size_t *bytes, cudaLibr
             library, name);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaLibraryGetKernel)(cudaKernel_t *pKernel, cudaLibrary_t library,
         const char *name);
 cudaError_t acu_failed_cudaLibraryGetKernel(cudaError_t result, cudaKernel_t *pKernel, cudaLibrary_t library,
@@ -2841,6 +2884,7 @@ ACU_INLINE cudaError_t cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t
             library, name);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaLibraryGetKernelCount)(unsigned int *count, cudaLibrary_t lib);
 cudaError_t acu_failed_cudaLibraryGetKernelCount(cudaError_t result, unsigned int *count,
         cudaLibrary_t lib) ACU_COLD;
@@ -2853,6 +2897,7 @@ ACU_INLINE cudaError_t cudaLibraryGetKernelCount(unsigned int *count, cudaLibrar
             lib);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaLibraryGetManaged)(void **dptr, size_t *bytes, cudaLibrary_t library,
         const char *name);
 cudaError_t acu_failed_cudaLibraryGetManaged(cudaError_t result, void **dptr, size_t *bytes,
@@ -2867,6 +2912,7 @@ ACU_INLINE cudaError_t cudaLibraryGetManaged(void **dptr, size_t *bytes, cudaLib
             library, name);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaLibraryGetUnifiedFunction)(void **fptr, cudaLibrary_t library,
         const char *symbol);
 cudaError_t acu_failed_cudaLibraryGetUnifiedFunction(cudaError_t result, void **fptr, cudaLibrary_t library,
@@ -2880,6 +2926,7 @@ ACU_INLINE cudaError_t cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t 
             fptr, library, symbol);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaLibraryLoadData)(cudaLibrary_t *library, const void *code,
         enum cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions,
         enum cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions);
@@ -2902,6 +2949,7 @@ ACU_INLINE cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *c
             numLibraryOptions);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaLibraryLoadFromFile)(cudaLibrary_t *library, const char *fileName,
         enum cudaJitOption *jitOptions, void **jitOptionsValues, unsigned int numJitOptions,
         enum cudaLibraryOption *libraryOptions, void **libraryOptionValues, unsigned int numLibraryOptions);
@@ -2924,6 +2972,7 @@ ACU_INLINE cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const cha
             numLibraryOptions);
 }
 
+/** Since CUDA 12.8 (library loading). */
 extern cudaError_t (*acu_slot_cudaLibraryUnload)(cudaLibrary_t library);
 cudaError_t acu_failed_cudaLibraryUnload(cudaError_t result, cudaLibrary_t library) ACU_COLD;
 cudaError_t cudaLibraryUnload(cudaLibrary_t library) ACU_NAME(acu_cudaLibraryUnload) ACU_SINCE_12_8;
@@ -2933,6 +2982,7 @@ ACU_INLINE cudaError_t cudaLibraryUnload(cudaLibrary_t library)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaLibraryUnload(result, library);
 }
 
+/** Since CUDA 13.0 (driver logs). */
 extern cudaError_t (*acu_slot_cudaLogsCurrent)(cudaLogIterator *iterator_out, unsigned int flags);
 cudaError_t acu_failed_cudaLogsCurrent(cudaError_t result, cudaLogIterator *iterator_out,
         unsigned int flags) ACU_COLD;
@@ -2945,6 +2995,7 @@ ACU_INLINE cudaError_t cudaLogsCurrent(cudaLogIterator *iterator_out, unsigned i
             flags);
 }
 
+/** Since CUDA 13.0 (driver logs). */
 extern cudaError_t (*acu_slot_cudaLogsDumpToFile)(cudaLogIterator *iterator, const char *pathToFile,
         unsigned int flags);
 cudaError_t acu_failed_cudaLogsDumpToFile(cudaError_t result, cudaLogIterator *iterator,
@@ -2959,6 +3010,7 @@ ACU_INLINE cudaError_t cudaLogsDumpToFile(cudaLogIterator *iterator, const char 
             pathToFile, flags);
 }
 
+/** Since CUDA 13.0 (driver logs). */
 extern cudaError_t (*acu_slot_cudaLogsDumpToMemory)(cudaLogIterator *iterator, char *buffer, size_t *size,
         unsigned int flags);
 cudaError_t acu_failed_cudaLogsDumpToMemory(cudaError_t result, cudaLogIterator *iterator, char *buffer,
@@ -2973,6 +3025,7 @@ ACU_INLINE cudaError_t cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buf
             buffer, size, flags);
 }
 
+/** Since CUDA 13.0 (driver logs). */
 extern cudaError_t (*acu_slot_cudaLogsRegisterCallback)(cudaLogsCallback_t callbackFunc, void *userData,
         cudaLogsCallbackHandle *callback_out);
 cudaError_t acu_failed_cudaLogsRegisterCallback(cudaError_t result, cudaLogsCallback_t callbackFunc,
@@ -2987,6 +3040,7 @@ ACU_INLINE cudaError_t cudaLogsRegisterCallback(cudaLogsCallback_t callbackFunc,
             callbackFunc, userData, callback_out);
 }
 
+/** Since CUDA 13.0 (driver logs). */
 extern cudaError_t (*acu_slot_cudaLogsUnregisterCallback)(cudaLogsCallbackHandle callback);
 cudaError_t acu_failed_cudaLogsUnregisterCallback(cudaError_t result,
         cudaLogsCallbackHandle callback) ACU_COLD;
@@ -3139,6 +3193,7 @@ ACU_INLINE cudaError_t cudaMemAdvise(const void *devPtr, size_t count, enum cuda
             advice, location);
 }
 
+/** Since CUDA 13.0 (batched prefetch and discard). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaMemDiscardAndPrefetchBatchAsync))(void **dptrs, size_t *sizes,
         size_t count, struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, cudaStream_t stream);
@@ -3158,6 +3213,7 @@ ACU_INLINE_PTDS cudaError_t cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, si
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaMemDiscardAndPrefetchBatchAsync(result, dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, stream);
 }
 
+/** Since CUDA 13.0 (batched prefetch and discard). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaMemDiscardBatchAsync))(void **dptrs, size_t *sizes, size_t count,
         unsigned long long flags, cudaStream_t stream);
 cudaError_t acu_failed_cudaMemDiscardBatchAsync(cudaError_t result, void **dptrs, size_t *sizes,
@@ -3173,6 +3229,7 @@ ACU_INLINE_PTDS cudaError_t cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes
             sizes, count, flags, stream);
 }
 
+/** Since CUDA 13.0 (memory pools by location). */
 extern cudaError_t (*acu_slot_cudaMemGetDefaultMemPool)(cudaMemPool_t *memPool,
         struct cudaMemLocation *location, enum cudaMemAllocationType type);
 cudaError_t acu_failed_cudaMemGetDefaultMemPool(cudaError_t result, cudaMemPool_t *memPool,
@@ -3196,6 +3253,7 @@ ACU_INLINE cudaError_t cudaMemGetInfo(size_t *free, size_t *total)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaMemGetInfo(result, free, total);
 }
 
+/** Since CUDA 13.4 (query of where memory resides). */
 extern cudaError_t (*acu_slot_cudaMemGetLocationInfo)(void *devPtr, size_t size, size_t summaryGranularity,
         size_t samplingGranularity, struct cudaMemLocation *location_out);
 cudaError_t acu_failed_cudaMemGetLocationInfo(cudaError_t result, void *devPtr, size_t size,
@@ -3212,6 +3270,7 @@ ACU_INLINE cudaError_t cudaMemGetLocationInfo(void *devPtr, size_t size, size_t 
             size, summaryGranularity, samplingGranularity, location_out);
 }
 
+/** Since CUDA 13.0 (memory pools by location). */
 extern cudaError_t (*acu_slot_cudaMemGetMemPool)(cudaMemPool_t *memPool, struct cudaMemLocation *location,
         enum cudaMemAllocationType type);
 cudaError_t acu_failed_cudaMemGetMemPool(cudaError_t result, cudaMemPool_t *memPool,
@@ -3386,6 +3445,7 @@ ACU_INLINE_PTDS cudaError_t cudaMemPrefetchAsync(const void *devPtr, size_t coun
             count, location, flags, stream);
 }
 
+/** Since CUDA 13.0 (batched prefetch and discard). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaMemPrefetchBatchAsync))(void **dptrs, size_t *sizes, size_t count,
         struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, cudaStream_t stream);
@@ -3437,6 +3497,7 @@ ACU_INLINE cudaError_t cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
             dataSizes, attributes, numAttributes, devPtr, count);
 }
 
+/** Since CUDA 13.0 (memory pools by location). */
 extern cudaError_t (*acu_slot_cudaMemSetMemPool)(struct cudaMemLocation *location,
         enum cudaMemAllocationType type, cudaMemPool_t memPool);
 cudaError_t acu_failed_cudaMemSetMemPool(cudaError_t result, struct cudaMemLocation *location,
@@ -3607,6 +3668,7 @@ ACU_INLINE_PTDS cudaError_t cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p,
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaMemcpy3DAsync(result, p, stream);
 }
 
+/** Since CUDA 12.8 (batched copies). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaMemcpy3DBatchAsync))(size_t numOps,
         struct cudaMemcpy3DBatchOp *opList, unsigned long long flags, cudaStream_t stream);
 cudaError_t acu_failed_cudaMemcpy3DBatchAsync(cudaError_t result, size_t numOps,
@@ -3643,6 +3705,7 @@ ACU_INLINE_PTDS cudaError_t cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerP
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaMemcpy3DPeerAsync(result, p, stream);
 }
 
+/** Since CUDA 13.2 (copies with attributes). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaMemcpy3DWithAttributesAsync))(struct cudaMemcpy3DBatchOp *op,
         unsigned long long flags, cudaStream_t stream);
 cudaError_t acu_failed_cudaMemcpy3DWithAttributesAsync(cudaError_t result, struct cudaMemcpy3DBatchOp *op,
@@ -3689,6 +3752,7 @@ ACU_INLINE_PTDS cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t c
             kind, stream);
 }
 
+/** Since CUDA 12.8 (batched copies). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaMemcpyBatchAsync))(void *const *dsts, const void *const *srcs,
         const size_t *sizes, size_t count, struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
         size_t numAttrs, cudaStream_t stream);
@@ -3860,6 +3924,7 @@ ACU_INLINE_PTDS cudaError_t cudaMemcpyToSymbolAsync(const void *symbol, const vo
             src, count, offset, kind, stream);
 }
 
+/** Since CUDA 13.2 (copies with attributes). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaMemcpyWithAttributesAsync))(void *dst, const void *src,
         size_t size, struct cudaMemcpyAttributes *attr, cudaStream_t stream);
 cudaError_t acu_failed_cudaMemcpyWithAttributesAsync(cudaError_t result, void *dst, const void *src,
@@ -4021,6 +4086,7 @@ ACU_INLINE cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(in
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(result, numBlocks, func, blockSize, dynamicSMemSize, flags);
 }
 
+/** Since CUDA 11.8 (thread block clusters). */
 extern cudaError_t (*acu_slot_cudaOccupancyMaxActiveClusters)(int *numClusters, const void *func,
         const cudaLaunchConfig_t *launchConfig);
 cudaError_t acu_failed_cudaOccupancyMaxActiveClusters(cudaError_t result, int *numClusters, const void *func,
@@ -4035,6 +4101,7 @@ ACU_INLINE cudaError_t cudaOccupancyMaxActiveClusters(int *numClusters, const vo
             numClusters, func, launchConfig);
 }
 
+/** Since CUDA 11.8 (thread block clusters). */
 extern cudaError_t (*acu_slot_cudaOccupancyMaxPotentialClusterSize)(int *clusterSize, const void *func,
         const cudaLaunchConfig_t *launchConfig);
 cudaError_t acu_failed_cudaOccupancyMaxPotentialClusterSize(cudaError_t result, int *clusterSize,
@@ -4187,6 +4254,7 @@ ACU_INLINE_PTDS cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cud
             mode);
 }
 
+/** Since CUDA 12.3 (stream capture to an existing graph). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaStreamBeginCaptureToGraph))(cudaStream_t stream,
         cudaGraph_t graph, const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData,
         size_t numDependencies, enum cudaStreamCaptureMode mode);
@@ -4206,6 +4274,7 @@ ACU_INLINE_PTDS cudaError_t cudaStreamBeginCaptureToGraph(cudaStream_t stream, c
             stream, graph, dependencies, dependencyData, numDependencies, mode);
 }
 
+/** Since CUDA 13.3 (stream recapture). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaStreamBeginRecaptureToGraph))(cudaStream_t stream,
         enum cudaStreamCaptureMode mode, cudaGraph_t graph,
         struct cudaGraphRecaptureCallbackData *callbackData);
@@ -4329,6 +4398,7 @@ ACU_INLINE_PTDS cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream,
             captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out);
 }
 
+/** Since CUDA 13.1 (execution contexts). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaStreamGetDevResource))(cudaStream_t hStream,
         cudaDevResource *resource, enum cudaDevResourceType type);
 cudaError_t acu_failed_cudaStreamGetDevResource(cudaError_t result, cudaStream_t hStream,
@@ -4343,6 +4413,7 @@ ACU_INLINE_PTDS cudaError_t cudaStreamGetDevResource(cudaStream_t hStream, cudaD
             resource, type);
 }
 
+/** Since CUDA 12.8 (query of a stream's device). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaStreamGetDevice))(cudaStream_t hStream, int *device);
 cudaError_t acu_failed_cudaStreamGetDevice(cudaError_t result, cudaStream_t hStream, int *device) ACU_COLD;
 cudaError_t cudaStreamGetDevice(cudaStream_t hStream,
@@ -4365,6 +4436,7 @@ ACU_INLINE_PTDS cudaError_t cudaStreamGetFlags(cudaStream_t hStream, unsigned in
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaStreamGetFlags(result, hStream, flags);
 }
 
+/** Since CUDA 12.0 (stream ids). */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaStreamGetId))(cudaStream_t hStream, unsigned long long *streamId);
 cudaError_t acu_failed_cudaStreamGetId(cudaError_t result, cudaStream_t hStream,
         unsigned long long *streamId) ACU_COLD;
@@ -4532,7 +4604,7 @@ ACU_INLINE_PTDS cudaError_t cudaWaitExternalSemaphoresAsync(const cudaExternalSe
             extSemArray, paramsArray, numExtSems, stream);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it (texture and surface references). */
 extern cudaError_t (*acu_slot_cudaBindSurfaceToArray)(const struct surfaceReference *surfref,
         cudaArray_const_t array, const struct cudaChannelFormatDesc *desc);
 cudaError_t acu_failed_cudaBindSurfaceToArray(cudaError_t result, const struct surfaceReference *surfref,
@@ -4547,7 +4619,7 @@ ACU_INLINE cudaError_t cudaBindSurfaceToArray(const struct surfaceReference *sur
             array, desc);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it (texture and surface references). */
 extern cudaError_t (*acu_slot_cudaBindTexture)(size_t *offset, const struct textureReference *texref,
         const void *devPtr, const struct cudaChannelFormatDesc *desc, size_t size);
 cudaError_t acu_failed_cudaBindTexture(cudaError_t result, size_t *offset,
@@ -4563,7 +4635,7 @@ ACU_INLINE cudaError_t cudaBindTexture(size_t *offset, const struct textureRefer
             devPtr, desc, size);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it (texture and surface references). */
 extern cudaError_t (*acu_slot_cudaBindTexture2D)(size_t *offset, const struct textureReference *texref,
         const void *devPtr, const struct cudaChannelFormatDesc *desc, size_t width, size_t height,
         size_t pitch);
@@ -4583,7 +4655,7 @@ ACU_INLINE cudaError_t cudaBindTexture2D(size_t *offset, const struct textureRef
             devPtr, desc, width, height, pitch);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it (texture and surface references). */
 extern cudaError_t (*acu_slot_cudaBindTextureToArray)(const struct textureReference *texref,
         cudaArray_const_t array, const struct cudaChannelFormatDesc *desc);
 cudaError_t acu_failed_cudaBindTextureToArray(cudaError_t result, const struct textureReference *texref,
@@ -4598,7 +4670,7 @@ ACU_INLINE cudaError_t cudaBindTextureToArray(const struct textureReference *tex
             array, desc);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it (texture and surface references). */
 extern cudaError_t (*acu_slot_cudaBindTextureToMipmappedArray)(const struct textureReference *texref,
         cudaMipmappedArray_const_t mipmappedArray, const struct cudaChannelFormatDesc *desc);
 cudaError_t acu_failed_cudaBindTextureToMipmappedArray(cudaError_t result,
@@ -4615,7 +4687,7 @@ ACU_INLINE cudaError_t cudaBindTextureToMipmappedArray(const struct textureRefer
             texref, mipmappedArray, desc);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it (texture and surface references). */
 extern cudaError_t (*acu_slot_cudaGetSurfaceReference)(const struct surfaceReference **surfref,
         const void *symbol);
 cudaError_t acu_failed_cudaGetSurfaceReference(cudaError_t result, const struct surfaceReference **surfref,
@@ -4629,7 +4701,7 @@ ACU_INLINE cudaError_t cudaGetSurfaceReference(const struct surfaceReference **s
             symbol);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it (texture and surface references). */
 extern cudaError_t (*acu_slot_cudaGetTextureAlignmentOffset)(size_t *offset,
         const struct textureReference *texref);
 cudaError_t acu_failed_cudaGetTextureAlignmentOffset(cudaError_t result, size_t *offset,
@@ -4643,7 +4715,7 @@ ACU_INLINE cudaError_t cudaGetTextureAlignmentOffset(size_t *offset, const struc
             offset, texref);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it (texture and surface references). */
 extern cudaError_t (*acu_slot_cudaGetTextureReference)(const struct textureReference **texref,
         const void *symbol);
 cudaError_t acu_failed_cudaGetTextureReference(cudaError_t result, const struct textureReference **texref,
@@ -4657,7 +4729,7 @@ ACU_INLINE cudaError_t cudaGetTextureReference(const struct textureReference **t
             symbol);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it (cooperative launch on several devices). */
 extern cudaError_t (*acu_slot_cudaLaunchCooperativeKernelMultiDevice)(struct cudaLaunchParams *launchParamsList, unsigned int numDevices, unsigned int flags);
 cudaError_t acu_failed_cudaLaunchCooperativeKernelMultiDevice(cudaError_t result,
         struct cudaLaunchParams *launchParamsList, unsigned int numDevices, unsigned int flags) ACU_COLD;
@@ -4672,7 +4744,7 @@ ACU_INLINE cudaError_t cudaLaunchCooperativeKernelMultiDevice(struct cudaLaunchP
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaLaunchCooperativeKernelMultiDevice(result, launchParamsList, numDevices, flags);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it. */
 extern cudaError_t (*acu_slot_cudaProfilerInitialize)(const char *configFile, const char *outputFile,
         cudaOutputMode_t outputMode);
 cudaError_t acu_failed_cudaProfilerInitialize(cudaError_t result, const char *configFile,
@@ -4687,7 +4759,7 @@ ACU_INLINE cudaError_t cudaProfilerInitialize(const char *configFile, const char
             outputFile, outputMode);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it. */
 extern cudaError_t (*acu_slot_cudaSetDoubleForDevice)(double *d);
 cudaError_t acu_failed_cudaSetDoubleForDevice(cudaError_t result, double *d) ACU_COLD;
 cudaError_t cudaSetDoubleForDevice(double *d) ACU_NAME(acu_cudaSetDoubleForDevice);
@@ -4697,7 +4769,7 @@ ACU_INLINE cudaError_t cudaSetDoubleForDevice(double *d)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaSetDoubleForDevice(result, d);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it. */
 extern cudaError_t (*acu_slot_cudaSetDoubleForHost)(double *d);
 cudaError_t acu_failed_cudaSetDoubleForHost(cudaError_t result, double *d) ACU_COLD;
 cudaError_t cudaSetDoubleForHost(double *d) ACU_NAME(acu_cudaSetDoubleForHost);
@@ -4707,7 +4779,7 @@ ACU_INLINE cudaError_t cudaSetDoubleForHost(double *d)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaSetDoubleForHost(result, d);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it. */
 extern cudaError_t (*ACU_PTDS(acu_slot_cudaStreamGetCaptureInfo_v2))(cudaStream_t stream,
         enum cudaStreamCaptureStatus *captureStatus_out, unsigned long long *id_out, cudaGraph_t *graph_out,
         const cudaGraphNode_t **dependencies_out, size_t *numDependencies_out);
@@ -4728,7 +4800,7 @@ ACU_INLINE_PTDS cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream,
             stream, captureStatus_out, id_out, graph_out, dependencies_out, numDependencies_out);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it (the old cudaThread functions). */
 extern cudaError_t (*acu_slot_cudaThreadExit)(void);
 cudaError_t acu_failed_cudaThreadExit(cudaError_t result) ACU_COLD;
 cudaError_t cudaThreadExit(void) ACU_NAME(acu_cudaThreadExit);
@@ -4738,7 +4810,7 @@ ACU_INLINE cudaError_t cudaThreadExit(void)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaThreadExit(result);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it (the old cudaThread functions). */
 extern cudaError_t (*acu_slot_cudaThreadGetCacheConfig)(enum cudaFuncCache *pCacheConfig);
 cudaError_t acu_failed_cudaThreadGetCacheConfig(cudaError_t result,
         enum cudaFuncCache *pCacheConfig) ACU_COLD;
@@ -4750,7 +4822,7 @@ ACU_INLINE cudaError_t cudaThreadGetCacheConfig(enum cudaFuncCache *pCacheConfig
             pCacheConfig);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it (the old cudaThread functions). */
 extern cudaError_t (*acu_slot_cudaThreadGetLimit)(size_t *pValue, enum cudaLimit limit);
 cudaError_t acu_failed_cudaThreadGetLimit(cudaError_t result, size_t *pValue, enum cudaLimit limit) ACU_COLD;
 cudaError_t cudaThreadGetLimit(size_t *pValue, enum cudaLimit limit) ACU_NAME(acu_cudaThreadGetLimit);
@@ -4760,7 +4832,7 @@ ACU_INLINE cudaError_t cudaThreadGetLimit(size_t *pValue, enum cudaLimit limit)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaThreadGetLimit(result, pValue, limit);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it (the old cudaThread functions). */
 extern cudaError_t (*acu_slot_cudaThreadSetCacheConfig)(enum cudaFuncCache cacheConfig);
 cudaError_t acu_failed_cudaThreadSetCacheConfig(cudaError_t result, enum cudaFuncCache cacheConfig) ACU_COLD;
 cudaError_t cudaThreadSetCacheConfig(enum cudaFuncCache cacheConfig) ACU_NAME(acu_cudaThreadSetCacheConfig);
@@ -4771,7 +4843,7 @@ ACU_INLINE cudaError_t cudaThreadSetCacheConfig(enum cudaFuncCache cacheConfig)
             cacheConfig);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it (the old cudaThread functions). */
 extern cudaError_t (*acu_slot_cudaThreadSetLimit)(enum cudaLimit limit, size_t value);
 cudaError_t acu_failed_cudaThreadSetLimit(cudaError_t result, enum cudaLimit limit, size_t value) ACU_COLD;
 cudaError_t cudaThreadSetLimit(enum cudaLimit limit, size_t value) ACU_NAME(acu_cudaThreadSetLimit);
@@ -4781,7 +4853,7 @@ ACU_INLINE cudaError_t cudaThreadSetLimit(enum cudaLimit limit, size_t value)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaThreadSetLimit(result, limit, value);
 }
 
-/* Gone; the last version that has it is 12.9. */
+/** Gone: CUDA 12.9 is the last version that has it (the old cudaThread functions). */
 extern cudaError_t (*acu_slot_cudaThreadSynchronize)(void);
 cudaError_t acu_failed_cudaThreadSynchronize(cudaError_t result) ACU_COLD;
 cudaError_t cudaThreadSynchronize(void) ACU_NAME(acu_cudaThreadSynchronize);
@@ -4791,7 +4863,7 @@ ACU_INLINE cudaError_t cudaThreadSynchronize(void)
     return ACU_LIKELY(result == cudaSuccess) ? result : acu_failed_cudaThreadSynchronize(result);
 }
 
-/* Gone; the last version that has it is 11.8. */
+/** Gone: CUDA 11.8 is the last version that has it (texture and surface references). */
 extern cudaError_t (*acu_slot_cudaUnbindTexture)(const struct textureReference *texref);
 cudaError_t acu_failed_cudaUnbindTexture(cudaError_t result, const struct textureReference *texref) ACU_COLD;
 cudaError_t cudaUnbindTexture(const struct textureReference *texref) ACU_NAME(acu_cudaUnbindTexture);

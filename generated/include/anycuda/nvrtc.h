@@ -7,7 +7,7 @@
 #define ACU_NVRTC_H
 
 #if defined(__NVRTC_H__)
-#error "<anycuda/nvrtc.h> must be included before NVIDIA's own headers, which it replaces (or use <anycuda/anycuda.h> beside them)"
+#error "<anycuda/nvrtc.h> must be included before NVIDIA's own headers, which it replaces"
 #else
 /* NVIDIA's headers, if a later #include names them, find their guards set and become empty. */
 #define __NVRTC_H__ 1

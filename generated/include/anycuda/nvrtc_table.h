@@ -55,9 +55,9 @@ ACU_END_RECORDS
 /**
  * Binds every function at once and fills the table.
  *
- * Each pointer may be called, whatever is returned: what the loaded library lacks, or everything where
- * none is loaded, refuses with the reason in acu_last_error_message(). An error of CUDA's own is returned
- * and not recorded there, since no wrapper is passed. The table stays right for the life of the process.
+ * Each pointer is the wrapper of that name, bound already: it may be called whatever is returned here, and
+ * what fails, or what the loaded library lacks, has its reason in acu_last_error_message(). The table stays
+ * right for the life of the process.
  *
  * Returns 0, or acu_load()'s error.
  */

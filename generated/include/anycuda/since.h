@@ -6,6 +6,12 @@
 #ifndef ACU_SINCE_H
 #define ACU_SINCE_H
 
+#if defined(ACU_CUDA_MAX)
+#if ACU_CUDA_MAX < 11070 || ACU_CUDA_MAX > 99990
+#error "ACU_CUDA_MAX is a version as CUDA counts them: 12020 for 12.2; 11070 is the oldest"
+#endif
+#endif
+
 #if !defined(__has_attribute)
 #define ACU_UNAVAILABLE(text) __attribute__((deprecated(text)))
 #elif __has_attribute(unavailable)

@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-import spies
-
 from generator.fetch import Toolkits
 from generator.model import Api
+
+from . import spies
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -22,7 +22,7 @@ LIBRARY = ["src/decisions.c", "src/adapt.c", "src/error.c", "src/layers.c", "src
 def compile_all(jobs: list[list[str]]) -> None:
     """Runs compilers side by side; the first that fails says why."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in pool.map(lambda job: subprocess.run([CC, *job], capture_output=True, text=True), jobs):
+        for done in pool.map(lambda job: subprocess.run([CC, *job], check=False, capture_output=True, text=True), jobs):
             assert done.returncode == 0, done.stderr[-4000:]
 
 
@@ -35,13 +35,27 @@ class Bench:
     presented: str | None = None
 
     def includes(self) -> list[str]:
-        return [f"-I{ROOT}/include", f"-I{self.generated}/include", f"-I{self.generated}/src", f"-I{ROOT}/src", f"-I{HERE}"]
+        return [
+            f"-I{ROOT}/include",
+            f"-I{self.generated}/include",
+            f"-I{self.generated}/src",
+            f"-I{ROOT}/src",
+            f"-I{HERE}",
+        ]
 
     def library(self) -> list[list[str]]:
         """The compilations that make the library's objects."""
         sources = [file for pattern in LIBRARY for file in sorted(ROOT.glob(pattern))]
-        sources += [f for f in sorted((self.generated / "src").glob("*.c")) if not f.name.endswith("_table.c")]
-        return [self._object(source, self.folder / f"lib_{source.stem}.o") for source in sources if source.stem != "features"]
+        sources += [
+            f
+            for f in sorted((self.generated / "src").glob("*.c"))
+            if not f.name.endswith(("_table.c", "_table_ptds.c"))
+        ]
+        return [
+            self._object(source, self.folder / f"lib_{source.stem}.o")
+            for source in sources
+            if source.stem != "features"
+        ]
 
     def driver(self) -> Path:
         """Compiles everything and links the program that runs the calls."""
@@ -69,7 +83,7 @@ class Bench:
     def run(self, toolkit: str, spy: Path) -> subprocess.CompletedProcess[str]:
         index = [api.toolkit for api in self.apis].index(toolkit)
         arguments = [str(self.folder / "driver"), str(spy), str(self.apis[index].version), str(index)]
-        return subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+        return subprocess.run(arguments, check=False, capture_output=True, text=True, timeout=120)
 
 
 def build_spies(folder: Path, toolkits: Toolkits, wanted: list[str]) -> dict[str, Path]:
@@ -78,7 +92,15 @@ def build_spies(folder: Path, toolkits: Toolkits, wanted: list[str]) -> dict[str
     objects, links = [], []
     for version in wanted:
         system = [f"-I{path}" for path in toolkits[version].include_dirs()]
-        common = ["-w", "-fPIC", "-idirafter", str(ROOT / "generator/stubs"), "-D__CUDA_RUNTIME_H__", f"-I{HERE}", *system]
+        common = [
+            "-w",
+            "-fPIC",
+            "-idirafter",
+            str(ROOT / "generator/stubs"),
+            "-D__CUDA_RUNTIME_H__",
+            f"-I{HERE}",
+            *system,
+        ]
         source = str(folder / f"spy_{version}.c")
         plain, ptds = str(folder / f"spy_{version}.o"), str(folder / f"spy_{version}_ptds.o")
         objects.append([*common, "-c", source, "-o", plain])

@@ -1,0 +1,12 @@
+/* The same loops twice: over NVIDIA's names, linked directly, and over anycuda's wrappers. */
+#ifndef LOOPS_H
+#define LOOPS_H
+
+typedef void loop(long calls);
+
+loop direct_cudaGetDevice, direct_cudaStreamQuery, direct_cudaEventRecord;
+loop anycuda_cudaGetDevice, anycuda_cudaStreamQuery, anycuda_cudaEventRecord;
+
+extern void *bench_stream, *bench_event;
+
+#endif

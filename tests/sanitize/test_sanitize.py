@@ -1,0 +1,92 @@
+"""The C tests, a real libcudart and the spies under ASan and UBSan; first use from many threads under TSan."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from generator.errors import GeneratorError
+from generator.fetch import Toolkits
+from tests.abi import spy_build as build
+from tests.compile.toolchain import ROOT, Library, works
+from tests.real.test_real import build_real, model, predictions
+
+pytestmark = pytest.mark.xdist_group("sanitize")  # each sanitizer's build is made once
+
+ADDRESS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-omit-frame-pointer")
+THREAD = ("-fsanitize=thread",)
+# What the library keeps lives as long as the process; NVIDIA's own leaks are not looked for.
+ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "TSAN_OPTIONS": "halt_on_error=1"}
+SPIED_ON = ("11.7", "12.9")  # the oldest, and the one with most adapters of its own
+THREADED = ("loader_threads", "loader_bind", "sanitize_first_use")
+
+
+def configure(folder: Path, flags: tuple[str, ...], *targets: str) -> Path:
+    flag = f"-DCMAKE_C_FLAGS=-g -O1 {' '.join(flags)}"
+    works(["cmake", "-S", ROOT, "-B", folder, "-DANYCUDA_TESTS=ON", "-DCMAKE_BUILD_TYPE=None", flag])
+    works(["cmake", "--build", folder, "--parallel", "2", *(f"--target={target}" for target in targets)])
+    return folder
+
+
+def ctest(folder: Path, *options: str) -> None:
+    said = works(["ctest", "--test-dir", folder, "--output-on-failure", *options], ENVIRONMENT)
+    assert re.search(r"100% tests passed, 0 tests failed out of [1-9]", said), said
+
+
+@pytest.fixture(scope="session")
+def addressed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return configure(tmp_path_factory.mktemp("address"), ADDRESS)
+
+
+@pytest.fixture(scope="session")
+def toolkits() -> Toolkits:
+    try:
+        found = Toolkits.load()
+        for version in SPIED_ON:
+            found[version].libcudart()
+    except GeneratorError as problem:
+        pytest.skip(f"the toolkits are not at hand: {problem}")
+    return found
+
+
+def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
+    assert "__asan_init" in works(["nm", addressed / "tests/unit/unit_adapt"])
+    ctest(addressed)
+
+
+@pytest.mark.parametrize("version", SPIED_ON)
+def test_real_libcudart_under_address_and_undefined(
+    version: str, addressed: Path, toolkits: Toolkits, tmp_path: Path
+) -> None:
+    program = build_real(tmp_path, Library(addressed / "libanycuda.a"), *ADDRESS)
+    library, slots = model()
+    (api,) = [api for api in library.apis if api.toolkit == version]
+    predicted = tmp_path / "predictions"
+    predicted.write_text("\n".join(predictions(api, library, slots)) + "\n")
+    real = toolkits[version].libcudart()
+    works(["sh", "-c", f'"{program}" "{real}" {api.version} < "{predicted}"'], ENVIRONMENT)
+
+
+def test_spies_under_address_and_undefined(toolkits: Toolkits, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiler = tmp_path / "cc"
+    compiler.write_text(f'#!/bin/sh\nexec {shutil.which(build.CC)} {" ".join(ADDRESS)} "$@"\n')
+    compiler.chmod(0o755)
+    monkeypatch.setattr(build, "CC", str(compiler))
+    for name, value in ENVIRONMENT.items():
+        monkeypatch.setitem(os.environ, name, value)
+    bench = build.Bench(tmp_path, ROOT / "generated")
+    bench.driver()
+    for version, spy in build.build_spies(tmp_path, toolkits, list(SPIED_ON)).items():
+        done = bench.run(version, spy)
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        assert ", 0 failed" in done.stdout
+
+
+def test_first_use_from_many_threads(tmp_path: Path) -> None:
+    folder = configure(tmp_path, THREAD, *THREADED)
+    assert "__tsan_init" in works(["nm", folder / "tests/loader/loader_threads"])
+    ctest(folder, "-R", f"^({'|'.join(THREADED)})$")
