@@ -62,15 +62,24 @@ ACU_END_C
 #if !defined(__cplusplus)
 #define ACU_DTYPE_CASE(type, dtype) type * : (acu_dtype)(dtype), const type * : (acu_dtype)(dtype)
 #define ACU_DTYPE_OF(pointer)                                                                      \
-    _Generic((pointer), ACU_DTYPE_CASE(void, ACU_ANY), ACU_DTYPE_CASE(double, ACU_F64),            \
-             ACU_DTYPE_CASE(float, ACU_F32), ACU_DTYPE_CASE(char, ACU_BYTES(1)),                   \
-             ACU_DTYPE_CASE(signed char, ACU_I8), ACU_DTYPE_CASE(short, ACU_I16),                  \
-             ACU_DTYPE_CASE(int, ACU_I32), ACU_DTYPE_CASE(long, ACU_I64),                          \
-             ACU_DTYPE_CASE(long long, ACU_I64), ACU_DTYPE_CASE(unsigned char, ACU_U8),            \
-             ACU_DTYPE_CASE(unsigned short, ACU_U16), ACU_DTYPE_CASE(unsigned int, ACU_U32),       \
-             ACU_DTYPE_CASE(unsigned long, ACU_U64), ACU_DTYPE_CASE(unsigned long long, ACU_U64),  \
-             ACU_DTYPE_CASE(_Bool, ACU_BOOL), ACU_DTYPE_CASE(float _Complex, ACU_C64),             \
-             ACU_DTYPE_CASE(double _Complex, ACU_C128))
+    _Generic((pointer),                                                                            \
+        ACU_DTYPE_CASE(void, ACU_ANY),                                                             \
+        ACU_DTYPE_CASE(double, ACU_F64),                                                           \
+        ACU_DTYPE_CASE(float, ACU_F32),                                                            \
+        ACU_DTYPE_CASE(char, ACU_BYTES(1)),                                                        \
+        ACU_DTYPE_CASE(signed char, ACU_I8),                                                       \
+        ACU_DTYPE_CASE(short, ACU_I16),                                                            \
+        ACU_DTYPE_CASE(int, ACU_I32),                                                              \
+        ACU_DTYPE_CASE(long, ACU_I64),                                                             \
+        ACU_DTYPE_CASE(long long, ACU_I64),                                                        \
+        ACU_DTYPE_CASE(unsigned char, ACU_U8),                                                     \
+        ACU_DTYPE_CASE(unsigned short, ACU_U16),                                                   \
+        ACU_DTYPE_CASE(unsigned int, ACU_U32),                                                     \
+        ACU_DTYPE_CASE(unsigned long, ACU_U64),                                                    \
+        ACU_DTYPE_CASE(unsigned long long, ACU_U64),                                               \
+        ACU_DTYPE_CASE(_Bool, ACU_BOOL),                                                           \
+        ACU_DTYPE_CASE(float _Complex, ACU_C64),                                                   \
+        ACU_DTYPE_CASE(double _Complex, ACU_C128))
 #else
 #define ACU_DTYPE_OF(pointer) acu_dtype_of(pointer)
 #define ACU_DTYPE_CASE(type, dtype)                                                                \

@@ -5,8 +5,7 @@ void *captured;
 
 /* One function for each symbol that may be counted, since a function does not know its name. */
 #define COUNTED(name) static size_t count_##name;
-#define PLAY(name)                                                                                 \
-    { #name, (void (*)(void))play_##name, &count_##name }
+#define PLAY(name)    {#name, (void (*)(void))play_##name, &count_##name}
 #define SIMPLE(name)                                                                               \
     COUNTED(name)                                                                                  \
     static int play_##name(void) {                                                                 \
