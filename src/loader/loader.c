@@ -298,7 +298,8 @@ static int version_by_name(const search *s, const char *real, int major) {
 
 static bool is_in_stubs(const char *path) {
     const char *end = strrchr(path, '/');
-    return end && end - path >= 6 && memcmp(end - 6, "/stubs", 6) == 0;
+    return end && end - path >= 5 && memcmp(end - 5, "stubs", 5) == 0 &&
+           (end - path == 5 || end[-6] == '/');
 }
 
 static bool judge_version(search *s, const char *path, int version) {
