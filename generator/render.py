@@ -656,7 +656,9 @@ def all_outputs(presented: str | None = None, spec: Spec = SPEC) -> dict[str, st
 def add_arguments(subparsers: Any) -> None:
     parser = subparsers.add_parser("render", help="write everything below generated/ from spec/")
     parser.add_argument("--presented", metavar="VERSION", help="the toolkit whose API users see (default: the newest)")
-    parser.add_argument("--output", type=Path, default=GENERATED, metavar="FOLDER")
+    parser.add_argument(
+        "--output", type=Path, default=GENERATED, metavar="FOLDER", help="where to write (default: generated/)"
+    )
     parser.set_defaults(run=_run_render)
     parser = subparsers.add_parser("check", help="fail if generated/ is not what spec/ gives")
     parser.set_defaults(run=_run_check)

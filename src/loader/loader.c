@@ -299,7 +299,8 @@ static int version_by_name(const search *s, const char *real, int major) {
 
 static bool is_in_stubs(const char *path) {
     const char *end = strrchr(path, '/');
-    return end && end - path >= 6 && memcmp(end - 6, "/stubs", 6) == 0;
+    return end && end - path >= 5 && memcmp(end - 5, "stubs", 5) == 0 &&
+           (end - path == 5 || end[-6] == '/');
 }
 
 static bool judge_version(search *s, const char *path, int version) {
@@ -528,12 +529,20 @@ static bool take_best(search *s) {
 /* ---- places -----------------------------------------------------------------------------------
  */
 
-static void visit(void *data, const char *path) {
-    search *s = data;
+/* The exact name: "libcudart_static.so" or "mylibcudart.so" is something else. */
+static bool has_its_name(void *data, const char *path) {
+    const search *s = data;
     int numbers[3];
-    /* The exact name: "libcudart_static.so" or "mylibcudart.so" is something else. */
-    if (parse_name(s->library->info->name, base_name(path), numbers))
-        consider(s, path, NULL);
+    return parse_name(s->library->info->name, base_name(path), numbers) != NULL;
+}
+
+static void visit_any_name(void *data, const char *path) {
+    consider(data, path, NULL);
+}
+
+static void visit(void *data, const char *path) {
+    if (has_its_name(data, path))
+        visit_any_name(data, path);
 }
 
 /* What is in the process already is what its other parts use: a second runtime would not know their
@@ -541,7 +550,7 @@ static void visit(void *data, const char *path) {
 static void look_at_process(search *s, const char *unused) {
     (void)unused;
     s->mapped = true;
-    acu_platform_mapped(visit, s);
+    acu_platform_mapped(has_its_name, visit_any_name, s);
 }
 
 /* A good file that is what its name says is what the system loader takes; and the names are the
@@ -679,10 +688,6 @@ static bool load_resolver(search *s) {
     library->resolve = NULL;
     library->data = NULL;
     return false;
-}
-
-static void visit_any_name(void *data, const char *path) {
-    consider(data, path, NULL);
 }
 
 /* What the user chose is taken or fails: never something else in its place. */

@@ -103,17 +103,37 @@ typedef struct visitor {
     void *data;
 } visitor;
 
-static int visit_mapped(struct dl_phdr_info *info, size_t size, void *data) {
+/* Paths, each with its end. */
+typedef struct mapped_paths {
+    acu_wanted *wanted;
+    void *data;
+    size_t used;
+    char text[2 * PATH_MAX];
+} mapped_paths;
+
+/* Nothing here may wait: another thread can hold a second lock of the system loader and want this
+ * one. */
+static int copy_mapped(struct dl_phdr_info *info, size_t size, void *data) {
     (void)size;
-    const visitor *v = data;
-    if (info->dlpi_name && *info->dlpi_name)
-        v->visit(v->data, info->dlpi_name);
+    mapped_paths *paths = data;
+    if (!info->dlpi_name || !*info->dlpi_name || !paths->wanted(paths->data, info->dlpi_name))
+        return 0;
+    size_t length = strlen(info->dlpi_name) + 1;
+    if (length <= sizeof paths->text - paths->used) {
+        memcpy(paths->text + paths->used, info->dlpi_name, length);
+        paths->used += length;
+    }
     return 0;
 }
 
-void acu_platform_mapped(acu_visit *visit, void *data) {
-    visitor v = {visit, NULL, data};
-    dl_iterate_phdr(visit_mapped, &v);
+void acu_platform_mapped(acu_wanted *wanted, acu_visit *visit, void *data) {
+    mapped_paths paths;
+    paths.wanted = wanted;
+    paths.data = data;
+    paths.used = 0;
+    dl_iterate_phdr(copy_mapped, &paths);
+    for (size_t at = 0; at < paths.used; at += strlen(paths.text + at) + 1)
+        visit(data, paths.text + at);
 }
 
 #ifdef __GLIBC__

@@ -27,8 +27,13 @@ const char *acu_platform_path_of(void *handle);
 
 typedef void acu_visit(void *data, const char *path);
 
-/* Each library that is mapped into the process, in load order. */
-void acu_platform_mapped(acu_visit *visit, void *data);
+typedef bool acu_wanted(void *data, const char *path);
+
+/*
+ * Each library that is mapped into the process and is wanted, in load order; of more than a few, the
+ * first. The system loader is locked where `wanted` is called, and not where `visit` is.
+ */
+void acu_platform_mapped(acu_wanted *wanted, acu_visit *visit, void *data);
 typedef bool acu_enough(void *data);
 /* Each file that the system loader could mean by a name, for one after the other, in the order in
  * which it looks; not all exist. `names` ends with NULL. Asks after each whether that was enough.

@@ -275,6 +275,12 @@ static void stub_by_its_folder(void) {
     assert_int_equal(
         symlink(in_scratch("lib64/stubs/libacutest.so.12"), in_scratch("libacutest.so.12")), 0);
     assert_int_equal(load_path(in_scratch("libacutest.so.12"), 0), STUB);
+    /* And where the path begins with that folder. */
+    assert_int_equal(chdir(in_scratch("lib64")), 0);
+    setenv("ANYCUDA_CUDART", "stubs/libacutest.so.12", 1);
+    assert_int_equal(acu_load(NULL), STUB);
+    put("12.4/libacutest.so.12", "lib64/nostubs/libacutest.so.12");
+    assert_int_equal(load_path("nostubs/libacutest.so.12", 0), 0);
 }
 
 static void stub_by_its_symbols(void) {

@@ -2,10 +2,13 @@
 #define _GNU_SOURCE
 #include "made_up.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { THREADS = 32, CALLS = 200 };
 
@@ -112,12 +115,61 @@ static void one_loads_while_others_are_refused(void) {
     assert_ptr_equal(slot_malloc, adapt_malloc);
 }
 
+/* ---- the system loader's own locks -------------------------------------------------------------
+ */
+
+/* What hangs is killed. Repeats what depends on which thread is faster. */
+static void run_in_time(int times, void (*body)(void)) {
+    for (int i = 0; i < times; i++) {
+        int status = -1;
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(20);
+            body();
+            _exit(0);
+        }
+        assert_int_equal(waitpid(child, &status, 0), child);
+        assert_int_equal(status, 0);
+    }
+}
+
+static int done;
+
+static void *open_and_close(void *opened) {
+    while (!__atomic_load_n(&done, __ATOMIC_RELAXED)) {
+        void *handle = dlopen(FAKES "/other/libother.so.12", RTLD_NOW);
+        if (handle)
+            dlclose(handle);
+        __atomic_store_n((int *)opened, 1, __ATOMIC_RELAXED);
+    }
+    return NULL;
+}
+
+static void first_use_beside_dlopen(void) {
+    pthread_t thread;
+    int opened = 0;
+    assert_int_equal(pthread_create(&thread, NULL, open_and_close, &opened), 0);
+    while (!__atomic_load_n(&opened, __ATOMIC_RELAXED))
+        sched_yield();
+    assert_int_equal(call(-5), 5);
+    assert_string_equal(acu_loaded(ACU_CUDART)->found, "already in the process");
+    __atomic_store_n(&done, 1, __ATOMIC_RELAXED);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
+/* The driver is opened to judge a mapped runtime, which is found in the system loader's own list. */
+static void first_use_while_another_thread_opens(void) {
+    assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
+    run_in_time(30, first_use_beside_dlopen);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         ALONE(first_use),
         ALONE(first_use_through_the_search),
         ALONE(published),
         ALONE(one_loads_while_others_are_refused),
+        ALONE(first_use_while_another_thread_opens),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
