@@ -333,7 +333,7 @@ static void trace(const acu_call *call, int fd, uint64_t duration_ns) {
 
 /* ---- the rules of faults ------------------------------------------------------------------- */
 
-enum { RULES = 32, NAME = 96, COUNTERS = 1024, MILLION = 1000000 };
+enum { RULES = 32, NAME = 96, COUNTERS = 2048, MILLION = 1000000 };
 
 typedef enum when { WHEN_AT, WHEN_FROM, WHEN_CHANCE } when;
 
@@ -345,11 +345,12 @@ typedef struct fault {
     uint64_t number;   /* of the call; of a million, if by chance */
     char result[NAME]; /* "": `code` says it */
     int code;
-    bool complained;
+    bool met, complained; /* a function that it is about was called; its result's name is unknown */
 } fault;
 
+/* By name, which both variants of a function (default stream per thread or not) share. */
 typedef struct counter {
-    const acu_function *function;
+    const char *name;
     uint64_t calls;
 } counter;
 
@@ -358,22 +359,48 @@ typedef struct rule_set {
     uint64_t seed;
     unsigned count;
     fault rules[RULES];
-    counter counters[COUNTERS]; /* hashed by function; more than any library's functions */
+    counter counters[COUNTERS]; /* hashed; more than all libraries' functions */
 } rule_set;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static rule_set *faults;
 static atomic_bool failing;
+static atomic_int
+    owner; /* the process that set the rules; a child of it has nothing to say of them */
 static atomic_int trace_fd = -1;
 
-static void complain(const char *about, const char *item, size_t size, const char *why) {
+/* What is wrong with an item of the list, and what is expected instead, with an example. */
+typedef struct mistake {
+    const char *wrong, *expected;
+} mistake;
+
+static const mistake no_function = {
+    "names no function",
+    "a name, or its beginning and '*', as in cudaMalloc@3:2 or cudaMemcpy*@3:2"};
+static const mistake no_at = {"has no '@' after the function's name",
+                              "FUNCTION@WHEN:RESULT, as in cudaMalloc@3:2 or cudaMemcpy*@3:2"};
+static const mistake no_calls = {
+    "does not say after '@' which calls fail",
+    "3 (the third), 3+ (from it on), * (each), 5% (by chance); then ':', as in cudaMalloc@3:2"};
+static const mistake no_error = {
+    "does not end with ':' and an error",
+    "its number or its name, as in cudaMalloc@3:2 or cudaMalloc@3:cudaErrorMemoryAllocation"};
+static const mistake no_seed = {"gives no number", "one of at most 64 bits, as in seed=42"};
+static const mistake too_many = {
+    "is one rule too many", "at most 32; one can be about many functions, as in cudaMemcpy*@3:2"};
+static const mistake too_long = {"is too long for a rule",
+                                 "at most 287 characters, as in cudaMalloc@3:2"};
+
+static void say_mistake(const char *about, const char *item, size_t size, const mistake *m) {
     line out = {.limit = LINE - TAIL};
     put(&out, "anycuda: ");
     put(&out, about);
-    put(&out, " ");
+    put(&out, " makes no call fail: ");
     put_quoted(&out, item, size);
-    put(&out, ": ");
-    put(&out, why);
+    put(&out, " ");
+    put(&out, m->wrong);
+    put(&out, "\n  expected: ");
+    put(&out, m->expected);
     write_line(&out, STDERR_FILENO);
 }
 
@@ -451,32 +478,32 @@ static const char *read_result(const char *at, fault *r) {
 }
 
 /* FUNCTION@WHEN:RESULT; what is wrong with it, or NULL. */
-static const char *read_rule(const char *at, fault *r) {
+static const mistake *read_rule(const char *at, fault *r) {
     at = read_word(at, r->function);
     if (at && *at == '*') {
         r->is_prefix = true;
         at++;
     }
-    if (!at || (!r->is_prefix && !r->function[0]) || *at != '@')
-        return "expected FUNCTION@WHEN:RESULT, as in cudaMalloc@3:2";
+    if (!at || (!r->is_prefix && !r->function[0]))
+        return &no_function;
+    if (*at != '@')
+        return &no_at;
     at = read_when(at + 1, r);
     if (!at || *at != ':')
-        return "expected after '@' which calls fail: 3, 3+, * or 5%, and then ':'";
+        return &no_calls;
     at = read_result(at + 1, r);
-    if (!at || *at)
-        return "expected after ':' an error's number or name: 2, cudaErrorMemoryAllocation";
-    return NULL;
+    return at && !*at ? NULL : &no_error;
 }
 
 /* One item of the list, without blanks around it. */
-static const char *read_item(const char *item, rule_set *set) {
+static const mistake *read_item(const char *item, rule_set *set) {
     static const char seed[] = "seed=";
     if (strncmp(item, seed, sizeof seed - 1) == 0) {
         const char *end = read_number(item + sizeof seed - 1, UINT64_MAX, &set->seed);
-        return end && !*end ? NULL : "expected a number after seed=";
+        return end && !*end ? NULL : &no_seed;
     }
     if (set->count == RULES)
-        return "is one rule too many (32 at most)";
+        return &too_many;
     fault *r = &set->rules[set->count++];
     memcpy(r->text, item, strlen(item) + 1);
     return read_rule(item, r);
@@ -501,9 +528,9 @@ static bool read_rules(const char *rules, rule_set *set, const char *about) {
             continue;
         memcpy(item, start, size < sizeof item ? size : 0);
         item[size < sizeof item ? size : 0] = '\0';
-        const char *wrong = size < sizeof item ? read_item(item, set) : "is too long for a rule";
+        const mistake *wrong = size < sizeof item ? read_item(item, set) : &too_long;
         if (wrong) {
-            complain(about, start, size, wrong);
+            say_mistake(about, start, size, wrong);
             return false;
         }
     }
@@ -527,6 +554,7 @@ static int set_faults(const char *rules, const char *about) {
     pthread_mutex_lock(&lock);
     rule_set *old = faults;
     faults = set;
+    atomic_store(&owner, getpid());
     atomic_store(&failing, set != NULL);
     pthread_mutex_unlock(&lock);
     free(old);
@@ -535,12 +563,12 @@ static int set_faults(const char *rules, const char *about) {
 
 /* ---- injecting ----------------------------------------------------------------------------- */
 
-static uint64_t count_call(rule_set *set, const acu_function *function) {
-    size_t at = ((uintptr_t)function >> 4U) % COUNTERS;
+static uint64_t count_call(rule_set *set, const char *name) {
+    size_t at = ((uintptr_t)name >> 4U) % COUNTERS;
     for (size_t i = 0; i < COUNTERS; i++, at = (at + 1) % COUNTERS)
-        if (!set->counters[at].function || set->counters[at].function == function)
+        if (!set->counters[at].name || set->counters[at].name == name)
             break;
-    set->counters[at].function = function;
+    set->counters[at].name = name;
     return ++set->counters[at].calls;
 }
 
@@ -576,6 +604,24 @@ static bool is_due(const fault *r, const acu_function *function, uint64_t seed, 
     return false;
 }
 
+/* The tables know what the error of each library is that 2 stands for: an example of a name. */
+static void say_unknown_error(const fault *r, const acu_library_info *about) {
+    const char *example = name_of(about->result_type, 2);
+    line out = {.limit = LINE - TAIL};
+    put(&out, "anycuda: fault rule ");
+    put_quoted(&out, r->text, sizeof r->text);
+    put(&out, " spares ");
+    put(&out, about->name);
+    put(&out, ", which has no error of that name\n  expected: ");
+    put(&out, "one of its names, or a number, as in ");
+    if (example) {
+        put(&out, example);
+        put(&out, " or ");
+    }
+    put(&out, "2");
+    write_line(&out, STDERR_FILENO);
+}
+
 /* The rule's result as this library numbers it; 0, said once, if it has none of that name. */
 static int code_of(fault *r, const acu_function *function) {
     const acu_library_info *about = acu_library_about(function->library);
@@ -585,7 +631,7 @@ static int code_of(fault *r, const acu_function *function) {
         if (strcmp(about->result_type->values[i].name, r->result) == 0)
             return (int)about->result_type->values[i].value;
     if (!r->complained)
-        complain("fault rule", r->text, sizeof r->text, "no result of that name is known; ignored");
+        say_unknown_error(r, about);
     r->complained = true;
     return 0;
 }
@@ -595,13 +641,14 @@ static int fault_of(const acu_function *function, char *why, size_t size) {
     int code = 0;
     uint64_t call = 0;
     pthread_mutex_lock(&lock);
-    for (unsigned i = 0; faults && i < faults->count && !code; i++) {
+    for (unsigned i = 0; faults && i < faults->count; i++) {
         fault *r = &faults->rules[i];
         if (!concerns(r, function))
             continue;
+        r->met = true;
         if (!call)
-            call = count_call(faults, function);
-        int would = code_of(r, function);
+            call = count_call(faults, function->name);
+        int would = code ? 0 : code_of(r, function);
         if (would && is_due(r, function, faults->seed, call)) {
             code = would;
             snprintf(why, size, "fault injected by rule \"%s\", call %" PRIu64, r->text, call);
@@ -609,6 +656,26 @@ static int fault_of(const acu_function *function, char *why, size_t size) {
     }
     pthread_mutex_unlock(&lock);
     return code;
+}
+
+/* At exit, after all that the program has for it: a name that is misspelt would be silent for ever.
+ */
+__attribute__((destructor)) static void say_unmet(void) {
+    if (!atomic_load(&failing) || atomic_load(&owner) != getpid())
+        return;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; faults && i < faults->count; i++) {
+        const fault *r = &faults->rules[i];
+        line out = {.limit = LINE - TAIL};
+        if (r->met)
+            continue;
+        put(&out, "anycuda: fault rule ");
+        put_quoted(&out, r->text, sizeof r->text);
+        put(&out, r->is_prefix ? " met no call: no function whose name begins so was called"
+                               : " met no call: no function of that name was called");
+        write_line(&out, STDERR_FILENO);
+    }
+    pthread_mutex_unlock(&lock);
 }
 
 static void inject(acu_call *call) {
@@ -645,14 +712,22 @@ static int set_trace(const char *target, const char *about) {
     }
     atomic_store(&trace_fd, fd);
     pthread_mutex_unlock(&lock);
-    if (error)
-        complain(about, target, strlen(target), strerror(error));
+    if (error) {
+        line out = {.limit = LINE - TAIL};
+        put(&out, "anycuda: ");
+        put(&out, about);
+        put(&out, " cannot open ");
+        put_quoted(&out, target, strlen(target));
+        put(&out, ": ");
+        put(&out, strerror(error));
+        write_line(&out, STDERR_FILENO);
+    }
     return error;
 }
 
 static void read_environment(void) {
-    set_trace(acu_platform_env("ANYCUDA_TRACE"), "ANYCUDA_TRACE cannot open");
-    set_faults(acu_platform_env("ANYCUDA_FAIL"), "ANYCUDA_FAIL has no effect,");
+    set_trace(acu_platform_env("ANYCUDA_TRACE"), "ANYCUDA_TRACE");
+    set_faults(acu_platform_env("ANYCUDA_FAIL"), "ANYCUDA_FAIL");
 }
 
 static void begin_once(void) {
@@ -671,14 +746,14 @@ static void rearm(void) {
 
 int acu_trace_to(const char *target) {
     begin_once();
-    int error = set_trace(target, "acu_trace_to cannot open");
+    int error = set_trace(target, "acu_trace_to");
     rearm();
     return error;
 }
 
 int acu_fail_when(const char *rule) {
     begin_once();
-    int error = set_faults(rule, "acu_fail_when has no effect,");
+    int error = set_faults(rule, "acu_fail_when");
     rearm();
     return error;
 }
