@@ -157,10 +157,95 @@ static void first_use_beside_dlopen(void) {
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* The driver is opened to judge a mapped runtime, which is found in the system loader's own list. */
+/* The driver is opened to judge a mapped runtime, which is found in the system loader's own list.
+ */
 static void first_use_while_another_thread_opens(void) {
     assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
     run_in_time(30, first_use_beside_dlopen);
+}
+
+static int enter_launch(void);
+static int (*slot_launch)(void) = enter_launch;
+
+static const acu_function launch_function = {
+    .library = &acu_cudart,
+    .name = "acutestLaunch",
+    .eras = (const acu_era[]){{11070, "acutestLaunch", NULL}, {0, NULL, NULL}},
+    .slot = (acu_fn *)(void *)&slot_launch,
+};
+
+static int enter_launch(void) {
+    acu_call call;
+    acu_call_begin(&call, &launch_function, NULL);
+    if (call.fn)
+        call.result = ((int (*)(void))call.fn)();
+    return acu_call_end(&call);
+}
+
+static void *(*beside_constructor)(void *);
+static pthread_t beside;
+static int in_constructor;
+
+/* By the libraries in the folder "constructor", while the system loader is locked for others. */
+void called_by_constructor(void) {
+    if (beside_constructor) {
+        pthread_create(&beside, NULL, beside_constructor, NULL);
+        usleep(100000); /* until it waits for the system loader */
+    }
+    in_constructor = slot_launch();
+}
+
+static void *bind_beside(void *unused) {
+    (void)unused;
+    return (void *)(size_t)(slot_malloc(-5) != 5);
+}
+
+static void *load_beside(void *unused) {
+    (void)unused;
+    return (void *)(size_t)acu_load(
+        &(acu_load_options){.library = ACU_NVRTC, .path = FAKES "/12.4/libacujit.so.12"});
+}
+
+static void constructor_binds(void) {
+    void *wrong = NULL;
+    assert_int_equal(load_path(FAKES "/12.4/libacutest.so.12", 0), 0);
+    in_constructor = -1;
+    assert_non_null(dlopen(FAKES "/constructor/libother.so.12", RTLD_NOW));
+    assert_int_equal(in_constructor, 0);
+    assert_ptr_not_equal(slot_launch, enter_launch);
+    assert_int_equal(pthread_join(beside, &wrong), 0);
+    assert_ptr_equal(wrong, NULL);
+}
+
+static void constructor_binds_while_another_thread_binds(void) {
+    beside_constructor = bind_beside;
+    run_in_time(1, constructor_binds);
+}
+
+static void constructor_binds_while_another_thread_loads(void) {
+    beside_constructor = load_beside;
+    run_in_time(1, constructor_binds);
+}
+
+static void loaded_constructor_calls_another(void) {
+    assert_int_equal(load_path(FAKES "/12.4/libacutest.so.12", 0), 0);
+    in_constructor = -1;
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC,
+                                                  .path = FAKES "/constructor/libacujit.so.12"}),
+                     0);
+    assert_int_equal(in_constructor, 0);
+}
+
+static void loaded_constructor_calls_its_own(void) {
+    assert_int_equal(load_path(FAKES "/constructor/libacutest.so.12", 0), 0);
+    assert_int_equal(in_constructor, MISSING);
+    CHECK_CONTAINS(acu_last_error_message(), "called while a CUDA library is being loaded");
+    assert_int_equal(slot_launch(), 0);
+}
+
+static void constructor_of_what_is_loaded(void) {
+    run_in_time(1, loaded_constructor_calls_another);
+    run_in_time(1, loaded_constructor_calls_its_own);
 }
 
 int main(void) {
@@ -170,6 +255,9 @@ int main(void) {
         ALONE(published),
         ALONE(one_loads_while_others_are_refused),
         ALONE(first_use_while_another_thread_opens),
+        ALONE(constructor_binds_while_another_thread_binds),
+        ALONE(constructor_binds_while_another_thread_loads),
+        ALONE(constructor_of_what_is_loaded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
