@@ -1,5 +1,6 @@
 /* The first use of a library from many threads at once; meant for TSan, and true without it. */
 #define _GNU_SOURCE
+#include "decisions.h"
 #include "made_up.h"
 
 #include <dlfcn.h>
@@ -248,6 +249,61 @@ static void constructor_of_what_is_loaded(void) {
     run_in_time(1, loaded_constructor_calls_its_own);
 }
 
+/* ---- a resolver --------------------------------------------------------------------------------
+ */
+
+static int inside, at_once, asked_for_driver;
+
+static int get_attribute(int *value, int attribute, int device) {
+    *value = attribute;
+    return device;
+}
+
+static void *resolve_alone(const char *symbol, void *data) {
+    void *address = resolve_made_up(symbol, data);
+    int (*fn)(int *, int, int) = get_attribute;
+    if (__atomic_fetch_add(&inside, 1, __ATOMIC_RELAXED) > 0)
+        __atomic_store_n(&at_once, 1, __ATOMIC_RELAXED);
+    usleep(50);
+    if (strcmp(symbol, "cuDeviceGetAttribute") == 0)
+        asked_for_driver = 1;
+    if (strstr(symbol, "DeviceGetAttribute"))
+        memcpy(&address, &fn, sizeof address);
+    __atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
+    return address;
+}
+
+/* Each way to the resolver. */
+static void *ask_in_all_ways(void *data) {
+    static const acu_attribute rows[] = {
+        {.size = 4, .attribute = 5, .attribute_since = 11070, .since = 13000},
+        {.offset = 4, .size = 4, .attribute = 6, .attribute_since = 13000, .since = 13000},
+        {.size = 0},
+    };
+    static const acu_attribute_table table = {rows};
+    size_t wrong = 0;
+    (void)data;
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < 10; i++) {
+        int values[2] = {0, 0};
+        acu_fill_from_attributes(&table, values, 0);
+        wrong += values[0] != 5 || values[1] != 6;
+        wrong += acu_driver_entry_status(cudaErrorSymbolNotFound, NULL, NULL) != cudaSuccess;
+        wrong += acu_explain(&malloc_function, NO_DRIVER, NULL) != NO_DRIVER;
+        wrong += acu_bind(&malloc_function) == NULL;
+    }
+    return (void *)wrong;
+}
+
+static void resolver_is_called_by_one_at_a_time(void) {
+    made_up library = {.version = 12040, .driver = 13000};
+    assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_alone, .data = &library}), 0);
+    run(ask_in_all_ways);
+    assert_false(at_once);
+    assert_true(asked_for_driver); /* not the real one */
+    assert_string_equal(acu_load_trace(ACU_CUDA), "");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         ALONE(first_use),
@@ -258,6 +314,7 @@ int main(void) {
         ALONE(constructor_binds_while_another_thread_binds),
         ALONE(constructor_binds_while_another_thread_loads),
         ALONE(constructor_of_what_is_loaded),
+        ALONE(resolver_is_called_by_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
