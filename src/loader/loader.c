@@ -4,6 +4,7 @@
  * Nothing is ever closed: pointers into a library live in slots and in the program, and CUDA does
  * not survive it. So a file is judged by reading it, before it is opened.
  */
+#define _POSIX_C_SOURCE 200809L /* strdup */
 #include "loader/loader.h"
 #include "error.h"
 #include "layers.h"
@@ -528,6 +529,11 @@ static void sort_candidates(search *s) {
         }
 }
 
+static void drop_candidates(search *s) {
+    while (s->count > 0)
+        free(s->candidates[--s->count].path);
+}
+
 /* Opens the best candidate, or the next best where that fails. */
 static bool take_best(search *s) {
     sort_candidates(s);
@@ -541,8 +547,7 @@ static bool take_best(search *s) {
         else
             s->taken = open_candidate(s, c);
     }
-    while (s->count > 0)
-        free(s->candidates[--s->count].path);
+    drop_candidates(s);
     return s->taken;
 }
 
@@ -710,18 +715,23 @@ static bool load_resolver(search *s) {
     return false;
 }
 
+/* As dlopen() understands it: a name without a folder is not in the current one. */
+static void look_for(search *s, const char *path) {
+    s->in_order = true;
+    s->optional = !strchr(path, '/');
+    if (s->optional)
+        acu_platform_system((const char *const[]){path, NULL}, visit_any_name, NULL, s);
+    else
+        consider(s, path, NULL);
+}
+
 /* What the user chose is taken or fails: never something else in its place. */
 static bool load_only(search *s, const char *place, const char *path) {
     s->place = place;
     if (strcmp(path, "sim") == 0 && load_sim(s))
         return true;
     if (strcmp(path, "sim") != 0) {
-        s->in_order = true;
-        s->optional = !strchr(path, '/');
-        if (!s->optional)
-            consider(s, path, NULL);
-        else /* as dlopen() understands it: not in the current folder */
-            acu_platform_system((const char *const[]){path, NULL}, visit_any_name, NULL, s);
+        look_for(s, path);
         if (take_best(s))
             return true;
         if (s->seen == 0)
@@ -887,6 +897,26 @@ static acu_library *library_of(acu_library_id id) {
     return NULL;
 }
 
+/* The file that would be taken; its trace is not the library's. */
+static bool find_choice(const acu_library *library, const acu_load_options *options,
+                        acu_file_id *id) {
+    acu_library probe = {.info = library->info,
+                         .id = library->id,
+                         .wheel = library->wheel,
+                         .by_symbol = library->by_symbol,
+                         .needs_driver = library->needs_driver};
+    search s = {.library = &probe, .options = options, .place = "path"};
+    look_for(&s, options->path);
+    sort_candidates(&s);
+    bool found = s.count > 0;
+    if (found)
+        *id = s.candidates[0].id;
+    drop_candidates(&s);
+    free(s.candidates);
+    free(probe.trace);
+    return found;
+}
+
 static bool is_same_choice(const acu_library *library, const acu_load_options *options) {
     acu_file_id a, b;
     if (options->resolve)
@@ -895,7 +925,7 @@ static bool is_same_choice(const acu_library *library, const acu_load_options *o
         return true;
     if (library->loaded.is_sim || library->resolve)
         return library->loaded.is_sim && strcmp(options->path, "sim") == 0;
-    return acu_platform_file_id(options->path, &a) && acu_platform_file_id(library->path, &b) &&
+    return find_choice(library, options, &a) && acu_platform_file_id(library->path, &b) &&
            a.device == b.device && a.inode == b.inode;
 }
 
