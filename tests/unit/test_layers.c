@@ -1,6 +1,6 @@
 /*
- * The two layers of src/layers.c on made-up functions: what a trace line says, and which calls
- * fail.
+ * The two layers, src/trace.c and src/fault.c, on made-up functions: what a trace line says, and
+ * which calls fail.
  */
 #define _GNU_SOURCE
 #include "layers.h"
@@ -541,7 +541,7 @@ static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
     } wrong[] = {
         {"cudaMalloc", "cudaMalloc", at, "cudaMalloc@3:2"},
         {"cudaFree@1:2; @3:2", "@3:2", function, "cudaMalloc@3:2"},
-        {"cuda*Async@3:2", "cuda*Async@3:2", at, "cudaMemcpy*@3:2"},
+        {"cuda*Async@3:2", "cuda*Async@3:2", at, "cudaMalloc*@3:2"},
         {"cudaMalloc@:2", "cudaMalloc@:2", when, "cudaMalloc@3:2"},
         {"cudaMalloc@0:2", "cudaMalloc@0:2", when, "cudaMalloc@3:2"},
         {"cudaMalloc@101%:2", "cudaMalloc@101%:2", when, "5% (by chance)"},
