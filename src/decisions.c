@@ -133,7 +133,8 @@ static int ask_attribute(const acu_attribute *row, int device, int *value) {
         return from_runtime == NULL ? -1 : from_runtime(value, row->attribute, device);
     }
     /* A device's ordinal is its CUdevice: cuDeviceGet maps the one to the other as they are. */
-    from_driver = (int (*)(int *, int, int))acu_library_symbol(&acu_cuda, "cuDeviceGetAttribute");
+    from_driver = (int (*)(int *, int, int))acu_library_symbol(acu_driver_of(&acu_cudart),
+                                                               "cuDeviceGetAttribute");
     return from_driver == NULL ? -1 : from_driver(value, row->attribute, device);
 }
 

@@ -238,6 +238,9 @@ const char *acu_newer_argument(const acu_function *function, const void *const *
 /* Values as the tables describe them; nothing is assumed about alignment. */
 int64_t acu_read_integer(const acu_type *type, const void *at);
 bool acu_same_value(const acu_type *type, int64_t a, int64_t b); /* alike in the type's bytes */
+/* The type's entry for a value (the first, if it has several names) or for a name; NULL: none. */
+const acu_value *acu_value_of(const acu_type *type, int64_t value);
+const acu_value *acu_value_named(const acu_type *type, const char *name);
 int32_t acu_field_tag(const acu_type *type, const acu_field *field, const void *record, int32_t tag);
 bool acu_field_active(const acu_field *field, int32_t tag);
 /* Elements behind an argument, 1 if nothing counts them; the tag that an argument's record is given. */

@@ -19,4 +19,14 @@ void acu_layers_begin(acu_call *call);
 /* After it, with its result; changes nothing. Neither touches errno. */
 void acu_layers_end(acu_call *call);
 
+/* ---- each of them, as src/layers.c sees it; `about` begins what is said of a mistake -------- */
+
+bool acu_trace_on(void);
+int acu_trace_set(const char *target, const char *about); /* acu_trace_to */
+void acu_trace_call(const acu_call *call, uint64_t duration_ns);
+
+bool acu_faults_on(void);
+int acu_faults_set(const char *rules, const char *about); /* acu_fail_when */
+void acu_faults_inject(acu_call *call);
+
 #endif

@@ -11,7 +11,6 @@
 
 #include "error.h"
 #include "loader/loader.h"
-#include "loader/platform.h"
 #include "supports.h"
 
 #include <stdio.h>
@@ -78,10 +77,7 @@ static int ask_library(const acu_feature_info *feature) {
 static int driver_version(const acu_feature_info *feature) {
     if (feature->library == ACU_CUDA) /* it is the driver */
         return acu_cuda.loaded.version;
-    acu_platform_lock(); /* a resolver is asked by one at a time */
-    int version = acu_driver_version(&acu_cudart);
-    acu_platform_unlock();
-    return version;
+    return acu_driver_version(&acu_cudart);
 }
 
 static int ask_driver(const acu_feature_info *feature) {
@@ -121,13 +117,11 @@ typedef struct asked_driver {
 } asked_driver;
 
 static bool bind_driver(acu_library *library, asked_driver *driver) {
-    acu_platform_lock();
     driver->init = (init_call *)acu_library_symbol(library, "cuInit");
     driver->count = (count_call *)acu_library_symbol(library, "cuDeviceGetCount");
     driver->device = (device_call *)acu_library_symbol(library, "cuDeviceGet");
     driver->attribute = (attribute_call *)acu_library_symbol(library, "cuDeviceGetAttribute");
     driver->name = (name_call *)acu_library_symbol(library, "cuDeviceGetName");
-    acu_platform_unlock();
     return driver->init && driver->count && driver->device && driver->attribute && driver->name;
 }
 
@@ -200,14 +194,8 @@ static int ask_compute_capability(const acu_feature_info *feature, const asked_d
     return lacks(feature, driver, ordinal, device, why);
 }
 
-/* What plays the runtime plays its driver, too. */
-static acu_library *driver_of(const acu_feature_info *feature) {
-    bool played = acu_cudart.loaded.is_sim || acu_cudart.resolve;
-    return feature->library == ACU_CUDART && played ? &acu_cudart : &acu_cuda;
-}
-
 static int ask_device(const acu_feature_info *feature, int ordinal) {
-    acu_library *library = driver_of(feature);
+    acu_library *library = acu_driver_of(library_of(feature));
     asked_driver driver;
     CUdevice device = 0;
     int code = need(feature, library);

@@ -18,7 +18,7 @@ objects() (
     mkdir -p "$build/$1"
     cd "$build/$1"
     shift
-    "$cc" -c -std=c11 -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $define \
+    "$cc" -c -std=c11 -Werror=implicit-function-declaration -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $define \
         -DSPEC="\"$root/spec/parameters/cudart.yaml\"" \
         -I"$root/include" -I"$root/generated/include" -I"$root/src" -I"$root/generated/src" "$@"
 )

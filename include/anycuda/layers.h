@@ -30,11 +30,12 @@ int acu_trace_to(const char *target);
  *   WHEN       3 the third call, 3+ from the third call on, * each call, 5% or 0.5% by chance
  *   RESULT     2, or cudaErrorMemoryAllocation
  * So cudaMalloc@3:2 lets the third cudaMalloc run out of memory. Calls are counted for each
- * function, over all threads, from when the rule was set. Chance is repeatable: it depends on the
- * seed, the function and the number of the call, on nothing else. A rule with '*' leaves the
- * queries of the last error alone. A fault is the thread's last error, as if CUDA had made it.
- * Returns 0, EINVAL if the rule is malformed (stderr says what is wrong, and no call will fail), or
- * ENOMEM.
+ * function, over all threads and both meanings of the default stream, from when the rule was set.
+ * At the process's exit stderr names each rule still set whose function was never called. Chance is
+ * repeatable: it depends on the seed, the function and the number of the call, on nothing else. A
+ * rule with '*' leaves the queries of the last error alone. A fault is the thread's last error, as
+ * if CUDA had made it. Returns 0, EINVAL if the rule is malformed (stderr says what is wrong, and
+ * no call will fail), or ENOMEM.
  */
 int acu_fail_when(const char *rule);
 

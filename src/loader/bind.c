@@ -7,7 +7,6 @@
 #include "error.h"
 #include "layers.h"
 #include "loader/loader.h"
-#include "loader/platform.h"
 
 /* The variant for what is loaded; what is older than all that is known is like the oldest. */
 static const acu_era *era_of(const acu_function *function, int abi) {
@@ -26,17 +25,10 @@ static bool is_absent(const acu_function *function, const acu_era *era) {
 }
 
 static acu_fn bind_symbol(const acu_function *function, const acu_era *era) {
-    acu_platform_lock();
     acu_fn symbol = acu_library_symbol(function->library, era->symbol);
     acu_fn fn = symbol && era->adapter ? era->adapter : symbol;
-    /* First what the adapter reads, then, by release, the slot that leads to it. Written once:
-     * other threads' adapters may be reading it when a second thread comes here. */
-    if (symbol && function->real && *function->real != symbol)
-        *function->real = symbol;
-    /* Asked under the lock: a layer is switched on first, and takes published slots back then. */
-    if (fn && !acu_layers_on())
-        acu_publish(function->library, function, fn);
-    acu_platform_unlock();
+    if (symbol)
+        acu_publish(function, symbol, fn);
     return fn;
 }
 

@@ -4,8 +4,10 @@
  * Nothing is ever closed: pointers into a library live in slots and in the program, and CUDA does
  * not survive it. So a file is judged by reading it, before it is opened.
  */
+#define _POSIX_C_SOURCE 200809L /* strdup */
 #include "loader/loader.h"
 #include "error.h"
+#include "layers.h"
 #include "loader/platform.h"
 
 #include <stdarg.h>
@@ -55,8 +57,8 @@ acu_library acu_nvrtc = {
 /* Weak: the simulator's own, if that is linked, takes its place. */
 __attribute__((weak)) const acu_sim *acu_sim_provider;
 
-/* A call from inside a load (a library's constructor, a resolver) must not wait for itself. */
-static _Thread_local bool loading;
+/* A call from inside a load (a library's constructor) or a resolver must not wait for itself. */
+static _Thread_local bool loading, resolving;
 
 static acu_load_state state_of(const acu_library *library) {
     return (acu_load_state)__atomic_load_n(&library->state, __ATOMIC_ACQUIRE);
@@ -76,13 +78,28 @@ static acu_fn as_function(void *address) {
     return fn;
 }
 
+/* One thread at a time; NULL for a resolver that asks itself. */
+static acu_fn resolve(const acu_library *library, const char *symbol) {
+    if (resolving)
+        return NULL;
+    acu_platform_lock(ACU_LOCK_RESOLVE);
+    resolving = true;
+    acu_fn fn = library->loaded.is_sim ? acu_sim_provider->resolve(symbol)
+                                       : as_function(library->resolve(symbol, library->data));
+    resolving = false;
+    acu_platform_unlock(ACU_LOCK_RESOLVE);
+    return fn;
+}
+
+/* No file, but a resolver or the simulator. */
+static bool is_played(const acu_library *library) {
+    return library->resolve || library->loaded.is_sim;
+}
+
 /* Also while it is being loaded. */
 static acu_fn symbol_of(const acu_library *library, const char *symbol) {
-    if (library->loaded.is_sim)
-        return acu_sim_provider->resolve(symbol);
-    if (library->resolve)
-        return as_function(library->resolve(symbol, library->data));
-    return acu_platform_symbol(library->handle, symbol);
+    return is_played(library) ? resolve(library, symbol)
+                              : acu_platform_symbol(library->handle, symbol);
 }
 
 /* ---- the driver's version ---------------------------------------------------------------------
@@ -98,8 +115,13 @@ static int ask_driver(acu_fn get_version) {
     return version > 0 ? version : DRIVER_SILENT;
 }
 
+acu_library *acu_driver_of(acu_library *library) {
+    bool plays = library->needs_driver && state_of(library) == ACU_LOADED && is_played(library);
+    return plays ? library : &acu_cuda;
+}
+
 int acu_driver_version(const acu_library *library) {
-    if (library->resolve || library->loaded.is_sim) { /* what plays a runtime plays its driver */
+    if (state_of(library) == ACU_LOADED && is_played(library)) {
         acu_fn get_version = symbol_of(library, "cuDriverGetVersion");
         return get_version ? ask_driver(get_version) : DRIVER_NONE;
     }
@@ -508,6 +530,11 @@ static void sort_candidates(search *s) {
         }
 }
 
+static void drop_candidates(search *s) {
+    while (s->count > 0)
+        free(s->candidates[--s->count].path);
+}
+
 /* Opens the best candidate, or the next best where that fails. */
 static bool take_best(search *s) {
     sort_candidates(s);
@@ -521,8 +548,7 @@ static bool take_best(search *s) {
         else
             s->taken = open_candidate(s, c);
     }
-    while (s->count > 0)
-        free(s->candidates[--s->count].path);
+    drop_candidates(s);
     return s->taken;
 }
 
@@ -690,18 +716,23 @@ static bool load_resolver(search *s) {
     return false;
 }
 
+/* As dlopen() understands it: a name without a folder is not in the current one. */
+static void look_for(search *s, const char *path) {
+    s->in_order = true;
+    s->optional = !strchr(path, '/');
+    if (s->optional)
+        acu_platform_system((const char *const[]){path, NULL}, visit_any_name, NULL, s);
+    else
+        consider(s, path, NULL);
+}
+
 /* What the user chose is taken or fails: never something else in its place. */
 static bool load_only(search *s, const char *place, const char *path) {
     s->place = place;
     if (strcmp(path, "sim") == 0 && load_sim(s))
         return true;
     if (strcmp(path, "sim") != 0) {
-        s->in_order = true;
-        s->optional = !strchr(path, '/');
-        if (!s->optional)
-            consider(s, path, NULL);
-        else /* as dlopen() understands it: not in the current folder */
-            acu_platform_system((const char *const[]){path, NULL}, visit_any_name, NULL, s);
+        look_for(s, path);
         if (take_best(s))
             return true;
         if (s->seen == 0)
@@ -778,11 +809,11 @@ static bool load(acu_library *library, const acu_load_options *options) {
 bool acu_library_ready(acu_library *library) {
     static const acu_load_options defaults;
     acu_load_state state = state_of(library);
-    if (state == ACU_UNTRIED && !loading) {
-        acu_platform_lock();
+    if (state == ACU_UNTRIED && !loading && !resolving) {
+        acu_platform_lock(ACU_LOCK_LOAD);
         if (state_of(library) == ACU_UNTRIED)
             load(library, &defaults);
-        acu_platform_unlock();
+        acu_platform_unlock(ACU_LOCK_LOAD);
         state = state_of(library);
     }
     return state == ACU_LOADED;
@@ -800,20 +831,21 @@ static int tell_why(const acu_library *library, char *why, size_t size) {
 }
 
 int acu_library_why(acu_library *library, char *why, size_t size) {
-    if (loading) {
+    if (loading || resolving) {
         snprintf(why, size, "called while a CUDA library is being loaded");
         return library->info->error_missing;
     }
-    acu_platform_lock();
+    acu_platform_lock(ACU_LOCK_LOAD);
     int code = tell_why(library, why, size);
-    acu_platform_unlock();
+    acu_platform_unlock(ACU_LOCK_LOAD);
     return code;
 }
 
 /* ---- slots ------------------------------------------------------------------------------------
  */
 
-void acu_publish(acu_library *library, const acu_function *function, acu_fn fn) {
+/* Under its lock. */
+static void publish(acu_library *library, const acu_function *function, acu_fn fn) {
     acu_fn entry = *function->slot; /* written under the lock only */
     if (entry == fn)
         return;
@@ -829,14 +861,26 @@ void acu_publish(acu_library *library, const acu_function *function, acu_fn fn) 
     __atomic_store_n(function->slot, fn, __ATOMIC_RELEASE);
 }
 
+void acu_publish(const acu_function *function, acu_fn symbol, acu_fn fn) {
+    acu_platform_lock(ACU_LOCK_SLOTS);
+    /* First what the adapter reads, then, by release, the slot that leads to it. Written once:
+     * other threads' adapters may be reading it when a second thread comes here. */
+    if (function->real && *function->real != symbol)
+        *function->real = symbol;
+    /* Asked under the lock: a layer is switched on first, and takes published slots back then. */
+    if (!acu_layers_on())
+        publish(function->library, function, fn);
+    acu_platform_unlock(ACU_LOCK_SLOTS);
+}
+
 void acu_unpublish(acu_library *library) {
-    acu_platform_lock();
+    acu_platform_lock(ACU_LOCK_SLOTS);
     for (size_t i = 0; i < library->published_count; i++) {
         const acu_published *p = &library->published[i];
         __atomic_store_n(p->function->slot, p->entry, __ATOMIC_RELEASE);
     }
     library->published_count = 0;
-    acu_platform_unlock();
+    acu_platform_unlock(ACU_LOCK_SLOTS);
 }
 
 /* ---- for everyone -----------------------------------------------------------------------------
@@ -854,6 +898,26 @@ static acu_library *library_of(acu_library_id id) {
     return NULL;
 }
 
+/* The file that would be taken; its trace is not the library's. */
+static bool find_choice(const acu_library *library, const acu_load_options *options,
+                        acu_file_id *id) {
+    acu_library probe = {.info = library->info,
+                         .id = library->id,
+                         .wheel = library->wheel,
+                         .by_symbol = library->by_symbol,
+                         .needs_driver = library->needs_driver};
+    search s = {.library = &probe, .options = options, .place = "path"};
+    look_for(&s, options->path);
+    sort_candidates(&s);
+    bool found = s.count > 0;
+    if (found)
+        *id = s.candidates[0].id;
+    drop_candidates(&s);
+    free(s.candidates);
+    free(probe.trace);
+    return found;
+}
+
 static bool is_same_choice(const acu_library *library, const acu_load_options *options) {
     acu_file_id a, b;
     if (options->resolve)
@@ -862,7 +926,7 @@ static bool is_same_choice(const acu_library *library, const acu_load_options *o
         return true;
     if (library->loaded.is_sim || library->resolve)
         return library->loaded.is_sim && strcmp(options->path, "sim") == 0;
-    return acu_platform_file_id(options->path, &a) && acu_platform_file_id(library->path, &b) &&
+    return find_choice(library, options, &a) && acu_platform_file_id(library->path, &b) &&
            a.device == b.device && a.inode == b.inode;
 }
 
@@ -875,15 +939,15 @@ int acu_load(const acu_load_options *options) {
         return acu_record(acu_cudart.info->error_invalid, "acu_load: there is no library %d",
                           (int)options->library);
     const acu_library_info *info = library->info;
-    if (loading)
+    if (loading || resolving)
         return acu_record(info->error_missing,
                           "acu_load: called while a CUDA library is being loaded");
-    acu_platform_lock();
+    acu_platform_lock(ACU_LOCK_LOAD);
     bool before = state_of(library) == ACU_LOADED;
     bool good = before ? is_same_choice(library, options) : load(library, options);
     char why[2 * ACU_WHY_SIZE];
     int code = good ? 0 : tell_why(library, why, sizeof why);
-    acu_platform_unlock();
+    acu_platform_unlock(ACU_LOCK_LOAD);
     if (good)
         return 0;
     if (before)
@@ -901,11 +965,13 @@ const acu_load_info *acu_loaded(acu_library_id library) {
 
 const char *acu_load_trace(acu_library_id library) {
     acu_library *l = library_of(library);
-    acu_platform_lock();
+    if (loading || resolving)
+        return "";
+    acu_platform_lock(ACU_LOCK_LOAD);
     if (l && !l->trace_ends && state_of(l) == ACU_LOADED)
         end_trace(l);
     const char *trace = l && l->trace ? l->trace : "";
-    acu_platform_unlock();
+    acu_platform_unlock(ACU_LOCK_LOAD);
     return trace;
 }
 

@@ -39,12 +39,12 @@ struct acu_library {
     char soname[128];
     char *path; /* NULL where there is no file */
 
-    char *trace; /* this and below: under the lock */
+    char *trace; /* this and below: under ACU_LOCK_LOAD */
     size_t trace_used, trace_room;
     bool trace_ends; /* it says what was taken */
     int code;        /* why the last try failed */
     char why[ACU_WHY_SIZE];
-    acu_published *published;
+    acu_published *published; /* this and below: under ACU_LOCK_SLOTS */
     size_t published_count, published_room;
 };
 
@@ -65,9 +65,11 @@ bool acu_library_ready(acu_library *library);
 int acu_library_why(acu_library *library, char *why, size_t size);
 /* A symbol, after loading the library if that was not tried yet; NULL if either is not there. */
 acu_fn acu_library_symbol(acu_library *library, const char *symbol);
-/* Stores the function's pointer in its slot; under the lock. */
-void acu_publish(acu_library *library, const acu_function *function, acu_fn fn);
-/* Sends every published slot of the library back through acu_call_begin; takes the lock. */
+/* What plays a runtime plays its driver, too: whom to ask for symbols of a library's driver. */
+acu_library *acu_driver_of(acu_library *library);
+/* Stores the library's symbol for the adapters and, unless a layer is on, `fn` in the slot. */
+void acu_publish(const acu_function *function, acu_fn symbol, acu_fn fn);
+/* Sends every published slot of the library back through acu_call_begin. */
 void acu_unpublish(acu_library *library);
 
 /*

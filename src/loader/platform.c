@@ -28,14 +28,18 @@ enum { OWN_MACHINE = EM_AARCH64 };
 #error "anycuda knows Linux on x86-64 and aarch64"
 #endif
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t locks[ACU_LOCK_COUNT] = {
+    PTHREAD_MUTEX_INITIALIZER,
+    PTHREAD_MUTEX_INITIALIZER,
+    PTHREAD_MUTEX_INITIALIZER,
+};
 
-void acu_platform_lock(void) {
-    pthread_mutex_lock(&lock);
+void acu_platform_lock(acu_lock lock) {
+    pthread_mutex_lock(&locks[lock]);
 }
 
-void acu_platform_unlock(void) {
-    pthread_mutex_unlock(&lock);
+void acu_platform_unlock(acu_lock lock) {
+    pthread_mutex_unlock(&locks[lock]);
 }
 
 const char *acu_platform_env(const char *name) {

@@ -6,9 +6,21 @@
 
 #include "internal.h"
 
-/* One lock for the whole loader; not recursive. */
-void acu_platform_lock(void);
-void acu_platform_unlock(void);
+/*
+ * None is recursive. A thread may take a later one while it holds an earlier one. Where a thread
+ * holds one and needs the system loader, another can be inside a constructor, hold the system
+ * loader and want the first one: so only a load does that, and who is not loading opens and looks
+ * up without a lock.
+ */
+typedef enum acu_lock {
+    ACU_LOCK_LOAD,    /* the search and its trace; held while libraries are opened */
+    ACU_LOCK_RESOLVE, /* calls of a custom resolver */
+    ACU_LOCK_SLOTS,   /* what is published; nothing is waited for under it */
+    ACU_LOCK_COUNT
+} acu_lock;
+
+void acu_platform_lock(acu_lock lock);
+void acu_platform_unlock(acu_lock lock);
 
 /* NULL if unset, and in a setuid program: its caller must not choose what it loads. */
 const char *acu_platform_env(const char *name);
@@ -30,8 +42,8 @@ typedef void acu_visit(void *data, const char *path);
 typedef bool acu_wanted(void *data, const char *path);
 
 /*
- * Each library that is mapped into the process and is wanted, in load order; of more than a few, the
- * first. The system loader is locked where `wanted` is called, and not where `visit` is.
+ * Each library that is mapped into the process and is wanted, in load order; of more than a few,
+ * the first. The system loader is locked where `wanted` is called, and not where `visit` is.
  */
 void acu_platform_mapped(acu_wanted *wanted, acu_visit *visit, void *data);
 typedef bool acu_enough(void *data);

@@ -13,6 +13,14 @@ int acutestLaunch(void) {
 }
 #endif
 
+#if defined(FAKE_CONSTRUCTOR)
+__attribute__((visibility("default"), weak)) void called_by_constructor(void);
+__attribute__((constructor)) static void construct(void) {
+    if (called_by_constructor)
+        called_by_constructor();
+}
+#endif
+
 /* 11.x says 35 without a driver. */
 EXPORT int acutestVersion(int *version);
 int acutestVersion(int *version) {

@@ -98,9 +98,11 @@ static int get_last_error(void) {
 }
 
 void *resolve_made_up(const char *symbol, void *data) {
-    const made_up *library = current = data;
+    const made_up *library = data;
     void (*fn)(void) = NULL;
     void *address;
+    if (current != data) /* once written, any thread reads it */
+        current = data;
     if (library->lacks && strcmp(symbol, library->lacks) == 0)
         fn = NULL;
     else if (strcmp(symbol, "acutestVersion") == 0)

@@ -40,4 +40,10 @@ typedef struct made_up {
 void *resolve_made_up(const char *symbol, void *data);
 int load_made_up(made_up *library, int version);
 
+/* ---- a constructor ----------------------------------------------------------------------------
+ */
+
+/* By the fakes in the folder "constructor", in the program that has it. */
+__attribute__((visibility("default"))) void called_by_constructor(void);
+
 #endif

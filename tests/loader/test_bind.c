@@ -272,6 +272,9 @@ static void call_from_inside_a_load(void) {
     assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_and_call, .data = &library}),
                      0);
     CHECK_CONTAINS(acu_last_error_message(), "called while a CUDA library is being loaded");
+    acu_clear_error();
+    assert_int_equal(call(&malloc_function, 7), 0); /* from inside a bind it is refused, too */
+    CHECK_CONTAINS(acu_last_error_message(), "the symbol acutestMalloc should be there");
 }
 
 /* ---- the record

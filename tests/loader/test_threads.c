@@ -1,5 +1,6 @@
 /* The first use of a library from many threads at once; meant for TSan, and true without it. */
 #define _GNU_SOURCE
+#include "decisions.h"
 #include "made_up.h"
 
 #include <dlfcn.h>
@@ -157,10 +158,150 @@ static void first_use_beside_dlopen(void) {
     assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
-/* The driver is opened to judge a mapped runtime, which is found in the system loader's own list. */
+/* The driver is opened to judge a mapped runtime, which is found in the system loader's own list.
+ */
 static void first_use_while_another_thread_opens(void) {
     assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
     run_in_time(30, first_use_beside_dlopen);
+}
+
+static int enter_launch(void);
+static int (*slot_launch)(void) = enter_launch;
+
+static const acu_function launch_function = {
+    .library = &acu_cudart,
+    .name = "acutestLaunch",
+    .eras = (const acu_era[]){{11070, "acutestLaunch", NULL}, {0, NULL, NULL}},
+    .slot = (acu_fn *)(void *)&slot_launch,
+};
+
+static int enter_launch(void) {
+    acu_call call;
+    acu_call_begin(&call, &launch_function, NULL);
+    if (call.fn)
+        call.result = ((int (*)(void))call.fn)();
+    return acu_call_end(&call);
+}
+
+static void *(*beside_constructor)(void *);
+static pthread_t beside;
+static int in_constructor;
+
+/* By the libraries in the folder "constructor", while the system loader is locked for others. */
+void called_by_constructor(void) {
+    if (beside_constructor) {
+        pthread_create(&beside, NULL, beside_constructor, NULL);
+        usleep(100000); /* until it waits for the system loader */
+    }
+    in_constructor = slot_launch();
+}
+
+static void *bind_beside(void *unused) {
+    (void)unused;
+    return (void *)(size_t)(slot_malloc(-5) != 5);
+}
+
+static void *load_beside(void *unused) {
+    (void)unused;
+    return (void *)(size_t)acu_load(
+        &(acu_load_options){.library = ACU_NVRTC, .path = FAKES "/12.4/libacujit.so.12"});
+}
+
+static void constructor_binds(void) {
+    void *wrong = NULL;
+    assert_int_equal(load_path(FAKES "/12.4/libacutest.so.12", 0), 0);
+    in_constructor = -1;
+    assert_non_null(dlopen(FAKES "/constructor/libother.so.12", RTLD_NOW));
+    assert_int_equal(in_constructor, 0);
+    assert_ptr_not_equal(slot_launch, enter_launch);
+    assert_int_equal(pthread_join(beside, &wrong), 0);
+    assert_ptr_equal(wrong, NULL);
+}
+
+static void constructor_binds_while_another_thread_binds(void) {
+    beside_constructor = bind_beside;
+    run_in_time(1, constructor_binds);
+}
+
+static void constructor_binds_while_another_thread_loads(void) {
+    beside_constructor = load_beside;
+    run_in_time(1, constructor_binds);
+}
+
+static void loaded_constructor_calls_another(void) {
+    assert_int_equal(load_path(FAKES "/12.4/libacutest.so.12", 0), 0);
+    in_constructor = -1;
+    assert_int_equal(acu_load(&(acu_load_options){.library = ACU_NVRTC,
+                                                  .path = FAKES "/constructor/libacujit.so.12"}),
+                     0);
+    assert_int_equal(in_constructor, 0);
+}
+
+static void loaded_constructor_calls_its_own(void) {
+    assert_int_equal(load_path(FAKES "/constructor/libacutest.so.12", 0), 0);
+    assert_int_equal(in_constructor, MISSING);
+    CHECK_CONTAINS(acu_last_error_message(), "called while a CUDA library is being loaded");
+    assert_int_equal(slot_launch(), 0);
+}
+
+static void constructor_of_what_is_loaded(void) {
+    run_in_time(1, loaded_constructor_calls_another);
+    run_in_time(1, loaded_constructor_calls_its_own);
+}
+
+/* ---- a resolver --------------------------------------------------------------------------------
+ */
+
+static int inside, at_once, asked_for_driver;
+
+static int get_attribute(int *value, int attribute, int device) {
+    *value = attribute;
+    return device;
+}
+
+static void *resolve_alone(const char *symbol, void *data) {
+    void *address = resolve_made_up(symbol, data);
+    int (*fn)(int *, int, int) = get_attribute;
+    if (__atomic_fetch_add(&inside, 1, __ATOMIC_RELAXED) > 0)
+        __atomic_store_n(&at_once, 1, __ATOMIC_RELAXED);
+    usleep(50);
+    if (strcmp(symbol, "cuDeviceGetAttribute") == 0)
+        asked_for_driver = 1;
+    if (strstr(symbol, "DeviceGetAttribute"))
+        memcpy(&address, &fn, sizeof address);
+    __atomic_fetch_sub(&inside, 1, __ATOMIC_RELAXED);
+    return address;
+}
+
+/* Each way to the resolver. */
+static void *ask_in_all_ways(void *data) {
+    static const acu_attribute rows[] = {
+        {.size = 4, .attribute = 5, .attribute_since = 11070, .since = 13000},
+        {.offset = 4, .size = 4, .attribute = 6, .attribute_since = 13000, .since = 13000},
+        {.size = 0},
+    };
+    static const acu_attribute_table table = {rows};
+    size_t wrong = 0;
+    (void)data;
+    pthread_barrier_wait(&barrier);
+    for (int i = 0; i < 10; i++) {
+        int values[2] = {0, 0};
+        acu_fill_from_attributes(&table, values, 0);
+        wrong += values[0] != 5 || values[1] != 6;
+        wrong += acu_driver_entry_status(cudaErrorSymbolNotFound, NULL, NULL) != cudaSuccess;
+        wrong += acu_explain(&malloc_function, NO_DRIVER, NULL) != NO_DRIVER;
+        wrong += acu_bind(&malloc_function) == NULL;
+    }
+    return (void *)wrong;
+}
+
+static void resolver_is_called_by_one_at_a_time(void) {
+    made_up library = {.version = 12040, .driver = 13000};
+    assert_int_equal(acu_load(&(acu_load_options){.resolve = resolve_alone, .data = &library}), 0);
+    run(ask_in_all_ways);
+    assert_false(at_once);
+    assert_true(asked_for_driver); /* not the real one */
+    assert_string_equal(acu_load_trace(ACU_CUDA), "");
 }
 
 int main(void) {
@@ -170,6 +311,10 @@ int main(void) {
         ALONE(published),
         ALONE(one_loads_while_others_are_refused),
         ALONE(first_use_while_another_thread_opens),
+        ALONE(constructor_binds_while_another_thread_binds),
+        ALONE(constructor_binds_while_another_thread_loads),
+        ALONE(constructor_of_what_is_loaded),
+        ALONE(resolver_is_called_by_one_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * The two layers of src/layers.c on made-up functions: what a trace line says, and which calls
- * fail.
+ * The two layers, src/trace.c and src/fault.c, on made-up functions: what a trace line says, and
+ * which calls fail.
  */
 #define _GNU_SOURCE
 #include "layers.h"
@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -190,7 +191,7 @@ static const char *all_lines(void) {
 
 /* The line that a call leaves, without thread and duration, which are checked for their form. */
 static const char *traced(const acu_function *function, const void *const *args, int result) {
-    static char line[8192];
+    static char line[65536];
     char *end;
     assert_int_equal(truncate(file, 0), 0);
     assert_int_equal(acu_trace_to(file), 0);
@@ -464,8 +465,56 @@ static int call_host(const char *rule) {
 static void an_unknown_result_is_said_and_fails_nothing(void **state) {
     (void)state;
     assert_int_equal(saying(call_host, "cudaHostAlloc@*:cudaErrorMemory"), 0);
-    assert_string_equal(said, "anycuda: fault rule \"cudaHostAlloc@*:cudaErrorMemory\": no result "
-                              "of that name is known; ignored\n");
+    assert_string_equal(said, "anycuda: fault rule \"cudaHostAlloc@*:cudaErrorMemory\" spares "
+                              "libcudart, which has no error of that name\n"
+                              "  expected: one of its names, or a number, as in "
+                              "cudaErrorMemoryAllocation or 2\n");
+}
+
+static void both_variants_of_a_function_share_one_count(void **state) {
+    (void)state;
+    acu_function per_thread = copy; /* another description, the same name */
+    void *null = NULL;
+    const void *args[] = {&null, &null, &null, &null};
+    acu_fail_when("cudaMemcpyAsync@3:2");
+    assert_int_equal(call(&copy, args, 0), 0);
+    assert_int_equal(call(&copy, args, 0), 0);
+    assert_int_equal(call(&per_thread, args, 0), 2);
+    assert_int_equal(call(&per_thread, args, 0), 0);
+    acu_fail_when(NULL);
+}
+
+/* A process that calls cudaHostAlloc twice under the rule, and exits; and one that it forked. */
+static int exit_under(const char *rule) {
+    int status = -1;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        void *null = NULL;
+        const void *args[] = {&null, &null};
+        acu_fail_when(rule);
+        call(&host, args, 0);
+        call(&host, args, 0);
+        pid_t grandchild = fork();
+        if (grandchild > 0)
+            waitpid(grandchild, &status, 0);
+        exit(0);
+    }
+    waitpid(child, &status, 0);
+    return status;
+}
+
+static void a_rule_that_met_no_call_is_said_once_at_exit(void **state) {
+    (void)state;
+    assert_int_equal(saying(exit_under, "cudaHostAlloc@*:2;cudaHostAlloc@9:1;cuda*@7:2"), 0);
+    assert_string_equal(said, "");
+    assert_int_equal(saying(exit_under, "cudaMaloc@3:2;cudaHostAlloc@2:2;cuMem*@*:1"), 0);
+    assert_string_equal(said, "anycuda: fault rule \"cudaMaloc@3:2\" met no call: "
+                              "no function of that name was called\n"
+                              "anycuda: fault rule \"cuMem*@*:1\" met no call: "
+                              "no function whose name begins so was called\n");
+    assert_int_equal(saying(exit_under, NULL), 0);
+    assert_string_equal(said, "");
 }
 
 static void a_refused_call_stays_refused(void **state) {
@@ -484,42 +533,49 @@ static void a_refused_call_stays_refused(void **state) {
 
 static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
     (void)state;
+    static const char function[] = "names no function", at[] = "has no '@' after",
+                      when[] = "does not say after '@' which calls fail",
+                      error[] = "does not end with ':' and an error", seed[] = "gives no number";
     static const struct {
-        const char *rule, *item, *expected;
+        const char *rule, *item, *wrong, *example;
     } wrong[] = {
-        {"cudaMalloc", "cudaMalloc", "FUNCTION@WHEN:RESULT"},
-        {"cudaFree@1:2; @3:2", "@3:2", "FUNCTION@WHEN:RESULT"},
-        {"cuda*Async@3:2", "cuda*Async@3:2", "FUNCTION@WHEN:RESULT"},
-        {"cudaMalloc@:2", "cudaMalloc@:2", "which calls fail"},
-        {"cudaMalloc@0:2", "cudaMalloc@0:2", "which calls fail"},
-        {"cudaMalloc@101%:2", "cudaMalloc@101%:2", "which calls fail"},
-        {"cudaMalloc@5:", "cudaMalloc@5:", "an error's number or name"},
-        {"cudaMalloc@5:0", "cudaMalloc@5:0", "an error's number or name"},
-        {"cudaMalloc@5:2x", "cudaMalloc@5:2x", "an error's number or name"},
-        {"cudaMalloc@5:99999999999", "cudaMalloc@5:99999999999", "an error's number or name"},
-        {"cudaMalloc@99999999999999999999:2", "cudaMalloc@99999999999999999999:2",
-         "which calls fail"},
-        {"cudaMalloc@*:2,seed=x", "seed=x", "a number after seed="},
+        {"cudaMalloc", "cudaMalloc", at, "cudaMalloc@3:2"},
+        {"cudaFree@1:2; @3:2", "@3:2", function, "cudaMalloc@3:2"},
+        {"cuda*Async@3:2", "cuda*Async@3:2", at, "cudaMalloc*@3:2"},
+        {"cudaMalloc@:2", "cudaMalloc@:2", when, "cudaMalloc@3:2"},
+        {"cudaMalloc@0:2", "cudaMalloc@0:2", when, "cudaMalloc@3:2"},
+        {"cudaMalloc@101%:2", "cudaMalloc@101%:2", when, "5% (by chance)"},
+        {"cudaMalloc@5:", "cudaMalloc@5:", error, "cudaMalloc@3:2"},
+        {"cudaMalloc@5:0", "cudaMalloc@5:0", error, "cudaErrorMemoryAllocation"},
+        {"cudaMalloc@5:2x", "cudaMalloc@5:2x", error, "cudaMalloc@3:2"},
+        {"cudaMalloc@5:99999999999", "cudaMalloc@5:99999999999", error, "cudaMalloc@3:2"},
+        {"cudaMalloc@99999999999999999999:2", "cudaMalloc@99999999999999999999:2", when,
+         "cudaMalloc@3:2"},
+        {"cudaMalloc@*:2,seed=x", "seed=x", seed, "seed=42"},
     };
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char start[200];
         assert_int_equal(saying(acu_fail_when, wrong[i].rule), EINVAL);
-        snprintf(start, sizeof start, "anycuda: acu_fail_when has no effect, \"%s\": expected ",
-                 wrong[i].item);
+        snprintf(start, sizeof start, "anycuda: acu_fail_when makes no call fail: \"%s\" %s",
+                 wrong[i].item, wrong[i].wrong);
         assert_memory_equal(said, start, strlen(start));
-        assert_non_null(strstr(said, wrong[i].expected));
-        assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+        char *second = strchr(said, '\n') + 1, *end = strchr(second, '\n');
+        assert_memory_equal(second, "  expected: ", 12);
+        assert_non_null(strstr(second, wrong[i].example));
+        assert_ptr_equal(end, said + strlen(said) - 1);
+        assert_true(end - second <= 100);
         assert_false(acu_layers_on());
     }
     char many[33 * 8 + 1] = "";
     for (int i = 0; i < 33; i++)
         memcpy(many + 6 * (size_t)i, "f@1:2;", 7);
     assert_int_equal(saying(acu_fail_when, many), EINVAL);
+    assert_non_null(strstr(said, "\"f@1:2\" is one rule too many\n  expected: at most 32;"));
     char is_long[400];
     memset(is_long, 'f', sizeof is_long);
     is_long[399] = '\0';
     assert_int_equal(saying(acu_fail_when, is_long), EINVAL);
-    assert_non_null(strstr(said, "too long"));
+    assert_non_null(strstr(said, "is too long for a rule\n  expected: at most 287 characters"));
 }
 
 /* ---- counting over threads ----------------------------------------------------------------- */
@@ -662,6 +718,8 @@ int main(void) {
         cmocka_unit_test(a_fault_has_a_name_and_a_reason),
         cmocka_unit_test(a_wildcard_counts_each_function_and_spares_the_last_error),
         cmocka_unit_test(an_unknown_result_is_said_and_fails_nothing),
+        cmocka_unit_test(both_variants_of_a_function_share_one_count),
+        cmocka_unit_test(a_rule_that_met_no_call_is_said_once_at_exit),
         cmocka_unit_test(a_refused_call_stays_refused),
         cmocka_unit_test(a_malformed_rule_is_said_and_fails_nothing),
         cmocka_unit_test(bound_functions_come_back_to_the_layers),
