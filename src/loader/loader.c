@@ -8,6 +8,7 @@
 #include "loader/loader.h"
 #include "error.h"
 #include "layers.h"
+#include "loader/elf.h"
 #include "loader/platform.h"
 
 #include <stdarg.h>
