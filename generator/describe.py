@@ -310,7 +310,7 @@ class Describer:
         tag_offset, tags = self._tags(home, record, member.name)
         if "tag" in said:  # handed down to the record in this field, whose union asks for it
             tag_offset = self._offset(home, record, str(said["tag"]))
-        if size and member.size % size:
+        if size and member.size % size and home.record_of(member.type) is None:
             raise GeneratorError(f"{record.name}.{member.name}: {member.size} bytes cannot hold elements of {size}")
         ageless = _names(member.name, extra.get("opaque", ())) or said.get("opaque")  # CUDA's own, never too new
         target, target_count = self._target(home, record, member, said)

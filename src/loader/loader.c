@@ -8,6 +8,7 @@
 #include "loader/loader.h"
 #include "error.h"
 #include "layers.h"
+#include "loader/elf.h"
 #include "loader/platform.h"
 
 #include <stdarg.h>
@@ -898,14 +899,15 @@ static acu_library *library_of(acu_library_id id) {
     return NULL;
 }
 
-/* The file that would be taken; its trace is not the library's. */
+/* The file that would be taken. Judges a name like a load, and opens nothing. */
 static bool find_choice(const acu_library *library, const acu_load_options *options,
                         acu_file_id *id) {
-    acu_library probe = {.info = library->info,
+    if (strchr(options->path, '/'))
+        return acu_platform_file_id(options->path, id);
+    acu_library probe = {.info = library->info, /* with a trace of its own */
                          .id = library->id,
                          .wheel = library->wheel,
-                         .by_symbol = library->by_symbol,
-                         .needs_driver = library->needs_driver};
+                         .by_symbol = library->by_symbol};
     search s = {.library = &probe, .options = options, .place = "path"};
     look_for(&s, options->path);
     sort_candidates(&s);

@@ -248,7 +248,7 @@ def test_a_removed_function_has_a_slot_with_until(changed: Changed) -> None:
     assert found.gone
     assert render._dotted(found.until) == before
     assert f".until = {found.until}," in text
-    assert f"/* Gone; the last version that has it is {before}. */" in texts["include/anycuda/cudart.h"]
+    assert f"/** Gone: CUDA {before} is the last version that has it" in texts["include/anycuda/cudart.h"]
     assert found.eras[-1].symbol is None
 
 

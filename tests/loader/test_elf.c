@@ -2,7 +2,7 @@
  */
 #define _GNU_SOURCE
 #include "made_up.h"
-#include "loader/platform.h"
+#include "loader/elf.h"
 
 #include <elf.h>
 #include <stdio.h>

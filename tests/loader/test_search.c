@@ -341,6 +341,24 @@ static void same_choice_and_another(void) {
     assert_int_equal(acu_loaded(ACU_CUDART)->version, 12040);
 }
 
+static void same_choice_by_name(void) {
+    put_in_system("12.4/libacutest.so.12", "libacutest.so.12");
+    put_in_system("12.4/libacutest.so.12", "libacutest.so");
+    put_in_system("13.0/libacutest.so.13", "libacutest.so.13");
+    assert_int_equal(load_path("libacutest.so.12", 0), 0);
+    assert_int_equal(load_path("libacutest.so.12", 0), 0);
+    assert_int_equal(load_path("libacutest.so", 0), 0);
+    assert_int_equal(load_path(SYSTEM "/libacutest.so", 0), 0);
+    assert_int_equal(acu_last_error(), 0);
+    assert_int_equal(load_path("libacutest.so.13", 0), MISSING);
+    assert_int_equal(chdir(SYSTEM), 0);
+    assert_int_equal(unlink("libacutest.so.12"), 0);
+    assert_int_equal(chdir(FAKES "/12.4"), 0); /* its name is there, too, which dlopen() ignores */
+    assert_int_equal(load_path("libacutest.so.12", 0), MISSING);
+    CHECK_CONTAINS(acu_last_error_message(), "acu_load: libacutest 12.4 is loaded already (");
+    expect(12040, "path");
+}
+
 static void later_load_succeeds(void) {
     assert_int_equal(load_path(in_scratch("nothing"), 0), MISSING);
     assert_int_equal(load_path(put("12.4/libacutest.so.12", "libacutest.so.12"), 0), 0);
@@ -557,6 +575,7 @@ int main(void) {
         ALONE(version_of_the_oldest_without_markers),
         ALONE(unopenable),
         ALONE(same_choice_and_another),
+        ALONE(same_choice_by_name),
         ALONE(later_load_succeeds),
         ALONE(no_such_library),
         ALONE(no_simulator_in_this_build),

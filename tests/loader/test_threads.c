@@ -161,6 +161,11 @@ static void first_use_beside_dlopen(void) {
 /* The driver is opened to judge a mapped runtime, which is found in the system loader's own list.
  */
 static void first_use_while_another_thread_opens(void) {
+#if defined(__SANITIZE_THREAD__)
+    /* It sees dlclose free a name that we read, and not the lock under which neither can happen. */
+    print_message("skipped: ThreadSanitizer does not know the system loader's lock\n");
+    return;
+#endif
     assert_non_null(dlopen(FAKES "/12.4/libacutest.so.12", RTLD_NOW));
     run_in_time(30, first_use_beside_dlopen);
 }
