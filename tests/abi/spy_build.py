@@ -17,7 +17,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 CC = os.environ.get("CC", "cc")
 # What stands below the wrappers; the rest of src/ is written against the newest API.
-CORE = ("adapt", "decisions", "error", "fault", "layers", "line", "trace", "values")
+CORE = ("adapt", "decisions", "error", "fault", "layers", "line", "status", "trace", "values")
 LIBRARY = [*(f"src/{name}.c" for name in CORE), "src/loader/*.c"]
 
 
