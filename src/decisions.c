@@ -66,6 +66,13 @@ int acu_location_device(const struct cudaMemLocation *location) {
     return location->type == cudaMemLocationTypeHost ? cudaCpuDeviceId : location->id;
 }
 
+bool acu_advice_fits(enum cudaMemoryAdvise advice, const struct cudaMemLocation *location) {
+    if (acu_advice_is_local(advice)) {
+        return acu_location_valid(location);
+    }
+    return location->type != cudaMemLocationTypeInvalid;
+}
+
 struct cudaMemLocation acu_device_location(int device) {
     struct cudaMemLocation location = {.type = cudaMemLocationTypeHost};
 

@@ -32,6 +32,8 @@ cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeD
 
 /* The advice concerns a place; otherwise CUDA ignores the location. */
 bool acu_advice_is_local(enum cudaMemoryAdvise advice);
+/* The location is valid, or the advice ignores it; "no type" is never valid. */
+bool acu_advice_fits(enum cudaMemoryAdvise advice, const struct cudaMemLocation *location);
 bool acu_location_known(const struct cudaMemLocation *location);
 bool acu_location_valid(const struct cudaMemLocation *location);
 int acu_location_device(const struct cudaMemLocation *location);

@@ -13749,7 +13749,8 @@ static acu_fn real_cudaMemAdvise;
 
 /* A device or the host as a whole is a device number there; NUMA nodes of the host are not known.
  * {Device, -1} is refused as invalid, as 13 does it: a program tested on an old runtime must not break
- * on a new one. Advice that has no place ignores the location, whatever it holds. */
+ * on a new one. Advice that has no place ignores the location, if only its type is one (seen on a GPU
+ * from 12.2 on). */
 static cudaError_t adapt_cudaMemAdvise_with(acu_fn real, const void *devPtr, size_t count,
         enum cudaMemoryAdvise advice, struct cudaMemLocation location)
 {
@@ -13759,7 +13760,7 @@ static cudaError_t adapt_cudaMemAdvise_with(acu_fn real, const void *devPtr, siz
         static const char what[] = "location.type";
         return (cudaError_t)acu_refuse_newer(&acu_function_cudaMemAdvise, what, 12020);
     }
-    if (acu_advice_is_local(advice) && !acu_location_valid(&location)) {
+    if (!acu_advice_fits(advice, &location)) {
         static const char what[] = "location";
         static const char why[] = "is neither a device nor {cudaMemLocationTypeHost, 0}, which is the CPU";
         return (cudaError_t)acu_refuse_invalid(&acu_function_cudaMemAdvise, what, why);

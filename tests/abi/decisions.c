@@ -202,7 +202,10 @@ static void locations(void) {
         CHECK(seen->calls == 0);
     }
     fresh(0, 0); /* advice without a place: whatever the location says */
-    CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseUnsetPreferredLocation, nowhere) == cudaSuccess);
+    CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseUnsetPreferredLocation, nowhere) ==
+          (version < V12_2 ? cudaErrorInvalidValue
+                           : cudaSuccess)); /* from 12.2 on CUDA itself refuses */
+    CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseUnsetPreferredLocation, old_cpu) == cudaSuccess);
     CHECK(cudaMemAdvise(&three, 4, cudaMemAdviseSetReadMostly, numa) == cudaSuccess);
     *seen_scenario = 0;
 }
