@@ -1,0 +1,376 @@
+/*
+ * Runs the cases. CUDA is used in child processes only: one for all cases but those that want to be
+ * alone, and a new one after each that took its process with it.
+ */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+#include "conformance.h"
+
+#include <anycuda/sim.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SKIPPED = 77, PATIENCE = 20 /* seconds for one case */ };
+
+static test_case *first, **end = &first;
+
+/* Shared with the children. */
+static struct shared {
+    volatile int begun; /* cases: the newest of the child's, and when */
+    volatile time_t since;
+    int passed, failed, skipped, checks;
+} * shared;
+
+/* The case that runs. */
+static struct {
+    const test_case *it;
+    const char *area;
+    int checks, failures;
+    bool skipped;
+    char reason[512];
+} now;
+
+static FILE *record;
+
+void add_case(test_case *added) {
+    *end = added;
+    end = &added->next;
+}
+
+/* "…/memory.c": memory */
+static const char *area_of(const test_case *it) {
+    static char area[32];
+    const char *slash = strrchr(it->file, '/');
+    snprintf(area, sizeof area, "%s", slash ? slash + 1 : it->file);
+    area[strcspn(area, ".")] = '\0';
+    return area;
+}
+
+/* ---- checks --------------------------------------------------------------------------------- */
+
+const char *runtime_code(long long code) {
+    return cudaGetErrorName((cudaError_t)code);
+}
+
+const char *driver_code(long long code) {
+    const char *name = NULL;
+    return cuGetErrorName((CUresult)code, &name) || !name ? "?" : name;
+}
+
+/* One line: check, area, case, which of the case's, line, verdict, what was got, what it is. */
+static void note(int line, const char *verdict, long long got, const char *what) {
+    now.checks++;
+    if (record)
+        fprintf(record, "check\t%s\t%s\t%d\t%d\t%s\t%lld\t%s\n", now.area, now.it->name, now.checks,
+                line, verdict, got, what);
+}
+
+static bool judge(int line, bool good, long long got, const char *what) {
+    note(line, good ? "pass" : "fail", got, what);
+    now.failures += !good;
+    if (!good)
+        printf("%s:%d: %s: %s\n", now.it->file, line, now.it->name, what);
+    return good;
+}
+
+void skip(const char *reason) {
+    now.skipped = true;
+    snprintf(now.reason, sizeof now.reason, "%s", reason);
+    now.reason[strcspn(now.reason, "\t\n")] = '\0';
+}
+
+bool is_skipped(void) {
+    return now.skipped;
+}
+
+/* What the core refused, since the loaded runtime lacks it: no word of CUDA's. */
+static bool is_refusal(long long code) {
+    const char *text = acu_last_error_message();
+    return code == cudaErrorNotSupported && acu_last_error() == cudaErrorNotSupported &&
+           (strstr(text, " needs CUDA ") || strstr(text, " is gone ") ||
+            strstr(text, " does not play "));
+}
+
+bool check_code(int line, const char *call, name_of_code *name, long long got, long long expected) {
+    if (is_refusal(got)) {
+        skip(acu_last_error_message());
+        (void)cudaGetLastError();
+        acu_clear_error();
+        return false;
+    }
+    if (judge(line, got == expected, got, call))
+        return true;
+    printf("    expected %s (%lld), got %s (%lld): %s\n", name(expected), expected, name(got), got,
+           got ? acu_last_error_message() : "");
+    return false;
+}
+
+void check_last(int line, const char *call, long long expected) {
+    long long got = cudaGetLastError();
+    if (!judge(line, got == expected, got, "cudaGetLastError() after it"))
+        printf("    expected %s (%lld), got %s (%lld), after %s\n", runtime_code(expected),
+               expected, runtime_code(got), got, call);
+}
+
+void check_either(int line, const char *call, long long a, long long b, long long got) {
+    (void)judge(line, got == a || got == b, -1, call);
+}
+
+void check_number(int line, const char *what, long long got, long long expected) {
+    if (!judge(line, got == expected, got, what))
+        printf("    expected %lld, got %lld\n", expected, got);
+}
+
+void ask(int line, const char *what, long long got) {
+    note(line, "asked", got, what);
+    (void)cudaGetLastError();
+}
+
+/* ---- what there is -------------------------------------------------------------------------- */
+
+int runtime(void) {
+    return acu_loaded(ACU_CUDART)->version;
+}
+
+int driver(void) {
+    int version = 0;
+    (void)cudaDriverGetVersion(&version);
+    return version;
+}
+
+bool is_simulated(void) {
+    return acu_loaded(ACU_CUDART)->is_sim != 0;
+}
+
+bool has_feature(acu_feature feature) {
+    if (!acu_supports(feature, 0))
+        return true;
+    skip(acu_last_error_message());
+    return false;
+}
+
+bool has_devices(int count) {
+    int there = 0;
+    if (cudaGetDeviceCount(&there) == cudaSuccess && there >= count)
+        return true;
+    skip("there are not so many devices");
+    return false;
+}
+
+/* ---- gate and fault -------------------------------------------------------------------------- */
+
+static struct { int held, open, passed; } gate;
+
+static void wait_at_gate(void *unused) {
+    const struct timespec moment = {.tv_nsec = 100000};
+    (void)unused;
+    while (!__atomic_load_n(&gate.open, __ATOMIC_ACQUIRE))
+        nanosleep(&moment, NULL);
+    __atomic_store_n(&gate.passed, 1, __ATOMIC_RELEASE);
+}
+
+void hold(cudaStream_t stream) {
+    gate.open = gate.passed = 0;
+    gate.held = cudaLaunchHostFunc(stream, wait_at_gate, NULL) == cudaSuccess;
+}
+
+void let_go(void) {
+    const struct timespec moment = {.tv_nsec = 100000};
+    __atomic_store_n(&gate.open, 1, __ATOMIC_RELEASE);
+    while (gate.held && !__atomic_load_n(&gate.passed, __ATOMIC_ACQUIRE))
+        nanosleep(&moment, NULL);
+    gate.held = 0;
+}
+
+/* Any driver compiles it. */
+static const char ptx[] = ".version 7.0\n"
+                          ".target sm_52\n"
+                          ".address_size 64\n"
+                          ".visible .entry fault_700()\n"
+                          "{\n"
+                          "    .reg .b64 %rd<2>;\n"
+                          "    mov.u64 %rd1, 0;\n"
+                          "    st.global.u32 [%rd1], %rd1;\n"
+                          "    ret;\n"
+                          "}\n"
+                          ".visible .entry fault_719()\n"
+                          "{\n"
+                          "    trap;\n"
+                          "}\n";
+
+void fault(cudaStream_t stream, int code) {
+    CUmodule module;
+    CUfunction function;
+    if (is_simulated()) {
+        (void)acu_sim_fault((void *)stream, code);
+    } else if (cuModuleLoadData(&module, ptx) ||
+               cuModuleGetFunction(&function, module, code == 700 ? "fault_700" : "fault_719") ||
+               cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, (CUstream)stream, NULL, NULL)) {
+        printf("    the fault could not be made: %s\n", acu_last_error_message());
+    }
+}
+
+/* ---- one case, in the child -------------------------------------------------------------------
+ */
+
+/* What it must have cleaned up, since others come after it. */
+static void leave_nothing(int leaks) {
+    let_go();
+    (void)cudaGetLastError();
+    if (now.it->alone)
+        return;
+    cudaError_t result = cudaSetDevice(0);
+    if (!result)
+        result = cudaDeviceSynchronize();
+    if (result)
+        (void)judge(0, false, result, "afterwards the device is not well");
+    if (acu_sim_leaks(0) > leaks && !now.failures)
+        (void)judge(0, false, acu_sim_leaks(1), "something is left");
+    (void)cudaGetLastError();
+}
+
+static void run(const test_case *it) {
+    memset(&now, 0, sizeof now);
+    now.it = it;
+    now.area = area_of(it);
+    int leaks = acu_sim_leaks(0);
+    acu_clear_error();
+    it->body();
+    leave_nothing(leaks);
+    shared->checks += now.checks;
+    const char *verdict = "skip";
+    if (now.failures)
+        shared->failed++, verdict = "fail";
+    else if (now.skipped)
+        shared->skipped++;
+    else
+        shared->passed++, verdict = "pass";
+    if (record)
+        fprintf(record, "case\t%s\t%s\t%s\t%s\n", now.area, it->name, verdict, now.reason);
+    fflush(NULL);
+}
+
+/* ---- children ---------------------------------------------------------------------------------
+ */
+
+static bool is_asked_for(const test_case *it, char **names) {
+    const char *area = area_of(it);
+    bool any = false;
+    for (; *names; names++) {
+        size_t length = strcspn(*names, ".");
+        any = true;
+        if (strncmp(area, *names, length) == 0 && !area[length] &&
+            (!(*names)[length] || strcmp(*names + length + 1, it->name) == 0))
+            return true;
+    }
+    return !any;
+}
+
+/* The cases after the first `done`; only one if that is alone. Does not return. */
+static void work(char **names, bool alone, int done) {
+    int i = 0;
+    for (const test_case *it = first; it; it = it->next)
+        if (it->alone == alone && is_asked_for(it, names) && i++ >= done) {
+            shared->since = time(NULL);
+            shared->begun = i;
+            run(it);
+            if (alone)
+                break;
+        }
+    fflush(NULL);
+    exit(0);
+}
+
+/* Returns how the child ended, as waitpid() says; -1: it was not heard of for too long. */
+static int await(pid_t child) {
+    const struct timespec moment = {.tv_nsec = 2000000};
+    int status;
+    while (waitpid(child, &status, WNOHANG) == 0) {
+        if (time(NULL) - shared->since > PATIENCE) {
+            kill(child, SIGKILL);
+            waitpid(child, &status, 0);
+            return -1;
+        }
+        nanosleep(&moment, NULL);
+    }
+    return status;
+}
+
+static const test_case *nth(char **names, bool alone, int n) {
+    for (const test_case *it = first; it; it = it->next)
+        if (it->alone == alone && is_asked_for(it, names) && --n == 0)
+            return it;
+    return NULL;
+}
+
+static void note_death(const test_case *it, int status) {
+    const char *how = status == -1 ? "hang" : "crash";
+    shared->failed++;
+    printf("%s: %s: %s (status %d)\n", it->file, it->name, how, status);
+    if (record)
+        fprintf(record, "case\t%s\t%s\t%s\tstatus %d\n", area_of(it), it->name, how, status);
+}
+
+static void run_all(char **names, bool alone) {
+    shared->begun = 0;
+    while (nth(names, alone, shared->begun + 1)) {
+        int before = shared->begun;
+        shared->since = time(NULL);
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0)
+            work(names, alone, before);
+        int status = await(child);
+        if (status && shared->begun == before) /* it died before its first case began */
+            shared->begun++;
+        if (status)
+            note_death(nth(names, alone, shared->begun), status);
+        else if (!alone)
+            break;
+    }
+}
+
+/* In a child, too: whether there is something to run on; prints what. */
+static int look(void) {
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        int count = 0;
+        cudaError_t result = cudaGetDeviceCount(&count);
+        if (result || count == 0)
+            printf("skipped: %s\n", result ? acu_last_error_message() : "there is no device");
+        else if (record)
+            fprintf(record, "about\t%s\t%d\t%d\n", acu_loaded(ACU_CUDART)->path, runtime(),
+                    driver());
+        fflush(NULL);
+        _exit(result || count == 0 ? SKIPPED : 0);
+    }
+    shared->since = time(NULL);
+    int status = await(child);
+    return status > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : status;
+}
+
+int main(int argc, char **argv) {
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED)
+        return 1;
+    argv++;
+    if (argc > 2 && strcmp(*argv, "-r") == 0) {
+        if (!(record = fopen(argv[1], "a")))
+            return perror(argv[1]), 1;
+        argv += 2;
+    }
+    int status = look();
+    if (status)
+        return status;
+    run_all(argv, false);
+    run_all(argv, true);
+    printf("%d cases pass, %d fail, %d are skipped; %d checks\n", shared->passed, shared->failed,
+           shared->skipped, shared->checks);
+    return shared->failed || !shared->passed;
+}
