@@ -28,6 +28,9 @@ static const words ours[] = {
     {ACU_ERROR_CAPTURE, "ACU_ERROR_CAPTURE", "not while the stream is being captured",
      "do it before the capture begins, or on a stream outside of it"},
     {ACU_ERROR_MEMORY_KIND, "ACU_ERROR_MEMORY_KIND", "this kind of memory cannot do that", ""},
+    {ACU_ERROR_COMPILE, "ACU_ERROR_COMPILE", "the source does not compile",
+     "acu_compile_log() has all that the compiler said"},
+    {ACU_ERROR_LIMIT, "ACU_ERROR_LIMIT", "more than the device or the kernel can have", ""},
 };
 
 /* What to do about CUDA's own, where that can be said without knowing more. */

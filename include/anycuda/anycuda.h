@@ -9,8 +9,11 @@
 #include <anycuda/device.h>
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
+#include <anycuda/kernel.h>
+#include <anycuda/launch.h>
 #include <anycuda/layers.h>
 #include <anycuda/load.h>
+#include <anycuda/module.h>
 #include <anycuda/pool.h>
 #include <anycuda/status.h>
 #include <anycuda/stream.h>

@@ -22,16 +22,18 @@ enum acu_result_code {
     ACU_NOT_READY = 600,     /* CUDA's: an answer of a query, not a failure */
     ACU_NOT_SUPPORTED = 801, /* CUDA's, and ours where a runtime lacks something */
 
-    ACU_ERROR_ARGUMENT = -1,    /* NULL or a value that the call cannot take */
-    ACU_ERROR_HANDLE = -2,      /* released already, or a handle of another kind */
-    ACU_ERROR_HOST_MEMORY = -3, /* the host has no memory left */
-    ACU_ERROR_DTYPE = -4,       /* elements of another type */
-    ACU_ERROR_RANGE = -5,       /* outside of the buffer */
-    ACU_ERROR_OVERFLOW = -6,    /* a size that no machine can address */
-    ACU_ERROR_DEVICE = -7,      /* objects of different devices */
-    ACU_ERROR_STATE = -8,       /* not now: the object is in use, or was never used */
-    ACU_ERROR_CAPTURE = -9,     /* not while the stream is being captured */
-    ACU_ERROR_MEMORY_KIND = -10 /* this kind of memory cannot do that */
+    ACU_ERROR_ARGUMENT = -1,     /* NULL or a value that the call cannot take */
+    ACU_ERROR_HANDLE = -2,       /* released already, or a handle of another kind */
+    ACU_ERROR_HOST_MEMORY = -3,  /* the host has no memory left */
+    ACU_ERROR_DTYPE = -4,        /* elements of another type */
+    ACU_ERROR_RANGE = -5,        /* outside of the buffer */
+    ACU_ERROR_OVERFLOW = -6,     /* a size that no machine can address */
+    ACU_ERROR_DEVICE = -7,       /* objects of different devices */
+    ACU_ERROR_STATE = -8,        /* not now: the object is in use, or was never used */
+    ACU_ERROR_CAPTURE = -9,      /* not while the stream is being captured */
+    ACU_ERROR_MEMORY_KIND = -10, /* this kind of memory cannot do that */
+    ACU_ERROR_COMPILE = -11,     /* the source does not compile */
+    ACU_ERROR_LIMIT = -12        /* more than the device or the kernel can have */
 };
 
 /** The result must be looked at. */

@@ -10,7 +10,7 @@ static void every_code_has_a_name(void **state) {
     assert_string_equal(acu_result_name(ACU_ERROR_RANGE), "ACU_ERROR_RANGE");
     assert_string_equal(acu_result_name(-1000), "unknown error");
     assert_string_equal(acu_result_name(12345), "unknown error");
-    for (int code = ACU_ERROR_MEMORY_KIND; code < 0; code++) {
+    for (int code = ACU_ERROR_LIMIT; code < 0; code++) {
         assert_memory_equal(acu_result_name(code), "ACU_ERROR_", 10);
         assert_true(strlen(acu_result_string(code)) > 5);
     }

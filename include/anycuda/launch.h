@@ -1,0 +1,323 @@
+/*
+ * Launches: a kernel on a grid, with arguments that are checked before CUDA sees them.
+ *
+ *     acu_launch(stream, kernel, acu_grid_1d(n, 256), acu_in(a), acu_in(b), acu_out(c), n);
+ *
+ * Count, sizes and, where the code tells them, types of the arguments are compared with the
+ * kernel's parameters, and the grid with the limits of device and kernel. The buffers are ordered:
+ * the launch waits for what was done to them on other streams, and what comes next waits for it. A
+ * launch that is being captured is put into the graph, which keeps kernel and buffers alive.
+ */
+#ifndef ACU_LAUNCH_H
+#define ACU_LAUNCH_H
+
+#include <anycuda/kernel.h>
+
+struct cudaLaunchAttribute_st;
+
+ACU_BEGIN_C
+
+/* ---- arguments ---- */
+
+/** What an argument is. */
+typedef enum acu_arg_kind {
+    ACU_ARG_SIGNED,
+    ACU_ARG_UNSIGNED,
+    ACU_ARG_WORD, /* unsigned long long: an integer, or an address as the driver API has them */
+    ACU_ARG_FLOAT,
+    ACU_ARG_ADDRESS, /* a raw pointer, which nothing is known of */
+    ACU_ARG_IN,      /* a buffer that the kernel reads, */
+    ACU_ARG_OUT,     /* writes, or */
+    ACU_ARG_INOUT,   /* reads and writes */
+    ACU_ARG_BYTES    /* a copy of what a pointer leads to */
+} acu_arg_kind;
+
+/** An argument of a launch: made by acu_arg_of() of a value, acu_in() … of a buffer. */
+typedef struct acu_arg {
+    acu_arg_kind kind;
+    uint32_t size; /* of what the kernel gets */
+    union {
+        uint64_t bits;
+        const void *pointer; /* the address, or where the bytes are */
+        acu_buffer *buffer;
+    } value;
+} acu_arg;
+
+/** A buffer that the kernel only reads: launches on other streams may read it at the same time. */
+static inline acu_arg acu_in(acu_buffer *buffer) {
+    acu_arg arg = {ACU_ARG_IN, sizeof(void *), {0}};
+    arg.value.buffer = buffer;
+    return arg;
+}
+
+/** A buffer that the kernel writes. */
+static inline acu_arg acu_out(acu_buffer *buffer) {
+    acu_arg arg = {ACU_ARG_OUT, sizeof(void *), {0}};
+    arg.value.buffer = buffer;
+    return arg;
+}
+
+/** A buffer that the kernel reads and writes, which is also what a bare buffer means. */
+static inline acu_arg acu_inout(acu_buffer *buffer) {
+    acu_arg arg = {ACU_ARG_INOUT, sizeof(void *), {0}};
+    arg.value.buffer = buffer;
+    return arg;
+}
+
+/** A struct, or anything else: `acu_bytes(&x, sizeof x)`. The bytes are copied at the launch. */
+static inline acu_arg acu_bytes(const void *bytes, size_t size) {
+    acu_arg arg = {ACU_ARG_BYTES, 0, {0}};
+    arg.size = size < UINT32_MAX ? (uint32_t)size : UINT32_MAX;
+    arg.value.pointer = bytes;
+    return arg;
+}
+
+/* ---- grids ---- */
+
+/** How a kernel is launched: blocks and threads, and what is zero as CUDA does it by default. */
+typedef struct acu_grid {
+    acu_size3 blocks;    /* at least one */
+    acu_size3 threads;   /* per block; at least one */
+    size_t shared_bytes; /* dynamic shared memory per block */
+    int priority;        /* smaller is more urgent; 0: the stream's */
+    bool cooperative;    /* all blocks run at once and may wait for each other */
+
+    acu_size3 cluster;           /* blocks per cluster; since CUDA 11.8 */
+    acu_size3 preferred_cluster; /* larger, where there is room; since CUDA 12.8 */
+    unsigned cluster_scheduling; /* 1: spread, 2: balance the load */
+
+    /* Programmatic dependent launch, since CUDA 11.8: the kernel may begin before the one before it
+     * on the stream has ended, and itself waits where it must (griddepcontrol.wait). */
+    bool programmatic;
+    /* Recorded when all blocks have triggered it (griddepcontrol.launch_dependents) or, with
+     * `at_start`, have begun; made with ACU_EVENT_NO_TIMING. */
+    acu_event *programmatic_event;
+    bool at_start;
+    acu_event *begun_event; /* recorded when all blocks have begun; since CUDA 12.3 */
+
+    unsigned memory_domain;          /* 1: the remote one; since CUDA 12.0 */
+    const acu_access_window *window; /* how L2 treats a part of memory */
+
+    /* Whatever else CUDA has; `raw_count` cudaLaunchAttributes, which come last. */
+    const struct cudaLaunchAttribute_st *raw;
+    unsigned raw_count;
+} acu_grid;
+
+/** As many blocks of `threads` threads as `n` threads need; none of either is an error at launch.
+ */
+static inline acu_grid acu_grid_1d(size_t n, size_t threads) {
+    acu_grid grid = {{0, 0, 0}, {0, 0, 0}, 0,     0,    false, {0, 0, 0}, {0, 0, 0}, 0,
+                     false,     NULL,      false, NULL, 0,     NULL,      NULL,      0};
+    grid.blocks.x = threads ? n / threads + (n % threads != 0) : 0;
+    grid.threads.x = threads;
+    return grid;
+}
+
+/** The same in two dimensions. */
+static inline acu_grid acu_grid_2d(size_t nx, size_t ny, size_t threads_x, size_t threads_y) {
+    acu_grid grid = acu_grid_1d(nx, threads_x);
+    grid.blocks.y = threads_y ? ny / threads_y + (ny % threads_y != 0) : 0;
+    grid.threads.y = threads_y;
+    if (grid.blocks.y == 0) /* not the default */
+        grid.blocks.x = 0;
+    return grid;
+}
+
+/** The same in three dimensions. */
+static inline acu_grid acu_grid_3d(acu_size3 n, acu_size3 threads) {
+    acu_grid grid = acu_grid_2d(n.x, n.y, threads.x, threads.y);
+    grid.blocks.z = threads.z ? n.z / threads.z + (n.z % threads.z != 0) : 0;
+    grid.threads.z = threads.z;
+    if (grid.blocks.z == 0)
+        grid.blocks.x = 0;
+    return grid;
+}
+
+/* ---- launching ---- */
+
+enum { ACU_MAX_ARGUMENTS = 64 };
+
+/**
+ * Launches a kernel on a stream, and does not wait.
+ *
+ * `args` and what they lead to are not needed after the call. Nothing is allocated. Errors, before
+ * anything is done: ACU_ERROR_ARGUMENT (too few, too many, a wrong size, no blocks, no threads),
+ * ACU_ERROR_DTYPE (a float for an integer, no address for a pointer), ACU_ERROR_DEVICE (stream,
+ * kernel and buffers do not belong together), ACU_ERROR_LIMIT (more than device or kernel can
+ * have), ACU_ERROR_HANDLE, ACU_ERROR_MEMORY_KIND (memory that the device cannot address). CUDA's
+ * own, also of kernels before it; 801 where the runtime lacks something that the grid asks for.
+ */
+ACU_CHECKED acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
+                                       const acu_arg *args, size_t count);
+
+/** Arguments that a program puts together as it runs. Not for several threads at once. */
+typedef struct acu_args acu_args;
+
+/** An empty list; the caller owns it. */
+ACU_CHECKED acu_result acu_args_create(acu_args **args);
+
+/**
+ * Adds an argument: `acu_args_add(args, acu_arg_of(n))`. Bytes are copied, buffers kept alive.
+ *
+ * ACU_ERROR_RANGE beyond ACU_MAX_ARGUMENTS, ACU_ERROR_HANDLE, ACU_ERROR_HOST_MEMORY.
+ */
+ACU_CHECKED acu_result acu_args_add(acu_args *args, acu_arg arg);
+
+/** Replaces an argument; the size must be the same. ACU_ERROR_RANGE beyond the last one. */
+ACU_CHECKED acu_result acu_args_set(acu_args *args, size_t index, acu_arg arg);
+
+/** Takes all out, so that the list can be used anew. */
+ACU_CHECKED acu_result acu_args_clear(acu_args *args);
+
+size_t acu_args_count(const acu_args *args); /* 0 if it is no list */
+
+/** One more owner; returns the list, NULL if it is none. */
+acu_args *acu_args_retain(acu_args *args);
+
+/** One owner less. As acu_stream_release(). */
+acu_result acu_args_release(acu_args *args);
+
+void acu_args_cleanup(acu_args **args);
+
+/** acu_launch_args() with a list, which can be used again. */
+ACU_CHECKED acu_result acu_launch_list(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
+                                       const acu_args *args);
+
+/* ---- acu_arg_of() and acu_launch(): macros in C, functions in C++ ---- */
+
+static inline acu_arg acu_arg_address(const volatile void *address) {
+    acu_arg arg = {ACU_ARG_ADDRESS, sizeof(void *), {0}};
+    arg.value.pointer = (const void *)address;
+    return arg;
+}
+
+static inline acu_arg acu_arg_same(acu_arg arg) {
+    return arg;
+}
+
+ACU_END_C
+
+#define ACU_EACH_SCALAR(DO)                                                                        \
+    DO(plain, char, ACU_ARG_SIGNED)                                                                \
+    DO(schar, signed char, ACU_ARG_SIGNED)                                                         \
+    DO(short, short, ACU_ARG_SIGNED)                                                               \
+    DO(int, int, ACU_ARG_SIGNED)                                                                   \
+    DO(long, long, ACU_ARG_SIGNED)                                                                 \
+    DO(llong, long long, ACU_ARG_SIGNED)                                                           \
+    DO(uchar, unsigned char, ACU_ARG_UNSIGNED)                                                     \
+    DO(ushort, unsigned short, ACU_ARG_UNSIGNED)                                                   \
+    DO(uint, unsigned int, ACU_ARG_UNSIGNED)                                                       \
+    DO(ulong, unsigned long, ACU_ARG_UNSIGNED)                                                     \
+    DO(ullong, unsigned long long, ACU_ARG_WORD)                                                   \
+    DO(boolean, bool, ACU_ARG_UNSIGNED)                                                            \
+    DO(float, float, ACU_ARG_FLOAT)                                                                \
+    DO(double, double, ACU_ARG_FLOAT)
+
+#define ACU_DEFINE_SCALAR(name, type, kind)                                                        \
+    ACU_SCALAR_FUNCTION(name, type) {                                                              \
+        acu_arg arg = {kind, sizeof value, {0}};                                                   \
+        __builtin_memcpy(&arg.value, &value, sizeof value);                                        \
+        return arg;                                                                                \
+    }
+
+#if !defined(__cplusplus)
+
+#define ACU_SCALAR_FUNCTION(name, type) static inline acu_arg acu_arg_##name(type value)
+ACU_EACH_SCALAR(ACU_DEFINE_SCALAR)
+
+/** The argument that a value is: a number, a raw pointer, a buffer, or an acu_arg itself. */
+#define acu_arg_of(value)                                                                          \
+    _Generic((value),                                                                              \
+        ACU_EACH_SCALAR(ACU_SCALAR_CASE) acu_buffer *: acu_inout,                                  \
+        acu_arg: acu_arg_same,                                                                     \
+        default: acu_arg_address)(value)
+#define ACU_SCALAR_CASE(name, type, kind)                                                          \
+    type:                                                                                          \
+    acu_arg_##name,
+
+/**
+ * Launches a kernel: `acu_launch(stream, kernel, grid, arguments…)`, up to 32 of them.
+ *
+ * As acu_launch_args(), with acu_arg_of() around each argument. A grid that is a compound literal
+ * needs parentheses around it, as in every macro.
+ */
+#define acu_launch(stream, kernel, ...)                                                            \
+    acu_launch_args((stream), (kernel), (const acu_grid[]){ACU_FIRST(__VA_ARGS__, 0)},             \
+                    (const acu_arg[]){ACU_CONCAT(ACU_ARGS_, ACU_COUNT(__VA_ARGS__))(               \
+                        __VA_ARGS__, 0) acu_arg_same((acu_arg){ACU_ARG_BYTES, 0, {0}})},           \
+                    ACU_COUNT(__VA_ARGS__) - 1)
+
+#define ACU_FIRST(first, ...) first
+#define ACU_CONCAT(a, b)      ACU_CONCAT_(a, b)
+#define ACU_CONCAT_(a, b)     a##b
+#define ACU_COUNT(...)                                                                             \
+    ACU_COUNT_(__VA_ARGS__, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17,    \
+               16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define ACU_COUNT_(a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17,     \
+                   a18, a19, a20, a21, a22, a23, a24, a25, a26, a27, a28, a29, a30, a31, a32, a33, \
+                   n, ...)                                                                         \
+    n
+#define ACU_ARGS_1(grid, ...)
+#define ACU_ARGS_2(grid, x, ...)  acu_arg_of(x),
+#define ACU_ARGS_3(grid, x, ...)  acu_arg_of(x), ACU_ARGS_2(grid, __VA_ARGS__)
+#define ACU_ARGS_4(grid, x, ...)  acu_arg_of(x), ACU_ARGS_3(grid, __VA_ARGS__)
+#define ACU_ARGS_5(grid, x, ...)  acu_arg_of(x), ACU_ARGS_4(grid, __VA_ARGS__)
+#define ACU_ARGS_6(grid, x, ...)  acu_arg_of(x), ACU_ARGS_5(grid, __VA_ARGS__)
+#define ACU_ARGS_7(grid, x, ...)  acu_arg_of(x), ACU_ARGS_6(grid, __VA_ARGS__)
+#define ACU_ARGS_8(grid, x, ...)  acu_arg_of(x), ACU_ARGS_7(grid, __VA_ARGS__)
+#define ACU_ARGS_9(grid, x, ...)  acu_arg_of(x), ACU_ARGS_8(grid, __VA_ARGS__)
+#define ACU_ARGS_10(grid, x, ...) acu_arg_of(x), ACU_ARGS_9(grid, __VA_ARGS__)
+#define ACU_ARGS_11(grid, x, ...) acu_arg_of(x), ACU_ARGS_10(grid, __VA_ARGS__)
+#define ACU_ARGS_12(grid, x, ...) acu_arg_of(x), ACU_ARGS_11(grid, __VA_ARGS__)
+#define ACU_ARGS_13(grid, x, ...) acu_arg_of(x), ACU_ARGS_12(grid, __VA_ARGS__)
+#define ACU_ARGS_14(grid, x, ...) acu_arg_of(x), ACU_ARGS_13(grid, __VA_ARGS__)
+#define ACU_ARGS_15(grid, x, ...) acu_arg_of(x), ACU_ARGS_14(grid, __VA_ARGS__)
+#define ACU_ARGS_16(grid, x, ...) acu_arg_of(x), ACU_ARGS_15(grid, __VA_ARGS__)
+#define ACU_ARGS_17(grid, x, ...) acu_arg_of(x), ACU_ARGS_16(grid, __VA_ARGS__)
+#define ACU_ARGS_18(grid, x, ...) acu_arg_of(x), ACU_ARGS_17(grid, __VA_ARGS__)
+#define ACU_ARGS_19(grid, x, ...) acu_arg_of(x), ACU_ARGS_18(grid, __VA_ARGS__)
+#define ACU_ARGS_20(grid, x, ...) acu_arg_of(x), ACU_ARGS_19(grid, __VA_ARGS__)
+#define ACU_ARGS_21(grid, x, ...) acu_arg_of(x), ACU_ARGS_20(grid, __VA_ARGS__)
+#define ACU_ARGS_22(grid, x, ...) acu_arg_of(x), ACU_ARGS_21(grid, __VA_ARGS__)
+#define ACU_ARGS_23(grid, x, ...) acu_arg_of(x), ACU_ARGS_22(grid, __VA_ARGS__)
+#define ACU_ARGS_24(grid, x, ...) acu_arg_of(x), ACU_ARGS_23(grid, __VA_ARGS__)
+#define ACU_ARGS_25(grid, x, ...) acu_arg_of(x), ACU_ARGS_24(grid, __VA_ARGS__)
+#define ACU_ARGS_26(grid, x, ...) acu_arg_of(x), ACU_ARGS_25(grid, __VA_ARGS__)
+#define ACU_ARGS_27(grid, x, ...) acu_arg_of(x), ACU_ARGS_26(grid, __VA_ARGS__)
+#define ACU_ARGS_28(grid, x, ...) acu_arg_of(x), ACU_ARGS_27(grid, __VA_ARGS__)
+#define ACU_ARGS_29(grid, x, ...) acu_arg_of(x), ACU_ARGS_28(grid, __VA_ARGS__)
+#define ACU_ARGS_30(grid, x, ...) acu_arg_of(x), ACU_ARGS_29(grid, __VA_ARGS__)
+#define ACU_ARGS_31(grid, x, ...) acu_arg_of(x), ACU_ARGS_30(grid, __VA_ARGS__)
+#define ACU_ARGS_32(grid, x, ...) acu_arg_of(x), ACU_ARGS_31(grid, __VA_ARGS__)
+#define ACU_ARGS_33(grid, x, ...) acu_arg_of(x), ACU_ARGS_32(grid, __VA_ARGS__)
+
+#else
+
+#define ACU_SCALAR_FUNCTION(name, type) inline acu_arg acu_arg_of(type value)
+ACU_EACH_SCALAR(ACU_DEFINE_SCALAR)
+
+/** The argument that a value is: a number, a raw pointer, a buffer, or an acu_arg itself. */
+inline acu_arg acu_arg_of(const volatile void *address) {
+    return acu_arg_address(address);
+}
+inline acu_arg acu_arg_of(acu_buffer *buffer) {
+    return acu_inout(buffer);
+}
+inline acu_arg acu_arg_of(acu_arg arg) {
+    return arg;
+}
+
+/** Launches a kernel: as acu_launch_args(), with acu_arg_of() around each argument. */
+template <typename... Values>
+ACU_CHECKED inline acu_result acu_launch(acu_stream *stream, acu_kernel *kernel,
+                                         const acu_grid &grid, const Values &...values) {
+    const acu_arg args[] = {acu_arg_of(values)..., acu_bytes(nullptr, 0)};
+    return acu_launch_args(stream, kernel, &grid, args, sizeof...(values));
+}
+
+#endif
+
+#undef ACU_DEFINE_SCALAR
+#undef ACU_SCALAR_FUNCTION
+
+#endif
