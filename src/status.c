@@ -4,6 +4,7 @@
 #include <anycuda/cudart.h>
 
 #include "error.h"
+#include "loader/loader.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -37,7 +38,7 @@ static const words ours[] = {
 static const words cudas[] = {
     {cudaErrorMemoryAllocation, "", "", "release buffers, trim pools, or work in smaller pieces"},
     {cudaErrorStubLibrary, "", "", "acu_load_trace() tells where a real library was looked for"},
-    {cudaErrorInsufficientDriver, "", "", "install an NVIDIA driver, or use an older CUDA runtime"},
+    {cudaErrorInsufficientDriver, "", "", "install a newer driver, or use an older CUDA runtime"},
     {cudaErrorNoDevice, "", "", "look at CUDA_VISIBLE_DEVICES, and at what nvidia-smi lists"},
     {cudaErrorInvalidDevice, "", "", "acu_device_count() tells how many there are"},
     {cudaErrorSharedObjectInitFailed, "", "",
@@ -63,6 +64,8 @@ static const words *find(const words *list, size_t count, acu_result code) {
 }
 
 const char *acu_hint_for(int code) {
+    if (code == cudaErrorInsufficientDriver && acu_driver_version(&acu_cudart) == 0)
+        return "install an NVIDIA driver"; /* CUDA says "insufficient" where there is none, too */
     const words *known = find(ours, COUNT(ours), code);
     if (!known)
         known = find(cudas, COUNT(cudas), code);

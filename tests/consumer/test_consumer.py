@@ -31,17 +31,6 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module")
-def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An installed tree that was moved after installing: nothing in it may know where it was made."""
-    folder = tmp_path_factory.mktemp("installed")
-    run("cmake", "-S", ROOT, "-B", folder / "build", "-DCMAKE_BUILD_TYPE=Debug")
-    run("cmake", "--build", folder / "build", "--parallel", "2")
-    run("cmake", "--install", folder / "build", "--prefix", folder / "first")
-    (folder / "first").rename(folder / "moved")
-    return folder / "moved"
-
-
 def test_find_package(prefix: Path, tmp_path: Path) -> None:
     run("cmake", "-S", PROJECT, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", tmp_path)

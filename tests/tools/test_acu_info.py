@@ -1,0 +1,199 @@
+"""acu-info: what it says and exits with where there is no GPU, on the real libraries, and on the simulator."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from generator.errors import GeneratorError
+from generator.fetch import Toolkits
+
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "tools" / "acu-info"
+TOOLKITS = [file.stem for file in sorted((ROOT / "spec/facts/cudart").glob("*.json"))]
+pytestmark = pytest.mark.xdist_group("consumer")
+
+GPU, ERROR, USAGE, NO_LIBRARY, NO_DRIVER, NO_DEVICE, SIMULATOR = range(7)
+
+
+class AcuInfo:
+    def __init__(self, program: Path) -> None:
+        self.program = program
+
+    def __call__(self, *arguments: str, status: int, **variables: str) -> str:
+        """What it prints, with nothing of this machine's settings but `variables`."""
+        done = subprocess.run(
+            [self.program, *arguments], check=False, capture_output=True, text=True, env={"PATH": "/bin", **variables}
+        )
+        assert done.returncode == status, (done.returncode, done.stdout, done.stderr)
+        assert (done.stderr != "") == (status == USAGE), done.stderr
+        return done.stdout
+
+    def json(self, *arguments: str, status: int, **variables: str) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads(self("--json", *arguments, status=status, **variables))
+        schema = json.loads((SOURCES / "acu-info.schema.json").read_text())
+        jsonschema.Draft202012Validator(schema).validate(report)
+        assert report["exit_status"] == status
+        return report
+
+
+@pytest.fixture(scope="module")
+def info(prefix: Path) -> AcuInfo:
+    return AcuInfo(prefix / "bin" / "acu-info")
+
+
+def has_driver() -> bool:
+    return any(shutil.which(name) for name in ("nvidia-smi",)) or Path("/dev/nvidiactl").exists()
+
+
+def test_without_any_cuda(info: AcuInfo) -> None:
+    said = info("--library", "/nonexistent/libcudart.so.12", status=NO_LIBRARY)
+    assert said.startswith("No GPU can be used: there is no CUDA runtime library.\n")
+    assert "/nonexistent/libcudart.so.12: no such file" in " ".join(said.split())
+    report = info.json("--library", "/nonexistent/libcudart.so.12", status=NO_LIBRARY)
+    assert report["verdict"] == "no-library" and report["devices"] == []
+    assert report["libraries"]["cudart"]["version"] is None
+    assert not any(one["usable"] for one in report["features"] if "CONDITIONAL" in one["id"])
+
+
+@pytest.mark.parametrize("version", TOOLKITS)
+def test_real_runtimes_without_a_driver(info: AcuInfo, version: str) -> None:
+    if has_driver():
+        pytest.skip("this machine has a driver")
+    try:
+        library = Toolkits.load()[version].libcudart()
+    except GeneratorError as problem:
+        pytest.skip(f"the toolkits are not at hand: {problem}")
+    report = info.json("--library", str(library), status=NO_DRIVER)
+    runtime = report["libraries"]["cudart"]
+    assert (runtime["version"], runtime["path"], runtime["found"]) == (version, str(library), "path")
+    assert runtime["search"][-1] == f"path: {library}: taken: CUDA {version}"
+    assert report["driver"] is None and report["hint"] == "install an NVIDIA driver"
+    assert "no NVIDIA driver is installed" in report["reason"]
+    features = {one["id"]: one for one in report["features"]}
+    conditional = features["ACU_FEATURE_GRAPH_CONDITIONAL_NODES"]
+    old = tuple(map(int, version.split("."))) < (12, 3)
+    assert conditional["code"] == (801 if old else 35)
+    assert ("needs CUDA 12.3" in conditional["reason"]) == old
+    text = info("--library", str(library), status=NO_DRIVER)
+    assert "No GPU can be used: there is no NVIDIA driver." in text
+    assert re.search(rf"^CUDA runtime  {re.escape(version)} .*libcudart", text, re.MULTILINE)
+
+
+def test_simulator(info: AcuInfo) -> None:
+    report = info.json("--sim", status=SIMULATOR, ANYCUDA_SIM="devices=2,memory=3GiB,cc=8.6")
+    assert report["verdict"] == "simulator" and report["libraries"]["cudart"]["simulator"] is True
+    assert [one["compute_capability"] for one in report["devices"]] == ["8.6", "8.6"]
+    assert [one["memory"] for one in report["devices"]] == [3 << 30, 3 << 30]
+    assert len({one["uuid"] for one in report["devices"]}) == 2
+    assert all(len(one["devices"]) == 2 for one in report["features"])
+    assert report["environment"] == {"ANYCUDA_SIM": "devices=2,memory=3GiB,cc=8.6"}
+    said = info(status=SIMULATOR, ANYCUDA_CUDART="sim", ANYCUDA_SIM="devices=2")
+    assert said.startswith("No GPU is used: this is the simulator.\n")
+    assert "Features of device 1: as device 0" in said
+
+
+def test_simulated_trouble(info: AcuInfo) -> None:
+    assert info.json("--sim", status=NO_DEVICE, ANYCUDA_SIM="devices=0")["verdict"] == "no-device"
+    assert info.json("--sim", status=NO_DRIVER, ANYCUDA_SIM="driver=none")["verdict"] == "no-driver"
+    old = info.json("--sim", status=NO_DRIVER, ANYCUDA_SIM="driver=11.8,runtime=12.4")
+    assert old["driver"] == "11.8"
+    failing = info.json("--sim", status=ERROR, ANYCUDA_FAIL="cudaGetDeviceProperties*@*:999")
+    assert failing["verdict"] == "error" and "fault injected" in failing["devices"][0]["error"]
+    assert "CUDA does not work here." in info("--sim", status=ERROR, ANYCUDA_FAIL="cudaGetDeviceCount@*:999")
+
+
+def test_quiet_says_it_with_the_exit_status_only(info: AcuInfo) -> None:
+    assert info("--quiet", "--sim", status=SIMULATOR) == ""
+    assert info("--quiet", "--library=/nonexistent", status=NO_LIBRARY) == ""
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--what"], ["--library"], ["--json", "--quiet"], ["--sim", "--library", "/x"], ["extra"]]
+)
+def test_usage(info: AcuInfo, arguments: list[str]) -> None:
+    assert info(*arguments, status=USAGE) == ""
+
+
+def test_80_columns(info: AcuInfo) -> None:
+    for said in (info("--help", status=GPU), info("--sim", status=SIMULATOR), info("--library=/x", status=NO_LIBRARY)):
+        assert [line for line in said.splitlines() if len(line) > 80] == []
+
+
+def test_a_long_path_is_broken_nowhere(info: AcuInfo, tmp_path: Path) -> None:
+    path = tmp_path / ("long" * 30) / "libcudart.so.12"
+    assert str(path) in info("--library", str(path), status=NO_LIBRARY)
+
+
+def test_what_is_no_text_is_still_json(info: AcuInfo) -> None:
+    path = b'/\xff\xc3\xa9"\\\x1b'
+    done = subprocess.run([info.program, "--json"], env={b"ANYCUDA_CUDART": path}, check=False, capture_output=True)
+    report = json.loads(done.stdout.decode("utf-8"))
+    assert report["environment"]["ANYCUDA_CUDART"] == '/\ufffd\u00e9"\\\x1b'
+    done = subprocess.run([info.program], env={b"ANYCUDA_CUDART": path}, check=False, capture_output=True)
+    assert b"\x1b" not in done.stdout
+
+
+def test_colours_are_for_terminals(info: AcuInfo) -> None:
+    def on_terminal(**variables: str) -> bytes:
+        ours, theirs = pty.openpty()
+        with subprocess.Popen([info.program, "--library=/x"], stdout=theirs, env=variables) as process:
+            os.close(theirs)
+            said = b""
+            while True:
+                try:
+                    part = os.read(ours, 4096)
+                except OSError:  # how Linux says that the other end is closed
+                    break
+                said += part
+        os.close(ours)
+        assert process.returncode == NO_LIBRARY
+        return said
+
+    assert b"\x1b[1;31m" in on_terminal(TERM="xterm")
+    assert b"\x1b" not in on_terminal(TERM="xterm", NO_COLOR="1")
+    assert b"\x1b" not in on_terminal(TERM="dumb")
+    assert "\x1b" not in info("--library=/x", status=NO_LIBRARY, TERM="xterm")
+
+
+def test_output_that_cannot_be_written_is_an_error(info: AcuInfo) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run([info.program, "--sim"], stdout=full, stderr=subprocess.PIPE, check=False, env={})
+    assert done.returncode == ERROR and b"cannot write" in done.stderr
+
+
+def test_version(info: AcuInfo) -> None:
+    (version,) = re.findall(r"^project\(anycuda VERSION (\S+)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+    assert info("--version", status=GPU) == f"acu-info {version}, CUDA {TOOLKITS[-1]}\n"
+
+
+def test_manual_and_help_say_the_same(info: AcuInfo, prefix: Path) -> None:
+    manual = (prefix / "share/man/man1/acu-info.1").read_text()
+    said = info("--help", status=GPU)
+    options = re.findall(r"^  (--\w+)", said, re.MULTILINE)
+    assert [f"--{name}" for name in re.findall(r"^\.It Fl -(\w+)", manual, re.MULTILINE)] == options
+    statuses = re.findall(r"^  (\d)  (.*)$", said, re.MULTILINE)
+    assert re.findall(r"^\.It (\d)\n(.*)$", manual, re.MULTILINE) == statuses
+    assert [int(number) for number, _ in statuses] == list(range(7))
+
+
+def test_manual_is_well_formed() -> None:
+    groff = shutil.which("groff")
+    if groff is None:
+        pytest.skip("there is no groff here")
+    done = subprocess.run(
+        [groff, "-mdoc", "-Tascii", "-ww", SOURCES / "acu-info.1"], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    if "can't open" in done.stderr or "cannot load" in done.stderr:
+        pytest.skip("groff has no -mdoc here")
+    assert done.stderr == ""
