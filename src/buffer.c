@@ -33,7 +33,7 @@ acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t co
     ACU_NEED_STREAM(stream);
     ACU_REQUIRE((unsigned)o->memory < ACU_MEMORY_REGISTERED, ACU_ERROR_ARGUMENT,
                 "memory of kind %d cannot be allocated", (int)o->memory);
-    ACU_REQUIRE(!acu_stream_capture(stream), ACU_ERROR_CAPTURE,
+    ACU_REQUIRE(!acu_capture_of(stream), ACU_ERROR_CAPTURE,
                 "memory allocated in a capture belongs to the graph");
     if (o->pool) {
         ACU_NEED(o->pool, acu_pool_class);

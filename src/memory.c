@@ -58,7 +58,7 @@ static int wait_for_uses(acu_storage *storage, acu_stream *stream, bool writes) 
 }
 
 int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket) {
-    acu_capture *capture = acu_stream_capture(stream);
+    acu_capture *capture = acu_capture_of(stream);
     ticket->version = 0;
     if (capture)
         return capture->use(capture, &storage->object, writes);
@@ -114,7 +114,7 @@ static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64
 
 int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket) {
     int code = 0;
-    if (acu_stream_capture(stream) || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
+    if (acu_capture_of(stream) || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
         return 0;
     (void)acu_timeline_issue(stream->timeline);
     if (sole_of(storage) ==
@@ -323,7 +323,7 @@ static int free_now(acu_storage *s) {
 }
 
 static bool home_is_captured(const acu_storage *s) {
-    return acu_stream_capture(s->home) || acu_stream_not_captured(s->home) == ACU_ERROR_CAPTURE;
+    return acu_capture_of(s->home) || acu_stream_not_captured(s->home) == ACU_ERROR_CAPTURE;
 }
 
 static bool is_unordered(const acu_storage *s) {
@@ -337,7 +337,7 @@ static bool is_unordered(const acu_storage *s) {
 static int free_memory(acu_storage *s) {
     int code = 0;
     bool in_order = s->memory == ACU_MEMORY_POOL && s->owned;
-    if (in_order && acu_stream_capture(s->home))
+    if (in_order && acu_capture_of(s->home))
         return ACU_LATER;
     if (in_order) {
         code = is_unordered(s) ? 0 : gather_uses(s);

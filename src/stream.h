@@ -68,7 +68,7 @@ static inline int acu_stream_enter(const acu_stream *stream, acu_guard *guard) {
     return stream->is_default ? acu_guard_enter(guard, stream->object.device) : 0;
 }
 
-static inline acu_capture *acu_stream_capture(const acu_stream *stream) {
+static inline acu_capture *acu_capture_of(const acu_stream *stream) {
     return __atomic_load_n(&stream->capture, __ATOMIC_ACQUIRE);
 }
 

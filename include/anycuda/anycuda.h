@@ -6,9 +6,12 @@
 #define ACU_ANYCUDA_H
 
 #include <anycuda/buffer.h>
+#include <anycuda/capture.h>
 #include <anycuda/device.h>
 #include <anycuda/dtype.h>
 #include <anycuda/event.h>
+#include <anycuda/exec.h>
+#include <anycuda/graph.h>
 #include <anycuda/kernel.h>
 #include <anycuda/launch.h>
 #include <anycuda/layers.h>
