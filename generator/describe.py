@@ -23,6 +23,9 @@ class Value:
     value: int
     since: int
 
+    def __post_init__(self) -> None:
+        _fits(self.name, self.value, 32)
+
 
 @dataclass(frozen=True)
 class FieldRow:
@@ -36,8 +39,11 @@ class FieldRow:
     reserved: bool = False
     absent: int = 0
     harmless: int = 0
-    target: str | None = None  # what a pointer leads to, where that is worth looking into
-    target_count: int = -1
+    target_count: int | None = None  # where its type has a target
+
+    def __post_init__(self) -> None:
+        for number, bits in ((self.offset, 16), (self.count, 17), (self.absent, 8), (self.harmless, 8)):
+            _fits(self.name, number, bits)
 
 
 @dataclass(frozen=True)
@@ -58,27 +64,11 @@ class TypeRow:
     values: list[Value] = field(default_factory=list)
     fields: list[FieldRow] = field(default_factory=list)
     layouts: list[LayoutRow] = field(default_factory=list)
+    target: str | None = None  # what a pointer leads to, where that is worth looking into
 
-    def packed_names(self) -> PackedNames:
-        return PackedNames([self.name, *(v.name for v in self.values), *(f.name for f in self.fields)])
-
-
-class PackedNames:
-    """Several names in one array, one after the other; in more than one where ISO C's limit on literals asks for it."""
-
-    LIMIT = 4000
-
-    def __init__(self, names: list[str]) -> None:
-        self.at: dict[str, tuple[int, int]] = {}
-        self.arrays: list[list[str]] = [[]]
-        offset = 0
-        for name in dict.fromkeys(names):
-            if offset + len(name) > self.LIMIT:
-                self.arrays.append([])
-                offset = 0
-            self.at[name] = (len(self.arrays) - 1, offset)
-            self.arrays[-1].append(name)
-            offset += len(name) + 1
+    @property
+    def names(self) -> list[str]:
+        return [self.name, *(value.name for value in self.values), *(part.name for part in self.fields)]
 
 
 @dataclass(frozen=True)
@@ -102,6 +92,12 @@ class ParamRow:
     length: int
     tag: int
     drops: bool = False
+
+
+def _fits(name: str, number: int, bits: int) -> None:
+    """The tables are as narrow as what they hold; the day that this stops the generator, widen src/internal.h."""
+    if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
+        raise GeneratorError(f"{name}: {number} does not fit the tables of src/internal.h")
 
 
 class Describer:
@@ -306,14 +302,14 @@ class Describer:
         extra = self.parameters.record(record.name)
         said = extra.get("fields", {}).get(member.name, {})
         assert member.type is not None
-        symbol, size = self._member(home, member.type, said)
+        target, target_count = self._target(home, record, member, said)
+        symbol, size = (target, 8) if target else self._member(home, member.type, said)
         tag_offset, tags = self._tags(home, record, member.name)
         if "tag" in said:  # handed down to the record in this field, whose union asks for it
             tag_offset = self._offset(home, record, str(said["tag"]))
         if size and member.size % size and home.record_of(member.type) is None:
             raise GeneratorError(f"{record.name}.{member.name}: {member.size} bytes cannot hold elements of {size}")
         ageless = _names(member.name, extra.get("opaque", ())) or said.get("opaque")  # CUDA's own, never too new
-        target, target_count = self._target(home, record, member, said)
         return FieldRow(
             name=member.name,
             type=symbol,
@@ -325,7 +321,6 @@ class Describer:
             reserved=member.name in extra.get("reserved", ()),
             absent=self._constant(extra.get("absent", {}).get(member.name, 0)),
             harmless=self._constant(extra.get("harmless", {}).get(member.name, 0)),
-            target=target,
             target_count=target_count,
         )
 
@@ -346,8 +341,10 @@ class Describer:
         element = CType(seen.spelling, seen.base, seen.tag)
         return self._type(home, element), home.scalar(element)[1]
 
-    def _target(self, home: Api, record: Record, member: Field, said: dict[str, object]) -> tuple[str | None, int]:
-        """The records that an input pointer inside a record leads to: newer enumerators in them can be named."""
+    def _target(
+        self, home: Api, record: Record, member: Field, said: dict[str, object]
+    ) -> tuple[str | None, int | None]:
+        """The type of an input pointer to records, whose newer enumerators can be named, and where they are counted."""
         assert member.type is not None
         inner = home.record_of(member.type)
         if (
@@ -356,9 +353,12 @@ class Describer:
             or said.get("opaque")
             or said.get("direction", "in") == "out"
         ):
-            return None, -1
-        count = self._offset(home, record, str(said["length"])) if "length" in said else -1
-        return self.record(home, inner), count
+            return None, None
+        symbol = self._symbol(f"pointer_{inner.name}")
+        self.types.setdefault(
+            symbol, TypeRow(symbol, "pointer", "ACU_KIND_POINTER", 8, target=self.record(home, inner))
+        )
+        return symbol, self._offset(home, record, str(said["length"])) if "length" in said else -1
 
     def _constant(self, value: object) -> int:
         return value if isinstance(value, int) else self._number(str(value))

@@ -154,6 +154,11 @@ class Slot:
         return f", {self.declaration}" if self.function.params else ""
 
     @property
+    def plain_eras(self) -> list[Era]:
+        """What needs no table: the symbol of its own name, whatever is loaded."""
+        return [Era(0, self.name, None)]
+
+    @property
     def symbols(self) -> list[str]:
         """Library symbols whose text differs from the function's name, each once in the whole file."""
         found = {era.symbol for era in (*self.eras, *self.eras_ptds) if era.symbol}

@@ -76,6 +76,10 @@ int32_t acu_field_tag(const acu_type *type, const acu_field *field, const void *
     return own;
 }
 
+const acu_type *acu_field_target(const acu_field *field) {
+    return field->type->kind == ACU_KIND_POINTER ? field->type->target : NULL;
+}
+
 bool acu_field_active(const acu_field *field, int32_t tag) {
     if (!field->tags)
         return true;
@@ -113,7 +117,7 @@ size_t acu_target_count(const acu_type *type, const acu_field *field, const void
     if (field->target_count < 0)
         return 1;
     for (uint32_t i = 0; i < type->count; i++)
-        if (type->fields[i].offset == (uint32_t)field->target_count)
+        if (type->fields[i].offset == field->target_count)
             return as_count(
                 acu_read_integer(type->fields[i].type, (const char *)record + field->target_count));
     return 0;
@@ -124,7 +128,8 @@ size_t acu_target_count(const acu_type *type, const acu_field *field, const void
 /* A step to a field: a chain on the stack, written out only when there is something to say. */
 typedef struct step {
     const struct step *up;
-    const char *name;
+    const char *names; /* of the record or function that it is a part of */
+    size_t part;
     bool pointer; /* what follows is behind it */
     bool indexed;
     size_t index;
@@ -146,7 +151,7 @@ static void append_path(text *out, const step *path) {
         append_path(out, path->up);
         append(out, path->up->pointer && !path->up->indexed ? "->" : ".");
     }
-    append(out, path->name);
+    append(out, acu_part_name(path->names, path->part));
     if (path->indexed) {
         char index[24];
         snprintf(index, sizeof index, "[%zu]", path->index);
@@ -164,6 +169,10 @@ typedef struct walk {
 
 static walk begin(const acu_function *function, unsigned param) {
     return (walk){function, &function->params[param], acu_library_version(function->library)};
+}
+
+static step step_to(const step *up, const acu_type *type, const acu_field *field) {
+    return (step){.up = up, .names = type->name, .part = (size_t)(field - type->fields)};
 }
 
 /* NULL: as presented. */
@@ -262,7 +271,9 @@ static int check_each(const walk *w, const acu_type *type, const unsigned char *
 static int check_field(const walk *w, const acu_type *type, const acu_field *field,
                        const unsigned char *record, int32_t tag, const step *up) {
     const unsigned char *at = record + field->offset;
-    step path = {.up = up, .name = field->name, .pointer = field->target != NULL};
+    const acu_type *pointed = acu_field_target(field);
+    step path = step_to(up, type, field);
+    path.pointer = pointed != NULL;
     if (field->reserved)
         return is_shared(type, field) || is_zero(at, field_size(field)) ? 0
                                                                         : refuse_reserved(w, &path);
@@ -271,11 +282,11 @@ static int check_field(const walk *w, const acu_type *type, const acu_field *fie
     int32_t own = acu_field_tag(type, field, record, tag);
     if (field->type->kind == ACU_KIND_RECORD)
         return check_each(w, field->type, at, field->count, own, &path, field->count > 1);
-    const void *target = field->target ? read_pointer(at) : NULL;
+    const void *target = pointed ? read_pointer(at) : NULL;
     if (!target)
         return 0;
     size_t count = acu_target_count(type, field, record);
-    return check_each(w, field->target, target, count, own, &path, field->target_count >= 0);
+    return check_each(w, pointed, target, count, own, &path, field->target_count >= 0);
 }
 
 static int check(const walk *w, const acu_type *type, const unsigned char *record, int32_t tag,
@@ -294,7 +305,7 @@ static int check(const walk *w, const acu_type *type, const unsigned char *recor
 int acu_check_in(const acu_function *function, unsigned param, const void *record, size_t count,
                  int tag) {
     walk w = begin(function, param);
-    step path = {.name = w.param->name, .pointer = w.param->depth > 0};
+    step path = {.names = function->name, .part = param, .pointer = w.param->depth > 0};
     if (!record || w.param->drops)
         return 0;
     return check_each(&w, w.param->type, record, count, tag, &path, w.param->length >= 0);
@@ -411,7 +422,7 @@ enum { LOOK_AT = 64 };
 
 typedef struct search {
     int version;
-    text where; /* the path to what was found, unless that is an argument itself */
+    text where; /* what was found, after the path to it, unless it is an argument itself */
 } search;
 
 /* A value may have several names; it is newer if all of them are. The oldest of them, or NULL. */
@@ -460,16 +471,17 @@ static const acu_value *find_in_field(search *s, const acu_type *type, const acu
                                       const unsigned char *record, int32_t tag, const step *up) {
     int32_t own = acu_field_tag(type, field, record, tag);
     const unsigned char *at = record + field->offset;
-    step path = {.up = up, .name = field->name, .indexed = field->count > 1};
+    const acu_type *pointed = acu_field_target(field);
+    step path = step_to(up, type, field);
+    path.indexed = field->count > 1;
     if (field->reserved || !acu_field_active(field, own) || lacks(type, field, s->version))
         return NULL;
-    if (!field->target)
+    if (!pointed)
         return find_in_each(s, field->type, at, field->count, own, &path);
     path.pointer = true;
     path.indexed = field->target_count >= 0;
     at = read_pointer(at);
-    return at ? find_in_each(s, field->target, at, acu_target_count(type, field, record), own,
-                             &path)
+    return at ? find_in_each(s, pointed, at, acu_target_count(type, field, record), own, &path)
               : NULL;
 }
 
@@ -483,10 +495,13 @@ static const acu_value *find_in(search *s, const acu_type *type, const unsigned 
         newer = newer_value(type, acu_read_integer(type, at), s->version);
     else if (type->kind == ACU_KIND_FLAGS)
         newer = newer_flag(type, (uint64_t)acu_read_integer(type, at), s->version);
-    if (newer && type->kind != ACU_KIND_RECORD && (path->up || path->pointer)) {
+    if (!newer || type->kind == ACU_KIND_RECORD)
+        return newer;
+    if (path->up || path->pointer) {
         append_path(&s->where, path);
         append(&s->where, " = ");
     }
+    append(&s->where, acu_part_name(type->name, (size_t)(newer - type->values)));
     return newer;
 }
 
@@ -494,7 +509,7 @@ static const acu_value *find_in_argument(search *s, const acu_function *function
                                          const void *const *args) {
     const acu_param *p = &function->params[param];
     int32_t tag = acu_argument_tag(function, param, args);
-    step path = {.name = p->name};
+    step path = {.names = function->name, .part = param};
     if (!p->type || p->depth > 1 || (p->depth && p->direction == ACU_OUT))
         return NULL;
     if (!p->depth)
@@ -514,7 +529,6 @@ const char *acu_newer_argument(const acu_function *function, const void *const *
         const acu_value *newer = find_in_argument(&s, function, i, args);
         if (!newer)
             continue;
-        append(&s.where, newer->name);
         *since = newer->since;
         return said;
     }

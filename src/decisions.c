@@ -166,37 +166,28 @@ void acu_fill_from_attributes(const acu_attribute_table *table, void *properties
 
 /* ---- hooks */
 
-static const acu_value *result_value(const acu_type *type, int64_t result) {
-    for (uint32_t i = 0; i < type->count; i++) {
-        if (type->values[i].value == result) {
-            return &type->values[i];
-        }
-    }
-    return NULL;
-}
-
 static bool is_unrecognized(const char *text) {
     return text == NULL || strstr(text, "unrecognized") != NULL;
 }
 
 const char *acu_hook_cudaGetErrorName(acu_fn real, cudaError_t error) {
     const char *name = real == NULL ? NULL : ((const char *(*)(cudaError_t))real)(error);
-    const acu_value *value =
-        is_unrecognized(name) ? result_value(acu_cudart_info.result_type, (int64_t)error) : NULL;
+    const char *ours =
+        is_unrecognized(name) ? acu_value_name(acu_cudart_info.result_type, (int64_t)error) : NULL;
 
-    if (value != NULL) {
-        return value->name;
+    if (ours != NULL) {
+        return ours;
     }
     return name != NULL ? name : "unrecognized error code";
 }
 
 const char *acu_hook_cudaGetErrorString(acu_fn real, cudaError_t error) {
     const char *text = real == NULL ? NULL : ((const char *(*)(cudaError_t))real)(error);
-    const acu_value *value =
-        is_unrecognized(text) ? result_value(acu_cudart_info.result_type, (int64_t)error) : NULL;
+    const char *ours =
+        is_unrecognized(text) ? acu_value_name(acu_cudart_info.result_type, (int64_t)error) : NULL;
 
-    if (value != NULL) {
-        return value->value == 0 ? "no error" : value->name; /* the name says more than nothing */
+    if (ours != NULL) {
+        return error == cudaSuccess ? "no error" : ours; /* the name says more than nothing */
     }
     return text != NULL ? text : "unrecognized error code";
 }
@@ -226,10 +217,10 @@ cudaError_t acu_hook_cudaPeekAtLastError(acu_fn real) {
 }
 
 const char *acu_hook_nvrtcGetErrorString(acu_fn real, nvrtcResult result) {
-    const acu_value *value = result_value(acu_nvrtc_info.result_type, (int64_t)result);
+    const char *name = acu_value_name(acu_nvrtc_info.result_type, (int64_t)result);
 
     if (real != NULL) {
         return ((const char *(*)(nvrtcResult))real)(result);
     }
-    return value != NULL ? value->name : "unrecognized result code";
+    return name != NULL ? name : "unrecognized result code";
 }

@@ -257,9 +257,9 @@ int acu_refuse_as(const acu_function *function, int code, const char *why) {
 
 /* The first known version that lacks the function again; 0 if that is not known. */
 static int gone_since(const acu_function *function) {
-    for (const acu_era *era = function->eras; era->since; era++)
-        if (era->since > function->until && !era->symbol)
-            return era->since;
+    for (unsigned i = 0; i < function->era_count; i++)
+        if (function->eras[i].since > function->until && !function->eras[i].symbol)
+            return function->eras[i].since;
     return 0;
 }
 
@@ -310,11 +310,8 @@ int acu_refuse_unloaded(const acu_function *function) {
  */
 
 const char *acu_code_name(const acu_library *library, int result) {
-    const acu_type *type = library->info->result_type;
-    for (uint32_t i = 0; type && type->values && i < type->count; i++)
-        if (type->values[i].value == result)
-            return type->values[i].name;
-    return "an unknown error";
+    const char *name = acu_value_name(library->info->result_type, result);
+    return name ? name : "an unknown error";
 }
 
 /* Any driver of a major version carries all its runtimes. */

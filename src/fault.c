@@ -289,7 +289,7 @@ static bool is_due(const fault *r, const acu_function *function, uint64_t seed, 
 
 /* The example is a name that this library has: of its error 2. */
 static void say_unknown_error(const fault *r, const acu_library_info *about) {
-    const acu_value *example = acu_value_of(about->result_type, 2);
+    const char *example = acu_value_name(about->result_type, 2);
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
     acu_put_complaint(&out, "fault", " rule ", r->text, sizeof r->text);
     acu_put(&out, " spares ");
@@ -297,7 +297,7 @@ static void say_unknown_error(const fault *r, const acu_library_info *about) {
     acu_put(&out, ", which has no error of that name\n"
                   "  expected: one of its names, or a number, as in ");
     if (example) {
-        acu_put(&out, example->name);
+        acu_put(&out, example);
         acu_put(&out, " or ");
     }
     acu_put(&out, "2");

@@ -9,8 +9,8 @@
 #include "internal.h"
 
 /*
- * Reads the environment on first use. Whoever publishes a slot asks this under the lock of the slots:
- * the layers switch on first and take published slots back then.
+ * Reads the environment on first use. Whoever publishes a slot asks this under the lock of the
+ * slots: the layers switch on first and take published slots back then.
  */
 bool acu_layers_on(void);
 

@@ -72,14 +72,6 @@ const char *acu_hint_for(int code) {
     return known ? known->hint : "";
 }
 
-static const char *known_name(acu_result result) {
-    const acu_type *codes = acu_library_about(&acu_cudart)->result_type;
-    for (uint32_t i = 0; i < codes->count; i++)
-        if (codes->values[i].value == result)
-            return codes->values[i].name;
-    return NULL;
-}
-
 /* What the runtime calls a code that it does not know, "unrecognized error code". */
 static bool is_unknown(const char *text) {
     return !text || strncmp(text, "unrecognized", 12) == 0;
@@ -89,7 +81,9 @@ const char *acu_result_name(acu_result result) {
     const words *own = find(ours, COUNT(ours), result);
     if (own)
         return own->name;
-    const char *name = result < 0 ? "unknown error" : known_name(result);
+    const char *name = result < 0
+                           ? "unknown error"
+                           : acu_value_name(acu_library_about(&acu_cudart)->result_type, result);
     if (!name && acu_loaded(ACU_CUDART))
         name = cudaGetErrorName((cudaError_t)result);
     return is_unknown(name) ? "unknown error" : name;

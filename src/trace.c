@@ -39,10 +39,10 @@ static void put_pointer(acu_line *out, const void *pointer) {
 
 /* A name of the whole value, else the names of its single bits and what is left as a number. */
 static void put_flags(acu_line *out, const acu_type *type, uint64_t bits) {
-    const acu_value *whole = acu_value_of(type, (int64_t)bits);
+    const char *whole = acu_value_name(type, (int64_t)bits);
     const char *between = "";
     if (whole || bits == 0) {
-        acu_put(out, whole ? whole->name : "0");
+        acu_put(out, whole ? whole : "0");
         return;
     }
     for (uint32_t i = 0; i < type->count; i++) {
@@ -50,7 +50,7 @@ static void put_flags(acu_line *out, const acu_type *type, uint64_t bits) {
         if (bit == 0 || (bit & bits) != bit)
             continue;
         acu_print(out, "%s", between);
-        acu_put(out, type->values[i].name);
+        acu_put(out, acu_part_name(type->name, i));
         bits &= ~bit;
         between = "|";
     }
@@ -77,9 +77,9 @@ static void put_float(acu_line *out, const acu_type *type, const void *at) {
 
 static void put_named(acu_line *out, const acu_type *type, const void *at) {
     int64_t value = acu_read_integer(type, at);
-    const acu_value *named = acu_value_of(type, value);
-    if (named)
-        acu_put(out, named->name);
+    const char *name = acu_value_name(type, value);
+    if (name)
+        acu_put(out, name);
     else if (type->kind == ACU_KIND_HANDLE)
         put_pointer(out, read_pointer(at));
     else
@@ -145,11 +145,12 @@ static void put_array(acu_line *out, const acu_type *type, const char *at, size_
 static void put_field(acu_line *out, const acu_type *type, const acu_field *field,
                       const char *record, int32_t tag, int depth) {
     const char *at = record + field->offset;
-    const void *target = field->target ? read_pointer(at) : NULL;
-    acu_put(out, field->name);
+    const acu_type *pointed = acu_field_target(field);
+    const void *target = pointed ? read_pointer(at) : NULL;
+    acu_put(out, acu_part_name(type->name, (size_t)(field - type->fields)));
     acu_put(out, "=");
     if (target && depth < DEPTH_SHOWN)
-        put_array(out, field->target, target, acu_target_count(type, field, record), tag, depth);
+        put_array(out, pointed, target, acu_target_count(type, field, record), tag, depth);
     else if (field->count > 1)
         put_array(out, field->type, at, field->count, tag, depth);
     else
@@ -206,7 +207,7 @@ static void put_argument(acu_line *out, const acu_call *call, unsigned i, bool w
     bool follow = can_follow(param, pointer, written);
     if (follow && param->length < 0)
         acu_put(out, "*");
-    acu_put(out, param->name);
+    acu_put(out, acu_part_name(call->function->name, i));
     acu_put(out, "=");
     if (!param->depth)
         put_value(out, param->type, call->args[i], tag, 0);
@@ -224,10 +225,10 @@ static void put_argument(acu_line *out, const acu_call *call, unsigned i, bool w
 static void put_result(acu_line *out, const acu_call *call) {
     const acu_type *results = acu_library_about(call->function->library)->result_type;
     if (call->function->returns == ACU_RETURNS_STATUS) {
-        const acu_value *named = acu_value_of(results, call->result);
+        const char *name = acu_value_name(results, call->result);
         acu_put(out, " = ");
-        if (named)
-            acu_put(out, named->name);
+        if (name)
+            acu_put(out, name);
         else
             acu_print(out, "%d", call->result);
     }

@@ -16,21 +16,20 @@
 
 /* ---- cuArray3DCreate */
 
-static const char name_cuArray3DCreate[] = "cuArray3DCreate";
+static const char name_cuArray3DCreate[] = "cuArray3DCreate\0pHandle\0pAllocateArray";
 static const char symbol_cuArray3DCreate_cuArray3DCreate_v2[] = "cuArray3DCreate_v2";
-static const char param_names_cuArray3DCreate[] = "pHandle\0pAllocateArray";
 static const acu_param params_cuArray3DCreate[] = {
-    {param_names_cuArray3DCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuArray3DCreate + 8, &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArray3DCreate[] = {
-    {1, symbol_cuArray3DCreate_cuArray3DCreate_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuArray3DCreate_cuArray3DCreate_v2, NULL},
 };
 const acu_function acu_function_cuArray3DCreate = {
     .library = &acu_cuda,
     .name = name_cuArray3DCreate,
     .eras = eras_cuArray3DCreate,
+    .era_count = 1,
     .params = params_cuArray3DCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -62,21 +61,20 @@ CUresult acu_failed_cuArray3DCreate(CUresult result, CUarray *pHandle,
 
 /* ---- cuArray3DGetDescriptor */
 
-static const char name_cuArray3DGetDescriptor[] = "cuArray3DGetDescriptor";
+static const char name_cuArray3DGetDescriptor[] = "cuArray3DGetDescriptor\0pArrayDescriptor\0hArray";
 static const char symbol_cuArray3DGetDescriptor_cuArray3DGetDescriptor_v2[] = "cuArray3DGetDescriptor_v2";
-static const char param_names_cuArray3DGetDescriptor[] = "pArrayDescriptor\0hArray";
 static const acu_param params_cuArray3DGetDescriptor[] = {
-    {param_names_cuArray3DGetDescriptor + 0, &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuArray3DGetDescriptor + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArray3DGetDescriptor[] = {
-    {1, symbol_cuArray3DGetDescriptor_cuArray3DGetDescriptor_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuArray3DGetDescriptor_cuArray3DGetDescriptor_v2, NULL},
 };
 const acu_function acu_function_cuArray3DGetDescriptor = {
     .library = &acu_cuda,
     .name = name_cuArray3DGetDescriptor,
     .eras = eras_cuArray3DGetDescriptor,
+    .era_count = 1,
     .params = params_cuArray3DGetDescriptor,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -108,21 +106,20 @@ CUresult acu_failed_cuArray3DGetDescriptor(CUresult result, CUDA_ARRAY3D_DESCRIP
 
 /* ---- cuArrayCreate */
 
-static const char name_cuArrayCreate[] = "cuArrayCreate";
+static const char name_cuArrayCreate[] = "cuArrayCreate\0pHandle\0pAllocateArray";
 static const char symbol_cuArrayCreate_cuArrayCreate_v2[] = "cuArrayCreate_v2";
-static const char param_names_cuArrayCreate[] = "pHandle\0pAllocateArray";
 static const acu_param params_cuArrayCreate[] = {
-    {param_names_cuArrayCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuArrayCreate + 8, &acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArrayCreate[] = {
-    {1, symbol_cuArrayCreate_cuArrayCreate_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuArrayCreate_cuArrayCreate_v2, NULL},
 };
 const acu_function acu_function_cuArrayCreate = {
     .library = &acu_cuda,
     .name = name_cuArrayCreate,
     .eras = eras_cuArrayCreate,
+    .era_count = 1,
     .params = params_cuArrayCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -154,19 +151,13 @@ CUresult acu_failed_cuArrayCreate(CUresult result, CUarray *pHandle,
 
 /* ---- cuArrayDestroy */
 
-static const char name_cuArrayDestroy[] = "cuArrayDestroy";
-static const char param_names_cuArrayDestroy[] = "hArray";
+static const char name_cuArrayDestroy[] = "cuArrayDestroy\0hArray";
 static const acu_param params_cuArrayDestroy[] = {
-    {param_names_cuArrayDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuArrayDestroy[] = {
-    {1, name_cuArrayDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuArrayDestroy = {
     .library = &acu_cuda,
     .name = name_cuArrayDestroy,
-    .eras = eras_cuArrayDestroy,
     .params = params_cuArrayDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -195,21 +186,20 @@ CUresult acu_failed_cuArrayDestroy(CUresult result, CUarray hArray)
 
 /* ---- cuArrayGetDescriptor */
 
-static const char name_cuArrayGetDescriptor[] = "cuArrayGetDescriptor";
+static const char name_cuArrayGetDescriptor[] = "cuArrayGetDescriptor\0pArrayDescriptor\0hArray";
 static const char symbol_cuArrayGetDescriptor_cuArrayGetDescriptor_v2[] = "cuArrayGetDescriptor_v2";
-static const char param_names_cuArrayGetDescriptor[] = "pArrayDescriptor\0hArray";
 static const acu_param params_cuArrayGetDescriptor[] = {
-    {param_names_cuArrayGetDescriptor + 0, &acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuArrayGetDescriptor + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuArrayGetDescriptor[] = {
-    {1, symbol_cuArrayGetDescriptor_cuArrayGetDescriptor_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuArrayGetDescriptor_cuArrayGetDescriptor_v2, NULL},
 };
 const acu_function acu_function_cuArrayGetDescriptor = {
     .library = &acu_cuda,
     .name = name_cuArrayGetDescriptor,
     .eras = eras_cuArrayGetDescriptor,
+    .era_count = 1,
     .params = params_cuArrayGetDescriptor,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -241,23 +231,17 @@ CUresult acu_failed_cuArrayGetDescriptor(CUresult result, CUDA_ARRAY_DESCRIPTOR 
 
 /* ---- cuArrayGetMemoryRequirements */
 
-static const char name_cuArrayGetMemoryRequirements[] = "cuArrayGetMemoryRequirements";
-static const char param_names_cuArrayGetMemoryRequirements[] = "memoryRequirements\0array\0device";
+static const char name_cuArrayGetMemoryRequirements[] = "cuArrayGetMemoryRequirements\0memoryRequirements\0array\0device";
 static const acu_param params_cuArrayGetMemoryRequirements[] = {
-    {param_names_cuArrayGetMemoryRequirements + 0, &acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuArrayGetMemoryRequirements + 25, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuArrayGetMemoryRequirements[] = "arrays with deferred mapping";
-static const acu_era eras_cuArrayGetMemoryRequirements[] = {
-    {1, name_cuArrayGetMemoryRequirements, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuArrayGetMemoryRequirements = {
     .library = &acu_cuda,
     .name = name_cuArrayGetMemoryRequirements,
     .feature = feature_cuArrayGetMemoryRequirements,
-    .eras = eras_cuArrayGetMemoryRequirements,
     .params = params_cuArrayGetMemoryRequirements,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -290,21 +274,15 @@ CUresult acu_failed_cuArrayGetMemoryRequirements(CUresult result,
 
 /* ---- cuArrayGetPlane */
 
-static const char name_cuArrayGetPlane[] = "cuArrayGetPlane";
-static const char param_names_cuArrayGetPlane[] = "pPlaneArray\0hArray\0planeIdx";
+static const char name_cuArrayGetPlane[] = "cuArrayGetPlane\0pPlaneArray\0hArray\0planeIdx";
 static const acu_param params_cuArrayGetPlane[] = {
-    {param_names_cuArrayGetPlane + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuArrayGetPlane + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuArrayGetPlane + 19, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuArrayGetPlane[] = {
-    {1, name_cuArrayGetPlane, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuArrayGetPlane = {
     .library = &acu_cuda,
     .name = name_cuArrayGetPlane,
-    .eras = eras_cuArrayGetPlane,
     .params = params_cuArrayGetPlane,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -336,22 +314,16 @@ CUresult acu_failed_cuArrayGetPlane(CUresult result, CUarray *pPlaneArray, CUarr
 
 /* ---- cuArrayGetSparseProperties */
 
-static const char name_cuArrayGetSparseProperties[] = "cuArrayGetSparseProperties";
-static const char param_names_cuArrayGetSparseProperties[] = "sparseProperties\0array";
+static const char name_cuArrayGetSparseProperties[] = "cuArrayGetSparseProperties\0sparseProperties\0array";
 static const acu_param params_cuArrayGetSparseProperties[] = {
-    {param_names_cuArrayGetSparseProperties + 0, &acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuArrayGetSparseProperties[] = "sparse arrays";
-static const acu_era eras_cuArrayGetSparseProperties[] = {
-    {1, name_cuArrayGetSparseProperties, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuArrayGetSparseProperties = {
     .library = &acu_cuda,
     .name = name_cuArrayGetSparseProperties,
     .feature = feature_cuArrayGetSparseProperties,
-    .eras = eras_cuArrayGetSparseProperties,
     .params = params_cuArrayGetSparseProperties,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -384,19 +356,13 @@ CUresult acu_failed_cuArrayGetSparseProperties(CUresult result,
 
 /* ---- cuCheckpointOperationComplete */
 
-static const char name_cuCheckpointOperationComplete[] = "cuCheckpointOperationComplete";
-static const char param_names_cuCheckpointOperationComplete[] = "handle";
+static const char name_cuCheckpointOperationComplete[] = "cuCheckpointOperationComplete\0handle";
 static const acu_param params_cuCheckpointOperationComplete[] = {
-    {param_names_cuCheckpointOperationComplete + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCheckpointOperationComplete[] = {
-    {1, name_cuCheckpointOperationComplete, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCheckpointOperationComplete = {
     .library = &acu_cuda,
     .name = name_cuCheckpointOperationComplete,
-    .eras = eras_cuCheckpointOperationComplete,
     .params = params_cuCheckpointOperationComplete,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -425,22 +391,16 @@ CUresult acu_failed_cuCheckpointOperationComplete(CUresult result, CUcheckpointO
 
 /* ---- cuCheckpointProcessCheckpoint */
 
-static const char name_cuCheckpointProcessCheckpoint[] = "cuCheckpointProcessCheckpoint";
-static const char param_names_cuCheckpointProcessCheckpoint[] = "pid\0args";
+static const char name_cuCheckpointProcessCheckpoint[] = "cuCheckpointProcessCheckpoint\0pid\0args";
 static const acu_param params_cuCheckpointProcessCheckpoint[] = {
-    {param_names_cuCheckpointProcessCheckpoint + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCheckpointProcessCheckpoint + 4, &acu_cuda_type_CUcheckpointCheckpointArgs_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUcheckpointCheckpointArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuCheckpointProcessCheckpoint[] = "process checkpoints";
-static const acu_era eras_cuCheckpointProcessCheckpoint[] = {
-    {1, name_cuCheckpointProcessCheckpoint, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCheckpointProcessCheckpoint = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessCheckpoint,
     .feature = feature_cuCheckpointProcessCheckpoint,
-    .eras = eras_cuCheckpointProcessCheckpoint,
     .params = params_cuCheckpointProcessCheckpoint,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -470,22 +430,16 @@ CUresult acu_failed_cuCheckpointProcessCheckpoint(CUresult result, int pid, CUch
 
 /* ---- cuCheckpointProcessGetRestoreThreadId */
 
-static const char name_cuCheckpointProcessGetRestoreThreadId[] = "cuCheckpointProcessGetRestoreThreadId";
-static const char param_names_cuCheckpointProcessGetRestoreThreadId[] = "pid\0tid";
+static const char name_cuCheckpointProcessGetRestoreThreadId[] = "cuCheckpointProcessGetRestoreThreadId\0pid\0tid";
 static const acu_param params_cuCheckpointProcessGetRestoreThreadId[] = {
-    {param_names_cuCheckpointProcessGetRestoreThreadId + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCheckpointProcessGetRestoreThreadId + 4, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuCheckpointProcessGetRestoreThreadId[] = "process checkpoints";
-static const acu_era eras_cuCheckpointProcessGetRestoreThreadId[] = {
-    {1, name_cuCheckpointProcessGetRestoreThreadId, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCheckpointProcessGetRestoreThreadId = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessGetRestoreThreadId,
     .feature = feature_cuCheckpointProcessGetRestoreThreadId,
-    .eras = eras_cuCheckpointProcessGetRestoreThreadId,
     .params = params_cuCheckpointProcessGetRestoreThreadId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -515,22 +469,16 @@ CUresult acu_failed_cuCheckpointProcessGetRestoreThreadId(CUresult result, int p
 
 /* ---- cuCheckpointProcessGetState */
 
-static const char name_cuCheckpointProcessGetState[] = "cuCheckpointProcessGetState";
-static const char param_names_cuCheckpointProcessGetState[] = "pid\0state";
+static const char name_cuCheckpointProcessGetState[] = "cuCheckpointProcessGetState\0pid\0state";
 static const acu_param params_cuCheckpointProcessGetState[] = {
-    {param_names_cuCheckpointProcessGetState + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCheckpointProcessGetState + 4, &acu_cuda_type_CUprocessState_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUprocessState_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuCheckpointProcessGetState[] = "process checkpoints";
-static const acu_era eras_cuCheckpointProcessGetState[] = {
-    {1, name_cuCheckpointProcessGetState, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCheckpointProcessGetState = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessGetState,
     .feature = feature_cuCheckpointProcessGetState,
-    .eras = eras_cuCheckpointProcessGetState,
     .params = params_cuCheckpointProcessGetState,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -560,22 +508,16 @@ CUresult acu_failed_cuCheckpointProcessGetState(CUresult result, int pid, CUproc
 
 /* ---- cuCheckpointProcessLock */
 
-static const char name_cuCheckpointProcessLock[] = "cuCheckpointProcessLock";
-static const char param_names_cuCheckpointProcessLock[] = "pid\0args";
+static const char name_cuCheckpointProcessLock[] = "cuCheckpointProcessLock\0pid\0args";
 static const acu_param params_cuCheckpointProcessLock[] = {
-    {param_names_cuCheckpointProcessLock + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCheckpointProcessLock + 4, &acu_cuda_type_CUcheckpointLockArgs_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUcheckpointLockArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuCheckpointProcessLock[] = "process checkpoints";
-static const acu_era eras_cuCheckpointProcessLock[] = {
-    {1, name_cuCheckpointProcessLock, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCheckpointProcessLock = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessLock,
     .feature = feature_cuCheckpointProcessLock,
-    .eras = eras_cuCheckpointProcessLock,
     .params = params_cuCheckpointProcessLock,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -605,22 +547,16 @@ CUresult acu_failed_cuCheckpointProcessLock(CUresult result, int pid, CUcheckpoi
 
 /* ---- cuCheckpointProcessRestore */
 
-static const char name_cuCheckpointProcessRestore[] = "cuCheckpointProcessRestore";
-static const char param_names_cuCheckpointProcessRestore[] = "pid\0args";
+static const char name_cuCheckpointProcessRestore[] = "cuCheckpointProcessRestore\0pid\0args";
 static const acu_param params_cuCheckpointProcessRestore[] = {
-    {param_names_cuCheckpointProcessRestore + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCheckpointProcessRestore + 4, &acu_cuda_type_CUcheckpointRestoreArgs_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUcheckpointRestoreArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuCheckpointProcessRestore[] = "process checkpoints";
-static const acu_era eras_cuCheckpointProcessRestore[] = {
-    {1, name_cuCheckpointProcessRestore, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCheckpointProcessRestore = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessRestore,
     .feature = feature_cuCheckpointProcessRestore,
-    .eras = eras_cuCheckpointProcessRestore,
     .params = params_cuCheckpointProcessRestore,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -650,22 +586,16 @@ CUresult acu_failed_cuCheckpointProcessRestore(CUresult result, int pid, CUcheck
 
 /* ---- cuCheckpointProcessUnlock */
 
-static const char name_cuCheckpointProcessUnlock[] = "cuCheckpointProcessUnlock";
-static const char param_names_cuCheckpointProcessUnlock[] = "pid\0args";
+static const char name_cuCheckpointProcessUnlock[] = "cuCheckpointProcessUnlock\0pid\0args";
 static const acu_param params_cuCheckpointProcessUnlock[] = {
-    {param_names_cuCheckpointProcessUnlock + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCheckpointProcessUnlock + 4, &acu_cuda_type_CUcheckpointUnlockArgs_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUcheckpointUnlockArgs_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuCheckpointProcessUnlock[] = "process checkpoints";
-static const acu_era eras_cuCheckpointProcessUnlock[] = {
-    {1, name_cuCheckpointProcessUnlock, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCheckpointProcessUnlock = {
     .library = &acu_cuda,
     .name = name_cuCheckpointProcessUnlock,
     .feature = feature_cuCheckpointProcessUnlock,
-    .eras = eras_cuCheckpointProcessUnlock,
     .params = params_cuCheckpointProcessUnlock,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -695,19 +625,13 @@ CUresult acu_failed_cuCheckpointProcessUnlock(CUresult result, int pid, CUcheckp
 
 /* ---- cuCoredumpDeregisterCompleteCallback */
 
-static const char name_cuCoredumpDeregisterCompleteCallback[] = "cuCoredumpDeregisterCompleteCallback";
-static const char param_names_cuCoredumpDeregisterCompleteCallback[] = "callback";
+static const char name_cuCoredumpDeregisterCompleteCallback[] = "cuCoredumpDeregisterCompleteCallback\0callback";
 static const acu_param params_cuCoredumpDeregisterCompleteCallback[] = {
-    {param_names_cuCoredumpDeregisterCompleteCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCoredumpDeregisterCompleteCallback[] = {
-    {1, name_cuCoredumpDeregisterCompleteCallback, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCoredumpDeregisterCompleteCallback = {
     .library = &acu_cuda,
     .name = name_cuCoredumpDeregisterCompleteCallback,
-    .eras = eras_cuCoredumpDeregisterCompleteCallback,
     .params = params_cuCoredumpDeregisterCompleteCallback,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -736,19 +660,13 @@ CUresult acu_failed_cuCoredumpDeregisterCompleteCallback(CUresult result, CUcore
 
 /* ---- cuCoredumpDeregisterStartCallback */
 
-static const char name_cuCoredumpDeregisterStartCallback[] = "cuCoredumpDeregisterStartCallback";
-static const char param_names_cuCoredumpDeregisterStartCallback[] = "callback";
+static const char name_cuCoredumpDeregisterStartCallback[] = "cuCoredumpDeregisterStartCallback\0callback";
 static const acu_param params_cuCoredumpDeregisterStartCallback[] = {
-    {param_names_cuCoredumpDeregisterStartCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCoredumpDeregisterStartCallback[] = {
-    {1, name_cuCoredumpDeregisterStartCallback, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCoredumpDeregisterStartCallback = {
     .library = &acu_cuda,
     .name = name_cuCoredumpDeregisterStartCallback,
-    .eras = eras_cuCoredumpDeregisterStartCallback,
     .params = params_cuCoredumpDeregisterStartCallback,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -777,23 +695,17 @@ CUresult acu_failed_cuCoredumpDeregisterStartCallback(CUresult result, CUcoredum
 
 /* ---- cuCoredumpGetAttribute */
 
-static const char name_cuCoredumpGetAttribute[] = "cuCoredumpGetAttribute";
-static const char param_names_cuCoredumpGetAttribute[] = "attrib\0value\0size";
+static const char name_cuCoredumpGetAttribute[] = "cuCoredumpGetAttribute\0attrib\0value\0size";
 static const acu_param params_cuCoredumpGetAttribute[] = {
-    {param_names_cuCoredumpGetAttribute + 0, &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpGetAttribute + 7, &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
-    {param_names_cuCoredumpGetAttribute + 13, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const char feature_cuCoredumpGetAttribute[] = "coredump settings";
-static const acu_era eras_cuCoredumpGetAttribute[] = {
-    {1, name_cuCoredumpGetAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCoredumpGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuCoredumpGetAttribute,
     .feature = feature_cuCoredumpGetAttribute,
-    .eras = eras_cuCoredumpGetAttribute,
     .params = params_cuCoredumpGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -824,23 +736,17 @@ CUresult acu_failed_cuCoredumpGetAttribute(CUresult result, CUcoredumpSettings a
 
 /* ---- cuCoredumpGetAttributeGlobal */
 
-static const char name_cuCoredumpGetAttributeGlobal[] = "cuCoredumpGetAttributeGlobal";
-static const char param_names_cuCoredumpGetAttributeGlobal[] = "attrib\0value\0size";
+static const char name_cuCoredumpGetAttributeGlobal[] = "cuCoredumpGetAttributeGlobal\0attrib\0value\0size";
 static const acu_param params_cuCoredumpGetAttributeGlobal[] = {
-    {param_names_cuCoredumpGetAttributeGlobal + 0, &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpGetAttributeGlobal + 7, &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
-    {param_names_cuCoredumpGetAttributeGlobal + 13, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const char feature_cuCoredumpGetAttributeGlobal[] = "coredump settings";
-static const acu_era eras_cuCoredumpGetAttributeGlobal[] = {
-    {1, name_cuCoredumpGetAttributeGlobal, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCoredumpGetAttributeGlobal = {
     .library = &acu_cuda,
     .name = name_cuCoredumpGetAttributeGlobal,
     .feature = feature_cuCoredumpGetAttributeGlobal,
-    .eras = eras_cuCoredumpGetAttributeGlobal,
     .params = params_cuCoredumpGetAttributeGlobal,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -871,21 +777,15 @@ CUresult acu_failed_cuCoredumpGetAttributeGlobal(CUresult result, CUcoredumpSett
 
 /* ---- cuCoredumpRegisterCompleteCallback */
 
-static const char name_cuCoredumpRegisterCompleteCallback[] = "cuCoredumpRegisterCompleteCallback";
-static const char param_names_cuCoredumpRegisterCompleteCallback[] = "callback\0userData\0callbackOut";
+static const char name_cuCoredumpRegisterCompleteCallback[] = "cuCoredumpRegisterCompleteCallback\0callback\0userData\0callbackOut";
 static const acu_param params_cuCoredumpRegisterCompleteCallback[] = {
-    {param_names_cuCoredumpRegisterCompleteCallback + 0, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpRegisterCompleteCallback + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpRegisterCompleteCallback + 18, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCoredumpRegisterCompleteCallback[] = {
-    {1, name_cuCoredumpRegisterCompleteCallback, NULL},
-    {0, NULL, NULL},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCoredumpRegisterCompleteCallback = {
     .library = &acu_cuda,
     .name = name_cuCoredumpRegisterCompleteCallback,
-    .eras = eras_cuCoredumpRegisterCompleteCallback,
     .params = params_cuCoredumpRegisterCompleteCallback,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -918,21 +818,15 @@ CUresult acu_failed_cuCoredumpRegisterCompleteCallback(CUresult result, CUcoredu
 
 /* ---- cuCoredumpRegisterStartCallback */
 
-static const char name_cuCoredumpRegisterStartCallback[] = "cuCoredumpRegisterStartCallback";
-static const char param_names_cuCoredumpRegisterStartCallback[] = "callback\0userData\0callbackOut";
+static const char name_cuCoredumpRegisterStartCallback[] = "cuCoredumpRegisterStartCallback\0callback\0userData\0callbackOut";
 static const acu_param params_cuCoredumpRegisterStartCallback[] = {
-    {param_names_cuCoredumpRegisterStartCallback + 0, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpRegisterStartCallback + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpRegisterStartCallback + 18, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCoredumpRegisterStartCallback[] = {
-    {1, name_cuCoredumpRegisterStartCallback, NULL},
-    {0, NULL, NULL},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCoredumpRegisterStartCallback = {
     .library = &acu_cuda,
     .name = name_cuCoredumpRegisterStartCallback,
-    .eras = eras_cuCoredumpRegisterStartCallback,
     .params = params_cuCoredumpRegisterStartCallback,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -965,23 +859,17 @@ CUresult acu_failed_cuCoredumpRegisterStartCallback(CUresult result, CUcoredumpS
 
 /* ---- cuCoredumpSetAttribute */
 
-static const char name_cuCoredumpSetAttribute[] = "cuCoredumpSetAttribute";
-static const char param_names_cuCoredumpSetAttribute[] = "attrib\0value\0size";
+static const char name_cuCoredumpSetAttribute[] = "cuCoredumpSetAttribute\0attrib\0value\0size";
 static const acu_param params_cuCoredumpSetAttribute[] = {
-    {param_names_cuCoredumpSetAttribute + 0, &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpSetAttribute + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpSetAttribute + 13, &acu_type_size_t, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuCoredumpSetAttribute[] = "coredump settings";
-static const acu_era eras_cuCoredumpSetAttribute[] = {
-    {1, name_cuCoredumpSetAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCoredumpSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuCoredumpSetAttribute,
     .feature = feature_cuCoredumpSetAttribute,
-    .eras = eras_cuCoredumpSetAttribute,
     .params = params_cuCoredumpSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1012,23 +900,17 @@ CUresult acu_failed_cuCoredumpSetAttribute(CUresult result, CUcoredumpSettings a
 
 /* ---- cuCoredumpSetAttributeGlobal */
 
-static const char name_cuCoredumpSetAttributeGlobal[] = "cuCoredumpSetAttributeGlobal";
-static const char param_names_cuCoredumpSetAttributeGlobal[] = "attrib\0value\0size";
+static const char name_cuCoredumpSetAttributeGlobal[] = "cuCoredumpSetAttributeGlobal\0attrib\0value\0size";
 static const acu_param params_cuCoredumpSetAttributeGlobal[] = {
-    {param_names_cuCoredumpSetAttributeGlobal + 0, &acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpSetAttributeGlobal + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCoredumpSetAttributeGlobal + 13, &acu_type_size_t, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUcoredumpSettings_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuCoredumpSetAttributeGlobal[] = "coredump settings";
-static const acu_era eras_cuCoredumpSetAttributeGlobal[] = {
-    {1, name_cuCoredumpSetAttributeGlobal, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCoredumpSetAttributeGlobal = {
     .library = &acu_cuda,
     .name = name_cuCoredumpSetAttributeGlobal,
     .feature = feature_cuCoredumpSetAttributeGlobal,
-    .eras = eras_cuCoredumpSetAttributeGlobal,
     .params = params_cuCoredumpSetAttributeGlobal,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1059,20 +941,14 @@ CUresult acu_failed_cuCoredumpSetAttributeGlobal(CUresult result, CUcoredumpSett
 
 /* ---- cuCtxAttach */
 
-static const char name_cuCtxAttach[] = "cuCtxAttach";
-static const char param_names_cuCtxAttach[] = "pctx\0flags";
+static const char name_cuCtxAttach[] = "cuCtxAttach\0pctx\0flags";
 static const acu_param params_cuCtxAttach[] = {
-    {param_names_cuCtxAttach + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuCtxAttach + 5, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxAttach[] = {
-    {1, name_cuCtxAttach, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxAttach = {
     .library = &acu_cuda,
     .name = name_cuCtxAttach,
-    .eras = eras_cuCtxAttach,
     .params = params_cuCtxAttach,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1101,23 +977,22 @@ CUresult acu_failed_cuCtxAttach(CUresult result, CUcontext *pctx, unsigned int f
 
 /* ---- cuCtxCreate */
 
-static const char name_cuCtxCreate[] = "cuCtxCreate";
+static const char name_cuCtxCreate[] = "cuCtxCreate\0pctx\0ctxCreateParams\0flags\0dev";
 static const char symbol_cuCtxCreate_cuCtxCreate_v4[] = "cuCtxCreate_v4";
-static const char param_names_cuCtxCreate[] = "pctx\0ctxCreateParams\0flags\0dev";
 static const acu_param params_cuCtxCreate[] = {
-    {param_names_cuCtxCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuCtxCreate + 5, &acu_cuda_type_CUctxCreateParams_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuCtxCreate + 21, &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCtxCreate + 27, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUctxCreateParams_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxCreate[] = {
-    {1, symbol_cuCtxCreate_cuCtxCreate_v4, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuCtxCreate_cuCtxCreate_v4, NULL},
 };
 const acu_function acu_function_cuCtxCreate = {
     .library = &acu_cuda,
     .name = name_cuCtxCreate,
     .eras = eras_cuCtxCreate,
+    .era_count = 1,
     .params = params_cuCtxCreate,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -1150,20 +1025,19 @@ CUresult acu_failed_cuCtxCreate(CUresult result, CUcontext *pctx, CUctxCreatePar
 
 /* ---- cuCtxDestroy */
 
-static const char name_cuCtxDestroy[] = "cuCtxDestroy";
+static const char name_cuCtxDestroy[] = "cuCtxDestroy\0ctx";
 static const char symbol_cuCtxDestroy_cuCtxDestroy_v2[] = "cuCtxDestroy_v2";
-static const char param_names_cuCtxDestroy[] = "ctx";
 static const acu_param params_cuCtxDestroy[] = {
-    {param_names_cuCtxDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxDestroy[] = {
-    {1, symbol_cuCtxDestroy_cuCtxDestroy_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuCtxDestroy_cuCtxDestroy_v2, NULL},
 };
 const acu_function acu_function_cuCtxDestroy = {
     .library = &acu_cuda,
     .name = name_cuCtxDestroy,
     .eras = eras_cuCtxDestroy,
+    .era_count = 1,
     .params = params_cuCtxDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1192,19 +1066,13 @@ CUresult acu_failed_cuCtxDestroy(CUresult result, CUcontext ctx)
 
 /* ---- cuCtxDetach */
 
-static const char name_cuCtxDetach[] = "cuCtxDetach";
-static const char param_names_cuCtxDetach[] = "ctx";
+static const char name_cuCtxDetach[] = "cuCtxDetach\0ctx";
 static const acu_param params_cuCtxDetach[] = {
-    {param_names_cuCtxDetach + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxDetach[] = {
-    {1, name_cuCtxDetach, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxDetach = {
     .library = &acu_cuda,
     .name = name_cuCtxDetach,
-    .eras = eras_cuCtxDetach,
     .params = params_cuCtxDetach,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1233,19 +1101,13 @@ CUresult acu_failed_cuCtxDetach(CUresult result, CUcontext ctx)
 
 /* ---- cuCtxDisablePeerAccess */
 
-static const char name_cuCtxDisablePeerAccess[] = "cuCtxDisablePeerAccess";
-static const char param_names_cuCtxDisablePeerAccess[] = "peerContext";
+static const char name_cuCtxDisablePeerAccess[] = "cuCtxDisablePeerAccess\0peerContext";
 static const acu_param params_cuCtxDisablePeerAccess[] = {
-    {param_names_cuCtxDisablePeerAccess + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxDisablePeerAccess[] = {
-    {1, name_cuCtxDisablePeerAccess, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxDisablePeerAccess = {
     .library = &acu_cuda,
     .name = name_cuCtxDisablePeerAccess,
-    .eras = eras_cuCtxDisablePeerAccess,
     .params = params_cuCtxDisablePeerAccess,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1274,20 +1136,14 @@ CUresult acu_failed_cuCtxDisablePeerAccess(CUresult result, CUcontext peerContex
 
 /* ---- cuCtxEnablePeerAccess */
 
-static const char name_cuCtxEnablePeerAccess[] = "cuCtxEnablePeerAccess";
-static const char param_names_cuCtxEnablePeerAccess[] = "peerContext\0Flags";
+static const char name_cuCtxEnablePeerAccess[] = "cuCtxEnablePeerAccess\0peerContext\0Flags";
 static const acu_param params_cuCtxEnablePeerAccess[] = {
-    {param_names_cuCtxEnablePeerAccess + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCtxEnablePeerAccess + 12, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxEnablePeerAccess[] = {
-    {1, name_cuCtxEnablePeerAccess, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxEnablePeerAccess = {
     .library = &acu_cuda,
     .name = name_cuCtxEnablePeerAccess,
-    .eras = eras_cuCtxEnablePeerAccess,
     .params = params_cuCtxEnablePeerAccess,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1317,22 +1173,16 @@ CUresult acu_failed_cuCtxEnablePeerAccess(CUresult result, CUcontext peerContext
 
 /* ---- cuCtxFromGreenCtx */
 
-static const char name_cuCtxFromGreenCtx[] = "cuCtxFromGreenCtx";
-static const char param_names_cuCtxFromGreenCtx[] = "pContext\0hCtx";
+static const char name_cuCtxFromGreenCtx[] = "cuCtxFromGreenCtx\0pContext\0hCtx";
 static const acu_param params_cuCtxFromGreenCtx[] = {
-    {param_names_cuCtxFromGreenCtx + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuCtxFromGreenCtx + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuCtxFromGreenCtx[] = "green contexts of the driver API";
-static const acu_era eras_cuCtxFromGreenCtx[] = {
-    {1, name_cuCtxFromGreenCtx, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCtxFromGreenCtx = {
     .library = &acu_cuda,
     .name = name_cuCtxFromGreenCtx,
     .feature = feature_cuCtxFromGreenCtx,
-    .eras = eras_cuCtxFromGreenCtx,
     .params = params_cuCtxFromGreenCtx,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1361,20 +1211,14 @@ CUresult acu_failed_cuCtxFromGreenCtx(CUresult result, CUcontext *pContext, CUgr
 
 /* ---- cuCtxGetApiVersion */
 
-static const char name_cuCtxGetApiVersion[] = "cuCtxGetApiVersion";
-static const char param_names_cuCtxGetApiVersion[] = "ctx\0version";
+static const char name_cuCtxGetApiVersion[] = "cuCtxGetApiVersion\0ctx\0version";
 static const acu_param params_cuCtxGetApiVersion[] = {
-    {param_names_cuCtxGetApiVersion + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCtxGetApiVersion + 4, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetApiVersion[] = {
-    {1, name_cuCtxGetApiVersion, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetApiVersion = {
     .library = &acu_cuda,
     .name = name_cuCtxGetApiVersion,
-    .eras = eras_cuCtxGetApiVersion,
     .params = params_cuCtxGetApiVersion,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1403,19 +1247,13 @@ CUresult acu_failed_cuCtxGetApiVersion(CUresult result, CUcontext ctx, unsigned 
 
 /* ---- cuCtxGetCacheConfig */
 
-static const char name_cuCtxGetCacheConfig[] = "cuCtxGetCacheConfig";
-static const char param_names_cuCtxGetCacheConfig[] = "pconfig";
+static const char name_cuCtxGetCacheConfig[] = "cuCtxGetCacheConfig\0pconfig";
 static const acu_param params_cuCtxGetCacheConfig[] = {
-    {param_names_cuCtxGetCacheConfig + 0, &acu_cuda_type_CUfunc_cache_enum, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetCacheConfig[] = {
-    {1, name_cuCtxGetCacheConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUfunc_cache_enum, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetCacheConfig = {
     .library = &acu_cuda,
     .name = name_cuCtxGetCacheConfig,
-    .eras = eras_cuCtxGetCacheConfig,
     .params = params_cuCtxGetCacheConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1444,19 +1282,13 @@ CUresult acu_failed_cuCtxGetCacheConfig(CUresult result, CUfunc_cache *pconfig)
 
 /* ---- cuCtxGetCurrent */
 
-static const char name_cuCtxGetCurrent[] = "cuCtxGetCurrent";
-static const char param_names_cuCtxGetCurrent[] = "pctx";
+static const char name_cuCtxGetCurrent[] = "cuCtxGetCurrent\0pctx";
 static const acu_param params_cuCtxGetCurrent[] = {
-    {param_names_cuCtxGetCurrent + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetCurrent[] = {
-    {1, name_cuCtxGetCurrent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetCurrent = {
     .library = &acu_cuda,
     .name = name_cuCtxGetCurrent,
-    .eras = eras_cuCtxGetCurrent,
     .params = params_cuCtxGetCurrent,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1485,23 +1317,17 @@ CUresult acu_failed_cuCtxGetCurrent(CUresult result, CUcontext *pctx)
 
 /* ---- cuCtxGetDevResource */
 
-static const char name_cuCtxGetDevResource[] = "cuCtxGetDevResource";
-static const char param_names_cuCtxGetDevResource[] = "hCtx\0resource\0type";
+static const char name_cuCtxGetDevResource[] = "cuCtxGetDevResource\0hCtx\0resource\0type";
 static const acu_param params_cuCtxGetDevResource[] = {
-    {param_names_cuCtxGetDevResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCtxGetDevResource + 5, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuCtxGetDevResource + 14, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuCtxGetDevResource[] = "green contexts of the driver API";
-static const acu_era eras_cuCtxGetDevResource[] = {
-    {1, name_cuCtxGetDevResource, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCtxGetDevResource = {
     .library = &acu_cuda,
     .name = name_cuCtxGetDevResource,
     .feature = feature_cuCtxGetDevResource,
-    .eras = eras_cuCtxGetDevResource,
     .params = params_cuCtxGetDevResource,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1533,19 +1359,13 @@ CUresult acu_failed_cuCtxGetDevResource(CUresult result, CUcontext hCtx, CUdevRe
 
 /* ---- cuCtxGetDevice */
 
-static const char name_cuCtxGetDevice[] = "cuCtxGetDevice";
-static const char param_names_cuCtxGetDevice[] = "device";
+static const char name_cuCtxGetDevice[] = "cuCtxGetDevice\0device";
 static const acu_param params_cuCtxGetDevice[] = {
-    {param_names_cuCtxGetDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetDevice[] = {
-    {1, name_cuCtxGetDevice, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetDevice = {
     .library = &acu_cuda,
     .name = name_cuCtxGetDevice,
-    .eras = eras_cuCtxGetDevice,
     .params = params_cuCtxGetDevice,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1574,20 +1394,14 @@ CUresult acu_failed_cuCtxGetDevice(CUresult result, CUdevice *device)
 
 /* ---- cuCtxGetDevice_v2 */
 
-static const char name_cuCtxGetDevice_v2[] = "cuCtxGetDevice_v2";
-static const char param_names_cuCtxGetDevice_v2[] = "device\0ctx";
+static const char name_cuCtxGetDevice_v2[] = "cuCtxGetDevice_v2\0device\0ctx";
 static const acu_param params_cuCtxGetDevice_v2[] = {
-    {param_names_cuCtxGetDevice_v2 + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuCtxGetDevice_v2 + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetDevice_v2[] = {
-    {1, name_cuCtxGetDevice_v2, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetDevice_v2 = {
     .library = &acu_cuda,
     .name = name_cuCtxGetDevice_v2,
-    .eras = eras_cuCtxGetDevice_v2,
     .params = params_cuCtxGetDevice_v2,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1616,20 +1430,14 @@ CUresult acu_failed_cuCtxGetDevice_v2(CUresult result, CUdevice *device, CUconte
 
 /* ---- cuCtxGetExecAffinity */
 
-static const char name_cuCtxGetExecAffinity[] = "cuCtxGetExecAffinity";
-static const char param_names_cuCtxGetExecAffinity[] = "pExecAffinity\0type";
+static const char name_cuCtxGetExecAffinity[] = "cuCtxGetExecAffinity\0pExecAffinity\0type";
 static const acu_param params_cuCtxGetExecAffinity[] = {
-    {param_names_cuCtxGetExecAffinity + 0, &acu_cuda_type_CUexecAffinityParam_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuCtxGetExecAffinity + 14, &acu_cuda_type_CUexecAffinityType_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetExecAffinity[] = {
-    {1, name_cuCtxGetExecAffinity, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUexecAffinityParam_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUexecAffinityType_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetExecAffinity = {
     .library = &acu_cuda,
     .name = name_cuCtxGetExecAffinity,
-    .eras = eras_cuCtxGetExecAffinity,
     .params = params_cuCtxGetExecAffinity,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1661,19 +1469,13 @@ CUresult acu_failed_cuCtxGetExecAffinity(CUresult result, CUexecAffinityParam *p
 
 /* ---- cuCtxGetFlags */
 
-static const char name_cuCtxGetFlags[] = "cuCtxGetFlags";
-static const char param_names_cuCtxGetFlags[] = "flags";
+static const char name_cuCtxGetFlags[] = "cuCtxGetFlags\0flags";
 static const acu_param params_cuCtxGetFlags[] = {
-    {param_names_cuCtxGetFlags + 0, &acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetFlags[] = {
-    {1, name_cuCtxGetFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetFlags = {
     .library = &acu_cuda,
     .name = name_cuCtxGetFlags,
-    .eras = eras_cuCtxGetFlags,
     .params = params_cuCtxGetFlags,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1702,20 +1504,14 @@ CUresult acu_failed_cuCtxGetFlags(CUresult result, unsigned int *flags)
 
 /* ---- cuCtxGetId */
 
-static const char name_cuCtxGetId[] = "cuCtxGetId";
-static const char param_names_cuCtxGetId[] = "ctx\0ctxId";
+static const char name_cuCtxGetId[] = "cuCtxGetId\0ctx\0ctxId";
 static const acu_param params_cuCtxGetId[] = {
-    {param_names_cuCtxGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCtxGetId + 4, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetId[] = {
-    {1, name_cuCtxGetId, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetId = {
     .library = &acu_cuda,
     .name = name_cuCtxGetId,
-    .eras = eras_cuCtxGetId,
     .params = params_cuCtxGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1744,20 +1540,14 @@ CUresult acu_failed_cuCtxGetId(CUresult result, CUcontext ctx, unsigned long lon
 
 /* ---- cuCtxGetLimit */
 
-static const char name_cuCtxGetLimit[] = "cuCtxGetLimit";
-static const char param_names_cuCtxGetLimit[] = "pvalue\0limit";
+static const char name_cuCtxGetLimit[] = "cuCtxGetLimit\0pvalue\0limit";
 static const acu_param params_cuCtxGetLimit[] = {
-    {param_names_cuCtxGetLimit + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuCtxGetLimit + 7, &acu_cuda_type_CUlimit_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetLimit[] = {
-    {1, name_cuCtxGetLimit, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUlimit_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetLimit = {
     .library = &acu_cuda,
     .name = name_cuCtxGetLimit,
-    .eras = eras_cuCtxGetLimit,
     .params = params_cuCtxGetLimit,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1786,19 +1576,13 @@ CUresult acu_failed_cuCtxGetLimit(CUresult result, size_t *pvalue, CUlimit limit
 
 /* ---- cuCtxGetSharedMemConfig */
 
-static const char name_cuCtxGetSharedMemConfig[] = "cuCtxGetSharedMemConfig";
-static const char param_names_cuCtxGetSharedMemConfig[] = "pConfig";
+static const char name_cuCtxGetSharedMemConfig[] = "cuCtxGetSharedMemConfig\0pConfig";
 static const acu_param params_cuCtxGetSharedMemConfig[] = {
-    {param_names_cuCtxGetSharedMemConfig + 0, &acu_cuda_type_CUsharedconfig_enum, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetSharedMemConfig[] = {
-    {1, name_cuCtxGetSharedMemConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUsharedconfig_enum, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetSharedMemConfig = {
     .library = &acu_cuda,
     .name = name_cuCtxGetSharedMemConfig,
-    .eras = eras_cuCtxGetSharedMemConfig,
     .params = params_cuCtxGetSharedMemConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1827,20 +1611,14 @@ CUresult acu_failed_cuCtxGetSharedMemConfig(CUresult result, CUsharedconfig *pCo
 
 /* ---- cuCtxGetStreamPriorityRange */
 
-static const char name_cuCtxGetStreamPriorityRange[] = "cuCtxGetStreamPriorityRange";
-static const char param_names_cuCtxGetStreamPriorityRange[] = "leastPriority\0greatestPriority";
+static const char name_cuCtxGetStreamPriorityRange[] = "cuCtxGetStreamPriorityRange\0leastPriority\0greatestPriority";
 static const acu_param params_cuCtxGetStreamPriorityRange[] = {
-    {param_names_cuCtxGetStreamPriorityRange + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuCtxGetStreamPriorityRange + 14, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuCtxGetStreamPriorityRange[] = {
-    {1, name_cuCtxGetStreamPriorityRange, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuCtxGetStreamPriorityRange = {
     .library = &acu_cuda,
     .name = name_cuCtxGetStreamPriorityRange,
-    .eras = eras_cuCtxGetStreamPriorityRange,
     .params = params_cuCtxGetStreamPriorityRange,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1870,20 +1648,19 @@ CUresult acu_failed_cuCtxGetStreamPriorityRange(CUresult result, int *leastPrior
 
 /* ---- cuCtxPopCurrent */
 
-static const char name_cuCtxPopCurrent[] = "cuCtxPopCurrent";
+static const char name_cuCtxPopCurrent[] = "cuCtxPopCurrent\0pctx";
 static const char symbol_cuCtxPopCurrent_cuCtxPopCurrent_v2[] = "cuCtxPopCurrent_v2";
-static const char param_names_cuCtxPopCurrent[] = "pctx";
 static const acu_param params_cuCtxPopCurrent[] = {
-    {param_names_cuCtxPopCurrent + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuCtxPopCurrent[] = {
-    {1, symbol_cuCtxPopCurrent_cuCtxPopCurrent_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuCtxPopCurrent_cuCtxPopCurrent_v2, NULL},
 };
 const acu_function acu_function_cuCtxPopCurrent = {
     .library = &acu_cuda,
     .name = name_cuCtxPopCurrent,
     .eras = eras_cuCtxPopCurrent,
+    .era_count = 1,
     .params = params_cuCtxPopCurrent,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1912,20 +1689,19 @@ CUresult acu_failed_cuCtxPopCurrent(CUresult result, CUcontext *pctx)
 
 /* ---- cuCtxPushCurrent */
 
-static const char name_cuCtxPushCurrent[] = "cuCtxPushCurrent";
+static const char name_cuCtxPushCurrent[] = "cuCtxPushCurrent\0ctx";
 static const char symbol_cuCtxPushCurrent_cuCtxPushCurrent_v2[] = "cuCtxPushCurrent_v2";
-static const char param_names_cuCtxPushCurrent[] = "ctx";
 static const acu_param params_cuCtxPushCurrent[] = {
-    {param_names_cuCtxPushCurrent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuCtxPushCurrent[] = {
-    {1, symbol_cuCtxPushCurrent_cuCtxPushCurrent_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuCtxPushCurrent_cuCtxPushCurrent_v2, NULL},
 };
 const acu_function acu_function_cuCtxPushCurrent = {
     .library = &acu_cuda,
     .name = name_cuCtxPushCurrent,
     .eras = eras_cuCtxPushCurrent,
+    .era_count = 1,
     .params = params_cuCtxPushCurrent,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1954,20 +1730,14 @@ CUresult acu_failed_cuCtxPushCurrent(CUresult result, CUcontext ctx)
 
 /* ---- cuCtxRecordEvent */
 
-static const char name_cuCtxRecordEvent[] = "cuCtxRecordEvent";
-static const char param_names_cuCtxRecordEvent[] = "hCtx\0hEvent";
+static const char name_cuCtxRecordEvent[] = "cuCtxRecordEvent\0hCtx\0hEvent";
 static const acu_param params_cuCtxRecordEvent[] = {
-    {param_names_cuCtxRecordEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCtxRecordEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxRecordEvent[] = {
-    {1, name_cuCtxRecordEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxRecordEvent = {
     .library = &acu_cuda,
     .name = name_cuCtxRecordEvent,
-    .eras = eras_cuCtxRecordEvent,
     .params = params_cuCtxRecordEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1997,14 +1767,9 @@ CUresult acu_failed_cuCtxRecordEvent(CUresult result, CUcontext hCtx, CUevent hE
 /* ---- cuCtxResetPersistingL2Cache */
 
 static const char name_cuCtxResetPersistingL2Cache[] = "cuCtxResetPersistingL2Cache";
-static const acu_era eras_cuCtxResetPersistingL2Cache[] = {
-    {1, name_cuCtxResetPersistingL2Cache, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCtxResetPersistingL2Cache = {
     .library = &acu_cuda,
     .name = name_cuCtxResetPersistingL2Cache,
-    .eras = eras_cuCtxResetPersistingL2Cache,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
@@ -2031,19 +1796,13 @@ CUresult acu_failed_cuCtxResetPersistingL2Cache(CUresult result)
 
 /* ---- cuCtxSetCacheConfig */
 
-static const char name_cuCtxSetCacheConfig[] = "cuCtxSetCacheConfig";
-static const char param_names_cuCtxSetCacheConfig[] = "config";
+static const char name_cuCtxSetCacheConfig[] = "cuCtxSetCacheConfig\0config";
 static const acu_param params_cuCtxSetCacheConfig[] = {
-    {param_names_cuCtxSetCacheConfig + 0, &acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxSetCacheConfig[] = {
-    {1, name_cuCtxSetCacheConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxSetCacheConfig = {
     .library = &acu_cuda,
     .name = name_cuCtxSetCacheConfig,
-    .eras = eras_cuCtxSetCacheConfig,
     .params = params_cuCtxSetCacheConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2072,19 +1831,13 @@ CUresult acu_failed_cuCtxSetCacheConfig(CUresult result, CUfunc_cache config)
 
 /* ---- cuCtxSetCurrent */
 
-static const char name_cuCtxSetCurrent[] = "cuCtxSetCurrent";
-static const char param_names_cuCtxSetCurrent[] = "ctx";
+static const char name_cuCtxSetCurrent[] = "cuCtxSetCurrent\0ctx";
 static const acu_param params_cuCtxSetCurrent[] = {
-    {param_names_cuCtxSetCurrent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxSetCurrent[] = {
-    {1, name_cuCtxSetCurrent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxSetCurrent = {
     .library = &acu_cuda,
     .name = name_cuCtxSetCurrent,
-    .eras = eras_cuCtxSetCurrent,
     .params = params_cuCtxSetCurrent,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2113,19 +1866,13 @@ CUresult acu_failed_cuCtxSetCurrent(CUresult result, CUcontext ctx)
 
 /* ---- cuCtxSetFlags */
 
-static const char name_cuCtxSetFlags[] = "cuCtxSetFlags";
-static const char param_names_cuCtxSetFlags[] = "flags";
+static const char name_cuCtxSetFlags[] = "cuCtxSetFlags\0flags";
 static const acu_param params_cuCtxSetFlags[] = {
-    {param_names_cuCtxSetFlags + 0, &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxSetFlags[] = {
-    {1, name_cuCtxSetFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxSetFlags = {
     .library = &acu_cuda,
     .name = name_cuCtxSetFlags,
-    .eras = eras_cuCtxSetFlags,
     .params = params_cuCtxSetFlags,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2154,20 +1901,14 @@ CUresult acu_failed_cuCtxSetFlags(CUresult result, unsigned int flags)
 
 /* ---- cuCtxSetLimit */
 
-static const char name_cuCtxSetLimit[] = "cuCtxSetLimit";
-static const char param_names_cuCtxSetLimit[] = "limit\0value";
+static const char name_cuCtxSetLimit[] = "cuCtxSetLimit\0limit\0value";
 static const acu_param params_cuCtxSetLimit[] = {
-    {param_names_cuCtxSetLimit + 0, &acu_cuda_type_CUlimit_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCtxSetLimit + 6, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxSetLimit[] = {
-    {1, name_cuCtxSetLimit, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUlimit_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxSetLimit = {
     .library = &acu_cuda,
     .name = name_cuCtxSetLimit,
-    .eras = eras_cuCtxSetLimit,
     .params = params_cuCtxSetLimit,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2196,19 +1937,13 @@ CUresult acu_failed_cuCtxSetLimit(CUresult result, CUlimit limit, size_t value)
 
 /* ---- cuCtxSetSharedMemConfig */
 
-static const char name_cuCtxSetSharedMemConfig[] = "cuCtxSetSharedMemConfig";
-static const char param_names_cuCtxSetSharedMemConfig[] = "config";
+static const char name_cuCtxSetSharedMemConfig[] = "cuCtxSetSharedMemConfig\0config";
 static const acu_param params_cuCtxSetSharedMemConfig[] = {
-    {param_names_cuCtxSetSharedMemConfig + 0, &acu_cuda_type_CUsharedconfig_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxSetSharedMemConfig[] = {
-    {1, name_cuCtxSetSharedMemConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUsharedconfig_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxSetSharedMemConfig = {
     .library = &acu_cuda,
     .name = name_cuCtxSetSharedMemConfig,
-    .eras = eras_cuCtxSetSharedMemConfig,
     .params = params_cuCtxSetSharedMemConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2238,14 +1973,9 @@ CUresult acu_failed_cuCtxSetSharedMemConfig(CUresult result, CUsharedconfig conf
 /* ---- cuCtxSynchronize */
 
 static const char name_cuCtxSynchronize[] = "cuCtxSynchronize";
-static const acu_era eras_cuCtxSynchronize[] = {
-    {1, name_cuCtxSynchronize, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuCtxSynchronize = {
     .library = &acu_cuda,
     .name = name_cuCtxSynchronize,
-    .eras = eras_cuCtxSynchronize,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
@@ -2272,19 +2002,13 @@ CUresult acu_failed_cuCtxSynchronize(CUresult result)
 
 /* ---- cuCtxSynchronize_v2 */
 
-static const char name_cuCtxSynchronize_v2[] = "cuCtxSynchronize_v2";
-static const char param_names_cuCtxSynchronize_v2[] = "ctx";
+static const char name_cuCtxSynchronize_v2[] = "cuCtxSynchronize_v2\0ctx";
 static const acu_param params_cuCtxSynchronize_v2[] = {
-    {param_names_cuCtxSynchronize_v2 + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxSynchronize_v2[] = {
-    {1, name_cuCtxSynchronize_v2, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxSynchronize_v2 = {
     .library = &acu_cuda,
     .name = name_cuCtxSynchronize_v2,
-    .eras = eras_cuCtxSynchronize_v2,
     .params = params_cuCtxSynchronize_v2,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2313,20 +2037,14 @@ CUresult acu_failed_cuCtxSynchronize_v2(CUresult result, CUcontext ctx)
 
 /* ---- cuCtxWaitEvent */
 
-static const char name_cuCtxWaitEvent[] = "cuCtxWaitEvent";
-static const char param_names_cuCtxWaitEvent[] = "hCtx\0hEvent";
+static const char name_cuCtxWaitEvent[] = "cuCtxWaitEvent\0hCtx\0hEvent";
 static const acu_param params_cuCtxWaitEvent[] = {
-    {param_names_cuCtxWaitEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuCtxWaitEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuCtxWaitEvent[] = {
-    {1, name_cuCtxWaitEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuCtxWaitEvent = {
     .library = &acu_cuda,
     .name = name_cuCtxWaitEvent,
-    .eras = eras_cuCtxWaitEvent,
     .params = params_cuCtxWaitEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2355,19 +2073,13 @@ CUresult acu_failed_cuCtxWaitEvent(CUresult result, CUcontext hCtx, CUevent hEve
 
 /* ---- cuDestroyExternalMemory */
 
-static const char name_cuDestroyExternalMemory[] = "cuDestroyExternalMemory";
-static const char param_names_cuDestroyExternalMemory[] = "extMem";
+static const char name_cuDestroyExternalMemory[] = "cuDestroyExternalMemory\0extMem";
 static const acu_param params_cuDestroyExternalMemory[] = {
-    {param_names_cuDestroyExternalMemory + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDestroyExternalMemory[] = {
-    {1, name_cuDestroyExternalMemory, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDestroyExternalMemory = {
     .library = &acu_cuda,
     .name = name_cuDestroyExternalMemory,
-    .eras = eras_cuDestroyExternalMemory,
     .params = params_cuDestroyExternalMemory,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2396,19 +2108,13 @@ CUresult acu_failed_cuDestroyExternalMemory(CUresult result, CUexternalMemory ex
 
 /* ---- cuDestroyExternalSemaphore */
 
-static const char name_cuDestroyExternalSemaphore[] = "cuDestroyExternalSemaphore";
-static const char param_names_cuDestroyExternalSemaphore[] = "extSem";
+static const char name_cuDestroyExternalSemaphore[] = "cuDestroyExternalSemaphore\0extSem";
 static const acu_param params_cuDestroyExternalSemaphore[] = {
-    {param_names_cuDestroyExternalSemaphore + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDestroyExternalSemaphore[] = {
-    {1, name_cuDestroyExternalSemaphore, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDestroyExternalSemaphore = {
     .library = &acu_cuda,
     .name = name_cuDestroyExternalSemaphore,
-    .eras = eras_cuDestroyExternalSemaphore,
     .params = params_cuDestroyExternalSemaphore,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2437,23 +2143,17 @@ CUresult acu_failed_cuDestroyExternalSemaphore(CUresult result, CUexternalSemaph
 
 /* ---- cuDevResourceGenerateDesc */
 
-static const char name_cuDevResourceGenerateDesc[] = "cuDevResourceGenerateDesc";
-static const char param_names_cuDevResourceGenerateDesc[] = "phDesc\0resources\0nbResources";
+static const char name_cuDevResourceGenerateDesc[] = "cuDevResourceGenerateDesc\0phDesc\0resources\0nbResources";
 static const acu_param params_cuDevResourceGenerateDesc[] = {
-    {param_names_cuDevResourceGenerateDesc + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDevResourceGenerateDesc + 7, &acu_cuda_type_CUdevResource_st, 1, ACU_IN, 2, -1, false},
-    {param_names_cuDevResourceGenerateDesc + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDevResourceGenerateDesc[] = "green contexts of the driver API";
-static const acu_era eras_cuDevResourceGenerateDesc[] = {
-    {1, name_cuDevResourceGenerateDesc, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDevResourceGenerateDesc = {
     .library = &acu_cuda,
     .name = name_cuDevResourceGenerateDesc,
     .feature = feature_cuDevResourceGenerateDesc,
-    .eras = eras_cuDevResourceGenerateDesc,
     .params = params_cuDevResourceGenerateDesc,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2486,26 +2186,20 @@ CUresult acu_failed_cuDevResourceGenerateDesc(CUresult result, CUdevResourceDesc
 
 /* ---- cuDevSmResourceSplit */
 
-static const char name_cuDevSmResourceSplit[] = "cuDevSmResourceSplit";
-static const char param_names_cuDevSmResourceSplit[] = "result\0nbGroups\0input\0remainder\0flags\0groupParams";
+static const char name_cuDevSmResourceSplit[] = "cuDevSmResourceSplit\0result\0nbGroups\0input\0remainder\0flags\0groupParams";
 static const acu_param params_cuDevSmResourceSplit[] = {
-    {param_names_cuDevSmResourceSplit + 0, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
-    {param_names_cuDevSmResourceSplit + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDevSmResourceSplit + 16, &acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuDevSmResourceSplit + 22, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDevSmResourceSplit + 32, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDevSmResourceSplit + 38, &acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st, 1, ACU_INOUT, 1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st, 1, ACU_INOUT, 1, -1, false},
 };
 static const char feature_cuDevSmResourceSplit[] = "execution contexts";
-static const acu_era eras_cuDevSmResourceSplit[] = {
-    {1, name_cuDevSmResourceSplit, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDevSmResourceSplit = {
     .library = &acu_cuda,
     .name = name_cuDevSmResourceSplit,
     .feature = feature_cuDevSmResourceSplit,
-    .eras = eras_cuDevSmResourceSplit,
     .params = params_cuDevSmResourceSplit,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -2542,26 +2236,20 @@ CUresult acu_failed_cuDevSmResourceSplit(CUresult outcome, CUdevResource *result
 
 /* ---- cuDevSmResourceSplitByCount */
 
-static const char name_cuDevSmResourceSplitByCount[] = "cuDevSmResourceSplitByCount";
-static const char param_names_cuDevSmResourceSplitByCount[] = "result\0nbGroups\0input\0remainder\0flags\0minCount";
+static const char name_cuDevSmResourceSplitByCount[] = "cuDevSmResourceSplitByCount\0result\0nbGroups\0input\0remainder\0flags\0minCount";
 static const acu_param params_cuDevSmResourceSplitByCount[] = {
-    {param_names_cuDevSmResourceSplitByCount + 0, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
-    {param_names_cuDevSmResourceSplitByCount + 7, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cuDevSmResourceSplitByCount + 16, &acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuDevSmResourceSplitByCount + 22, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDevSmResourceSplitByCount + 32, &acu_cuda_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDevSmResourceSplitByCount + 38, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDevSmResourceSplitByCount[] = "green contexts of the driver API";
-static const acu_era eras_cuDevSmResourceSplitByCount[] = {
-    {1, name_cuDevSmResourceSplitByCount, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDevSmResourceSplitByCount = {
     .library = &acu_cuda,
     .name = name_cuDevSmResourceSplitByCount,
     .feature = feature_cuDevSmResourceSplitByCount,
-    .eras = eras_cuDevSmResourceSplitByCount,
     .params = params_cuDevSmResourceSplitByCount,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -2597,21 +2285,15 @@ CUresult acu_failed_cuDevSmResourceSplitByCount(CUresult outcome, CUdevResource 
 
 /* ---- cuDeviceCanAccessPeer */
 
-static const char name_cuDeviceCanAccessPeer[] = "cuDeviceCanAccessPeer";
-static const char param_names_cuDeviceCanAccessPeer[] = "canAccessPeer\0dev\0peerDev";
+static const char name_cuDeviceCanAccessPeer[] = "cuDeviceCanAccessPeer\0canAccessPeer\0dev\0peerDev";
 static const acu_param params_cuDeviceCanAccessPeer[] = {
-    {param_names_cuDeviceCanAccessPeer + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceCanAccessPeer + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceCanAccessPeer + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceCanAccessPeer[] = {
-    {1, name_cuDeviceCanAccessPeer, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceCanAccessPeer = {
     .library = &acu_cuda,
     .name = name_cuDeviceCanAccessPeer,
-    .eras = eras_cuDeviceCanAccessPeer,
     .params = params_cuDeviceCanAccessPeer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2641,21 +2323,15 @@ CUresult acu_failed_cuDeviceCanAccessPeer(CUresult result, int *canAccessPeer, C
 
 /* ---- cuDeviceComputeCapability */
 
-static const char name_cuDeviceComputeCapability[] = "cuDeviceComputeCapability";
-static const char param_names_cuDeviceComputeCapability[] = "major\0minor\0dev";
+static const char name_cuDeviceComputeCapability[] = "cuDeviceComputeCapability\0major\0minor\0dev";
 static const acu_param params_cuDeviceComputeCapability[] = {
-    {param_names_cuDeviceComputeCapability + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceComputeCapability + 6, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceComputeCapability + 12, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceComputeCapability[] = {
-    {1, name_cuDeviceComputeCapability, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceComputeCapability = {
     .library = &acu_cuda,
     .name = name_cuDeviceComputeCapability,
-    .eras = eras_cuDeviceComputeCapability,
     .params = params_cuDeviceComputeCapability,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2685,20 +2361,14 @@ CUresult acu_failed_cuDeviceComputeCapability(CUresult result, int *major, int *
 
 /* ---- cuDeviceGet */
 
-static const char name_cuDeviceGet[] = "cuDeviceGet";
-static const char param_names_cuDeviceGet[] = "device\0ordinal";
+static const char name_cuDeviceGet[] = "cuDeviceGet\0device\0ordinal";
 static const acu_param params_cuDeviceGet[] = {
-    {param_names_cuDeviceGet + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGet + 7, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGet[] = {
-    {1, name_cuDeviceGet, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGet = {
     .library = &acu_cuda,
     .name = name_cuDeviceGet,
-    .eras = eras_cuDeviceGet,
     .params = params_cuDeviceGet,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2727,21 +2397,15 @@ CUresult acu_failed_cuDeviceGet(CUresult result, CUdevice *device, int ordinal)
 
 /* ---- cuDeviceGetAttribute */
 
-static const char name_cuDeviceGetAttribute[] = "cuDeviceGetAttribute";
-static const char param_names_cuDeviceGetAttribute[] = "pi\0attrib\0dev";
+static const char name_cuDeviceGetAttribute[] = "cuDeviceGetAttribute\0pi\0attrib\0dev";
 static const acu_param params_cuDeviceGetAttribute[] = {
-    {param_names_cuDeviceGetAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetAttribute + 3, &acu_cuda_type_CUdevice_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetAttribute + 10, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetAttribute[] = {
-    {1, name_cuDeviceGetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUdevice_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetAttribute,
-    .eras = eras_cuDeviceGetAttribute,
     .params = params_cuDeviceGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2771,20 +2435,14 @@ CUresult acu_failed_cuDeviceGetAttribute(CUresult result, int *pi, CUdevice_attr
 
 /* ---- cuDeviceGetByPCIBusId */
 
-static const char name_cuDeviceGetByPCIBusId[] = "cuDeviceGetByPCIBusId";
-static const char param_names_cuDeviceGetByPCIBusId[] = "dev\0pciBusId";
+static const char name_cuDeviceGetByPCIBusId[] = "cuDeviceGetByPCIBusId\0dev\0pciBusId";
 static const acu_param params_cuDeviceGetByPCIBusId[] = {
-    {param_names_cuDeviceGetByPCIBusId + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetByPCIBusId + 4, &acu_type_text, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetByPCIBusId[] = {
-    {1, name_cuDeviceGetByPCIBusId, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetByPCIBusId = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetByPCIBusId,
-    .eras = eras_cuDeviceGetByPCIBusId,
     .params = params_cuDeviceGetByPCIBusId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2813,20 +2471,14 @@ CUresult acu_failed_cuDeviceGetByPCIBusId(CUresult result, CUdevice *dev, const 
 
 /* ---- cuDeviceGetCliqueCount */
 
-static const char name_cuDeviceGetCliqueCount[] = "cuDeviceGetCliqueCount";
-static const char param_names_cuDeviceGetCliqueCount[] = "count\0dev";
+static const char name_cuDeviceGetCliqueCount[] = "cuDeviceGetCliqueCount\0count\0dev";
 static const acu_param params_cuDeviceGetCliqueCount[] = {
-    {param_names_cuDeviceGetCliqueCount + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetCliqueCount + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetCliqueCount[] = {
-    {1, name_cuDeviceGetCliqueCount, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetCliqueCount = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetCliqueCount,
-    .eras = eras_cuDeviceGetCliqueCount,
     .params = params_cuDeviceGetCliqueCount,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2855,21 +2507,15 @@ CUresult acu_failed_cuDeviceGetCliqueCount(CUresult result, size_t *count, CUdev
 
 /* ---- cuDeviceGetCliqueInfo */
 
-static const char name_cuDeviceGetCliqueInfo[] = "cuDeviceGetCliqueInfo";
-static const char param_names_cuDeviceGetCliqueInfo[] = "cliqueInfo\0count\0dev";
+static const char name_cuDeviceGetCliqueInfo[] = "cuDeviceGetCliqueInfo\0cliqueInfo\0count\0dev";
 static const acu_param params_cuDeviceGetCliqueInfo[] = {
-    {param_names_cuDeviceGetCliqueInfo + 0, &acu_cuda_type_CUcliqueInfo_st, 1, ACU_OUT, 1, -1, false},
-    {param_names_cuDeviceGetCliqueInfo + 11, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cuDeviceGetCliqueInfo + 17, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetCliqueInfo[] = {
-    {1, name_cuDeviceGetCliqueInfo, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUcliqueInfo_st, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetCliqueInfo = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetCliqueInfo,
-    .eras = eras_cuDeviceGetCliqueInfo,
     .params = params_cuDeviceGetCliqueInfo,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2901,19 +2547,13 @@ CUresult acu_failed_cuDeviceGetCliqueInfo(CUresult result, CUcliqueInfo *cliqueI
 
 /* ---- cuDeviceGetCount */
 
-static const char name_cuDeviceGetCount[] = "cuDeviceGetCount";
-static const char param_names_cuDeviceGetCount[] = "count";
+static const char name_cuDeviceGetCount[] = "cuDeviceGetCount\0count";
 static const acu_param params_cuDeviceGetCount[] = {
-    {param_names_cuDeviceGetCount + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetCount[] = {
-    {1, name_cuDeviceGetCount, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetCount = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetCount,
-    .eras = eras_cuDeviceGetCount,
     .params = params_cuDeviceGetCount,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2942,22 +2582,16 @@ CUresult acu_failed_cuDeviceGetCount(CUresult result, int *count)
 
 /* ---- cuDeviceGetDefaultMemPool */
 
-static const char name_cuDeviceGetDefaultMemPool[] = "cuDeviceGetDefaultMemPool";
-static const char param_names_cuDeviceGetDefaultMemPool[] = "pool_out\0dev";
+static const char name_cuDeviceGetDefaultMemPool[] = "cuDeviceGetDefaultMemPool\0pool_out\0dev";
 static const acu_param params_cuDeviceGetDefaultMemPool[] = {
-    {param_names_cuDeviceGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetDefaultMemPool + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDeviceGetDefaultMemPool[] = "memory pools";
-static const acu_era eras_cuDeviceGetDefaultMemPool[] = {
-    {1, name_cuDeviceGetDefaultMemPool, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceGetDefaultMemPool = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetDefaultMemPool,
     .feature = feature_cuDeviceGetDefaultMemPool,
-    .eras = eras_cuDeviceGetDefaultMemPool,
     .params = params_cuDeviceGetDefaultMemPool,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2987,23 +2621,17 @@ CUresult acu_failed_cuDeviceGetDefaultMemPool(CUresult result, CUmemoryPool *poo
 
 /* ---- cuDeviceGetDevResource */
 
-static const char name_cuDeviceGetDevResource[] = "cuDeviceGetDevResource";
-static const char param_names_cuDeviceGetDevResource[] = "device\0resource\0type";
+static const char name_cuDeviceGetDevResource[] = "cuDeviceGetDevResource\0device\0resource\0type";
 static const acu_param params_cuDeviceGetDevResource[] = {
-    {param_names_cuDeviceGetDevResource + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetDevResource + 7, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetDevResource + 16, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDeviceGetDevResource[] = "green contexts of the driver API";
-static const acu_era eras_cuDeviceGetDevResource[] = {
-    {1, name_cuDeviceGetDevResource, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceGetDevResource = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetDevResource,
     .feature = feature_cuDeviceGetDevResource,
-    .eras = eras_cuDeviceGetDevResource,
     .params = params_cuDeviceGetDevResource,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3035,21 +2663,15 @@ CUresult acu_failed_cuDeviceGetDevResource(CUresult result, CUdevice device, CUd
 
 /* ---- cuDeviceGetExecAffinitySupport */
 
-static const char name_cuDeviceGetExecAffinitySupport[] = "cuDeviceGetExecAffinitySupport";
-static const char param_names_cuDeviceGetExecAffinitySupport[] = "pi\0type\0dev";
+static const char name_cuDeviceGetExecAffinitySupport[] = "cuDeviceGetExecAffinitySupport\0pi\0type\0dev";
 static const acu_param params_cuDeviceGetExecAffinitySupport[] = {
-    {param_names_cuDeviceGetExecAffinitySupport + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetExecAffinitySupport + 3, &acu_cuda_type_CUexecAffinityType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetExecAffinitySupport + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetExecAffinitySupport[] = {
-    {1, name_cuDeviceGetExecAffinitySupport, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUexecAffinityType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetExecAffinitySupport = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetExecAffinitySupport,
-    .eras = eras_cuDeviceGetExecAffinitySupport,
     .params = params_cuDeviceGetExecAffinitySupport,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3080,20 +2702,14 @@ CUresult acu_failed_cuDeviceGetExecAffinitySupport(CUresult result, int *pi, CUe
 
 /* ---- cuDeviceGetFabricClusterUuid */
 
-static const char name_cuDeviceGetFabricClusterUuid[] = "cuDeviceGetFabricClusterUuid";
-static const char param_names_cuDeviceGetFabricClusterUuid[] = "uuid\0dev";
+static const char name_cuDeviceGetFabricClusterUuid[] = "cuDeviceGetFabricClusterUuid\0uuid\0dev";
 static const acu_param params_cuDeviceGetFabricClusterUuid[] = {
-    {param_names_cuDeviceGetFabricClusterUuid + 0, &acu_cuda_type_CUuuid_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetFabricClusterUuid + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetFabricClusterUuid[] = {
-    {1, name_cuDeviceGetFabricClusterUuid, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUuuid_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetFabricClusterUuid = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetFabricClusterUuid,
-    .eras = eras_cuDeviceGetFabricClusterUuid,
     .params = params_cuDeviceGetFabricClusterUuid,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3123,23 +2739,17 @@ CUresult acu_failed_cuDeviceGetFabricClusterUuid(CUresult result, CUuuid *uuid, 
 
 /* ---- cuDeviceGetGraphMemAttribute */
 
-static const char name_cuDeviceGetGraphMemAttribute[] = "cuDeviceGetGraphMemAttribute";
-static const char param_names_cuDeviceGetGraphMemAttribute[] = "device\0attr\0value";
+static const char name_cuDeviceGetGraphMemAttribute[] = "cuDeviceGetGraphMemAttribute\0device\0attr\0value";
 static const acu_param params_cuDeviceGetGraphMemAttribute[] = {
-    {param_names_cuDeviceGetGraphMemAttribute + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetGraphMemAttribute + 7, &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const char feature_cuDeviceGetGraphMemAttribute[] = "graph memory nodes";
-static const acu_era eras_cuDeviceGetGraphMemAttribute[] = {
-    {1, name_cuDeviceGetGraphMemAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceGetGraphMemAttribute = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetGraphMemAttribute,
     .feature = feature_cuDeviceGetGraphMemAttribute,
-    .eras = eras_cuDeviceGetGraphMemAttribute,
     .params = params_cuDeviceGetGraphMemAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3171,24 +2781,18 @@ CUresult acu_failed_cuDeviceGetGraphMemAttribute(CUresult result, CUdevice devic
 
 /* ---- cuDeviceGetHostAtomicCapabilities */
 
-static const char name_cuDeviceGetHostAtomicCapabilities[] = "cuDeviceGetHostAtomicCapabilities";
-static const char param_names_cuDeviceGetHostAtomicCapabilities[] = "capabilities\0operations\0count\0dev";
+static const char name_cuDeviceGetHostAtomicCapabilities[] = "cuDeviceGetHostAtomicCapabilities\0capabilities\0operations\0count\0dev";
 static const acu_param params_cuDeviceGetHostAtomicCapabilities[] = {
-    {param_names_cuDeviceGetHostAtomicCapabilities + 0, &acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
-    {param_names_cuDeviceGetHostAtomicCapabilities + 13, &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
-    {param_names_cuDeviceGetHostAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetHostAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {&acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDeviceGetHostAtomicCapabilities[] = "query of atomic capabilities";
-static const acu_era eras_cuDeviceGetHostAtomicCapabilities[] = {
-    {1, name_cuDeviceGetHostAtomicCapabilities, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceGetHostAtomicCapabilities = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetHostAtomicCapabilities,
     .feature = feature_cuDeviceGetHostAtomicCapabilities,
-    .eras = eras_cuDeviceGetHostAtomicCapabilities,
     .params = params_cuDeviceGetHostAtomicCapabilities,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -3222,21 +2826,15 @@ CUresult acu_failed_cuDeviceGetHostAtomicCapabilities(CUresult result, unsigned 
 
 /* ---- cuDeviceGetLuid */
 
-static const char name_cuDeviceGetLuid[] = "cuDeviceGetLuid";
-static const char param_names_cuDeviceGetLuid[] = "luid\0deviceNodeMask\0dev";
+static const char name_cuDeviceGetLuid[] = "cuDeviceGetLuid\0luid\0deviceNodeMask\0dev";
 static const acu_param params_cuDeviceGetLuid[] = {
-    {param_names_cuDeviceGetLuid + 0, &acu_type_char, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetLuid + 5, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetLuid + 20, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetLuid[] = {
-    {1, name_cuDeviceGetLuid, NULL},
-    {0, NULL, NULL},
+    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetLuid = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetLuid,
-    .eras = eras_cuDeviceGetLuid,
     .params = params_cuDeviceGetLuid,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3267,22 +2865,16 @@ CUresult acu_failed_cuDeviceGetLuid(CUresult result, char *luid, unsigned int *d
 
 /* ---- cuDeviceGetMemPool */
 
-static const char name_cuDeviceGetMemPool[] = "cuDeviceGetMemPool";
-static const char param_names_cuDeviceGetMemPool[] = "pool\0dev";
+static const char name_cuDeviceGetMemPool[] = "cuDeviceGetMemPool\0pool\0dev";
 static const acu_param params_cuDeviceGetMemPool[] = {
-    {param_names_cuDeviceGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetMemPool + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDeviceGetMemPool[] = "memory pools";
-static const acu_era eras_cuDeviceGetMemPool[] = {
-    {1, name_cuDeviceGetMemPool, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceGetMemPool = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetMemPool,
     .feature = feature_cuDeviceGetMemPool,
-    .eras = eras_cuDeviceGetMemPool,
     .params = params_cuDeviceGetMemPool,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3311,21 +2903,15 @@ CUresult acu_failed_cuDeviceGetMemPool(CUresult result, CUmemoryPool *pool, CUde
 
 /* ---- cuDeviceGetName */
 
-static const char name_cuDeviceGetName[] = "cuDeviceGetName";
-static const char param_names_cuDeviceGetName[] = "name\0len\0dev";
+static const char name_cuDeviceGetName[] = "cuDeviceGetName\0name\0len\0dev";
 static const acu_param params_cuDeviceGetName[] = {
-    {param_names_cuDeviceGetName + 0, &acu_type_char, 1, ACU_OUT, 1, -1, false},
-    {param_names_cuDeviceGetName + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetName + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetName[] = {
-    {1, name_cuDeviceGetName, NULL},
-    {0, NULL, NULL},
+    {&acu_type_char, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetName = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetName,
-    .eras = eras_cuDeviceGetName,
     .params = params_cuDeviceGetName,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3354,21 +2940,15 @@ CUresult acu_failed_cuDeviceGetName(CUresult result, char *name, int len, CUdevi
 
 /* ---- cuDeviceGetNvSciSyncAttributes */
 
-static const char name_cuDeviceGetNvSciSyncAttributes[] = "cuDeviceGetNvSciSyncAttributes";
-static const char param_names_cuDeviceGetNvSciSyncAttributes[] = "nvSciSyncAttrList\0dev\0flags";
+static const char name_cuDeviceGetNvSciSyncAttributes[] = "cuDeviceGetNvSciSyncAttributes\0nvSciSyncAttrList\0dev\0flags";
 static const acu_param params_cuDeviceGetNvSciSyncAttributes[] = {
-    {param_names_cuDeviceGetNvSciSyncAttributes + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetNvSciSyncAttributes + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetNvSciSyncAttributes + 22, &acu_cuda_type_flags_nvSciSync, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetNvSciSyncAttributes[] = {
-    {1, name_cuDeviceGetNvSciSyncAttributes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_nvSciSync, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetNvSciSyncAttributes = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetNvSciSyncAttributes,
-    .eras = eras_cuDeviceGetNvSciSyncAttributes,
     .params = params_cuDeviceGetNvSciSyncAttributes,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3399,25 +2979,19 @@ CUresult acu_failed_cuDeviceGetNvSciSyncAttributes(CUresult result, void *nvSciS
 
 /* ---- cuDeviceGetP2PAtomicCapabilities */
 
-static const char name_cuDeviceGetP2PAtomicCapabilities[] = "cuDeviceGetP2PAtomicCapabilities";
-static const char param_names_cuDeviceGetP2PAtomicCapabilities[] = "capabilities\0operations\0count\0srcDevice\0dstDevice";
+static const char name_cuDeviceGetP2PAtomicCapabilities[] = "cuDeviceGetP2PAtomicCapabilities\0capabilities\0operations\0count\0srcDevice\0dstDevice";
 static const acu_param params_cuDeviceGetP2PAtomicCapabilities[] = {
-    {param_names_cuDeviceGetP2PAtomicCapabilities + 0, &acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
-    {param_names_cuDeviceGetP2PAtomicCapabilities + 13, &acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
-    {param_names_cuDeviceGetP2PAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetP2PAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetP2PAtomicCapabilities + 40, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {&acu_cuda_type_CUatomicOperation_enum, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDeviceGetP2PAtomicCapabilities[] = "query of atomic capabilities";
-static const acu_era eras_cuDeviceGetP2PAtomicCapabilities[] = {
-    {1, name_cuDeviceGetP2PAtomicCapabilities, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceGetP2PAtomicCapabilities = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetP2PAtomicCapabilities,
     .feature = feature_cuDeviceGetP2PAtomicCapabilities,
-    .eras = eras_cuDeviceGetP2PAtomicCapabilities,
     .params = params_cuDeviceGetP2PAtomicCapabilities,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -3451,22 +3025,16 @@ CUresult acu_failed_cuDeviceGetP2PAtomicCapabilities(CUresult result, unsigned i
 
 /* ---- cuDeviceGetP2PAttribute */
 
-static const char name_cuDeviceGetP2PAttribute[] = "cuDeviceGetP2PAttribute";
-static const char param_names_cuDeviceGetP2PAttribute[] = "value\0attrib\0srcDevice\0dstDevice";
+static const char name_cuDeviceGetP2PAttribute[] = "cuDeviceGetP2PAttribute\0value\0attrib\0srcDevice\0dstDevice";
 static const acu_param params_cuDeviceGetP2PAttribute[] = {
-    {param_names_cuDeviceGetP2PAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetP2PAttribute + 6, &acu_cuda_type_CUdevice_P2PAttribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetP2PAttribute + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetP2PAttribute + 23, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetP2PAttribute[] = {
-    {1, name_cuDeviceGetP2PAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUdevice_P2PAttribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetP2PAttribute = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetP2PAttribute,
-    .eras = eras_cuDeviceGetP2PAttribute,
     .params = params_cuDeviceGetP2PAttribute,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -3499,21 +3067,15 @@ CUresult acu_failed_cuDeviceGetP2PAttribute(CUresult result, int *value, CUdevic
 
 /* ---- cuDeviceGetPCIBusId */
 
-static const char name_cuDeviceGetPCIBusId[] = "cuDeviceGetPCIBusId";
-static const char param_names_cuDeviceGetPCIBusId[] = "pciBusId\0len\0dev";
+static const char name_cuDeviceGetPCIBusId[] = "cuDeviceGetPCIBusId\0pciBusId\0len\0dev";
 static const acu_param params_cuDeviceGetPCIBusId[] = {
-    {param_names_cuDeviceGetPCIBusId + 0, &acu_type_char, 1, ACU_OUT, 1, -1, false},
-    {param_names_cuDeviceGetPCIBusId + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetPCIBusId + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetPCIBusId[] = {
-    {1, name_cuDeviceGetPCIBusId, NULL},
-    {0, NULL, NULL},
+    {&acu_type_char, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetPCIBusId = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetPCIBusId,
-    .eras = eras_cuDeviceGetPCIBusId,
     .params = params_cuDeviceGetPCIBusId,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3542,20 +3104,14 @@ CUresult acu_failed_cuDeviceGetPCIBusId(CUresult result, char *pciBusId, int len
 
 /* ---- cuDeviceGetProperties */
 
-static const char name_cuDeviceGetProperties[] = "cuDeviceGetProperties";
-static const char param_names_cuDeviceGetProperties[] = "prop\0dev";
+static const char name_cuDeviceGetProperties[] = "cuDeviceGetProperties\0prop\0dev";
 static const acu_param params_cuDeviceGetProperties[] = {
-    {param_names_cuDeviceGetProperties + 0, &acu_cuda_type_CUdevprop_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetProperties + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetProperties[] = {
-    {1, name_cuDeviceGetProperties, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUdevprop_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetProperties = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetProperties,
-    .eras = eras_cuDeviceGetProperties,
     .params = params_cuDeviceGetProperties,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3584,22 +3140,16 @@ CUresult acu_failed_cuDeviceGetProperties(CUresult result, CUdevprop *prop, CUde
 
 /* ---- cuDeviceGetTexture1DLinearMaxWidth */
 
-static const char name_cuDeviceGetTexture1DLinearMaxWidth[] = "cuDeviceGetTexture1DLinearMaxWidth";
-static const char param_names_cuDeviceGetTexture1DLinearMaxWidth[] = "maxWidthInElements\0format\0numChannels\0dev";
+static const char name_cuDeviceGetTexture1DLinearMaxWidth[] = "cuDeviceGetTexture1DLinearMaxWidth\0maxWidthInElements\0format\0numChannels\0dev";
 static const acu_param params_cuDeviceGetTexture1DLinearMaxWidth[] = {
-    {param_names_cuDeviceGetTexture1DLinearMaxWidth + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetTexture1DLinearMaxWidth + 19, &acu_cuda_type_CUarray_format_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetTexture1DLinearMaxWidth + 26, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceGetTexture1DLinearMaxWidth + 38, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDeviceGetTexture1DLinearMaxWidth[] = {
-    {1, name_cuDeviceGetTexture1DLinearMaxWidth, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUarray_format_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDeviceGetTexture1DLinearMaxWidth = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetTexture1DLinearMaxWidth,
-    .eras = eras_cuDeviceGetTexture1DLinearMaxWidth,
     .params = params_cuDeviceGetTexture1DLinearMaxWidth,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -3632,21 +3182,20 @@ CUresult acu_failed_cuDeviceGetTexture1DLinearMaxWidth(CUresult result, size_t *
 
 /* ---- cuDeviceGetUuid */
 
-static const char name_cuDeviceGetUuid[] = "cuDeviceGetUuid";
+static const char name_cuDeviceGetUuid[] = "cuDeviceGetUuid\0uuid\0dev";
 static const char symbol_cuDeviceGetUuid_cuDeviceGetUuid_v2[] = "cuDeviceGetUuid_v2";
-static const char param_names_cuDeviceGetUuid[] = "uuid\0dev";
 static const acu_param params_cuDeviceGetUuid[] = {
-    {param_names_cuDeviceGetUuid + 0, &acu_cuda_type_CUuuid_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceGetUuid + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUuuid_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceGetUuid[] = {
-    {1, symbol_cuDeviceGetUuid_cuDeviceGetUuid_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuDeviceGetUuid_cuDeviceGetUuid_v2, NULL},
 };
 const acu_function acu_function_cuDeviceGetUuid = {
     .library = &acu_cuda,
     .name = name_cuDeviceGetUuid,
     .eras = eras_cuDeviceGetUuid,
+    .era_count = 1,
     .params = params_cuDeviceGetUuid,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3675,21 +3224,15 @@ CUresult acu_failed_cuDeviceGetUuid(CUresult result, CUuuid *uuid, CUdevice dev)
 
 /* ---- cuDeviceGraphMemTrim */
 
-static const char name_cuDeviceGraphMemTrim[] = "cuDeviceGraphMemTrim";
-static const char param_names_cuDeviceGraphMemTrim[] = "device";
+static const char name_cuDeviceGraphMemTrim[] = "cuDeviceGraphMemTrim\0device";
 static const acu_param params_cuDeviceGraphMemTrim[] = {
-    {param_names_cuDeviceGraphMemTrim + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDeviceGraphMemTrim[] = "graph memory nodes";
-static const acu_era eras_cuDeviceGraphMemTrim[] = {
-    {1, name_cuDeviceGraphMemTrim, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceGraphMemTrim = {
     .library = &acu_cuda,
     .name = name_cuDeviceGraphMemTrim,
     .feature = feature_cuDeviceGraphMemTrim,
-    .eras = eras_cuDeviceGraphMemTrim,
     .params = params_cuDeviceGraphMemTrim,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -3718,21 +3261,15 @@ CUresult acu_failed_cuDeviceGraphMemTrim(CUresult result, CUdevice device)
 
 /* ---- cuDevicePrimaryCtxGetState */
 
-static const char name_cuDevicePrimaryCtxGetState[] = "cuDevicePrimaryCtxGetState";
-static const char param_names_cuDevicePrimaryCtxGetState[] = "dev\0flags\0active";
+static const char name_cuDevicePrimaryCtxGetState[] = "cuDevicePrimaryCtxGetState\0dev\0flags\0active";
 static const acu_param params_cuDevicePrimaryCtxGetState[] = {
-    {param_names_cuDevicePrimaryCtxGetState + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDevicePrimaryCtxGetState + 4, &acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDevicePrimaryCtxGetState + 10, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuDevicePrimaryCtxGetState[] = {
-    {1, name_cuDevicePrimaryCtxGetState, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_context, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuDevicePrimaryCtxGetState = {
     .library = &acu_cuda,
     .name = name_cuDevicePrimaryCtxGetState,
-    .eras = eras_cuDevicePrimaryCtxGetState,
     .params = params_cuDevicePrimaryCtxGetState,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3763,20 +3300,19 @@ CUresult acu_failed_cuDevicePrimaryCtxGetState(CUresult result, CUdevice dev, un
 
 /* ---- cuDevicePrimaryCtxRelease */
 
-static const char name_cuDevicePrimaryCtxRelease[] = "cuDevicePrimaryCtxRelease";
+static const char name_cuDevicePrimaryCtxRelease[] = "cuDevicePrimaryCtxRelease\0dev";
 static const char symbol_cuDevicePrimaryCtxRelease_cuDevicePrimaryCtxRelease_v2[] = "cuDevicePrimaryCtxRelease_v2";
-static const char param_names_cuDevicePrimaryCtxRelease[] = "dev";
 static const acu_param params_cuDevicePrimaryCtxRelease[] = {
-    {param_names_cuDevicePrimaryCtxRelease + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxRelease[] = {
-    {1, symbol_cuDevicePrimaryCtxRelease_cuDevicePrimaryCtxRelease_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuDevicePrimaryCtxRelease_cuDevicePrimaryCtxRelease_v2, NULL},
 };
 const acu_function acu_function_cuDevicePrimaryCtxRelease = {
     .library = &acu_cuda,
     .name = name_cuDevicePrimaryCtxRelease,
     .eras = eras_cuDevicePrimaryCtxRelease,
+    .era_count = 1,
     .params = params_cuDevicePrimaryCtxRelease,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -3805,20 +3341,19 @@ CUresult acu_failed_cuDevicePrimaryCtxRelease(CUresult result, CUdevice dev)
 
 /* ---- cuDevicePrimaryCtxReset */
 
-static const char name_cuDevicePrimaryCtxReset[] = "cuDevicePrimaryCtxReset";
+static const char name_cuDevicePrimaryCtxReset[] = "cuDevicePrimaryCtxReset\0dev";
 static const char symbol_cuDevicePrimaryCtxReset_cuDevicePrimaryCtxReset_v2[] = "cuDevicePrimaryCtxReset_v2";
-static const char param_names_cuDevicePrimaryCtxReset[] = "dev";
 static const acu_param params_cuDevicePrimaryCtxReset[] = {
-    {param_names_cuDevicePrimaryCtxReset + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxReset[] = {
-    {1, symbol_cuDevicePrimaryCtxReset_cuDevicePrimaryCtxReset_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuDevicePrimaryCtxReset_cuDevicePrimaryCtxReset_v2, NULL},
 };
 const acu_function acu_function_cuDevicePrimaryCtxReset = {
     .library = &acu_cuda,
     .name = name_cuDevicePrimaryCtxReset,
     .eras = eras_cuDevicePrimaryCtxReset,
+    .era_count = 1,
     .params = params_cuDevicePrimaryCtxReset,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -3847,20 +3382,14 @@ CUresult acu_failed_cuDevicePrimaryCtxReset(CUresult result, CUdevice dev)
 
 /* ---- cuDevicePrimaryCtxRetain */
 
-static const char name_cuDevicePrimaryCtxRetain[] = "cuDevicePrimaryCtxRetain";
-static const char param_names_cuDevicePrimaryCtxRetain[] = "pctx\0dev";
+static const char name_cuDevicePrimaryCtxRetain[] = "cuDevicePrimaryCtxRetain\0pctx\0dev";
 static const acu_param params_cuDevicePrimaryCtxRetain[] = {
-    {param_names_cuDevicePrimaryCtxRetain + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDevicePrimaryCtxRetain + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuDevicePrimaryCtxRetain[] = {
-    {1, name_cuDevicePrimaryCtxRetain, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuDevicePrimaryCtxRetain = {
     .library = &acu_cuda,
     .name = name_cuDevicePrimaryCtxRetain,
-    .eras = eras_cuDevicePrimaryCtxRetain,
     .params = params_cuDevicePrimaryCtxRetain,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3889,21 +3418,20 @@ CUresult acu_failed_cuDevicePrimaryCtxRetain(CUresult result, CUcontext *pctx, C
 
 /* ---- cuDevicePrimaryCtxSetFlags */
 
-static const char name_cuDevicePrimaryCtxSetFlags[] = "cuDevicePrimaryCtxSetFlags";
+static const char name_cuDevicePrimaryCtxSetFlags[] = "cuDevicePrimaryCtxSetFlags\0dev\0flags";
 static const char symbol_cuDevicePrimaryCtxSetFlags_cuDevicePrimaryCtxSetFlags_v2[] = "cuDevicePrimaryCtxSetFlags_v2";
-static const char param_names_cuDevicePrimaryCtxSetFlags[] = "dev\0flags";
 static const acu_param params_cuDevicePrimaryCtxSetFlags[] = {
-    {param_names_cuDevicePrimaryCtxSetFlags + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDevicePrimaryCtxSetFlags + 4, &acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_context, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDevicePrimaryCtxSetFlags[] = {
-    {1, symbol_cuDevicePrimaryCtxSetFlags_cuDevicePrimaryCtxSetFlags_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuDevicePrimaryCtxSetFlags_cuDevicePrimaryCtxSetFlags_v2, NULL},
 };
 const acu_function acu_function_cuDevicePrimaryCtxSetFlags = {
     .library = &acu_cuda,
     .name = name_cuDevicePrimaryCtxSetFlags,
     .eras = eras_cuDevicePrimaryCtxSetFlags,
+    .era_count = 1,
     .params = params_cuDevicePrimaryCtxSetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3933,24 +3461,18 @@ CUresult acu_failed_cuDevicePrimaryCtxSetFlags(CUresult result, CUdevice dev, un
 
 /* ---- cuDeviceRegisterAsyncNotification */
 
-static const char name_cuDeviceRegisterAsyncNotification[] = "cuDeviceRegisterAsyncNotification";
-static const char param_names_cuDeviceRegisterAsyncNotification[] = "device\0callbackFunc\0userData\0callback";
+static const char name_cuDeviceRegisterAsyncNotification[] = "cuDeviceRegisterAsyncNotification\0device\0callbackFunc\0userData\0callback";
 static const acu_param params_cuDeviceRegisterAsyncNotification[] = {
-    {param_names_cuDeviceRegisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceRegisterAsyncNotification + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceRegisterAsyncNotification + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceRegisterAsyncNotification + 29, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuDeviceRegisterAsyncNotification[] = "asynchronous notifications";
-static const acu_era eras_cuDeviceRegisterAsyncNotification[] = {
-    {1, name_cuDeviceRegisterAsyncNotification, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceRegisterAsyncNotification = {
     .library = &acu_cuda,
     .name = name_cuDeviceRegisterAsyncNotification,
     .feature = feature_cuDeviceRegisterAsyncNotification,
-    .eras = eras_cuDeviceRegisterAsyncNotification,
     .params = params_cuDeviceRegisterAsyncNotification,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -3983,23 +3505,17 @@ CUresult acu_failed_cuDeviceRegisterAsyncNotification(CUresult result, CUdevice 
 
 /* ---- cuDeviceSetGraphMemAttribute */
 
-static const char name_cuDeviceSetGraphMemAttribute[] = "cuDeviceSetGraphMemAttribute";
-static const char param_names_cuDeviceSetGraphMemAttribute[] = "device\0attr\0value";
+static const char name_cuDeviceSetGraphMemAttribute[] = "cuDeviceSetGraphMemAttribute\0device\0attr\0value";
 static const acu_param params_cuDeviceSetGraphMemAttribute[] = {
-    {param_names_cuDeviceSetGraphMemAttribute + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceSetGraphMemAttribute + 7, &acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceSetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphMem_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const char feature_cuDeviceSetGraphMemAttribute[] = "graph memory nodes";
-static const acu_era eras_cuDeviceSetGraphMemAttribute[] = {
-    {1, name_cuDeviceSetGraphMemAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceSetGraphMemAttribute = {
     .library = &acu_cuda,
     .name = name_cuDeviceSetGraphMemAttribute,
     .feature = feature_cuDeviceSetGraphMemAttribute,
-    .eras = eras_cuDeviceSetGraphMemAttribute,
     .params = params_cuDeviceSetGraphMemAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -4031,22 +3547,16 @@ CUresult acu_failed_cuDeviceSetGraphMemAttribute(CUresult result, CUdevice devic
 
 /* ---- cuDeviceSetMemPool */
 
-static const char name_cuDeviceSetMemPool[] = "cuDeviceSetMemPool";
-static const char param_names_cuDeviceSetMemPool[] = "dev\0pool";
+static const char name_cuDeviceSetMemPool[] = "cuDeviceSetMemPool\0dev\0pool";
 static const acu_param params_cuDeviceSetMemPool[] = {
-    {param_names_cuDeviceSetMemPool + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceSetMemPool + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDeviceSetMemPool[] = "memory pools";
-static const acu_era eras_cuDeviceSetMemPool[] = {
-    {1, name_cuDeviceSetMemPool, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceSetMemPool = {
     .library = &acu_cuda,
     .name = name_cuDeviceSetMemPool,
     .feature = feature_cuDeviceSetMemPool,
-    .eras = eras_cuDeviceSetMemPool,
     .params = params_cuDeviceSetMemPool,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4075,21 +3585,20 @@ CUresult acu_failed_cuDeviceSetMemPool(CUresult result, CUdevice dev, CUmemoryPo
 
 /* ---- cuDeviceTotalMem */
 
-static const char name_cuDeviceTotalMem[] = "cuDeviceTotalMem";
+static const char name_cuDeviceTotalMem[] = "cuDeviceTotalMem\0bytes\0dev";
 static const char symbol_cuDeviceTotalMem_cuDeviceTotalMem_v2[] = "cuDeviceTotalMem_v2";
-static const char param_names_cuDeviceTotalMem[] = "bytes\0dev";
 static const acu_param params_cuDeviceTotalMem[] = {
-    {param_names_cuDeviceTotalMem + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuDeviceTotalMem + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuDeviceTotalMem[] = {
-    {1, symbol_cuDeviceTotalMem_cuDeviceTotalMem_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuDeviceTotalMem_cuDeviceTotalMem_v2, NULL},
 };
 const acu_function acu_function_cuDeviceTotalMem = {
     .library = &acu_cuda,
     .name = name_cuDeviceTotalMem,
     .eras = eras_cuDeviceTotalMem,
+    .era_count = 1,
     .params = params_cuDeviceTotalMem,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4118,22 +3627,16 @@ CUresult acu_failed_cuDeviceTotalMem(CUresult result, size_t *bytes, CUdevice de
 
 /* ---- cuDeviceUnregisterAsyncNotification */
 
-static const char name_cuDeviceUnregisterAsyncNotification[] = "cuDeviceUnregisterAsyncNotification";
-static const char param_names_cuDeviceUnregisterAsyncNotification[] = "device\0callback";
+static const char name_cuDeviceUnregisterAsyncNotification[] = "cuDeviceUnregisterAsyncNotification\0device\0callback";
 static const acu_param params_cuDeviceUnregisterAsyncNotification[] = {
-    {param_names_cuDeviceUnregisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuDeviceUnregisterAsyncNotification + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuDeviceUnregisterAsyncNotification[] = "asynchronous notifications";
-static const acu_era eras_cuDeviceUnregisterAsyncNotification[] = {
-    {1, name_cuDeviceUnregisterAsyncNotification, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuDeviceUnregisterAsyncNotification = {
     .library = &acu_cuda,
     .name = name_cuDeviceUnregisterAsyncNotification,
     .feature = feature_cuDeviceUnregisterAsyncNotification,
-    .eras = eras_cuDeviceUnregisterAsyncNotification,
     .params = params_cuDeviceUnregisterAsyncNotification,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4164,19 +3667,13 @@ CUresult acu_failed_cuDeviceUnregisterAsyncNotification(CUresult result, CUdevic
 
 /* ---- cuDriverGetVersion */
 
-static const char name_cuDriverGetVersion[] = "cuDriverGetVersion";
-static const char param_names_cuDriverGetVersion[] = "driverVersion";
+static const char name_cuDriverGetVersion[] = "cuDriverGetVersion\0driverVersion";
 static const acu_param params_cuDriverGetVersion[] = {
-    {param_names_cuDriverGetVersion + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuDriverGetVersion[] = {
-    {1, name_cuDriverGetVersion, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuDriverGetVersion = {
     .library = &acu_cuda,
     .name = name_cuDriverGetVersion,
-    .eras = eras_cuDriverGetVersion,
     .params = params_cuDriverGetVersion,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4205,20 +3702,14 @@ CUresult acu_failed_cuDriverGetVersion(CUresult result, int *driverVersion)
 
 /* ---- cuEventCreate */
 
-static const char name_cuEventCreate[] = "cuEventCreate";
-static const char param_names_cuEventCreate[] = "phEvent\0Flags";
+static const char name_cuEventCreate[] = "cuEventCreate\0phEvent\0Flags";
 static const acu_param params_cuEventCreate[] = {
-    {param_names_cuEventCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuEventCreate + 8, &acu_cuda_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuEventCreate[] = {
-    {1, name_cuEventCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuEventCreate = {
     .library = &acu_cuda,
     .name = name_cuEventCreate,
-    .eras = eras_cuEventCreate,
     .params = params_cuEventCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4247,20 +3738,19 @@ CUresult acu_failed_cuEventCreate(CUresult result, CUevent *phEvent, unsigned in
 
 /* ---- cuEventDestroy */
 
-static const char name_cuEventDestroy[] = "cuEventDestroy";
+static const char name_cuEventDestroy[] = "cuEventDestroy\0hEvent";
 static const char symbol_cuEventDestroy_cuEventDestroy_v2[] = "cuEventDestroy_v2";
-static const char param_names_cuEventDestroy[] = "hEvent";
 static const acu_param params_cuEventDestroy[] = {
-    {param_names_cuEventDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuEventDestroy[] = {
-    {1, symbol_cuEventDestroy_cuEventDestroy_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuEventDestroy_cuEventDestroy_v2, NULL},
 };
 const acu_function acu_function_cuEventDestroy = {
     .library = &acu_cuda,
     .name = name_cuEventDestroy,
     .eras = eras_cuEventDestroy,
+    .era_count = 1,
     .params = params_cuEventDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4289,23 +3779,22 @@ CUresult acu_failed_cuEventDestroy(CUresult result, CUevent hEvent)
 
 /* ---- cuEventElapsedTime */
 
-static const char name_cuEventElapsedTime[] = "cuEventElapsedTime";
+static const char name_cuEventElapsedTime[] = "cuEventElapsedTime\0pMilliseconds\0hStart\0hEnd";
 static const char symbol_cuEventElapsedTime_cuEventElapsedTime_v2[] = "cuEventElapsedTime_v2";
-static const char param_names_cuEventElapsedTime[] = "pMilliseconds\0hStart\0hEnd";
 static const acu_param params_cuEventElapsedTime[] = {
-    {param_names_cuEventElapsedTime + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuEventElapsedTime + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuEventElapsedTime + 21, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cuEventElapsedTime[] = { CUDA_ERROR_NOT_READY, 0};
 static const acu_era eras_cuEventElapsedTime[] = {
-    {1, symbol_cuEventElapsedTime_cuEventElapsedTime_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuEventElapsedTime_cuEventElapsedTime_v2, NULL},
 };
 const acu_function acu_function_cuEventElapsedTime = {
     .library = &acu_cuda,
     .name = name_cuEventElapsedTime,
     .eras = eras_cuEventElapsedTime,
+    .era_count = 1,
     .params = params_cuEventElapsedTime,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -4336,20 +3825,14 @@ CUresult acu_failed_cuEventElapsedTime(CUresult result, float *pMilliseconds, CU
 
 /* ---- cuEventQuery */
 
-static const char name_cuEventQuery[] = "cuEventQuery";
-static const char param_names_cuEventQuery[] = "hEvent";
+static const char name_cuEventQuery[] = "cuEventQuery\0hEvent";
 static const acu_param params_cuEventQuery[] = {
-    {param_names_cuEventQuery + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cuEventQuery[] = { CUDA_ERROR_NOT_READY, 0};
-static const acu_era eras_cuEventQuery[] = {
-    {1, name_cuEventQuery, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuEventQuery = {
     .library = &acu_cuda,
     .name = name_cuEventQuery,
-    .eras = eras_cuEventQuery,
     .params = params_cuEventQuery,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4379,21 +3862,15 @@ CUresult acu_failed_cuEventQuery(CUresult result, CUevent hEvent)
 
 /* ---- cuEventRecord */
 
-static const char name_cuEventRecord[] = "cuEventRecord";
+static const char name_cuEventRecord[] = "cuEventRecord\0hEvent\0hStream";
 static const char symbol_cuEventRecord_cuEventRecord_ptsz[] = "cuEventRecord_ptsz";
-static const char param_names_cuEventRecord[] = "hEvent\0hStream";
 static const acu_param params_cuEventRecord[] = {
-    {param_names_cuEventRecord + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuEventRecord + 7, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuEventRecord[] = {
-    {1, name_cuEventRecord, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuEventRecord = {
     .library = &acu_cuda,
     .name = name_cuEventRecord,
-    .eras = eras_cuEventRecord,
     .params = params_cuEventRecord,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4414,14 +3891,14 @@ static CUresult enter_cuEventRecord(CUevent hEvent, CUstream hStream)
 }
 CUresult (*acu_slot_cuEventRecord)(CUevent hEvent, CUstream hStream) = enter_cuEventRecord;
 static const acu_era eras_cuEventRecord_ptds[] = {
-    {1, symbol_cuEventRecord_cuEventRecord_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuEventRecord_cuEventRecord_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuEventRecord_ptds)(CUevent hEvent, CUstream hStream);
 const acu_function acu_function_cuEventRecord_ptds = {
     .library = &acu_cuda,
     .name = name_cuEventRecord,
     .eras = eras_cuEventRecord_ptds,
+    .era_count = 1,
     .params = params_cuEventRecord,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4450,24 +3927,18 @@ CUresult acu_failed_cuEventRecord(CUresult result, CUevent hEvent, CUstream hStr
 
 /* ---- cuEventRecordWithFlags */
 
-static const char name_cuEventRecordWithFlags[] = "cuEventRecordWithFlags";
+static const char name_cuEventRecordWithFlags[] = "cuEventRecordWithFlags\0hEvent\0hStream\0flags";
 static const char symbol_cuEventRecordWithFlags_cuEventRecordWithFlags_ptsz[] = "cuEventRecordWithFlags_ptsz";
-static const char param_names_cuEventRecordWithFlags[] = "hEvent\0hStream\0flags";
 static const acu_param params_cuEventRecordWithFlags[] = {
-    {param_names_cuEventRecordWithFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuEventRecordWithFlags + 7, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuEventRecordWithFlags + 15, &acu_cuda_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuEventRecordWithFlags[] = "graph event nodes";
-static const acu_era eras_cuEventRecordWithFlags[] = {
-    {1, name_cuEventRecordWithFlags, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuEventRecordWithFlags = {
     .library = &acu_cuda,
     .name = name_cuEventRecordWithFlags,
     .feature = feature_cuEventRecordWithFlags,
-    .eras = eras_cuEventRecordWithFlags,
     .params = params_cuEventRecordWithFlags,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -4489,8 +3960,7 @@ static CUresult enter_cuEventRecordWithFlags(CUevent hEvent, CUstream hStream, u
 CUresult (*acu_slot_cuEventRecordWithFlags)(CUevent hEvent, CUstream hStream,
         unsigned int flags) = enter_cuEventRecordWithFlags;
 static const acu_era eras_cuEventRecordWithFlags_ptds[] = {
-    {1, symbol_cuEventRecordWithFlags_cuEventRecordWithFlags_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuEventRecordWithFlags_cuEventRecordWithFlags_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuEventRecordWithFlags_ptds)(CUevent hEvent, CUstream hStream, unsigned int flags);
 const acu_function acu_function_cuEventRecordWithFlags_ptds = {
@@ -4498,6 +3968,7 @@ const acu_function acu_function_cuEventRecordWithFlags_ptds = {
     .name = name_cuEventRecordWithFlags,
     .feature = feature_cuEventRecordWithFlags,
     .eras = eras_cuEventRecordWithFlags_ptds,
+    .era_count = 1,
     .params = params_cuEventRecordWithFlags,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -4528,19 +3999,13 @@ CUresult acu_failed_cuEventRecordWithFlags(CUresult result, CUevent hEvent, CUst
 
 /* ---- cuEventSynchronize */
 
-static const char name_cuEventSynchronize[] = "cuEventSynchronize";
-static const char param_names_cuEventSynchronize[] = "hEvent";
+static const char name_cuEventSynchronize[] = "cuEventSynchronize\0hEvent";
 static const acu_param params_cuEventSynchronize[] = {
-    {param_names_cuEventSynchronize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuEventSynchronize[] = {
-    {1, name_cuEventSynchronize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuEventSynchronize = {
     .library = &acu_cuda,
     .name = name_cuEventSynchronize,
-    .eras = eras_cuEventSynchronize,
     .params = params_cuEventSynchronize,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4569,21 +4034,15 @@ CUresult acu_failed_cuEventSynchronize(CUresult result, CUevent hEvent)
 
 /* ---- cuExternalMemoryGetMappedBuffer */
 
-static const char name_cuExternalMemoryGetMappedBuffer[] = "cuExternalMemoryGetMappedBuffer";
-static const char param_names_cuExternalMemoryGetMappedBuffer[] = "devPtr\0extMem\0bufferDesc";
+static const char name_cuExternalMemoryGetMappedBuffer[] = "cuExternalMemoryGetMappedBuffer\0devPtr\0extMem\0bufferDesc";
 static const acu_param params_cuExternalMemoryGetMappedBuffer[] = {
-    {param_names_cuExternalMemoryGetMappedBuffer + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuExternalMemoryGetMappedBuffer + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuExternalMemoryGetMappedBuffer + 14, &acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuExternalMemoryGetMappedBuffer[] = {
-    {1, name_cuExternalMemoryGetMappedBuffer, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuExternalMemoryGetMappedBuffer = {
     .library = &acu_cuda,
     .name = name_cuExternalMemoryGetMappedBuffer,
-    .eras = eras_cuExternalMemoryGetMappedBuffer,
     .params = params_cuExternalMemoryGetMappedBuffer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -4616,21 +4075,15 @@ CUresult acu_failed_cuExternalMemoryGetMappedBuffer(CUresult result, CUdeviceptr
 
 /* ---- cuExternalMemoryGetMappedMipmappedArray */
 
-static const char name_cuExternalMemoryGetMappedMipmappedArray[] = "cuExternalMemoryGetMappedMipmappedArray";
-static const char param_names_cuExternalMemoryGetMappedMipmappedArray[] = "mipmap\0extMem\0mipmapDesc";
+static const char name_cuExternalMemoryGetMappedMipmappedArray[] = "cuExternalMemoryGetMappedMipmappedArray\0mipmap\0extMem\0mipmapDesc";
 static const acu_param params_cuExternalMemoryGetMappedMipmappedArray[] = {
-    {param_names_cuExternalMemoryGetMappedMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuExternalMemoryGetMappedMipmappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuExternalMemoryGetMappedMipmappedArray + 14, &acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuExternalMemoryGetMappedMipmappedArray[] = {
-    {1, name_cuExternalMemoryGetMappedMipmappedArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuExternalMemoryGetMappedMipmappedArray = {
     .library = &acu_cuda,
     .name = name_cuExternalMemoryGetMappedMipmappedArray,
-    .eras = eras_cuExternalMemoryGetMappedMipmappedArray,
     .params = params_cuExternalMemoryGetMappedMipmappedArray,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -4664,25 +4117,19 @@ CUresult acu_failed_cuExternalMemoryGetMappedMipmappedArray(CUresult result, CUm
 
 /* ---- cuFabricCpyBatchAsync */
 
-static const char name_cuFabricCpyBatchAsync[] = "cuFabricCpyBatchAsync";
+static const char name_cuFabricCpyBatchAsync[] = "cuFabricCpyBatchAsync\0numOps\0opList\0flags\0hStream";
 static const char symbol_cuFabricCpyBatchAsync_cuFabricCpyBatchAsync_ptsz[] = "cuFabricCpyBatchAsync_ptsz";
-static const char param_names_cuFabricCpyBatchAsync[] = "numOps\0opList\0flags\0hStream";
 static const acu_param params_cuFabricCpyBatchAsync[] = {
-    {param_names_cuFabricCpyBatchAsync + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFabricCpyBatchAsync + 7, &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
-    {param_names_cuFabricCpyBatchAsync + 14, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFabricCpyBatchAsync + 20, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuFabricCpyBatchAsync[] = "fabric copies";
-static const acu_era eras_cuFabricCpyBatchAsync[] = {
-    {1, name_cuFabricCpyBatchAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuFabricCpyBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuFabricCpyBatchAsync,
     .feature = feature_cuFabricCpyBatchAsync,
-    .eras = eras_cuFabricCpyBatchAsync,
     .params = params_cuFabricCpyBatchAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -4706,8 +4153,7 @@ static CUresult enter_cuFabricCpyBatchAsync(size_t numOps, CUDA_FABRIC_COPY_BATC
 CUresult (*acu_slot_cuFabricCpyBatchAsync)(size_t numOps, CUDA_FABRIC_COPY_BATCH_OP *opList,
         unsigned long long flags, CUstream hStream) = enter_cuFabricCpyBatchAsync;
 static const acu_era eras_cuFabricCpyBatchAsync_ptds[] = {
-    {1, symbol_cuFabricCpyBatchAsync_cuFabricCpyBatchAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuFabricCpyBatchAsync_cuFabricCpyBatchAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuFabricCpyBatchAsync_ptds)(size_t numOps, CUDA_FABRIC_COPY_BATCH_OP *opList,
         unsigned long long flags, CUstream hStream);
@@ -4716,6 +4162,7 @@ const acu_function acu_function_cuFabricCpyBatchAsync_ptds = {
     .name = name_cuFabricCpyBatchAsync,
     .feature = feature_cuFabricCpyBatchAsync,
     .eras = eras_cuFabricCpyBatchAsync_ptds,
+    .era_count = 1,
     .params = params_cuFabricCpyBatchAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -4748,22 +4195,16 @@ CUresult acu_failed_cuFabricCpyBatchAsync(CUresult result, size_t numOps, CUDA_F
 
 /* ---- cuFlushGPUDirectRDMAWrites */
 
-static const char name_cuFlushGPUDirectRDMAWrites[] = "cuFlushGPUDirectRDMAWrites";
-static const char param_names_cuFlushGPUDirectRDMAWrites[] = "target\0scope";
+static const char name_cuFlushGPUDirectRDMAWrites[] = "cuFlushGPUDirectRDMAWrites\0target\0scope";
 static const acu_param params_cuFlushGPUDirectRDMAWrites[] = {
-    {param_names_cuFlushGPUDirectRDMAWrites + 0, &acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFlushGPUDirectRDMAWrites + 7, &acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuFlushGPUDirectRDMAWrites[] = "flushing of GPUDirect RDMA writes";
-static const acu_era eras_cuFlushGPUDirectRDMAWrites[] = {
-    {1, name_cuFlushGPUDirectRDMAWrites, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuFlushGPUDirectRDMAWrites = {
     .library = &acu_cuda,
     .name = name_cuFlushGPUDirectRDMAWrites,
     .feature = feature_cuFlushGPUDirectRDMAWrites,
-    .eras = eras_cuFlushGPUDirectRDMAWrites,
     .params = params_cuFlushGPUDirectRDMAWrites,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4796,21 +4237,15 @@ CUresult acu_failed_cuFlushGPUDirectRDMAWrites(CUresult result, CUflushGPUDirect
 
 /* ---- cuFuncGetAttribute */
 
-static const char name_cuFuncGetAttribute[] = "cuFuncGetAttribute";
-static const char param_names_cuFuncGetAttribute[] = "pi\0attrib\0hfunc";
+static const char name_cuFuncGetAttribute[] = "cuFuncGetAttribute\0pi\0attrib\0hfunc";
 static const acu_param params_cuFuncGetAttribute[] = {
-    {param_names_cuFuncGetAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuFuncGetAttribute + 3, &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncGetAttribute + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuFuncGetAttribute[] = {
-    {1, name_cuFuncGetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuFuncGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuFuncGetAttribute,
-    .eras = eras_cuFuncGetAttribute,
     .params = params_cuFuncGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -4842,20 +4277,14 @@ CUresult acu_failed_cuFuncGetAttribute(CUresult result, int *pi, CUfunction_attr
 
 /* ---- cuFuncGetModule */
 
-static const char name_cuFuncGetModule[] = "cuFuncGetModule";
-static const char param_names_cuFuncGetModule[] = "hmod\0hfunc";
+static const char name_cuFuncGetModule[] = "cuFuncGetModule\0hmod\0hfunc";
 static const acu_param params_cuFuncGetModule[] = {
-    {param_names_cuFuncGetModule + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuFuncGetModule + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuFuncGetModule[] = {
-    {1, name_cuFuncGetModule, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuFuncGetModule = {
     .library = &acu_cuda,
     .name = name_cuFuncGetModule,
-    .eras = eras_cuFuncGetModule,
     .params = params_cuFuncGetModule,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4884,22 +4313,16 @@ CUresult acu_failed_cuFuncGetModule(CUresult result, CUmodule *hmod, CUfunction 
 
 /* ---- cuFuncGetName */
 
-static const char name_cuFuncGetName[] = "cuFuncGetName";
-static const char param_names_cuFuncGetName[] = "name\0hfunc";
+static const char name_cuFuncGetName[] = "cuFuncGetName\0name\0hfunc";
 static const acu_param params_cuFuncGetName[] = {
-    {param_names_cuFuncGetName + 0, &acu_type_text, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuFuncGetName + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuFuncGetName[] = "names of kernels";
-static const acu_era eras_cuFuncGetName[] = {
-    {1, name_cuFuncGetName, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuFuncGetName = {
     .library = &acu_cuda,
     .name = name_cuFuncGetName,
     .feature = feature_cuFuncGetName,
-    .eras = eras_cuFuncGetName,
     .params = params_cuFuncGetName,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4928,22 +4351,16 @@ CUresult acu_failed_cuFuncGetName(CUresult result, const char **name, CUfunction
 
 /* ---- cuFuncGetParamCount */
 
-static const char name_cuFuncGetParamCount[] = "cuFuncGetParamCount";
-static const char param_names_cuFuncGetParamCount[] = "func\0paramCount";
+static const char name_cuFuncGetParamCount[] = "cuFuncGetParamCount\0func\0paramCount";
 static const acu_param params_cuFuncGetParamCount[] = {
-    {param_names_cuFuncGetParamCount + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncGetParamCount + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuFuncGetParamCount[] = "kernel parameter count";
-static const acu_era eras_cuFuncGetParamCount[] = {
-    {1, name_cuFuncGetParamCount, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuFuncGetParamCount = {
     .library = &acu_cuda,
     .name = name_cuFuncGetParamCount,
     .feature = feature_cuFuncGetParamCount,
-    .eras = eras_cuFuncGetParamCount,
     .params = params_cuFuncGetParamCount,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4972,24 +4389,18 @@ CUresult acu_failed_cuFuncGetParamCount(CUresult result, CUfunction func, size_t
 
 /* ---- cuFuncGetParamInfo */
 
-static const char name_cuFuncGetParamInfo[] = "cuFuncGetParamInfo";
-static const char param_names_cuFuncGetParamInfo[] = "func\0paramIndex\0paramOffset\0paramSize";
+static const char name_cuFuncGetParamInfo[] = "cuFuncGetParamInfo\0func\0paramIndex\0paramOffset\0paramSize";
 static const acu_param params_cuFuncGetParamInfo[] = {
-    {param_names_cuFuncGetParamInfo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncGetParamInfo + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncGetParamInfo + 16, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuFuncGetParamInfo + 28, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuFuncGetParamInfo[] = "kernel parameter info";
-static const acu_era eras_cuFuncGetParamInfo[] = {
-    {1, name_cuFuncGetParamInfo, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuFuncGetParamInfo = {
     .library = &acu_cuda,
     .name = name_cuFuncGetParamInfo,
     .feature = feature_cuFuncGetParamInfo,
-    .eras = eras_cuFuncGetParamInfo,
     .params = params_cuFuncGetParamInfo,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -5022,22 +4433,16 @@ CUresult acu_failed_cuFuncGetParamInfo(CUresult result, CUfunction func, size_t 
 
 /* ---- cuFuncIsLoaded */
 
-static const char name_cuFuncIsLoaded[] = "cuFuncIsLoaded";
-static const char param_names_cuFuncIsLoaded[] = "state\0function";
+static const char name_cuFuncIsLoaded[] = "cuFuncIsLoaded\0state\0function";
 static const acu_param params_cuFuncIsLoaded[] = {
-    {param_names_cuFuncIsLoaded + 0, &acu_cuda_type_CUfunctionLoadingState_enum, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuFuncIsLoaded + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUfunctionLoadingState_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuFuncIsLoaded[] = "query and control of lazy loading";
-static const acu_era eras_cuFuncIsLoaded[] = {
-    {1, name_cuFuncIsLoaded, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuFuncIsLoaded = {
     .library = &acu_cuda,
     .name = name_cuFuncIsLoaded,
     .feature = feature_cuFuncIsLoaded,
-    .eras = eras_cuFuncIsLoaded,
     .params = params_cuFuncIsLoaded,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5067,21 +4472,15 @@ CUresult acu_failed_cuFuncIsLoaded(CUresult result, CUfunctionLoadingState *stat
 
 /* ---- cuFuncLoad */
 
-static const char name_cuFuncLoad[] = "cuFuncLoad";
-static const char param_names_cuFuncLoad[] = "function";
+static const char name_cuFuncLoad[] = "cuFuncLoad\0function";
 static const acu_param params_cuFuncLoad[] = {
-    {param_names_cuFuncLoad + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuFuncLoad[] = "query and control of lazy loading";
-static const acu_era eras_cuFuncLoad[] = {
-    {1, name_cuFuncLoad, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuFuncLoad = {
     .library = &acu_cuda,
     .name = name_cuFuncLoad,
     .feature = feature_cuFuncLoad,
-    .eras = eras_cuFuncLoad,
     .params = params_cuFuncLoad,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -5110,21 +4509,15 @@ CUresult acu_failed_cuFuncLoad(CUresult result, CUfunction function)
 
 /* ---- cuFuncSetAttribute */
 
-static const char name_cuFuncSetAttribute[] = "cuFuncSetAttribute";
-static const char param_names_cuFuncSetAttribute[] = "hfunc\0attrib\0value";
+static const char name_cuFuncSetAttribute[] = "cuFuncSetAttribute\0hfunc\0attrib\0value";
 static const acu_param params_cuFuncSetAttribute[] = {
-    {param_names_cuFuncSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncSetAttribute + 6, &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncSetAttribute + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuFuncSetAttribute[] = {
-    {1, name_cuFuncSetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuFuncSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuFuncSetAttribute,
-    .eras = eras_cuFuncSetAttribute,
     .params = params_cuFuncSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -5156,22 +4549,16 @@ CUresult acu_failed_cuFuncSetAttribute(CUresult result, CUfunction hfunc, CUfunc
 
 /* ---- cuFuncSetBlockShape */
 
-static const char name_cuFuncSetBlockShape[] = "cuFuncSetBlockShape";
-static const char param_names_cuFuncSetBlockShape[] = "hfunc\0x\0y\0z";
+static const char name_cuFuncSetBlockShape[] = "cuFuncSetBlockShape\0hfunc\0x\0y\0z";
 static const acu_param params_cuFuncSetBlockShape[] = {
-    {param_names_cuFuncSetBlockShape + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncSetBlockShape + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncSetBlockShape + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncSetBlockShape + 10, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuFuncSetBlockShape[] = {
-    {1, name_cuFuncSetBlockShape, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuFuncSetBlockShape = {
     .library = &acu_cuda,
     .name = name_cuFuncSetBlockShape,
-    .eras = eras_cuFuncSetBlockShape,
     .params = params_cuFuncSetBlockShape,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -5200,20 +4587,14 @@ CUresult acu_failed_cuFuncSetBlockShape(CUresult result, CUfunction hfunc, int x
 
 /* ---- cuFuncSetCacheConfig */
 
-static const char name_cuFuncSetCacheConfig[] = "cuFuncSetCacheConfig";
-static const char param_names_cuFuncSetCacheConfig[] = "hfunc\0config";
+static const char name_cuFuncSetCacheConfig[] = "cuFuncSetCacheConfig\0hfunc\0config";
 static const acu_param params_cuFuncSetCacheConfig[] = {
-    {param_names_cuFuncSetCacheConfig + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncSetCacheConfig + 6, &acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuFuncSetCacheConfig[] = {
-    {1, name_cuFuncSetCacheConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuFuncSetCacheConfig = {
     .library = &acu_cuda,
     .name = name_cuFuncSetCacheConfig,
-    .eras = eras_cuFuncSetCacheConfig,
     .params = params_cuFuncSetCacheConfig,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5242,20 +4623,14 @@ CUresult acu_failed_cuFuncSetCacheConfig(CUresult result, CUfunction hfunc, CUfu
 
 /* ---- cuFuncSetSharedMemConfig */
 
-static const char name_cuFuncSetSharedMemConfig[] = "cuFuncSetSharedMemConfig";
-static const char param_names_cuFuncSetSharedMemConfig[] = "hfunc\0config";
+static const char name_cuFuncSetSharedMemConfig[] = "cuFuncSetSharedMemConfig\0hfunc\0config";
 static const acu_param params_cuFuncSetSharedMemConfig[] = {
-    {param_names_cuFuncSetSharedMemConfig + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncSetSharedMemConfig + 6, &acu_cuda_type_CUsharedconfig_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuFuncSetSharedMemConfig[] = {
-    {1, name_cuFuncSetSharedMemConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUsharedconfig_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuFuncSetSharedMemConfig = {
     .library = &acu_cuda,
     .name = name_cuFuncSetSharedMemConfig,
-    .eras = eras_cuFuncSetSharedMemConfig,
     .params = params_cuFuncSetSharedMemConfig,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5285,20 +4660,14 @@ CUresult acu_failed_cuFuncSetSharedMemConfig(CUresult result, CUfunction hfunc, 
 
 /* ---- cuFuncSetSharedSize */
 
-static const char name_cuFuncSetSharedSize[] = "cuFuncSetSharedSize";
-static const char param_names_cuFuncSetSharedSize[] = "hfunc\0bytes";
+static const char name_cuFuncSetSharedSize[] = "cuFuncSetSharedSize\0hfunc\0bytes";
 static const acu_param params_cuFuncSetSharedSize[] = {
-    {param_names_cuFuncSetSharedSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuFuncSetSharedSize + 6, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuFuncSetSharedSize[] = {
-    {1, name_cuFuncSetSharedSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuFuncSetSharedSize = {
     .library = &acu_cuda,
     .name = name_cuFuncSetSharedSize,
-    .eras = eras_cuFuncSetSharedSize,
     .params = params_cuFuncSetSharedSize,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5327,20 +4696,14 @@ CUresult acu_failed_cuFuncSetSharedSize(CUresult result, CUfunction hfunc, unsig
 
 /* ---- cuGetErrorName */
 
-static const char name_cuGetErrorName[] = "cuGetErrorName";
-static const char param_names_cuGetErrorName[] = "error\0pStr";
+static const char name_cuGetErrorName[] = "cuGetErrorName\0error\0pStr";
 static const acu_param params_cuGetErrorName[] = {
-    {param_names_cuGetErrorName + 0, &acu_cuda_type_cudaError_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGetErrorName + 6, &acu_type_text, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGetErrorName[] = {
-    {1, name_cuGetErrorName, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_cudaError_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGetErrorName = {
     .library = &acu_cuda,
     .name = name_cuGetErrorName,
-    .eras = eras_cuGetErrorName,
     .params = params_cuGetErrorName,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5369,20 +4732,14 @@ CUresult acu_failed_cuGetErrorName(CUresult result, CUresult error, const char *
 
 /* ---- cuGetErrorString */
 
-static const char name_cuGetErrorString[] = "cuGetErrorString";
-static const char param_names_cuGetErrorString[] = "error\0pStr";
+static const char name_cuGetErrorString[] = "cuGetErrorString\0error\0pStr";
 static const acu_param params_cuGetErrorString[] = {
-    {param_names_cuGetErrorString + 0, &acu_cuda_type_cudaError_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGetErrorString + 6, &acu_type_text, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGetErrorString[] = {
-    {1, name_cuGetErrorString, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_cudaError_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGetErrorString = {
     .library = &acu_cuda,
     .name = name_cuGetErrorString,
-    .eras = eras_cuGetErrorString,
     .params = params_cuGetErrorString,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5411,20 +4768,14 @@ CUresult acu_failed_cuGetErrorString(CUresult result, CUresult error, const char
 
 /* ---- cuGetExportTable */
 
-static const char name_cuGetExportTable[] = "cuGetExportTable";
-static const char param_names_cuGetExportTable[] = "ppExportTable\0pExportTableId";
+static const char name_cuGetExportTable[] = "cuGetExportTable\0ppExportTable\0pExportTableId";
 static const acu_param params_cuGetExportTable[] = {
-    {param_names_cuGetExportTable + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGetExportTable + 14, &acu_cuda_type_CUuuid_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGetExportTable[] = {
-    {1, name_cuGetExportTable, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUuuid_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGetExportTable = {
     .library = &acu_cuda,
     .name = name_cuGetExportTable,
-    .eras = eras_cuGetExportTable,
     .params = params_cuGetExportTable,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5456,26 +4807,25 @@ CUresult acu_failed_cuGetExportTable(CUresult result, const void **ppExportTable
 
 /* ---- cuGetProcAddress */
 
-static const char name_cuGetProcAddress[] = "cuGetProcAddress";
+static const char name_cuGetProcAddress[] = "cuGetProcAddress\0symbol\0pfn\0cudaVersion\0flags\0symbolStatus";
 static const char symbol_cuGetProcAddress_cuGetProcAddress_v2[] = "cuGetProcAddress_v2";
-static const char param_names_cuGetProcAddress[] = "symbol\0pfn\0cudaVersion\0flags\0symbolStatus";
 static const acu_param params_cuGetProcAddress[] = {
-    {param_names_cuGetProcAddress + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGetProcAddress + 7, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGetProcAddress + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGetProcAddress + 23, &acu_cuda_type_flags_driverEntryPoint_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGetProcAddress + 29, &acu_cuda_type_CUdriverProcAddressQueryResult_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_driverEntryPoint_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUdriverProcAddressQueryResult_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGetProcAddress[] = "driver entry points";
 static const acu_era eras_cuGetProcAddress[] = {
-    {1, symbol_cuGetProcAddress_cuGetProcAddress_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGetProcAddress_cuGetProcAddress_v2, NULL},
 };
 const acu_function acu_function_cuGetProcAddress = {
     .library = &acu_cuda,
     .name = name_cuGetProcAddress,
     .feature = feature_cuGetProcAddress,
     .eras = eras_cuGetProcAddress,
+    .era_count = 1,
     .params = params_cuGetProcAddress,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5508,25 +4858,19 @@ CUresult acu_failed_cuGetProcAddress(CUresult result, const char *symbol, void *
 
 /* ---- cuGraphAddBatchMemOpNode */
 
-static const char name_cuGraphAddBatchMemOpNode[] = "cuGraphAddBatchMemOpNode";
-static const char param_names_cuGraphAddBatchMemOpNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
+static const char name_cuGraphAddBatchMemOpNode[] = "cuGraphAddBatchMemOpNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddBatchMemOpNode[] = {
-    {param_names_cuGraphAddBatchMemOpNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddBatchMemOpNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddBatchMemOpNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddBatchMemOpNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddBatchMemOpNode + 48, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphAddBatchMemOpNode[] = "graph nodes for stream memory operations";
-static const acu_era eras_cuGraphAddBatchMemOpNode[] = {
-    {1, name_cuGraphAddBatchMemOpNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphAddBatchMemOpNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddBatchMemOpNode,
     .feature = feature_cuGraphAddBatchMemOpNode,
-    .eras = eras_cuGraphAddBatchMemOpNode,
     .params = params_cuGraphAddBatchMemOpNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5563,23 +4907,17 @@ CUresult acu_failed_cuGraphAddBatchMemOpNode(CUresult result, CUgraphNode *phGra
 
 /* ---- cuGraphAddChildGraphNode */
 
-static const char name_cuGraphAddChildGraphNode[] = "cuGraphAddChildGraphNode";
-static const char param_names_cuGraphAddChildGraphNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0childGraph";
+static const char name_cuGraphAddChildGraphNode[] = "cuGraphAddChildGraphNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0childGraph";
 static const acu_param params_cuGraphAddChildGraphNode[] = {
-    {param_names_cuGraphAddChildGraphNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddChildGraphNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddChildGraphNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddChildGraphNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddChildGraphNode + 48, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphAddChildGraphNode[] = {
-    {1, name_cuGraphAddChildGraphNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphAddChildGraphNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddChildGraphNode,
-    .eras = eras_cuGraphAddChildGraphNode,
     .params = params_cuGraphAddChildGraphNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5613,24 +4951,23 @@ CUresult acu_failed_cuGraphAddChildGraphNode(CUresult result, CUgraphNode *phGra
 
 /* ---- cuGraphAddDependencies */
 
-static const char name_cuGraphAddDependencies[] = "cuGraphAddDependencies";
+static const char name_cuGraphAddDependencies[] = "cuGraphAddDependencies\0hGraph\0from\0to\0edgeData\0numDependencies";
 static const char symbol_cuGraphAddDependencies_cuGraphAddDependencies_v2[] = "cuGraphAddDependencies_v2";
-static const char param_names_cuGraphAddDependencies[] = "hGraph\0from\0to\0edgeData\0numDependencies";
 static const acu_param params_cuGraphAddDependencies[] = {
-    {param_names_cuGraphAddDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddDependencies + 7, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphAddDependencies + 12, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphAddDependencies + 15, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphAddDependencies + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddDependencies[] = {
-    {1, symbol_cuGraphAddDependencies_cuGraphAddDependencies_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphAddDependencies_cuGraphAddDependencies_v2, NULL},
 };
 const acu_function acu_function_cuGraphAddDependencies = {
     .library = &acu_cuda,
     .name = name_cuGraphAddDependencies,
     .eras = eras_cuGraphAddDependencies,
+    .era_count = 1,
     .params = params_cuGraphAddDependencies,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5663,22 +5000,16 @@ CUresult acu_failed_cuGraphAddDependencies(CUresult result, CUgraph hGraph, cons
 
 /* ---- cuGraphAddEmptyNode */
 
-static const char name_cuGraphAddEmptyNode[] = "cuGraphAddEmptyNode";
-static const char param_names_cuGraphAddEmptyNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies";
+static const char name_cuGraphAddEmptyNode[] = "cuGraphAddEmptyNode\0phGraphNode\0hGraph\0dependencies\0numDependencies";
 static const acu_param params_cuGraphAddEmptyNode[] = {
-    {param_names_cuGraphAddEmptyNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddEmptyNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddEmptyNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddEmptyNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphAddEmptyNode[] = {
-    {1, name_cuGraphAddEmptyNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphAddEmptyNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddEmptyNode,
-    .eras = eras_cuGraphAddEmptyNode,
     .params = params_cuGraphAddEmptyNode,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -5711,25 +5042,19 @@ CUresult acu_failed_cuGraphAddEmptyNode(CUresult result, CUgraphNode *phGraphNod
 
 /* ---- cuGraphAddEventRecordNode */
 
-static const char name_cuGraphAddEventRecordNode[] = "cuGraphAddEventRecordNode";
-static const char param_names_cuGraphAddEventRecordNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0event";
+static const char name_cuGraphAddEventRecordNode[] = "cuGraphAddEventRecordNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0event";
 static const acu_param params_cuGraphAddEventRecordNode[] = {
-    {param_names_cuGraphAddEventRecordNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddEventRecordNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddEventRecordNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddEventRecordNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddEventRecordNode + 48, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphAddEventRecordNode[] = "graph event nodes";
-static const acu_era eras_cuGraphAddEventRecordNode[] = {
-    {1, name_cuGraphAddEventRecordNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphAddEventRecordNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddEventRecordNode,
     .feature = feature_cuGraphAddEventRecordNode,
-    .eras = eras_cuGraphAddEventRecordNode,
     .params = params_cuGraphAddEventRecordNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5763,25 +5088,19 @@ CUresult acu_failed_cuGraphAddEventRecordNode(CUresult result, CUgraphNode *phGr
 
 /* ---- cuGraphAddEventWaitNode */
 
-static const char name_cuGraphAddEventWaitNode[] = "cuGraphAddEventWaitNode";
-static const char param_names_cuGraphAddEventWaitNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0event";
+static const char name_cuGraphAddEventWaitNode[] = "cuGraphAddEventWaitNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0event";
 static const acu_param params_cuGraphAddEventWaitNode[] = {
-    {param_names_cuGraphAddEventWaitNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddEventWaitNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddEventWaitNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddEventWaitNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddEventWaitNode + 48, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphAddEventWaitNode[] = "graph event nodes";
-static const acu_era eras_cuGraphAddEventWaitNode[] = {
-    {1, name_cuGraphAddEventWaitNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphAddEventWaitNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddEventWaitNode,
     .feature = feature_cuGraphAddEventWaitNode,
-    .eras = eras_cuGraphAddEventWaitNode,
     .params = params_cuGraphAddEventWaitNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5815,25 +5134,19 @@ CUresult acu_failed_cuGraphAddEventWaitNode(CUresult result, CUgraphNode *phGrap
 
 /* ---- cuGraphAddExternalSemaphoresSignalNode */
 
-static const char name_cuGraphAddExternalSemaphoresSignalNode[] = "cuGraphAddExternalSemaphoresSignalNode";
-static const char param_names_cuGraphAddExternalSemaphoresSignalNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
+static const char name_cuGraphAddExternalSemaphoresSignalNode[] = "cuGraphAddExternalSemaphoresSignalNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddExternalSemaphoresSignalNode[] = {
-    {param_names_cuGraphAddExternalSemaphoresSignalNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddExternalSemaphoresSignalNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddExternalSemaphoresSignalNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddExternalSemaphoresSignalNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddExternalSemaphoresSignalNode + 48, &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphAddExternalSemaphoresSignalNode[] = "graph nodes for external semaphores";
-static const acu_era eras_cuGraphAddExternalSemaphoresSignalNode[] = {
-    {1, name_cuGraphAddExternalSemaphoresSignalNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphAddExternalSemaphoresSignalNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddExternalSemaphoresSignalNode,
     .feature = feature_cuGraphAddExternalSemaphoresSignalNode,
-    .eras = eras_cuGraphAddExternalSemaphoresSignalNode,
     .params = params_cuGraphAddExternalSemaphoresSignalNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5870,25 +5183,19 @@ CUresult acu_failed_cuGraphAddExternalSemaphoresSignalNode(CUresult result, CUgr
 
 /* ---- cuGraphAddExternalSemaphoresWaitNode */
 
-static const char name_cuGraphAddExternalSemaphoresWaitNode[] = "cuGraphAddExternalSemaphoresWaitNode";
-static const char param_names_cuGraphAddExternalSemaphoresWaitNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
+static const char name_cuGraphAddExternalSemaphoresWaitNode[] = "cuGraphAddExternalSemaphoresWaitNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddExternalSemaphoresWaitNode[] = {
-    {param_names_cuGraphAddExternalSemaphoresWaitNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddExternalSemaphoresWaitNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddExternalSemaphoresWaitNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddExternalSemaphoresWaitNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddExternalSemaphoresWaitNode + 48, &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphAddExternalSemaphoresWaitNode[] = "graph nodes for external semaphores";
-static const acu_era eras_cuGraphAddExternalSemaphoresWaitNode[] = {
-    {1, name_cuGraphAddExternalSemaphoresWaitNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphAddExternalSemaphoresWaitNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddExternalSemaphoresWaitNode,
     .feature = feature_cuGraphAddExternalSemaphoresWaitNode,
-    .eras = eras_cuGraphAddExternalSemaphoresWaitNode,
     .params = params_cuGraphAddExternalSemaphoresWaitNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5925,23 +5232,17 @@ CUresult acu_failed_cuGraphAddExternalSemaphoresWaitNode(CUresult result, CUgrap
 
 /* ---- cuGraphAddHostNode */
 
-static const char name_cuGraphAddHostNode[] = "cuGraphAddHostNode";
-static const char param_names_cuGraphAddHostNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
+static const char name_cuGraphAddHostNode[] = "cuGraphAddHostNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddHostNode[] = {
-    {param_names_cuGraphAddHostNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddHostNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddHostNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddHostNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddHostNode + 48, &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphAddHostNode[] = {
-    {1, name_cuGraphAddHostNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphAddHostNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddHostNode,
-    .eras = eras_cuGraphAddHostNode,
     .params = params_cuGraphAddHostNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5976,24 +5277,23 @@ CUresult acu_failed_cuGraphAddHostNode(CUresult result, CUgraphNode *phGraphNode
 
 /* ---- cuGraphAddKernelNode */
 
-static const char name_cuGraphAddKernelNode[] = "cuGraphAddKernelNode";
+static const char name_cuGraphAddKernelNode[] = "cuGraphAddKernelNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const char symbol_cuGraphAddKernelNode_cuGraphAddKernelNode_v2[] = "cuGraphAddKernelNode_v2";
-static const char param_names_cuGraphAddKernelNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddKernelNode[] = {
-    {param_names_cuGraphAddKernelNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddKernelNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddKernelNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddKernelNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddKernelNode + 48, &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphAddKernelNode[] = {
-    {1, symbol_cuGraphAddKernelNode_cuGraphAddKernelNode_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphAddKernelNode_cuGraphAddKernelNode_v2, NULL},
 };
 const acu_function acu_function_cuGraphAddKernelNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddKernelNode,
     .eras = eras_cuGraphAddKernelNode,
+    .era_count = 1,
     .params = params_cuGraphAddKernelNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6028,25 +5328,19 @@ CUresult acu_failed_cuGraphAddKernelNode(CUresult result, CUgraphNode *phGraphNo
 
 /* ---- cuGraphAddMemAllocNode */
 
-static const char name_cuGraphAddMemAllocNode[] = "cuGraphAddMemAllocNode";
-static const char param_names_cuGraphAddMemAllocNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
+static const char name_cuGraphAddMemAllocNode[] = "cuGraphAddMemAllocNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddMemAllocNode[] = {
-    {param_names_cuGraphAddMemAllocNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddMemAllocNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemAllocNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddMemAllocNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemAllocNode + 48, &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const char feature_cuGraphAddMemAllocNode[] = "graph memory nodes";
-static const acu_era eras_cuGraphAddMemAllocNode[] = {
-    {1, name_cuGraphAddMemAllocNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphAddMemAllocNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddMemAllocNode,
     .feature = feature_cuGraphAddMemAllocNode,
-    .eras = eras_cuGraphAddMemAllocNode,
     .params = params_cuGraphAddMemAllocNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6081,25 +5375,19 @@ CUresult acu_failed_cuGraphAddMemAllocNode(CUresult result, CUgraphNode *phGraph
 
 /* ---- cuGraphAddMemFreeNode */
 
-static const char name_cuGraphAddMemFreeNode[] = "cuGraphAddMemFreeNode";
-static const char param_names_cuGraphAddMemFreeNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0dptr";
+static const char name_cuGraphAddMemFreeNode[] = "cuGraphAddMemFreeNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0dptr";
 static const acu_param params_cuGraphAddMemFreeNode[] = {
-    {param_names_cuGraphAddMemFreeNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddMemFreeNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemFreeNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddMemFreeNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemFreeNode + 48, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphAddMemFreeNode[] = "graph memory nodes";
-static const acu_era eras_cuGraphAddMemFreeNode[] = {
-    {1, name_cuGraphAddMemFreeNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphAddMemFreeNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddMemFreeNode,
     .feature = feature_cuGraphAddMemFreeNode,
-    .eras = eras_cuGraphAddMemFreeNode,
     .params = params_cuGraphAddMemFreeNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6133,24 +5421,18 @@ CUresult acu_failed_cuGraphAddMemFreeNode(CUresult result, CUgraphNode *phGraphN
 
 /* ---- cuGraphAddMemcpyNode */
 
-static const char name_cuGraphAddMemcpyNode[] = "cuGraphAddMemcpyNode";
-static const char param_names_cuGraphAddMemcpyNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0copyParams\0ctx";
+static const char name_cuGraphAddMemcpyNode[] = "cuGraphAddMemcpyNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0copyParams\0ctx";
 static const acu_param params_cuGraphAddMemcpyNode[] = {
-    {param_names_cuGraphAddMemcpyNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddMemcpyNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemcpyNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddMemcpyNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemcpyNode + 48, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemcpyNode + 59, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphAddMemcpyNode[] = {
-    {1, name_cuGraphAddMemcpyNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphAddMemcpyNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddMemcpyNode,
-    .eras = eras_cuGraphAddMemcpyNode,
     .params = params_cuGraphAddMemcpyNode,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -6187,24 +5469,18 @@ CUresult acu_failed_cuGraphAddMemcpyNode(CUresult result, CUgraphNode *phGraphNo
 
 /* ---- cuGraphAddMemsetNode */
 
-static const char name_cuGraphAddMemsetNode[] = "cuGraphAddMemsetNode";
-static const char param_names_cuGraphAddMemsetNode[] = "phGraphNode\0hGraph\0dependencies\0numDependencies\0memsetParams\0ctx";
+static const char name_cuGraphAddMemsetNode[] = "cuGraphAddMemsetNode\0phGraphNode\0hGraph\0dependencies\0numDependencies\0memsetParams\0ctx";
 static const acu_param params_cuGraphAddMemsetNode[] = {
-    {param_names_cuGraphAddMemsetNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddMemsetNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemsetNode + 19, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuGraphAddMemsetNode + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemsetNode + 48, &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddMemsetNode + 61, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphAddMemsetNode[] = {
-    {1, name_cuGraphAddMemsetNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphAddMemsetNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddMemsetNode,
-    .eras = eras_cuGraphAddMemsetNode,
     .params = params_cuGraphAddMemsetNode,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -6241,27 +5517,26 @@ CUresult acu_failed_cuGraphAddMemsetNode(CUresult result, CUgraphNode *phGraphNo
 
 /* ---- cuGraphAddNode */
 
-static const char name_cuGraphAddNode[] = "cuGraphAddNode";
+static const char name_cuGraphAddNode[] = "cuGraphAddNode\0phGraphNode\0hGraph\0dependencies\0dependencyData\0numDependencies\0nodeParams";
 static const char symbol_cuGraphAddNode_cuGraphAddNode_v2[] = "cuGraphAddNode_v2";
-static const char param_names_cuGraphAddNode[] = "phGraphNode\0hGraph\0dependencies\0dependencyData\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddNode[] = {
-    {param_names_cuGraphAddNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddNode + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddNode + 19, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphAddNode + 32, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphAddNode + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddNode + 63, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const char feature_cuGraphAddNode[] = "generic graph nodes";
 static const acu_era eras_cuGraphAddNode[] = {
-    {1, symbol_cuGraphAddNode_cuGraphAddNode_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphAddNode_cuGraphAddNode_v2, NULL},
 };
 const acu_function acu_function_cuGraphAddNode = {
     .library = &acu_cuda,
     .name = name_cuGraphAddNode,
     .feature = feature_cuGraphAddNode,
     .eras = eras_cuGraphAddNode,
+    .era_count = 1,
     .params = params_cuGraphAddNode,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -6298,24 +5573,18 @@ CUresult acu_failed_cuGraphAddNode(CUresult result, CUgraphNode *phGraphNode, CU
 
 /* ---- cuGraphAddNode_v3 */
 
-static const char name_cuGraphAddNode_v3[] = "cuGraphAddNode_v3";
-static const char param_names_cuGraphAddNode_v3[] = "phGraphNode\0hGraph\0dependencies\0dependencyData\0numDependencies\0nodeParams";
+static const char name_cuGraphAddNode_v3[] = "cuGraphAddNode_v3\0phGraphNode\0hGraph\0dependencies\0dependencyData\0numDependencies\0nodeParams";
 static const acu_param params_cuGraphAddNode_v3[] = {
-    {param_names_cuGraphAddNode_v3 + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphAddNode_v3 + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddNode_v3 + 19, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphAddNode_v3 + 32, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphAddNode_v3 + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphAddNode_v3 + 63, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphAddNode_v3[] = {
-    {1, name_cuGraphAddNode_v3, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphNodeParams_st, 1, ACU_INOUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphAddNode_v3 = {
     .library = &acu_cuda,
     .name = name_cuGraphAddNode_v3,
-    .eras = eras_cuGraphAddNode_v3,
     .params = params_cuGraphAddNode_v3,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -6352,22 +5621,16 @@ CUresult acu_failed_cuGraphAddNode_v3(CUresult result, CUgraphNode *phGraphNode,
 
 /* ---- cuGraphBatchMemOpNodeGetParams */
 
-static const char name_cuGraphBatchMemOpNodeGetParams[] = "cuGraphBatchMemOpNodeGetParams";
-static const char param_names_cuGraphBatchMemOpNodeGetParams[] = "hNode\0nodeParams_out";
+static const char name_cuGraphBatchMemOpNodeGetParams[] = "cuGraphBatchMemOpNodeGetParams\0hNode\0nodeParams_out";
 static const acu_param params_cuGraphBatchMemOpNodeGetParams[] = {
-    {param_names_cuGraphBatchMemOpNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphBatchMemOpNodeGetParams + 6, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphBatchMemOpNodeGetParams[] = "graph nodes for stream memory operations";
-static const acu_era eras_cuGraphBatchMemOpNodeGetParams[] = {
-    {1, name_cuGraphBatchMemOpNodeGetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphBatchMemOpNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphBatchMemOpNodeGetParams,
     .feature = feature_cuGraphBatchMemOpNodeGetParams,
-    .eras = eras_cuGraphBatchMemOpNodeGetParams,
     .params = params_cuGraphBatchMemOpNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6400,22 +5663,16 @@ CUresult acu_failed_cuGraphBatchMemOpNodeGetParams(CUresult result, CUgraphNode 
 
 /* ---- cuGraphBatchMemOpNodeSetParams */
 
-static const char name_cuGraphBatchMemOpNodeSetParams[] = "cuGraphBatchMemOpNodeSetParams";
-static const char param_names_cuGraphBatchMemOpNodeSetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphBatchMemOpNodeSetParams[] = "cuGraphBatchMemOpNodeSetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphBatchMemOpNodeSetParams[] = {
-    {param_names_cuGraphBatchMemOpNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphBatchMemOpNodeSetParams + 6, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphBatchMemOpNodeSetParams[] = "graph nodes for stream memory operations";
-static const acu_era eras_cuGraphBatchMemOpNodeSetParams[] = {
-    {1, name_cuGraphBatchMemOpNodeSetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphBatchMemOpNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphBatchMemOpNodeSetParams,
     .feature = feature_cuGraphBatchMemOpNodeSetParams,
-    .eras = eras_cuGraphBatchMemOpNodeSetParams,
     .params = params_cuGraphBatchMemOpNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6448,20 +5705,14 @@ CUresult acu_failed_cuGraphBatchMemOpNodeSetParams(CUresult result, CUgraphNode 
 
 /* ---- cuGraphChildGraphNodeGetGraph */
 
-static const char name_cuGraphChildGraphNodeGetGraph[] = "cuGraphChildGraphNodeGetGraph";
-static const char param_names_cuGraphChildGraphNodeGetGraph[] = "hNode\0phGraph";
+static const char name_cuGraphChildGraphNodeGetGraph[] = "cuGraphChildGraphNodeGetGraph\0hNode\0phGraph";
 static const acu_param params_cuGraphChildGraphNodeGetGraph[] = {
-    {param_names_cuGraphChildGraphNodeGetGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphChildGraphNodeGetGraph + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphChildGraphNodeGetGraph[] = {
-    {1, name_cuGraphChildGraphNodeGetGraph, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphChildGraphNodeGetGraph = {
     .library = &acu_cuda,
     .name = name_cuGraphChildGraphNodeGetGraph,
-    .eras = eras_cuGraphChildGraphNodeGetGraph,
     .params = params_cuGraphChildGraphNodeGetGraph,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6491,20 +5742,14 @@ CUresult acu_failed_cuGraphChildGraphNodeGetGraph(CUresult result, CUgraphNode h
 
 /* ---- cuGraphClone */
 
-static const char name_cuGraphClone[] = "cuGraphClone";
-static const char param_names_cuGraphClone[] = "phGraphClone\0originalGraph";
+static const char name_cuGraphClone[] = "cuGraphClone\0phGraphClone\0originalGraph";
 static const acu_param params_cuGraphClone[] = {
-    {param_names_cuGraphClone + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphClone + 13, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphClone[] = {
-    {1, name_cuGraphClone, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphClone = {
     .library = &acu_cuda,
     .name = name_cuGraphClone,
-    .eras = eras_cuGraphClone,
     .params = params_cuGraphClone,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6533,25 +5778,19 @@ CUresult acu_failed_cuGraphClone(CUresult result, CUgraph *phGraphClone, CUgraph
 
 /* ---- cuGraphConditionalHandleCreate */
 
-static const char name_cuGraphConditionalHandleCreate[] = "cuGraphConditionalHandleCreate";
-static const char param_names_cuGraphConditionalHandleCreate[] = "pHandle_out\0hGraph\0ctx\0defaultLaunchValue\0flags";
+static const char name_cuGraphConditionalHandleCreate[] = "cuGraphConditionalHandleCreate\0pHandle_out\0hGraph\0ctx\0defaultLaunchValue\0flags";
 static const acu_param params_cuGraphConditionalHandleCreate[] = {
-    {param_names_cuGraphConditionalHandleCreate + 0, &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphConditionalHandleCreate + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphConditionalHandleCreate + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphConditionalHandleCreate + 23, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphConditionalHandleCreate + 42, &acu_cuda_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphConditionalHandleCreate[] = "graph conditional nodes";
-static const acu_era eras_cuGraphConditionalHandleCreate[] = {
-    {1, name_cuGraphConditionalHandleCreate, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphConditionalHandleCreate = {
     .library = &acu_cuda,
     .name = name_cuGraphConditionalHandleCreate,
     .feature = feature_cuGraphConditionalHandleCreate,
-    .eras = eras_cuGraphConditionalHandleCreate,
     .params = params_cuGraphConditionalHandleCreate,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6585,20 +5824,14 @@ CUresult acu_failed_cuGraphConditionalHandleCreate(CUresult result, CUgraphCondi
 
 /* ---- cuGraphCreate */
 
-static const char name_cuGraphCreate[] = "cuGraphCreate";
-static const char param_names_cuGraphCreate[] = "phGraph\0flags";
+static const char name_cuGraphCreate[] = "cuGraphCreate\0phGraph\0flags";
 static const acu_param params_cuGraphCreate[] = {
-    {param_names_cuGraphCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphCreate + 8, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphCreate[] = {
-    {1, name_cuGraphCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphCreate = {
     .library = &acu_cuda,
     .name = name_cuGraphCreate,
-    .eras = eras_cuGraphCreate,
     .params = params_cuGraphCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6627,21 +5860,15 @@ CUresult acu_failed_cuGraphCreate(CUresult result, CUgraph *phGraph, unsigned in
 
 /* ---- cuGraphDebugDotPrint */
 
-static const char name_cuGraphDebugDotPrint[] = "cuGraphDebugDotPrint";
-static const char param_names_cuGraphDebugDotPrint[] = "hGraph\0path\0flags";
+static const char name_cuGraphDebugDotPrint[] = "cuGraphDebugDotPrint\0hGraph\0path\0flags";
 static const acu_param params_cuGraphDebugDotPrint[] = {
-    {param_names_cuGraphDebugDotPrint + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphDebugDotPrint + 7, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphDebugDotPrint + 12, &acu_cuda_type_flags_graphDebugDot, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphDebugDotPrint[] = {
-    {1, name_cuGraphDebugDotPrint, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_graphDebugDot, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphDebugDotPrint = {
     .library = &acu_cuda,
     .name = name_cuGraphDebugDotPrint,
-    .eras = eras_cuGraphDebugDotPrint,
     .params = params_cuGraphDebugDotPrint,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -6672,19 +5899,13 @@ CUresult acu_failed_cuGraphDebugDotPrint(CUresult result, CUgraph hGraph, const 
 
 /* ---- cuGraphDestroy */
 
-static const char name_cuGraphDestroy[] = "cuGraphDestroy";
-static const char param_names_cuGraphDestroy[] = "hGraph";
+static const char name_cuGraphDestroy[] = "cuGraphDestroy\0hGraph";
 static const acu_param params_cuGraphDestroy[] = {
-    {param_names_cuGraphDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphDestroy[] = {
-    {1, name_cuGraphDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphDestroy = {
     .library = &acu_cuda,
     .name = name_cuGraphDestroy,
-    .eras = eras_cuGraphDestroy,
     .params = params_cuGraphDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -6713,19 +5934,13 @@ CUresult acu_failed_cuGraphDestroy(CUresult result, CUgraph hGraph)
 
 /* ---- cuGraphDestroyNode */
 
-static const char name_cuGraphDestroyNode[] = "cuGraphDestroyNode";
-static const char param_names_cuGraphDestroyNode[] = "hNode";
+static const char name_cuGraphDestroyNode[] = "cuGraphDestroyNode\0hNode";
 static const acu_param params_cuGraphDestroyNode[] = {
-    {param_names_cuGraphDestroyNode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphDestroyNode[] = {
-    {1, name_cuGraphDestroyNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphDestroyNode = {
     .library = &acu_cuda,
     .name = name_cuGraphDestroyNode,
-    .eras = eras_cuGraphDestroyNode,
     .params = params_cuGraphDestroyNode,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -6754,20 +5969,14 @@ CUresult acu_failed_cuGraphDestroyNode(CUresult result, CUgraphNode hNode)
 
 /* ---- cuGraphEventRecordNodeGetEvent */
 
-static const char name_cuGraphEventRecordNodeGetEvent[] = "cuGraphEventRecordNodeGetEvent";
-static const char param_names_cuGraphEventRecordNodeGetEvent[] = "hNode\0event_out";
+static const char name_cuGraphEventRecordNodeGetEvent[] = "cuGraphEventRecordNodeGetEvent\0hNode\0event_out";
 static const acu_param params_cuGraphEventRecordNodeGetEvent[] = {
-    {param_names_cuGraphEventRecordNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphEventRecordNodeGetEvent + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphEventRecordNodeGetEvent[] = {
-    {1, name_cuGraphEventRecordNodeGetEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphEventRecordNodeGetEvent = {
     .library = &acu_cuda,
     .name = name_cuGraphEventRecordNodeGetEvent,
-    .eras = eras_cuGraphEventRecordNodeGetEvent,
     .params = params_cuGraphEventRecordNodeGetEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6797,20 +6006,14 @@ CUresult acu_failed_cuGraphEventRecordNodeGetEvent(CUresult result, CUgraphNode 
 
 /* ---- cuGraphEventRecordNodeSetEvent */
 
-static const char name_cuGraphEventRecordNodeSetEvent[] = "cuGraphEventRecordNodeSetEvent";
-static const char param_names_cuGraphEventRecordNodeSetEvent[] = "hNode\0event";
+static const char name_cuGraphEventRecordNodeSetEvent[] = "cuGraphEventRecordNodeSetEvent\0hNode\0event";
 static const acu_param params_cuGraphEventRecordNodeSetEvent[] = {
-    {param_names_cuGraphEventRecordNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphEventRecordNodeSetEvent + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphEventRecordNodeSetEvent[] = {
-    {1, name_cuGraphEventRecordNodeSetEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphEventRecordNodeSetEvent = {
     .library = &acu_cuda,
     .name = name_cuGraphEventRecordNodeSetEvent,
-    .eras = eras_cuGraphEventRecordNodeSetEvent,
     .params = params_cuGraphEventRecordNodeSetEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6840,20 +6043,14 @@ CUresult acu_failed_cuGraphEventRecordNodeSetEvent(CUresult result, CUgraphNode 
 
 /* ---- cuGraphEventWaitNodeGetEvent */
 
-static const char name_cuGraphEventWaitNodeGetEvent[] = "cuGraphEventWaitNodeGetEvent";
-static const char param_names_cuGraphEventWaitNodeGetEvent[] = "hNode\0event_out";
+static const char name_cuGraphEventWaitNodeGetEvent[] = "cuGraphEventWaitNodeGetEvent\0hNode\0event_out";
 static const acu_param params_cuGraphEventWaitNodeGetEvent[] = {
-    {param_names_cuGraphEventWaitNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphEventWaitNodeGetEvent + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphEventWaitNodeGetEvent[] = {
-    {1, name_cuGraphEventWaitNodeGetEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphEventWaitNodeGetEvent = {
     .library = &acu_cuda,
     .name = name_cuGraphEventWaitNodeGetEvent,
-    .eras = eras_cuGraphEventWaitNodeGetEvent,
     .params = params_cuGraphEventWaitNodeGetEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6883,20 +6080,14 @@ CUresult acu_failed_cuGraphEventWaitNodeGetEvent(CUresult result, CUgraphNode hN
 
 /* ---- cuGraphEventWaitNodeSetEvent */
 
-static const char name_cuGraphEventWaitNodeSetEvent[] = "cuGraphEventWaitNodeSetEvent";
-static const char param_names_cuGraphEventWaitNodeSetEvent[] = "hNode\0event";
+static const char name_cuGraphEventWaitNodeSetEvent[] = "cuGraphEventWaitNodeSetEvent\0hNode\0event";
 static const acu_param params_cuGraphEventWaitNodeSetEvent[] = {
-    {param_names_cuGraphEventWaitNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphEventWaitNodeSetEvent + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphEventWaitNodeSetEvent[] = {
-    {1, name_cuGraphEventWaitNodeSetEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphEventWaitNodeSetEvent = {
     .library = &acu_cuda,
     .name = name_cuGraphEventWaitNodeSetEvent,
-    .eras = eras_cuGraphEventWaitNodeSetEvent,
     .params = params_cuGraphEventWaitNodeSetEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6926,23 +6117,17 @@ CUresult acu_failed_cuGraphEventWaitNodeSetEvent(CUresult result, CUgraphNode hN
 
 /* ---- cuGraphExecBatchMemOpNodeSetParams */
 
-static const char name_cuGraphExecBatchMemOpNodeSetParams[] = "cuGraphExecBatchMemOpNodeSetParams";
-static const char param_names_cuGraphExecBatchMemOpNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
+static const char name_cuGraphExecBatchMemOpNodeSetParams[] = "cuGraphExecBatchMemOpNodeSetParams\0hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecBatchMemOpNodeSetParams[] = {
-    {param_names_cuGraphExecBatchMemOpNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecBatchMemOpNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecBatchMemOpNodeSetParams + 17, &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphExecBatchMemOpNodeSetParams[] = "graph nodes for stream memory operations";
-static const acu_era eras_cuGraphExecBatchMemOpNodeSetParams[] = {
-    {1, name_cuGraphExecBatchMemOpNodeSetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphExecBatchMemOpNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecBatchMemOpNodeSetParams,
     .feature = feature_cuGraphExecBatchMemOpNodeSetParams,
-    .eras = eras_cuGraphExecBatchMemOpNodeSetParams,
     .params = params_cuGraphExecBatchMemOpNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -6975,21 +6160,15 @@ CUresult acu_failed_cuGraphExecBatchMemOpNodeSetParams(CUresult result, CUgraphE
 
 /* ---- cuGraphExecChildGraphNodeSetParams */
 
-static const char name_cuGraphExecChildGraphNodeSetParams[] = "cuGraphExecChildGraphNodeSetParams";
-static const char param_names_cuGraphExecChildGraphNodeSetParams[] = "hGraphExec\0hNode\0childGraph";
+static const char name_cuGraphExecChildGraphNodeSetParams[] = "cuGraphExecChildGraphNodeSetParams\0hGraphExec\0hNode\0childGraph";
 static const acu_param params_cuGraphExecChildGraphNodeSetParams[] = {
-    {param_names_cuGraphExecChildGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecChildGraphNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecChildGraphNodeSetParams + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExecChildGraphNodeSetParams[] = {
-    {1, name_cuGraphExecChildGraphNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExecChildGraphNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecChildGraphNodeSetParams,
-    .eras = eras_cuGraphExecChildGraphNodeSetParams,
     .params = params_cuGraphExecChildGraphNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7022,19 +6201,13 @@ CUresult acu_failed_cuGraphExecChildGraphNodeSetParams(CUresult result, CUgraphE
 
 /* ---- cuGraphExecDestroy */
 
-static const char name_cuGraphExecDestroy[] = "cuGraphExecDestroy";
-static const char param_names_cuGraphExecDestroy[] = "hGraphExec";
+static const char name_cuGraphExecDestroy[] = "cuGraphExecDestroy\0hGraphExec";
 static const acu_param params_cuGraphExecDestroy[] = {
-    {param_names_cuGraphExecDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExecDestroy[] = {
-    {1, name_cuGraphExecDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExecDestroy = {
     .library = &acu_cuda,
     .name = name_cuGraphExecDestroy,
-    .eras = eras_cuGraphExecDestroy,
     .params = params_cuGraphExecDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -7063,21 +6236,15 @@ CUresult acu_failed_cuGraphExecDestroy(CUresult result, CUgraphExec hGraphExec)
 
 /* ---- cuGraphExecEventRecordNodeSetEvent */
 
-static const char name_cuGraphExecEventRecordNodeSetEvent[] = "cuGraphExecEventRecordNodeSetEvent";
-static const char param_names_cuGraphExecEventRecordNodeSetEvent[] = "hGraphExec\0hNode\0event";
+static const char name_cuGraphExecEventRecordNodeSetEvent[] = "cuGraphExecEventRecordNodeSetEvent\0hGraphExec\0hNode\0event";
 static const acu_param params_cuGraphExecEventRecordNodeSetEvent[] = {
-    {param_names_cuGraphExecEventRecordNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecEventRecordNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecEventRecordNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExecEventRecordNodeSetEvent[] = {
-    {1, name_cuGraphExecEventRecordNodeSetEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExecEventRecordNodeSetEvent = {
     .library = &acu_cuda,
     .name = name_cuGraphExecEventRecordNodeSetEvent,
-    .eras = eras_cuGraphExecEventRecordNodeSetEvent,
     .params = params_cuGraphExecEventRecordNodeSetEvent,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7110,21 +6277,15 @@ CUresult acu_failed_cuGraphExecEventRecordNodeSetEvent(CUresult result, CUgraphE
 
 /* ---- cuGraphExecEventWaitNodeSetEvent */
 
-static const char name_cuGraphExecEventWaitNodeSetEvent[] = "cuGraphExecEventWaitNodeSetEvent";
-static const char param_names_cuGraphExecEventWaitNodeSetEvent[] = "hGraphExec\0hNode\0event";
+static const char name_cuGraphExecEventWaitNodeSetEvent[] = "cuGraphExecEventWaitNodeSetEvent\0hGraphExec\0hNode\0event";
 static const acu_param params_cuGraphExecEventWaitNodeSetEvent[] = {
-    {param_names_cuGraphExecEventWaitNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecEventWaitNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecEventWaitNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExecEventWaitNodeSetEvent[] = {
-    {1, name_cuGraphExecEventWaitNodeSetEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExecEventWaitNodeSetEvent = {
     .library = &acu_cuda,
     .name = name_cuGraphExecEventWaitNodeSetEvent,
-    .eras = eras_cuGraphExecEventWaitNodeSetEvent,
     .params = params_cuGraphExecEventWaitNodeSetEvent,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7157,21 +6318,15 @@ CUresult acu_failed_cuGraphExecEventWaitNodeSetEvent(CUresult result, CUgraphExe
 
 /* ---- cuGraphExecExternalSemaphoresSignalNodeSetParams */
 
-static const char name_cuGraphExecExternalSemaphoresSignalNodeSetParams[] = "cuGraphExecExternalSemaphoresSignalNodeSetParams";
-static const char param_names_cuGraphExecExternalSemaphoresSignalNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
+static const char name_cuGraphExecExternalSemaphoresSignalNodeSetParams[] = "cuGraphExecExternalSemaphoresSignalNodeSetParams\0hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecExternalSemaphoresSignalNodeSetParams[] = {
-    {param_names_cuGraphExecExternalSemaphoresSignalNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecExternalSemaphoresSignalNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecExternalSemaphoresSignalNodeSetParams + 17, &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExecExternalSemaphoresSignalNodeSetParams[] = {
-    {1, name_cuGraphExecExternalSemaphoresSignalNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExecExternalSemaphoresSignalNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecExternalSemaphoresSignalNodeSetParams,
-    .eras = eras_cuGraphExecExternalSemaphoresSignalNodeSetParams,
     .params = params_cuGraphExecExternalSemaphoresSignalNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7205,21 +6360,15 @@ CUresult acu_failed_cuGraphExecExternalSemaphoresSignalNodeSetParams(CUresult re
 
 /* ---- cuGraphExecExternalSemaphoresWaitNodeSetParams */
 
-static const char name_cuGraphExecExternalSemaphoresWaitNodeSetParams[] = "cuGraphExecExternalSemaphoresWaitNodeSetParams";
-static const char param_names_cuGraphExecExternalSemaphoresWaitNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
+static const char name_cuGraphExecExternalSemaphoresWaitNodeSetParams[] = "cuGraphExecExternalSemaphoresWaitNodeSetParams\0hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecExternalSemaphoresWaitNodeSetParams[] = {
-    {param_names_cuGraphExecExternalSemaphoresWaitNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecExternalSemaphoresWaitNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecExternalSemaphoresWaitNodeSetParams + 17, &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExecExternalSemaphoresWaitNodeSetParams[] = {
-    {1, name_cuGraphExecExternalSemaphoresWaitNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExecExternalSemaphoresWaitNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecExternalSemaphoresWaitNodeSetParams,
-    .eras = eras_cuGraphExecExternalSemaphoresWaitNodeSetParams,
     .params = params_cuGraphExecExternalSemaphoresWaitNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7253,22 +6402,16 @@ CUresult acu_failed_cuGraphExecExternalSemaphoresWaitNodeSetParams(CUresult resu
 
 /* ---- cuGraphExecGetFlags */
 
-static const char name_cuGraphExecGetFlags[] = "cuGraphExecGetFlags";
-static const char param_names_cuGraphExecGetFlags[] = "hGraphExec\0flags";
+static const char name_cuGraphExecGetFlags[] = "cuGraphExecGetFlags\0hGraphExec\0flags";
 static const acu_param params_cuGraphExecGetFlags[] = {
-    {param_names_cuGraphExecGetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecGetFlags + 11, &acu_cuda_type_flags_graphInstantiate_64bit, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_graphInstantiate_64bit, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphExecGetFlags[] = "graph instantiation with parameters";
-static const acu_era eras_cuGraphExecGetFlags[] = {
-    {1, name_cuGraphExecGetFlags, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphExecGetFlags = {
     .library = &acu_cuda,
     .name = name_cuGraphExecGetFlags,
     .feature = feature_cuGraphExecGetFlags,
-    .eras = eras_cuGraphExecGetFlags,
     .params = params_cuGraphExecGetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7298,22 +6441,16 @@ CUresult acu_failed_cuGraphExecGetFlags(CUresult result, CUgraphExec hGraphExec,
 
 /* ---- cuGraphExecGetId */
 
-static const char name_cuGraphExecGetId[] = "cuGraphExecGetId";
-static const char param_names_cuGraphExecGetId[] = "hGraphExec\0graphId";
+static const char name_cuGraphExecGetId[] = "cuGraphExecGetId\0hGraphExec\0graphId";
 static const acu_param params_cuGraphExecGetId[] = {
-    {param_names_cuGraphExecGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecGetId + 11, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphExecGetId[] = "graph and node ids";
-static const acu_era eras_cuGraphExecGetId[] = {
-    {1, name_cuGraphExecGetId, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphExecGetId = {
     .library = &acu_cuda,
     .name = name_cuGraphExecGetId,
     .feature = feature_cuGraphExecGetId,
-    .eras = eras_cuGraphExecGetId,
     .params = params_cuGraphExecGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7342,21 +6479,15 @@ CUresult acu_failed_cuGraphExecGetId(CUresult result, CUgraphExec hGraphExec, un
 
 /* ---- cuGraphExecHostNodeSetParams */
 
-static const char name_cuGraphExecHostNodeSetParams[] = "cuGraphExecHostNodeSetParams";
-static const char param_names_cuGraphExecHostNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
+static const char name_cuGraphExecHostNodeSetParams[] = "cuGraphExecHostNodeSetParams\0hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecHostNodeSetParams[] = {
-    {param_names_cuGraphExecHostNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecHostNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecHostNodeSetParams + 17, &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExecHostNodeSetParams[] = {
-    {1, name_cuGraphExecHostNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExecHostNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecHostNodeSetParams,
-    .eras = eras_cuGraphExecHostNodeSetParams,
     .params = params_cuGraphExecHostNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7389,22 +6520,21 @@ CUresult acu_failed_cuGraphExecHostNodeSetParams(CUresult result, CUgraphExec hG
 
 /* ---- cuGraphExecKernelNodeSetParams */
 
-static const char name_cuGraphExecKernelNodeSetParams[] = "cuGraphExecKernelNodeSetParams";
+static const char name_cuGraphExecKernelNodeSetParams[] = "cuGraphExecKernelNodeSetParams\0hGraphExec\0hNode\0nodeParams";
 static const char symbol_cuGraphExecKernelNodeSetParams_cuGraphExecKernelNodeSetParams_v2[] = "cuGraphExecKernelNodeSetParams_v2";
-static const char param_names_cuGraphExecKernelNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecKernelNodeSetParams[] = {
-    {param_names_cuGraphExecKernelNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecKernelNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecKernelNodeSetParams + 17, &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecKernelNodeSetParams[] = {
-    {1, symbol_cuGraphExecKernelNodeSetParams_cuGraphExecKernelNodeSetParams_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphExecKernelNodeSetParams_cuGraphExecKernelNodeSetParams_v2, NULL},
 };
 const acu_function acu_function_cuGraphExecKernelNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecKernelNodeSetParams,
     .eras = eras_cuGraphExecKernelNodeSetParams,
+    .era_count = 1,
     .params = params_cuGraphExecKernelNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7437,22 +6567,16 @@ CUresult acu_failed_cuGraphExecKernelNodeSetParams(CUresult result, CUgraphExec 
 
 /* ---- cuGraphExecMemcpyNodeSetParams */
 
-static const char name_cuGraphExecMemcpyNodeSetParams[] = "cuGraphExecMemcpyNodeSetParams";
-static const char param_names_cuGraphExecMemcpyNodeSetParams[] = "hGraphExec\0hNode\0copyParams\0ctx";
+static const char name_cuGraphExecMemcpyNodeSetParams[] = "cuGraphExecMemcpyNodeSetParams\0hGraphExec\0hNode\0copyParams\0ctx";
 static const acu_param params_cuGraphExecMemcpyNodeSetParams[] = {
-    {param_names_cuGraphExecMemcpyNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecMemcpyNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecMemcpyNodeSetParams + 17, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecMemcpyNodeSetParams + 28, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExecMemcpyNodeSetParams[] = {
-    {1, name_cuGraphExecMemcpyNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExecMemcpyNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecMemcpyNodeSetParams,
-    .eras = eras_cuGraphExecMemcpyNodeSetParams,
     .params = params_cuGraphExecMemcpyNodeSetParams,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -7485,22 +6609,16 @@ CUresult acu_failed_cuGraphExecMemcpyNodeSetParams(CUresult result, CUgraphExec 
 
 /* ---- cuGraphExecMemsetNodeSetParams */
 
-static const char name_cuGraphExecMemsetNodeSetParams[] = "cuGraphExecMemsetNodeSetParams";
-static const char param_names_cuGraphExecMemsetNodeSetParams[] = "hGraphExec\0hNode\0memsetParams\0ctx";
+static const char name_cuGraphExecMemsetNodeSetParams[] = "cuGraphExecMemsetNodeSetParams\0hGraphExec\0hNode\0memsetParams\0ctx";
 static const acu_param params_cuGraphExecMemsetNodeSetParams[] = {
-    {param_names_cuGraphExecMemsetNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecMemsetNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecMemsetNodeSetParams + 17, &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecMemsetNodeSetParams + 30, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExecMemsetNodeSetParams[] = {
-    {1, name_cuGraphExecMemsetNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExecMemsetNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecMemsetNodeSetParams,
-    .eras = eras_cuGraphExecMemsetNodeSetParams,
     .params = params_cuGraphExecMemsetNodeSetParams,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -7533,23 +6651,17 @@ CUresult acu_failed_cuGraphExecMemsetNodeSetParams(CUresult result, CUgraphExec 
 
 /* ---- cuGraphExecNodeSetParams */
 
-static const char name_cuGraphExecNodeSetParams[] = "cuGraphExecNodeSetParams";
-static const char param_names_cuGraphExecNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
+static const char name_cuGraphExecNodeSetParams[] = "cuGraphExecNodeSetParams\0hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cuGraphExecNodeSetParams[] = {
-    {param_names_cuGraphExecNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecNodeSetParams + 17, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphExecNodeSetParams[] = "generic graph nodes";
-static const acu_era eras_cuGraphExecNodeSetParams[] = {
-    {1, name_cuGraphExecNodeSetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphExecNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExecNodeSetParams,
     .feature = feature_cuGraphExecNodeSetParams,
-    .eras = eras_cuGraphExecNodeSetParams,
     .params = params_cuGraphExecNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7582,22 +6694,21 @@ CUresult acu_failed_cuGraphExecNodeSetParams(CUresult result, CUgraphExec hGraph
 
 /* ---- cuGraphExecUpdate */
 
-static const char name_cuGraphExecUpdate[] = "cuGraphExecUpdate";
+static const char name_cuGraphExecUpdate[] = "cuGraphExecUpdate\0hGraphExec\0hGraph\0resultInfo";
 static const char symbol_cuGraphExecUpdate_cuGraphExecUpdate_v2[] = "cuGraphExecUpdate_v2";
-static const char param_names_cuGraphExecUpdate[] = "hGraphExec\0hGraph\0resultInfo";
 static const acu_param params_cuGraphExecUpdate[] = {
-    {param_names_cuGraphExecUpdate + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecUpdate + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExecUpdate + 18, &acu_cuda_type_CUgraphExecUpdateResultInfo_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphExecUpdateResultInfo_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphExecUpdate[] = {
-    {1, symbol_cuGraphExecUpdate_cuGraphExecUpdate_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphExecUpdate_cuGraphExecUpdate_v2, NULL},
 };
 const acu_function acu_function_cuGraphExecUpdate = {
     .library = &acu_cuda,
     .name = name_cuGraphExecUpdate,
     .eras = eras_cuGraphExecUpdate,
+    .era_count = 1,
     .params = params_cuGraphExecUpdate,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7630,20 +6741,14 @@ CUresult acu_failed_cuGraphExecUpdate(CUresult result, CUgraphExec hGraphExec, C
 
 /* ---- cuGraphExternalSemaphoresSignalNodeGetParams */
 
-static const char name_cuGraphExternalSemaphoresSignalNodeGetParams[] = "cuGraphExternalSemaphoresSignalNodeGetParams";
-static const char param_names_cuGraphExternalSemaphoresSignalNodeGetParams[] = "hNode\0params_out";
+static const char name_cuGraphExternalSemaphoresSignalNodeGetParams[] = "cuGraphExternalSemaphoresSignalNodeGetParams\0hNode\0params_out";
 static const acu_param params_cuGraphExternalSemaphoresSignalNodeGetParams[] = {
-    {param_names_cuGraphExternalSemaphoresSignalNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExternalSemaphoresSignalNodeGetParams + 6, &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphExternalSemaphoresSignalNodeGetParams[] = {
-    {1, name_cuGraphExternalSemaphoresSignalNodeGetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExternalSemaphoresSignalNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExternalSemaphoresSignalNodeGetParams,
-    .eras = eras_cuGraphExternalSemaphoresSignalNodeGetParams,
     .params = params_cuGraphExternalSemaphoresSignalNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7676,20 +6781,14 @@ CUresult acu_failed_cuGraphExternalSemaphoresSignalNodeGetParams(CUresult result
 
 /* ---- cuGraphExternalSemaphoresSignalNodeSetParams */
 
-static const char name_cuGraphExternalSemaphoresSignalNodeSetParams[] = "cuGraphExternalSemaphoresSignalNodeSetParams";
-static const char param_names_cuGraphExternalSemaphoresSignalNodeSetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphExternalSemaphoresSignalNodeSetParams[] = "cuGraphExternalSemaphoresSignalNodeSetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphExternalSemaphoresSignalNodeSetParams[] = {
-    {param_names_cuGraphExternalSemaphoresSignalNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExternalSemaphoresSignalNodeSetParams + 6, &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExternalSemaphoresSignalNodeSetParams[] = {
-    {1, name_cuGraphExternalSemaphoresSignalNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExternalSemaphoresSignalNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExternalSemaphoresSignalNodeSetParams,
-    .eras = eras_cuGraphExternalSemaphoresSignalNodeSetParams,
     .params = params_cuGraphExternalSemaphoresSignalNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7722,20 +6821,14 @@ CUresult acu_failed_cuGraphExternalSemaphoresSignalNodeSetParams(CUresult result
 
 /* ---- cuGraphExternalSemaphoresWaitNodeGetParams */
 
-static const char name_cuGraphExternalSemaphoresWaitNodeGetParams[] = "cuGraphExternalSemaphoresWaitNodeGetParams";
-static const char param_names_cuGraphExternalSemaphoresWaitNodeGetParams[] = "hNode\0params_out";
+static const char name_cuGraphExternalSemaphoresWaitNodeGetParams[] = "cuGraphExternalSemaphoresWaitNodeGetParams\0hNode\0params_out";
 static const acu_param params_cuGraphExternalSemaphoresWaitNodeGetParams[] = {
-    {param_names_cuGraphExternalSemaphoresWaitNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExternalSemaphoresWaitNodeGetParams + 6, &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphExternalSemaphoresWaitNodeGetParams[] = {
-    {1, name_cuGraphExternalSemaphoresWaitNodeGetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExternalSemaphoresWaitNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExternalSemaphoresWaitNodeGetParams,
-    .eras = eras_cuGraphExternalSemaphoresWaitNodeGetParams,
     .params = params_cuGraphExternalSemaphoresWaitNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7768,20 +6861,14 @@ CUresult acu_failed_cuGraphExternalSemaphoresWaitNodeGetParams(CUresult result, 
 
 /* ---- cuGraphExternalSemaphoresWaitNodeSetParams */
 
-static const char name_cuGraphExternalSemaphoresWaitNodeSetParams[] = "cuGraphExternalSemaphoresWaitNodeSetParams";
-static const char param_names_cuGraphExternalSemaphoresWaitNodeSetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphExternalSemaphoresWaitNodeSetParams[] = "cuGraphExternalSemaphoresWaitNodeSetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphExternalSemaphoresWaitNodeSetParams[] = {
-    {param_names_cuGraphExternalSemaphoresWaitNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphExternalSemaphoresWaitNodeSetParams + 6, &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphExternalSemaphoresWaitNodeSetParams[] = {
-    {1, name_cuGraphExternalSemaphoresWaitNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphExternalSemaphoresWaitNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphExternalSemaphoresWaitNodeSetParams,
-    .eras = eras_cuGraphExternalSemaphoresWaitNodeSetParams,
     .params = params_cuGraphExternalSemaphoresWaitNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7814,24 +6901,23 @@ CUresult acu_failed_cuGraphExternalSemaphoresWaitNodeSetParams(CUresult result, 
 
 /* ---- cuGraphGetEdges */
 
-static const char name_cuGraphGetEdges[] = "cuGraphGetEdges";
+static const char name_cuGraphGetEdges[] = "cuGraphGetEdges\0hGraph\0from\0to\0edgeData\0numEdges";
 static const char symbol_cuGraphGetEdges_cuGraphGetEdges_v2[] = "cuGraphGetEdges_v2";
-static const char param_names_cuGraphGetEdges[] = "hGraph\0from\0to\0edgeData\0numEdges";
 static const acu_param params_cuGraphGetEdges[] = {
-    {param_names_cuGraphGetEdges + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphGetEdges + 7, &acu_type_handle, 1, ACU_OUT, 4, -1, false},
-    {param_names_cuGraphGetEdges + 12, &acu_type_handle, 1, ACU_OUT, 4, -1, false},
-    {param_names_cuGraphGetEdges + 15, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 4, -1, false},
-    {param_names_cuGraphGetEdges + 24, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 4, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphGetEdges[] = {
-    {1, symbol_cuGraphGetEdges_cuGraphGetEdges_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphGetEdges_cuGraphGetEdges_v2, NULL},
 };
 const acu_function acu_function_cuGraphGetEdges = {
     .library = &acu_cuda,
     .name = name_cuGraphGetEdges,
     .eras = eras_cuGraphGetEdges,
+    .era_count = 1,
     .params = params_cuGraphGetEdges,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -7864,22 +6950,16 @@ CUresult acu_failed_cuGraphGetEdges(CUresult result, CUgraph hGraph, CUgraphNode
 
 /* ---- cuGraphGetId */
 
-static const char name_cuGraphGetId[] = "cuGraphGetId";
-static const char param_names_cuGraphGetId[] = "hGraph\0graphId";
+static const char name_cuGraphGetId[] = "cuGraphGetId\0hGraph\0graphId";
 static const acu_param params_cuGraphGetId[] = {
-    {param_names_cuGraphGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphGetId + 7, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphGetId[] = "graph and node ids";
-static const acu_era eras_cuGraphGetId[] = {
-    {1, name_cuGraphGetId, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphGetId = {
     .library = &acu_cuda,
     .name = name_cuGraphGetId,
     .feature = feature_cuGraphGetId,
-    .eras = eras_cuGraphGetId,
     .params = params_cuGraphGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7908,21 +6988,15 @@ CUresult acu_failed_cuGraphGetId(CUresult result, CUgraph hGraph, unsigned int *
 
 /* ---- cuGraphGetNodes */
 
-static const char name_cuGraphGetNodes[] = "cuGraphGetNodes";
-static const char param_names_cuGraphGetNodes[] = "hGraph\0nodes\0numNodes";
+static const char name_cuGraphGetNodes[] = "cuGraphGetNodes\0hGraph\0nodes\0numNodes";
 static const acu_param params_cuGraphGetNodes[] = {
-    {param_names_cuGraphGetNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphGetNodes + 7, &acu_type_handle, 1, ACU_OUT, 2, -1, false},
-    {param_names_cuGraphGetNodes + 13, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphGetNodes[] = {
-    {1, name_cuGraphGetNodes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphGetNodes = {
     .library = &acu_cuda,
     .name = name_cuGraphGetNodes,
-    .eras = eras_cuGraphGetNodes,
     .params = params_cuGraphGetNodes,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7952,21 +7026,15 @@ CUresult acu_failed_cuGraphGetNodes(CUresult result, CUgraph hGraph, CUgraphNode
 
 /* ---- cuGraphGetRootNodes */
 
-static const char name_cuGraphGetRootNodes[] = "cuGraphGetRootNodes";
-static const char param_names_cuGraphGetRootNodes[] = "hGraph\0rootNodes\0numRootNodes";
+static const char name_cuGraphGetRootNodes[] = "cuGraphGetRootNodes\0hGraph\0rootNodes\0numRootNodes";
 static const acu_param params_cuGraphGetRootNodes[] = {
-    {param_names_cuGraphGetRootNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphGetRootNodes + 7, &acu_type_handle, 1, ACU_OUT, 2, -1, false},
-    {param_names_cuGraphGetRootNodes + 17, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphGetRootNodes[] = {
-    {1, name_cuGraphGetRootNodes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphGetRootNodes = {
     .library = &acu_cuda,
     .name = name_cuGraphGetRootNodes,
-    .eras = eras_cuGraphGetRootNodes,
     .params = params_cuGraphGetRootNodes,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7998,20 +7066,14 @@ CUresult acu_failed_cuGraphGetRootNodes(CUresult result, CUgraph hGraph, CUgraph
 
 /* ---- cuGraphHostNodeGetParams */
 
-static const char name_cuGraphHostNodeGetParams[] = "cuGraphHostNodeGetParams";
-static const char param_names_cuGraphHostNodeGetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphHostNodeGetParams[] = "cuGraphHostNodeGetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphHostNodeGetParams[] = {
-    {param_names_cuGraphHostNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphHostNodeGetParams + 6, &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphHostNodeGetParams[] = {
-    {1, name_cuGraphHostNodeGetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphHostNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphHostNodeGetParams,
-    .eras = eras_cuGraphHostNodeGetParams,
     .params = params_cuGraphHostNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8042,20 +7104,14 @@ CUresult acu_failed_cuGraphHostNodeGetParams(CUresult result, CUgraphNode hNode,
 
 /* ---- cuGraphHostNodeSetParams */
 
-static const char name_cuGraphHostNodeSetParams[] = "cuGraphHostNodeSetParams";
-static const char param_names_cuGraphHostNodeSetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphHostNodeSetParams[] = "cuGraphHostNodeSetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphHostNodeSetParams[] = {
-    {param_names_cuGraphHostNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphHostNodeSetParams + 6, &acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphHostNodeSetParams[] = {
-    {1, name_cuGraphHostNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_HOST_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphHostNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphHostNodeSetParams,
-    .eras = eras_cuGraphHostNodeSetParams,
     .params = params_cuGraphHostNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8087,22 +7143,21 @@ CUresult acu_failed_cuGraphHostNodeSetParams(CUresult result, CUgraphNode hNode,
 
 /* ---- cuGraphInstantiate */
 
-static const char name_cuGraphInstantiate[] = "cuGraphInstantiate";
+static const char name_cuGraphInstantiate[] = "cuGraphInstantiate\0phGraphExec\0hGraph\0flags";
 static const char symbol_cuGraphInstantiate_cuGraphInstantiateWithFlags[] = "cuGraphInstantiateWithFlags";
-static const char param_names_cuGraphInstantiate[] = "phGraphExec\0hGraph\0flags";
 static const acu_param params_cuGraphInstantiate[] = {
-    {param_names_cuGraphInstantiate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphInstantiate + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphInstantiate + 19, &acu_cuda_type_flags_graphInstantiate_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_graphInstantiate_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphInstantiate[] = {
-    {1, symbol_cuGraphInstantiate_cuGraphInstantiateWithFlags, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphInstantiate_cuGraphInstantiateWithFlags, NULL},
 };
 const acu_function acu_function_cuGraphInstantiate = {
     .library = &acu_cuda,
     .name = name_cuGraphInstantiate,
     .eras = eras_cuGraphInstantiate,
+    .era_count = 1,
     .params = params_cuGraphInstantiate,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8134,24 +7189,18 @@ CUresult acu_failed_cuGraphInstantiate(CUresult result, CUgraphExec *phGraphExec
 
 /* ---- cuGraphInstantiateWithParams */
 
-static const char name_cuGraphInstantiateWithParams[] = "cuGraphInstantiateWithParams";
+static const char name_cuGraphInstantiateWithParams[] = "cuGraphInstantiateWithParams\0phGraphExec\0hGraph\0instantiateParams";
 static const char symbol_cuGraphInstantiateWithParams_cuGraphInstantiateWithParams_ptsz[] = "cuGraphInstantiateWithParams_ptsz";
-static const char param_names_cuGraphInstantiateWithParams[] = "phGraphExec\0hGraph\0instantiateParams";
 static const acu_param params_cuGraphInstantiateWithParams[] = {
-    {param_names_cuGraphInstantiateWithParams + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphInstantiateWithParams + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphInstantiateWithParams + 19, &acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const char feature_cuGraphInstantiateWithParams[] = "graph instantiation with parameters";
-static const acu_era eras_cuGraphInstantiateWithParams[] = {
-    {1, name_cuGraphInstantiateWithParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphInstantiateWithParams = {
     .library = &acu_cuda,
     .name = name_cuGraphInstantiateWithParams,
     .feature = feature_cuGraphInstantiateWithParams,
-    .eras = eras_cuGraphInstantiateWithParams,
     .params = params_cuGraphInstantiateWithParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8175,8 +7224,7 @@ static CUresult enter_cuGraphInstantiateWithParams(CUgraphExec *phGraphExec, CUg
 CUresult (*acu_slot_cuGraphInstantiateWithParams)(CUgraphExec *phGraphExec, CUgraph hGraph,
         CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams) = enter_cuGraphInstantiateWithParams;
 static const acu_era eras_cuGraphInstantiateWithParams_ptds[] = {
-    {1, symbol_cuGraphInstantiateWithParams_cuGraphInstantiateWithParams_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphInstantiateWithParams_cuGraphInstantiateWithParams_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuGraphInstantiateWithParams_ptds)(CUgraphExec *phGraphExec, CUgraph hGraph,
         CUDA_GRAPH_INSTANTIATE_PARAMS *instantiateParams);
@@ -8185,6 +7233,7 @@ const acu_function acu_function_cuGraphInstantiateWithParams_ptds = {
     .name = name_cuGraphInstantiateWithParams,
     .feature = feature_cuGraphInstantiateWithParams,
     .eras = eras_cuGraphInstantiateWithParams_ptds,
+    .era_count = 1,
     .params = params_cuGraphInstantiateWithParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8217,20 +7266,14 @@ CUresult acu_failed_cuGraphInstantiateWithParams(CUresult result, CUgraphExec *p
 
 /* ---- cuGraphKernelNodeCopyAttributes */
 
-static const char name_cuGraphKernelNodeCopyAttributes[] = "cuGraphKernelNodeCopyAttributes";
-static const char param_names_cuGraphKernelNodeCopyAttributes[] = "dst\0src";
+static const char name_cuGraphKernelNodeCopyAttributes[] = "cuGraphKernelNodeCopyAttributes\0dst\0src";
 static const acu_param params_cuGraphKernelNodeCopyAttributes[] = {
-    {param_names_cuGraphKernelNodeCopyAttributes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphKernelNodeCopyAttributes + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphKernelNodeCopyAttributes[] = {
-    {1, name_cuGraphKernelNodeCopyAttributes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphKernelNodeCopyAttributes = {
     .library = &acu_cuda,
     .name = name_cuGraphKernelNodeCopyAttributes,
-    .eras = eras_cuGraphKernelNodeCopyAttributes,
     .params = params_cuGraphKernelNodeCopyAttributes,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8260,21 +7303,15 @@ CUresult acu_failed_cuGraphKernelNodeCopyAttributes(CUresult result, CUgraphNode
 
 /* ---- cuGraphKernelNodeGetAttribute */
 
-static const char name_cuGraphKernelNodeGetAttribute[] = "cuGraphKernelNodeGetAttribute";
-static const char param_names_cuGraphKernelNodeGetAttribute[] = "hNode\0attr\0value_out";
+static const char name_cuGraphKernelNodeGetAttribute[] = "cuGraphKernelNodeGetAttribute\0hNode\0attr\0value_out";
 static const acu_param params_cuGraphKernelNodeGetAttribute[] = {
-    {param_names_cuGraphKernelNodeGetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphKernelNodeGetAttribute + 6, &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphKernelNodeGetAttribute + 11, &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
-};
-static const acu_era eras_cuGraphKernelNodeGetAttribute[] = {
-    {1, name_cuGraphKernelNodeGetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
 };
 const acu_function acu_function_cuGraphKernelNodeGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuGraphKernelNodeGetAttribute,
-    .eras = eras_cuGraphKernelNodeGetAttribute,
     .params = params_cuGraphKernelNodeGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8307,21 +7344,20 @@ CUresult acu_failed_cuGraphKernelNodeGetAttribute(CUresult result, CUgraphNode h
 
 /* ---- cuGraphKernelNodeGetParams */
 
-static const char name_cuGraphKernelNodeGetParams[] = "cuGraphKernelNodeGetParams";
+static const char name_cuGraphKernelNodeGetParams[] = "cuGraphKernelNodeGetParams\0hNode\0nodeParams";
 static const char symbol_cuGraphKernelNodeGetParams_cuGraphKernelNodeGetParams_v2[] = "cuGraphKernelNodeGetParams_v2";
-static const char param_names_cuGraphKernelNodeGetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphKernelNodeGetParams[] = {
-    {param_names_cuGraphKernelNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphKernelNodeGetParams + 6, &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphKernelNodeGetParams[] = {
-    {1, symbol_cuGraphKernelNodeGetParams_cuGraphKernelNodeGetParams_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphKernelNodeGetParams_cuGraphKernelNodeGetParams_v2, NULL},
 };
 const acu_function acu_function_cuGraphKernelNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphKernelNodeGetParams,
     .eras = eras_cuGraphKernelNodeGetParams,
+    .era_count = 1,
     .params = params_cuGraphKernelNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8352,21 +7388,15 @@ CUresult acu_failed_cuGraphKernelNodeGetParams(CUresult result, CUgraphNode hNod
 
 /* ---- cuGraphKernelNodeSetAttribute */
 
-static const char name_cuGraphKernelNodeSetAttribute[] = "cuGraphKernelNodeSetAttribute";
-static const char param_names_cuGraphKernelNodeSetAttribute[] = "hNode\0attr\0value";
+static const char name_cuGraphKernelNodeSetAttribute[] = "cuGraphKernelNodeSetAttribute\0hNode\0attr\0value";
 static const acu_param params_cuGraphKernelNodeSetAttribute[] = {
-    {param_names_cuGraphKernelNodeSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphKernelNodeSetAttribute + 6, &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphKernelNodeSetAttribute + 11, &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
-};
-static const acu_era eras_cuGraphKernelNodeSetAttribute[] = {
-    {1, name_cuGraphKernelNodeSetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
 };
 const acu_function acu_function_cuGraphKernelNodeSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuGraphKernelNodeSetAttribute,
-    .eras = eras_cuGraphKernelNodeSetAttribute,
     .params = params_cuGraphKernelNodeSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8399,21 +7429,20 @@ CUresult acu_failed_cuGraphKernelNodeSetAttribute(CUresult result, CUgraphNode h
 
 /* ---- cuGraphKernelNodeSetParams */
 
-static const char name_cuGraphKernelNodeSetParams[] = "cuGraphKernelNodeSetParams";
+static const char name_cuGraphKernelNodeSetParams[] = "cuGraphKernelNodeSetParams\0hNode\0nodeParams";
 static const char symbol_cuGraphKernelNodeSetParams_cuGraphKernelNodeSetParams_v2[] = "cuGraphKernelNodeSetParams_v2";
-static const char param_names_cuGraphKernelNodeSetParams[] = "hNode\0nodeParams";
 static const acu_param params_cuGraphKernelNodeSetParams[] = {
-    {param_names_cuGraphKernelNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphKernelNodeSetParams + 6, &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphKernelNodeSetParams[] = {
-    {1, symbol_cuGraphKernelNodeSetParams_cuGraphKernelNodeSetParams_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphKernelNodeSetParams_cuGraphKernelNodeSetParams_v2, NULL},
 };
 const acu_function acu_function_cuGraphKernelNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphKernelNodeSetParams,
     .eras = eras_cuGraphKernelNodeSetParams,
+    .era_count = 1,
     .params = params_cuGraphKernelNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8445,21 +7474,15 @@ CUresult acu_failed_cuGraphKernelNodeSetParams(CUresult result, CUgraphNode hNod
 
 /* ---- cuGraphLaunch */
 
-static const char name_cuGraphLaunch[] = "cuGraphLaunch";
+static const char name_cuGraphLaunch[] = "cuGraphLaunch\0hGraphExec\0hStream";
 static const char symbol_cuGraphLaunch_cuGraphLaunch_ptsz[] = "cuGraphLaunch_ptsz";
-static const char param_names_cuGraphLaunch[] = "hGraphExec\0hStream";
 static const acu_param params_cuGraphLaunch[] = {
-    {param_names_cuGraphLaunch + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphLaunch + 11, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphLaunch[] = {
-    {1, name_cuGraphLaunch, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphLaunch = {
     .library = &acu_cuda,
     .name = name_cuGraphLaunch,
-    .eras = eras_cuGraphLaunch,
     .params = params_cuGraphLaunch,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8480,14 +7503,14 @@ static CUresult enter_cuGraphLaunch(CUgraphExec hGraphExec, CUstream hStream)
 }
 CUresult (*acu_slot_cuGraphLaunch)(CUgraphExec hGraphExec, CUstream hStream) = enter_cuGraphLaunch;
 static const acu_era eras_cuGraphLaunch_ptds[] = {
-    {1, symbol_cuGraphLaunch_cuGraphLaunch_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphLaunch_cuGraphLaunch_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuGraphLaunch_ptds)(CUgraphExec hGraphExec, CUstream hStream);
 const acu_function acu_function_cuGraphLaunch_ptds = {
     .library = &acu_cuda,
     .name = name_cuGraphLaunch,
     .eras = eras_cuGraphLaunch_ptds,
+    .era_count = 1,
     .params = params_cuGraphLaunch,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8516,22 +7539,16 @@ CUresult acu_failed_cuGraphLaunch(CUresult result, CUgraphExec hGraphExec, CUstr
 
 /* ---- cuGraphMemAllocNodeGetParams */
 
-static const char name_cuGraphMemAllocNodeGetParams[] = "cuGraphMemAllocNodeGetParams";
-static const char param_names_cuGraphMemAllocNodeGetParams[] = "hNode\0params_out";
+static const char name_cuGraphMemAllocNodeGetParams[] = "cuGraphMemAllocNodeGetParams\0hNode\0params_out";
 static const acu_param params_cuGraphMemAllocNodeGetParams[] = {
-    {param_names_cuGraphMemAllocNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphMemAllocNodeGetParams + 6, &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphMemAllocNodeGetParams[] = "graph memory nodes";
-static const acu_era eras_cuGraphMemAllocNodeGetParams[] = {
-    {1, name_cuGraphMemAllocNodeGetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphMemAllocNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphMemAllocNodeGetParams,
     .feature = feature_cuGraphMemAllocNodeGetParams,
-    .eras = eras_cuGraphMemAllocNodeGetParams,
     .params = params_cuGraphMemAllocNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8563,22 +7580,16 @@ CUresult acu_failed_cuGraphMemAllocNodeGetParams(CUresult result, CUgraphNode hN
 
 /* ---- cuGraphMemFreeNodeGetParams */
 
-static const char name_cuGraphMemFreeNodeGetParams[] = "cuGraphMemFreeNodeGetParams";
-static const char param_names_cuGraphMemFreeNodeGetParams[] = "hNode\0dptr_out";
+static const char name_cuGraphMemFreeNodeGetParams[] = "cuGraphMemFreeNodeGetParams\0hNode\0dptr_out";
 static const acu_param params_cuGraphMemFreeNodeGetParams[] = {
-    {param_names_cuGraphMemFreeNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphMemFreeNodeGetParams + 6, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphMemFreeNodeGetParams[] = "graph memory nodes";
-static const acu_era eras_cuGraphMemFreeNodeGetParams[] = {
-    {1, name_cuGraphMemFreeNodeGetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphMemFreeNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphMemFreeNodeGetParams,
     .feature = feature_cuGraphMemFreeNodeGetParams,
-    .eras = eras_cuGraphMemFreeNodeGetParams,
     .params = params_cuGraphMemFreeNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8608,20 +7619,14 @@ CUresult acu_failed_cuGraphMemFreeNodeGetParams(CUresult result, CUgraphNode hNo
 
 /* ---- cuGraphMemcpyNodeGetParams */
 
-static const char name_cuGraphMemcpyNodeGetParams[] = "cuGraphMemcpyNodeGetParams";
-static const char param_names_cuGraphMemcpyNodeGetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphMemcpyNodeGetParams[] = "cuGraphMemcpyNodeGetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphMemcpyNodeGetParams[] = {
-    {param_names_cuGraphMemcpyNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphMemcpyNodeGetParams + 6, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphMemcpyNodeGetParams[] = {
-    {1, name_cuGraphMemcpyNodeGetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphMemcpyNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphMemcpyNodeGetParams,
-    .eras = eras_cuGraphMemcpyNodeGetParams,
     .params = params_cuGraphMemcpyNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8651,20 +7656,14 @@ CUresult acu_failed_cuGraphMemcpyNodeGetParams(CUresult result, CUgraphNode hNod
 
 /* ---- cuGraphMemcpyNodeSetParams */
 
-static const char name_cuGraphMemcpyNodeSetParams[] = "cuGraphMemcpyNodeSetParams";
-static const char param_names_cuGraphMemcpyNodeSetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphMemcpyNodeSetParams[] = "cuGraphMemcpyNodeSetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphMemcpyNodeSetParams[] = {
-    {param_names_cuGraphMemcpyNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphMemcpyNodeSetParams + 6, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphMemcpyNodeSetParams[] = {
-    {1, name_cuGraphMemcpyNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphMemcpyNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphMemcpyNodeSetParams,
-    .eras = eras_cuGraphMemcpyNodeSetParams,
     .params = params_cuGraphMemcpyNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8695,20 +7694,14 @@ CUresult acu_failed_cuGraphMemcpyNodeSetParams(CUresult result, CUgraphNode hNod
 
 /* ---- cuGraphMemsetNodeGetParams */
 
-static const char name_cuGraphMemsetNodeGetParams[] = "cuGraphMemsetNodeGetParams";
-static const char param_names_cuGraphMemsetNodeGetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphMemsetNodeGetParams[] = "cuGraphMemsetNodeGetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphMemsetNodeGetParams[] = {
-    {param_names_cuGraphMemsetNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphMemsetNodeGetParams + 6, &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphMemsetNodeGetParams[] = {
-    {1, name_cuGraphMemsetNodeGetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphMemsetNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphMemsetNodeGetParams,
-    .eras = eras_cuGraphMemsetNodeGetParams,
     .params = params_cuGraphMemsetNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8739,20 +7732,14 @@ CUresult acu_failed_cuGraphMemsetNodeGetParams(CUresult result, CUgraphNode hNod
 
 /* ---- cuGraphMemsetNodeSetParams */
 
-static const char name_cuGraphMemsetNodeSetParams[] = "cuGraphMemsetNodeSetParams";
-static const char param_names_cuGraphMemsetNodeSetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphMemsetNodeSetParams[] = "cuGraphMemsetNodeSetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphMemsetNodeSetParams[] = {
-    {param_names_cuGraphMemsetNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphMemsetNodeSetParams + 6, &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphMemsetNodeSetParams[] = {
-    {1, name_cuGraphMemsetNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphMemsetNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphMemsetNodeSetParams,
-    .eras = eras_cuGraphMemsetNodeSetParams,
     .params = params_cuGraphMemsetNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8784,21 +7771,15 @@ CUresult acu_failed_cuGraphMemsetNodeSetParams(CUresult result, CUgraphNode hNod
 
 /* ---- cuGraphNodeFindInClone */
 
-static const char name_cuGraphNodeFindInClone[] = "cuGraphNodeFindInClone";
-static const char param_names_cuGraphNodeFindInClone[] = "phNode\0hOriginalNode\0hClonedGraph";
+static const char name_cuGraphNodeFindInClone[] = "cuGraphNodeFindInClone\0phNode\0hOriginalNode\0hClonedGraph";
 static const acu_param params_cuGraphNodeFindInClone[] = {
-    {param_names_cuGraphNodeFindInClone + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphNodeFindInClone + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeFindInClone + 21, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphNodeFindInClone[] = {
-    {1, name_cuGraphNodeFindInClone, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphNodeFindInClone = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeFindInClone,
-    .eras = eras_cuGraphNodeFindInClone,
     .params = params_cuGraphNodeFindInClone,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8831,22 +7812,16 @@ CUresult acu_failed_cuGraphNodeFindInClone(CUresult result, CUgraphNode *phNode,
 
 /* ---- cuGraphNodeGetContainingGraph */
 
-static const char name_cuGraphNodeGetContainingGraph[] = "cuGraphNodeGetContainingGraph";
-static const char param_names_cuGraphNodeGetContainingGraph[] = "hNode\0phGraph";
+static const char name_cuGraphNodeGetContainingGraph[] = "cuGraphNodeGetContainingGraph\0hNode\0phGraph";
 static const acu_param params_cuGraphNodeGetContainingGraph[] = {
-    {param_names_cuGraphNodeGetContainingGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeGetContainingGraph + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphNodeGetContainingGraph[] = "graph and node ids";
-static const acu_era eras_cuGraphNodeGetContainingGraph[] = {
-    {1, name_cuGraphNodeGetContainingGraph, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphNodeGetContainingGraph = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetContainingGraph,
     .feature = feature_cuGraphNodeGetContainingGraph,
-    .eras = eras_cuGraphNodeGetContainingGraph,
     .params = params_cuGraphNodeGetContainingGraph,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8876,23 +7851,22 @@ CUresult acu_failed_cuGraphNodeGetContainingGraph(CUresult result, CUgraphNode h
 
 /* ---- cuGraphNodeGetDependencies */
 
-static const char name_cuGraphNodeGetDependencies[] = "cuGraphNodeGetDependencies";
+static const char name_cuGraphNodeGetDependencies[] = "cuGraphNodeGetDependencies\0hNode\0dependencies\0edgeData\0numDependencies";
 static const char symbol_cuGraphNodeGetDependencies_cuGraphNodeGetDependencies_v2[] = "cuGraphNodeGetDependencies_v2";
-static const char param_names_cuGraphNodeGetDependencies[] = "hNode\0dependencies\0edgeData\0numDependencies";
 static const acu_param params_cuGraphNodeGetDependencies[] = {
-    {param_names_cuGraphNodeGetDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeGetDependencies + 6, &acu_type_handle, 1, ACU_OUT, 3, -1, false},
-    {param_names_cuGraphNodeGetDependencies + 19, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
-    {param_names_cuGraphNodeGetDependencies + 28, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetDependencies[] = {
-    {1, symbol_cuGraphNodeGetDependencies_cuGraphNodeGetDependencies_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphNodeGetDependencies_cuGraphNodeGetDependencies_v2, NULL},
 };
 const acu_function acu_function_cuGraphNodeGetDependencies = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetDependencies,
     .eras = eras_cuGraphNodeGetDependencies,
+    .era_count = 1,
     .params = params_cuGraphNodeGetDependencies,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -8925,23 +7899,22 @@ CUresult acu_failed_cuGraphNodeGetDependencies(CUresult result, CUgraphNode hNod
 
 /* ---- cuGraphNodeGetDependentNodes */
 
-static const char name_cuGraphNodeGetDependentNodes[] = "cuGraphNodeGetDependentNodes";
+static const char name_cuGraphNodeGetDependentNodes[] = "cuGraphNodeGetDependentNodes\0hNode\0dependentNodes\0edgeData\0numDependentNodes";
 static const char symbol_cuGraphNodeGetDependentNodes_cuGraphNodeGetDependentNodes_v2[] = "cuGraphNodeGetDependentNodes_v2";
-static const char param_names_cuGraphNodeGetDependentNodes[] = "hNode\0dependentNodes\0edgeData\0numDependentNodes";
 static const acu_param params_cuGraphNodeGetDependentNodes[] = {
-    {param_names_cuGraphNodeGetDependentNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeGetDependentNodes + 6, &acu_type_handle, 1, ACU_OUT, 3, -1, false},
-    {param_names_cuGraphNodeGetDependentNodes + 21, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
-    {param_names_cuGraphNodeGetDependentNodes + 30, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cuGraphNodeGetDependentNodes[] = {
-    {1, symbol_cuGraphNodeGetDependentNodes_cuGraphNodeGetDependentNodes_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphNodeGetDependentNodes_cuGraphNodeGetDependentNodes_v2, NULL},
 };
 const acu_function acu_function_cuGraphNodeGetDependentNodes = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetDependentNodes,
     .eras = eras_cuGraphNodeGetDependentNodes,
+    .era_count = 1,
     .params = params_cuGraphNodeGetDependentNodes,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -8974,23 +7947,17 @@ CUresult acu_failed_cuGraphNodeGetDependentNodes(CUresult result, CUgraphNode hN
 
 /* ---- cuGraphNodeGetEnabled */
 
-static const char name_cuGraphNodeGetEnabled[] = "cuGraphNodeGetEnabled";
-static const char param_names_cuGraphNodeGetEnabled[] = "hGraphExec\0hNode\0isEnabled";
+static const char name_cuGraphNodeGetEnabled[] = "cuGraphNodeGetEnabled\0hGraphExec\0hNode\0isEnabled";
 static const acu_param params_cuGraphNodeGetEnabled[] = {
-    {param_names_cuGraphNodeGetEnabled + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeGetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeGetEnabled + 17, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphNodeGetEnabled[] = "enabling and disabling of graph nodes";
-static const acu_era eras_cuGraphNodeGetEnabled[] = {
-    {1, name_cuGraphNodeGetEnabled, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphNodeGetEnabled = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetEnabled,
     .feature = feature_cuGraphNodeGetEnabled,
-    .eras = eras_cuGraphNodeGetEnabled,
     .params = params_cuGraphNodeGetEnabled,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9023,22 +7990,16 @@ CUresult acu_failed_cuGraphNodeGetEnabled(CUresult result, CUgraphExec hGraphExe
 
 /* ---- cuGraphNodeGetLocalId */
 
-static const char name_cuGraphNodeGetLocalId[] = "cuGraphNodeGetLocalId";
-static const char param_names_cuGraphNodeGetLocalId[] = "hNode\0nodeId";
+static const char name_cuGraphNodeGetLocalId[] = "cuGraphNodeGetLocalId\0hNode\0nodeId";
 static const acu_param params_cuGraphNodeGetLocalId[] = {
-    {param_names_cuGraphNodeGetLocalId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeGetLocalId + 6, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphNodeGetLocalId[] = "graph and node ids";
-static const acu_era eras_cuGraphNodeGetLocalId[] = {
-    {1, name_cuGraphNodeGetLocalId, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphNodeGetLocalId = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetLocalId,
     .feature = feature_cuGraphNodeGetLocalId,
-    .eras = eras_cuGraphNodeGetLocalId,
     .params = params_cuGraphNodeGetLocalId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9068,22 +8029,16 @@ CUresult acu_failed_cuGraphNodeGetLocalId(CUresult result, CUgraphNode hNode, un
 
 /* ---- cuGraphNodeGetParams */
 
-static const char name_cuGraphNodeGetParams[] = "cuGraphNodeGetParams";
-static const char param_names_cuGraphNodeGetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphNodeGetParams[] = "cuGraphNodeGetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphNodeGetParams[] = {
-    {param_names_cuGraphNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeGetParams + 6, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphNodeParams_st, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphNodeGetParams[] = "query of generic graph nodes";
-static const acu_era eras_cuGraphNodeGetParams[] = {
-    {1, name_cuGraphNodeGetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphNodeGetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetParams,
     .feature = feature_cuGraphNodeGetParams,
-    .eras = eras_cuGraphNodeGetParams,
     .params = params_cuGraphNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9113,22 +8068,16 @@ CUresult acu_failed_cuGraphNodeGetParams(CUresult result, CUgraphNode hNode, CUg
 
 /* ---- cuGraphNodeGetToolsId */
 
-static const char name_cuGraphNodeGetToolsId[] = "cuGraphNodeGetToolsId";
-static const char param_names_cuGraphNodeGetToolsId[] = "hNode\0toolsNodeId";
+static const char name_cuGraphNodeGetToolsId[] = "cuGraphNodeGetToolsId\0hNode\0toolsNodeId";
 static const acu_param params_cuGraphNodeGetToolsId[] = {
-    {param_names_cuGraphNodeGetToolsId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeGetToolsId + 6, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuGraphNodeGetToolsId[] = "graph and node ids";
-static const acu_era eras_cuGraphNodeGetToolsId[] = {
-    {1, name_cuGraphNodeGetToolsId, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphNodeGetToolsId = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetToolsId,
     .feature = feature_cuGraphNodeGetToolsId,
-    .eras = eras_cuGraphNodeGetToolsId,
     .params = params_cuGraphNodeGetToolsId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9158,20 +8107,14 @@ CUresult acu_failed_cuGraphNodeGetToolsId(CUresult result, CUgraphNode hNode, un
 
 /* ---- cuGraphNodeGetType */
 
-static const char name_cuGraphNodeGetType[] = "cuGraphNodeGetType";
-static const char param_names_cuGraphNodeGetType[] = "hNode\0type";
+static const char name_cuGraphNodeGetType[] = "cuGraphNodeGetType\0hNode\0type";
 static const acu_param params_cuGraphNodeGetType[] = {
-    {param_names_cuGraphNodeGetType + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeGetType + 6, &acu_cuda_type_CUgraphNodeType_enum, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGraphNodeGetType[] = {
-    {1, name_cuGraphNodeGetType, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphNodeType_enum, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGraphNodeGetType = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeGetType,
-    .eras = eras_cuGraphNodeGetType,
     .params = params_cuGraphNodeGetType,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9200,23 +8143,17 @@ CUresult acu_failed_cuGraphNodeGetType(CUresult result, CUgraphNode hNode, CUgra
 
 /* ---- cuGraphNodeSetEnabled */
 
-static const char name_cuGraphNodeSetEnabled[] = "cuGraphNodeSetEnabled";
-static const char param_names_cuGraphNodeSetEnabled[] = "hGraphExec\0hNode\0isEnabled";
+static const char name_cuGraphNodeSetEnabled[] = "cuGraphNodeSetEnabled\0hGraphExec\0hNode\0isEnabled";
 static const acu_param params_cuGraphNodeSetEnabled[] = {
-    {param_names_cuGraphNodeSetEnabled + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeSetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeSetEnabled + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphNodeSetEnabled[] = "enabling and disabling of graph nodes";
-static const acu_era eras_cuGraphNodeSetEnabled[] = {
-    {1, name_cuGraphNodeSetEnabled, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphNodeSetEnabled = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeSetEnabled,
     .feature = feature_cuGraphNodeSetEnabled,
-    .eras = eras_cuGraphNodeSetEnabled,
     .params = params_cuGraphNodeSetEnabled,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9248,22 +8185,16 @@ CUresult acu_failed_cuGraphNodeSetEnabled(CUresult result, CUgraphExec hGraphExe
 
 /* ---- cuGraphNodeSetParams */
 
-static const char name_cuGraphNodeSetParams[] = "cuGraphNodeSetParams";
-static const char param_names_cuGraphNodeSetParams[] = "hNode\0nodeParams";
+static const char name_cuGraphNodeSetParams[] = "cuGraphNodeSetParams\0hNode\0nodeParams";
 static const acu_param params_cuGraphNodeSetParams[] = {
-    {param_names_cuGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeSetParams + 6, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphNodeSetParams[] = "generic graph nodes";
-static const acu_era eras_cuGraphNodeSetParams[] = {
-    {1, name_cuGraphNodeSetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphNodeSetParams = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeSetParams,
     .feature = feature_cuGraphNodeSetParams,
-    .eras = eras_cuGraphNodeSetParams,
     .params = params_cuGraphNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9293,20 +8224,14 @@ CUresult acu_failed_cuGraphNodeSetParams(CUresult result, CUgraphNode hNode, CUg
 
 /* ---- cuGraphNodeSetParams_v2 */
 
-static const char name_cuGraphNodeSetParams_v2[] = "cuGraphNodeSetParams_v2";
-static const char param_names_cuGraphNodeSetParams_v2[] = "hNode\0nodeParams";
+static const char name_cuGraphNodeSetParams_v2[] = "cuGraphNodeSetParams_v2\0hNode\0nodeParams";
 static const acu_param params_cuGraphNodeSetParams_v2[] = {
-    {param_names_cuGraphNodeSetParams_v2 + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphNodeSetParams_v2 + 6, &acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphNodeSetParams_v2[] = {
-    {1, name_cuGraphNodeSetParams_v2, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUgraphNodeParams_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphNodeSetParams_v2 = {
     .library = &acu_cuda,
     .name = name_cuGraphNodeSetParams_v2,
-    .eras = eras_cuGraphNodeSetParams_v2,
     .params = params_cuGraphNodeSetParams_v2,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9336,23 +8261,17 @@ CUresult acu_failed_cuGraphNodeSetParams_v2(CUresult result, CUgraphNode hNode, 
 
 /* ---- cuGraphReleaseUserObject */
 
-static const char name_cuGraphReleaseUserObject[] = "cuGraphReleaseUserObject";
-static const char param_names_cuGraphReleaseUserObject[] = "graph\0object\0count";
+static const char name_cuGraphReleaseUserObject[] = "cuGraphReleaseUserObject\0graph\0object\0count";
 static const acu_param params_cuGraphReleaseUserObject[] = {
-    {param_names_cuGraphReleaseUserObject + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphReleaseUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphReleaseUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphReleaseUserObject[] = "graph user objects";
-static const acu_era eras_cuGraphReleaseUserObject[] = {
-    {1, name_cuGraphReleaseUserObject, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphReleaseUserObject = {
     .library = &acu_cuda,
     .name = name_cuGraphReleaseUserObject,
     .feature = feature_cuGraphReleaseUserObject,
-    .eras = eras_cuGraphReleaseUserObject,
     .params = params_cuGraphReleaseUserObject,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9383,24 +8302,23 @@ CUresult acu_failed_cuGraphReleaseUserObject(CUresult result, CUgraph graph, CUu
 
 /* ---- cuGraphRemoveDependencies */
 
-static const char name_cuGraphRemoveDependencies[] = "cuGraphRemoveDependencies";
+static const char name_cuGraphRemoveDependencies[] = "cuGraphRemoveDependencies\0hGraph\0from\0to\0edgeData\0numDependencies";
 static const char symbol_cuGraphRemoveDependencies_cuGraphRemoveDependencies_v2[] = "cuGraphRemoveDependencies_v2";
-static const char param_names_cuGraphRemoveDependencies[] = "hGraph\0from\0to\0edgeData\0numDependencies";
 static const acu_param params_cuGraphRemoveDependencies[] = {
-    {param_names_cuGraphRemoveDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphRemoveDependencies + 7, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphRemoveDependencies + 12, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphRemoveDependencies + 15, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {param_names_cuGraphRemoveDependencies + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphRemoveDependencies[] = {
-    {1, symbol_cuGraphRemoveDependencies_cuGraphRemoveDependencies_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphRemoveDependencies_cuGraphRemoveDependencies_v2, NULL},
 };
 const acu_function acu_function_cuGraphRemoveDependencies = {
     .library = &acu_cuda,
     .name = name_cuGraphRemoveDependencies,
     .eras = eras_cuGraphRemoveDependencies,
+    .era_count = 1,
     .params = params_cuGraphRemoveDependencies,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -9434,24 +8352,18 @@ CUresult acu_failed_cuGraphRemoveDependencies(CUresult result, CUgraph hGraph, c
 
 /* ---- cuGraphRetainUserObject */
 
-static const char name_cuGraphRetainUserObject[] = "cuGraphRetainUserObject";
-static const char param_names_cuGraphRetainUserObject[] = "graph\0object\0count\0flags";
+static const char name_cuGraphRetainUserObject[] = "cuGraphRetainUserObject\0graph\0object\0count\0flags";
 static const acu_param params_cuGraphRetainUserObject[] = {
-    {param_names_cuGraphRetainUserObject + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphRetainUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphRetainUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphRetainUserObject + 19, &acu_cuda_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphRetainUserObject[] = "graph user objects";
-static const acu_era eras_cuGraphRetainUserObject[] = {
-    {1, name_cuGraphRetainUserObject, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphRetainUserObject = {
     .library = &acu_cuda,
     .name = name_cuGraphRetainUserObject,
     .feature = feature_cuGraphRetainUserObject,
-    .eras = eras_cuGraphRetainUserObject,
     .params = params_cuGraphRetainUserObject,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -9484,23 +8396,17 @@ CUresult acu_failed_cuGraphRetainUserObject(CUresult result, CUgraph graph, CUus
 
 /* ---- cuGraphUpload */
 
-static const char name_cuGraphUpload[] = "cuGraphUpload";
+static const char name_cuGraphUpload[] = "cuGraphUpload\0hGraphExec\0hStream";
 static const char symbol_cuGraphUpload_cuGraphUpload_ptsz[] = "cuGraphUpload_ptsz";
-static const char param_names_cuGraphUpload[] = "hGraphExec\0hStream";
 static const acu_param params_cuGraphUpload[] = {
-    {param_names_cuGraphUpload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphUpload + 11, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGraphUpload[] = "graph upload";
-static const acu_era eras_cuGraphUpload[] = {
-    {1, name_cuGraphUpload, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGraphUpload = {
     .library = &acu_cuda,
     .name = name_cuGraphUpload,
     .feature = feature_cuGraphUpload,
-    .eras = eras_cuGraphUpload,
     .params = params_cuGraphUpload,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9521,8 +8427,7 @@ static CUresult enter_cuGraphUpload(CUgraphExec hGraphExec, CUstream hStream)
 }
 CUresult (*acu_slot_cuGraphUpload)(CUgraphExec hGraphExec, CUstream hStream) = enter_cuGraphUpload;
 static const acu_era eras_cuGraphUpload_ptds[] = {
-    {1, symbol_cuGraphUpload_cuGraphUpload_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphUpload_cuGraphUpload_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuGraphUpload_ptds)(CUgraphExec hGraphExec, CUstream hStream);
 const acu_function acu_function_cuGraphUpload_ptds = {
@@ -9530,6 +8435,7 @@ const acu_function acu_function_cuGraphUpload_ptds = {
     .name = name_cuGraphUpload,
     .feature = feature_cuGraphUpload,
     .eras = eras_cuGraphUpload_ptds,
+    .era_count = 1,
     .params = params_cuGraphUpload,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9558,22 +8464,16 @@ CUresult acu_failed_cuGraphUpload(CUresult result, CUgraphExec hGraphExec, CUstr
 
 /* ---- cuGraphicsMapResources */
 
-static const char name_cuGraphicsMapResources[] = "cuGraphicsMapResources";
+static const char name_cuGraphicsMapResources[] = "cuGraphicsMapResources\0count\0resources\0hStream";
 static const char symbol_cuGraphicsMapResources_cuGraphicsMapResources_ptsz[] = "cuGraphicsMapResources_ptsz";
-static const char param_names_cuGraphicsMapResources[] = "count\0resources\0hStream";
 static const acu_param params_cuGraphicsMapResources[] = {
-    {param_names_cuGraphicsMapResources + 0, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphicsMapResources + 6, &acu_type_handle, 1, ACU_IN, 0, -1, false},
-    {param_names_cuGraphicsMapResources + 16, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphicsMapResources[] = {
-    {1, name_cuGraphicsMapResources, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphicsMapResources = {
     .library = &acu_cuda,
     .name = name_cuGraphicsMapResources,
-    .eras = eras_cuGraphicsMapResources,
     .params = params_cuGraphicsMapResources,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9597,8 +8497,7 @@ static CUresult enter_cuGraphicsMapResources(unsigned int count, CUgraphicsResou
 CUresult (*acu_slot_cuGraphicsMapResources)(unsigned int count, CUgraphicsResource *resources,
         CUstream hStream) = enter_cuGraphicsMapResources;
 static const acu_era eras_cuGraphicsMapResources_ptds[] = {
-    {1, symbol_cuGraphicsMapResources_cuGraphicsMapResources_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphicsMapResources_cuGraphicsMapResources_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuGraphicsMapResources_ptds)(unsigned int count, CUgraphicsResource *resources,
         CUstream hStream);
@@ -9606,6 +8505,7 @@ const acu_function acu_function_cuGraphicsMapResources_ptds = {
     .library = &acu_cuda,
     .name = name_cuGraphicsMapResources,
     .eras = eras_cuGraphicsMapResources_ptds,
+    .era_count = 1,
     .params = params_cuGraphicsMapResources,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9638,20 +8538,14 @@ CUresult acu_failed_cuGraphicsMapResources(CUresult result, unsigned int count,
 
 /* ---- cuGraphicsResourceGetMappedMipmappedArray */
 
-static const char name_cuGraphicsResourceGetMappedMipmappedArray[] = "cuGraphicsResourceGetMappedMipmappedArray";
-static const char param_names_cuGraphicsResourceGetMappedMipmappedArray[] = "pMipmappedArray\0resource";
+static const char name_cuGraphicsResourceGetMappedMipmappedArray[] = "cuGraphicsResourceGetMappedMipmappedArray\0pMipmappedArray\0resource";
 static const acu_param params_cuGraphicsResourceGetMappedMipmappedArray[] = {
-    {param_names_cuGraphicsResourceGetMappedMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphicsResourceGetMappedMipmappedArray + 16, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphicsResourceGetMappedMipmappedArray[] = {
-    {1, name_cuGraphicsResourceGetMappedMipmappedArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphicsResourceGetMappedMipmappedArray = {
     .library = &acu_cuda,
     .name = name_cuGraphicsResourceGetMappedMipmappedArray,
-    .eras = eras_cuGraphicsResourceGetMappedMipmappedArray,
     .params = params_cuGraphicsResourceGetMappedMipmappedArray,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9684,22 +8578,21 @@ CUresult acu_failed_cuGraphicsResourceGetMappedMipmappedArray(CUresult result,
 
 /* ---- cuGraphicsResourceGetMappedPointer */
 
-static const char name_cuGraphicsResourceGetMappedPointer[] = "cuGraphicsResourceGetMappedPointer";
+static const char name_cuGraphicsResourceGetMappedPointer[] = "cuGraphicsResourceGetMappedPointer\0pDevPtr\0pSize\0resource";
 static const char symbol_cuGraphicsResourceGetMappedPointer_cuGraphicsResourceGetMappedPointer_v2[] = "cuGraphicsResourceGetMappedPointer_v2";
-static const char param_names_cuGraphicsResourceGetMappedPointer[] = "pDevPtr\0pSize\0resource";
 static const acu_param params_cuGraphicsResourceGetMappedPointer[] = {
-    {param_names_cuGraphicsResourceGetMappedPointer + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphicsResourceGetMappedPointer + 8, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphicsResourceGetMappedPointer + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsResourceGetMappedPointer[] = {
-    {1, symbol_cuGraphicsResourceGetMappedPointer_cuGraphicsResourceGetMappedPointer_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphicsResourceGetMappedPointer_cuGraphicsResourceGetMappedPointer_v2, NULL},
 };
 const acu_function acu_function_cuGraphicsResourceGetMappedPointer = {
     .library = &acu_cuda,
     .name = name_cuGraphicsResourceGetMappedPointer,
     .eras = eras_cuGraphicsResourceGetMappedPointer,
+    .era_count = 1,
     .params = params_cuGraphicsResourceGetMappedPointer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9732,21 +8625,20 @@ CUresult acu_failed_cuGraphicsResourceGetMappedPointer(CUresult result, CUdevice
 
 /* ---- cuGraphicsResourceSetMapFlags */
 
-static const char name_cuGraphicsResourceSetMapFlags[] = "cuGraphicsResourceSetMapFlags";
+static const char name_cuGraphicsResourceSetMapFlags[] = "cuGraphicsResourceSetMapFlags\0resource\0flags";
 static const char symbol_cuGraphicsResourceSetMapFlags_cuGraphicsResourceSetMapFlags_v2[] = "cuGraphicsResourceSetMapFlags_v2";
-static const char param_names_cuGraphicsResourceSetMapFlags[] = "resource\0flags";
 static const acu_param params_cuGraphicsResourceSetMapFlags[] = {
-    {param_names_cuGraphicsResourceSetMapFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphicsResourceSetMapFlags + 9, &acu_cuda_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuGraphicsResourceSetMapFlags[] = {
-    {1, symbol_cuGraphicsResourceSetMapFlags_cuGraphicsResourceSetMapFlags_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphicsResourceSetMapFlags_cuGraphicsResourceSetMapFlags_v2, NULL},
 };
 const acu_function acu_function_cuGraphicsResourceSetMapFlags = {
     .library = &acu_cuda,
     .name = name_cuGraphicsResourceSetMapFlags,
     .eras = eras_cuGraphicsResourceSetMapFlags,
+    .era_count = 1,
     .params = params_cuGraphicsResourceSetMapFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9777,22 +8669,16 @@ CUresult acu_failed_cuGraphicsResourceSetMapFlags(CUresult result, CUgraphicsRes
 
 /* ---- cuGraphicsSubResourceGetMappedArray */
 
-static const char name_cuGraphicsSubResourceGetMappedArray[] = "cuGraphicsSubResourceGetMappedArray";
-static const char param_names_cuGraphicsSubResourceGetMappedArray[] = "pArray\0resource\0arrayIndex\0mipLevel";
+static const char name_cuGraphicsSubResourceGetMappedArray[] = "cuGraphicsSubResourceGetMappedArray\0pArray\0resource\0arrayIndex\0mipLevel";
 static const acu_param params_cuGraphicsSubResourceGetMappedArray[] = {
-    {param_names_cuGraphicsSubResourceGetMappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGraphicsSubResourceGetMappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphicsSubResourceGetMappedArray + 16, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphicsSubResourceGetMappedArray + 27, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphicsSubResourceGetMappedArray[] = {
-    {1, name_cuGraphicsSubResourceGetMappedArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphicsSubResourceGetMappedArray = {
     .library = &acu_cuda,
     .name = name_cuGraphicsSubResourceGetMappedArray,
-    .eras = eras_cuGraphicsSubResourceGetMappedArray,
     .params = params_cuGraphicsSubResourceGetMappedArray,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -9825,22 +8711,16 @@ CUresult acu_failed_cuGraphicsSubResourceGetMappedArray(CUresult result, CUarray
 
 /* ---- cuGraphicsUnmapResources */
 
-static const char name_cuGraphicsUnmapResources[] = "cuGraphicsUnmapResources";
+static const char name_cuGraphicsUnmapResources[] = "cuGraphicsUnmapResources\0count\0resources\0hStream";
 static const char symbol_cuGraphicsUnmapResources_cuGraphicsUnmapResources_ptsz[] = "cuGraphicsUnmapResources_ptsz";
-static const char param_names_cuGraphicsUnmapResources[] = "count\0resources\0hStream";
 static const acu_param params_cuGraphicsUnmapResources[] = {
-    {param_names_cuGraphicsUnmapResources + 0, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGraphicsUnmapResources + 6, &acu_type_handle, 1, ACU_IN, 0, -1, false},
-    {param_names_cuGraphicsUnmapResources + 16, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphicsUnmapResources[] = {
-    {1, name_cuGraphicsUnmapResources, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphicsUnmapResources = {
     .library = &acu_cuda,
     .name = name_cuGraphicsUnmapResources,
-    .eras = eras_cuGraphicsUnmapResources,
     .params = params_cuGraphicsUnmapResources,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9864,8 +8744,7 @@ static CUresult enter_cuGraphicsUnmapResources(unsigned int count, CUgraphicsRes
 CUresult (*acu_slot_cuGraphicsUnmapResources)(unsigned int count, CUgraphicsResource *resources,
         CUstream hStream) = enter_cuGraphicsUnmapResources;
 static const acu_era eras_cuGraphicsUnmapResources_ptds[] = {
-    {1, symbol_cuGraphicsUnmapResources_cuGraphicsUnmapResources_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuGraphicsUnmapResources_cuGraphicsUnmapResources_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuGraphicsUnmapResources_ptds)(unsigned int count, CUgraphicsResource *resources,
         CUstream hStream);
@@ -9873,6 +8752,7 @@ const acu_function acu_function_cuGraphicsUnmapResources_ptds = {
     .library = &acu_cuda,
     .name = name_cuGraphicsUnmapResources,
     .eras = eras_cuGraphicsUnmapResources_ptds,
+    .era_count = 1,
     .params = params_cuGraphicsUnmapResources,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9905,19 +8785,13 @@ CUresult acu_failed_cuGraphicsUnmapResources(CUresult result, unsigned int count
 
 /* ---- cuGraphicsUnregisterResource */
 
-static const char name_cuGraphicsUnregisterResource[] = "cuGraphicsUnregisterResource";
-static const char param_names_cuGraphicsUnregisterResource[] = "resource";
+static const char name_cuGraphicsUnregisterResource[] = "cuGraphicsUnregisterResource\0resource";
 static const acu_param params_cuGraphicsUnregisterResource[] = {
-    {param_names_cuGraphicsUnregisterResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuGraphicsUnregisterResource[] = {
-    {1, name_cuGraphicsUnregisterResource, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuGraphicsUnregisterResource = {
     .library = &acu_cuda,
     .name = name_cuGraphicsUnregisterResource,
-    .eras = eras_cuGraphicsUnregisterResource,
     .params = params_cuGraphicsUnregisterResource,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -9946,24 +8820,18 @@ CUresult acu_failed_cuGraphicsUnregisterResource(CUresult result, CUgraphicsReso
 
 /* ---- cuGreenCtxCreate */
 
-static const char name_cuGreenCtxCreate[] = "cuGreenCtxCreate";
-static const char param_names_cuGreenCtxCreate[] = "phCtx\0desc\0dev\0flags";
+static const char name_cuGreenCtxCreate[] = "cuGreenCtxCreate\0phCtx\0desc\0dev\0flags";
 static const acu_param params_cuGreenCtxCreate[] = {
-    {param_names_cuGreenCtxCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGreenCtxCreate + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGreenCtxCreate + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGreenCtxCreate + 15, &acu_cuda_type_flags_greenCtxCreate, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_greenCtxCreate, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGreenCtxCreate[] = "green contexts of the driver API";
-static const acu_era eras_cuGreenCtxCreate[] = {
-    {1, name_cuGreenCtxCreate, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGreenCtxCreate = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxCreate,
     .feature = feature_cuGreenCtxCreate,
-    .eras = eras_cuGreenCtxCreate,
     .params = params_cuGreenCtxCreate,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -9996,21 +8864,15 @@ CUresult acu_failed_cuGreenCtxCreate(CUresult result, CUgreenCtx *phCtx, CUdevRe
 
 /* ---- cuGreenCtxDestroy */
 
-static const char name_cuGreenCtxDestroy[] = "cuGreenCtxDestroy";
-static const char param_names_cuGreenCtxDestroy[] = "hCtx";
+static const char name_cuGreenCtxDestroy[] = "cuGreenCtxDestroy\0hCtx";
 static const acu_param params_cuGreenCtxDestroy[] = {
-    {param_names_cuGreenCtxDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGreenCtxDestroy[] = "green contexts of the driver API";
-static const acu_era eras_cuGreenCtxDestroy[] = {
-    {1, name_cuGreenCtxDestroy, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGreenCtxDestroy = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxDestroy,
     .feature = feature_cuGreenCtxDestroy,
-    .eras = eras_cuGreenCtxDestroy,
     .params = params_cuGreenCtxDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -10039,23 +8901,17 @@ CUresult acu_failed_cuGreenCtxDestroy(CUresult result, CUgreenCtx hCtx)
 
 /* ---- cuGreenCtxGetDevResource */
 
-static const char name_cuGreenCtxGetDevResource[] = "cuGreenCtxGetDevResource";
-static const char param_names_cuGreenCtxGetDevResource[] = "hCtx\0resource\0type";
+static const char name_cuGreenCtxGetDevResource[] = "cuGreenCtxGetDevResource\0hCtx\0resource\0type";
 static const acu_param params_cuGreenCtxGetDevResource[] = {
-    {param_names_cuGreenCtxGetDevResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGreenCtxGetDevResource + 5, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGreenCtxGetDevResource + 14, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGreenCtxGetDevResource[] = "green contexts of the driver API";
-static const acu_era eras_cuGreenCtxGetDevResource[] = {
-    {1, name_cuGreenCtxGetDevResource, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGreenCtxGetDevResource = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxGetDevResource,
     .feature = feature_cuGreenCtxGetDevResource,
-    .eras = eras_cuGreenCtxGetDevResource,
     .params = params_cuGreenCtxGetDevResource,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -10088,20 +8944,14 @@ CUresult acu_failed_cuGreenCtxGetDevResource(CUresult result, CUgreenCtx hCtx, C
 
 /* ---- cuGreenCtxGetId */
 
-static const char name_cuGreenCtxGetId[] = "cuGreenCtxGetId";
-static const char param_names_cuGreenCtxGetId[] = "greenCtx\0greenCtxId";
+static const char name_cuGreenCtxGetId[] = "cuGreenCtxGetId\0greenCtx\0greenCtxId";
 static const acu_param params_cuGreenCtxGetId[] = {
-    {param_names_cuGreenCtxGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGreenCtxGetId + 9, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuGreenCtxGetId[] = {
-    {1, name_cuGreenCtxGetId, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuGreenCtxGetId = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxGetId,
-    .eras = eras_cuGreenCtxGetId,
     .params = params_cuGreenCtxGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10131,22 +8981,16 @@ CUresult acu_failed_cuGreenCtxGetId(CUresult result, CUgreenCtx greenCtx, unsign
 
 /* ---- cuGreenCtxRecordEvent */
 
-static const char name_cuGreenCtxRecordEvent[] = "cuGreenCtxRecordEvent";
-static const char param_names_cuGreenCtxRecordEvent[] = "hCtx\0hEvent";
+static const char name_cuGreenCtxRecordEvent[] = "cuGreenCtxRecordEvent\0hCtx\0hEvent";
 static const acu_param params_cuGreenCtxRecordEvent[] = {
-    {param_names_cuGreenCtxRecordEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGreenCtxRecordEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGreenCtxRecordEvent[] = "green contexts of the driver API";
-static const acu_era eras_cuGreenCtxRecordEvent[] = {
-    {1, name_cuGreenCtxRecordEvent, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGreenCtxRecordEvent = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxRecordEvent,
     .feature = feature_cuGreenCtxRecordEvent,
-    .eras = eras_cuGreenCtxRecordEvent,
     .params = params_cuGreenCtxRecordEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10175,24 +9019,18 @@ CUresult acu_failed_cuGreenCtxRecordEvent(CUresult result, CUgreenCtx hCtx, CUev
 
 /* ---- cuGreenCtxStreamCreate */
 
-static const char name_cuGreenCtxStreamCreate[] = "cuGreenCtxStreamCreate";
-static const char param_names_cuGreenCtxStreamCreate[] = "phStream\0greenCtx\0flags\0priority";
+static const char name_cuGreenCtxStreamCreate[] = "cuGreenCtxStreamCreate\0phStream\0greenCtx\0flags\0priority";
 static const acu_param params_cuGreenCtxStreamCreate[] = {
-    {param_names_cuGreenCtxStreamCreate + 0, &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuGreenCtxStreamCreate + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGreenCtxStreamCreate + 18, &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGreenCtxStreamCreate + 24, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGreenCtxStreamCreate[] = "green contexts of the driver API";
-static const acu_era eras_cuGreenCtxStreamCreate[] = {
-    {1, name_cuGreenCtxStreamCreate, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGreenCtxStreamCreate = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxStreamCreate,
     .feature = feature_cuGreenCtxStreamCreate,
-    .eras = eras_cuGreenCtxStreamCreate,
     .params = params_cuGreenCtxStreamCreate,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -10225,22 +9063,16 @@ CUresult acu_failed_cuGreenCtxStreamCreate(CUresult result, CUstream *phStream, 
 
 /* ---- cuGreenCtxWaitEvent */
 
-static const char name_cuGreenCtxWaitEvent[] = "cuGreenCtxWaitEvent";
-static const char param_names_cuGreenCtxWaitEvent[] = "hCtx\0hEvent";
+static const char name_cuGreenCtxWaitEvent[] = "cuGreenCtxWaitEvent\0hCtx\0hEvent";
 static const acu_param params_cuGreenCtxWaitEvent[] = {
-    {param_names_cuGreenCtxWaitEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuGreenCtxWaitEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuGreenCtxWaitEvent[] = "green contexts of the driver API";
-static const acu_era eras_cuGreenCtxWaitEvent[] = {
-    {1, name_cuGreenCtxWaitEvent, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuGreenCtxWaitEvent = {
     .library = &acu_cuda,
     .name = name_cuGreenCtxWaitEvent,
     .feature = feature_cuGreenCtxWaitEvent,
-    .eras = eras_cuGreenCtxWaitEvent,
     .params = params_cuGreenCtxWaitEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10269,20 +9101,14 @@ CUresult acu_failed_cuGreenCtxWaitEvent(CUresult result, CUgreenCtx hCtx, CUeven
 
 /* ---- cuImportExternalMemory */
 
-static const char name_cuImportExternalMemory[] = "cuImportExternalMemory";
-static const char param_names_cuImportExternalMemory[] = "extMem_out\0memHandleDesc";
+static const char name_cuImportExternalMemory[] = "cuImportExternalMemory\0extMem_out\0memHandleDesc";
 static const acu_param params_cuImportExternalMemory[] = {
-    {param_names_cuImportExternalMemory + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuImportExternalMemory + 11, &acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuImportExternalMemory[] = {
-    {1, name_cuImportExternalMemory, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuImportExternalMemory = {
     .library = &acu_cuda,
     .name = name_cuImportExternalMemory,
-    .eras = eras_cuImportExternalMemory,
     .params = params_cuImportExternalMemory,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10315,20 +9141,14 @@ CUresult acu_failed_cuImportExternalMemory(CUresult result, CUexternalMemory *ex
 
 /* ---- cuImportExternalSemaphore */
 
-static const char name_cuImportExternalSemaphore[] = "cuImportExternalSemaphore";
-static const char param_names_cuImportExternalSemaphore[] = "extSem_out\0semHandleDesc";
+static const char name_cuImportExternalSemaphore[] = "cuImportExternalSemaphore\0extSem_out\0semHandleDesc";
 static const acu_param params_cuImportExternalSemaphore[] = {
-    {param_names_cuImportExternalSemaphore + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuImportExternalSemaphore + 11, &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuImportExternalSemaphore[] = {
-    {1, name_cuImportExternalSemaphore, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuImportExternalSemaphore = {
     .library = &acu_cuda,
     .name = name_cuImportExternalSemaphore,
-    .eras = eras_cuImportExternalSemaphore,
     .params = params_cuImportExternalSemaphore,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10361,19 +9181,13 @@ CUresult acu_failed_cuImportExternalSemaphore(CUresult result, CUexternalSemapho
 
 /* ---- cuInit */
 
-static const char name_cuInit[] = "cuInit";
-static const char param_names_cuInit[] = "Flags";
+static const char name_cuInit[] = "cuInit\0Flags";
 static const acu_param params_cuInit[] = {
-    {param_names_cuInit + 0, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuInit[] = {
-    {1, name_cuInit, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuInit = {
     .library = &acu_cuda,
     .name = name_cuInit,
-    .eras = eras_cuInit,
     .params = params_cuInit,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -10402,19 +9216,13 @@ CUresult acu_failed_cuInit(CUresult result, unsigned int Flags)
 
 /* ---- cuIpcCloseMemHandle */
 
-static const char name_cuIpcCloseMemHandle[] = "cuIpcCloseMemHandle";
-static const char param_names_cuIpcCloseMemHandle[] = "dptr";
+static const char name_cuIpcCloseMemHandle[] = "cuIpcCloseMemHandle\0dptr";
 static const acu_param params_cuIpcCloseMemHandle[] = {
-    {param_names_cuIpcCloseMemHandle + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuIpcCloseMemHandle[] = {
-    {1, name_cuIpcCloseMemHandle, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuIpcCloseMemHandle = {
     .library = &acu_cuda,
     .name = name_cuIpcCloseMemHandle,
-    .eras = eras_cuIpcCloseMemHandle,
     .params = params_cuIpcCloseMemHandle,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -10443,20 +9251,14 @@ CUresult acu_failed_cuIpcCloseMemHandle(CUresult result, CUdeviceptr dptr)
 
 /* ---- cuIpcGetEventHandle */
 
-static const char name_cuIpcGetEventHandle[] = "cuIpcGetEventHandle";
-static const char param_names_cuIpcGetEventHandle[] = "pHandle\0event";
+static const char name_cuIpcGetEventHandle[] = "cuIpcGetEventHandle\0pHandle\0event";
 static const acu_param params_cuIpcGetEventHandle[] = {
-    {param_names_cuIpcGetEventHandle + 0, &acu_cuda_type_CUipcEventHandle_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuIpcGetEventHandle + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuIpcGetEventHandle[] = {
-    {1, name_cuIpcGetEventHandle, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUipcEventHandle_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuIpcGetEventHandle = {
     .library = &acu_cuda,
     .name = name_cuIpcGetEventHandle,
-    .eras = eras_cuIpcGetEventHandle,
     .params = params_cuIpcGetEventHandle,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10486,20 +9288,14 @@ CUresult acu_failed_cuIpcGetEventHandle(CUresult result, CUipcEventHandle *pHand
 
 /* ---- cuIpcGetMemHandle */
 
-static const char name_cuIpcGetMemHandle[] = "cuIpcGetMemHandle";
-static const char param_names_cuIpcGetMemHandle[] = "pHandle\0dptr";
+static const char name_cuIpcGetMemHandle[] = "cuIpcGetMemHandle\0pHandle\0dptr";
 static const acu_param params_cuIpcGetMemHandle[] = {
-    {param_names_cuIpcGetMemHandle + 0, &acu_cuda_type_CUipcMemHandle_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuIpcGetMemHandle + 8, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuIpcGetMemHandle[] = {
-    {1, name_cuIpcGetMemHandle, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUipcMemHandle_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuIpcGetMemHandle = {
     .library = &acu_cuda,
     .name = name_cuIpcGetMemHandle,
-    .eras = eras_cuIpcGetMemHandle,
     .params = params_cuIpcGetMemHandle,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10528,20 +9324,14 @@ CUresult acu_failed_cuIpcGetMemHandle(CUresult result, CUipcMemHandle *pHandle, 
 
 /* ---- cuIpcOpenEventHandle */
 
-static const char name_cuIpcOpenEventHandle[] = "cuIpcOpenEventHandle";
-static const char param_names_cuIpcOpenEventHandle[] = "phEvent\0handle";
+static const char name_cuIpcOpenEventHandle[] = "cuIpcOpenEventHandle\0phEvent\0handle";
 static const acu_param params_cuIpcOpenEventHandle[] = {
-    {param_names_cuIpcOpenEventHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuIpcOpenEventHandle + 8, &acu_cuda_type_CUipcEventHandle_st, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuIpcOpenEventHandle[] = {
-    {1, name_cuIpcOpenEventHandle, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUipcEventHandle_st, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuIpcOpenEventHandle = {
     .library = &acu_cuda,
     .name = name_cuIpcOpenEventHandle,
-    .eras = eras_cuIpcOpenEventHandle,
     .params = params_cuIpcOpenEventHandle,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10571,22 +9361,21 @@ CUresult acu_failed_cuIpcOpenEventHandle(CUresult result, CUevent *phEvent, CUip
 
 /* ---- cuIpcOpenMemHandle */
 
-static const char name_cuIpcOpenMemHandle[] = "cuIpcOpenMemHandle";
+static const char name_cuIpcOpenMemHandle[] = "cuIpcOpenMemHandle\0pdptr\0handle\0Flags";
 static const char symbol_cuIpcOpenMemHandle_cuIpcOpenMemHandle_v2[] = "cuIpcOpenMemHandle_v2";
-static const char param_names_cuIpcOpenMemHandle[] = "pdptr\0handle\0Flags";
 static const acu_param params_cuIpcOpenMemHandle[] = {
-    {param_names_cuIpcOpenMemHandle + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuIpcOpenMemHandle + 6, &acu_cuda_type_CUipcMemHandle_st, 0, ACU_IN, -1, -1, false},
-    {param_names_cuIpcOpenMemHandle + 13, &acu_cuda_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUipcMemHandle_st, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuIpcOpenMemHandle[] = {
-    {1, symbol_cuIpcOpenMemHandle_cuIpcOpenMemHandle_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuIpcOpenMemHandle_cuIpcOpenMemHandle_v2, NULL},
 };
 const acu_function acu_function_cuIpcOpenMemHandle = {
     .library = &acu_cuda,
     .name = name_cuIpcOpenMemHandle,
     .eras = eras_cuIpcOpenMemHandle,
+    .era_count = 1,
     .params = params_cuIpcOpenMemHandle,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -10618,22 +9407,16 @@ CUresult acu_failed_cuIpcOpenMemHandle(CUresult result, CUdeviceptr *pdptr, CUip
 
 /* ---- cuKernelGetAttribute */
 
-static const char name_cuKernelGetAttribute[] = "cuKernelGetAttribute";
-static const char param_names_cuKernelGetAttribute[] = "pi\0attrib\0kernel\0dev";
+static const char name_cuKernelGetAttribute[] = "cuKernelGetAttribute\0pi\0attrib\0kernel\0dev";
 static const acu_param params_cuKernelGetAttribute[] = {
-    {param_names_cuKernelGetAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuKernelGetAttribute + 3, &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelGetAttribute + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelGetAttribute + 17, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuKernelGetAttribute[] = {
-    {1, name_cuKernelGetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuKernelGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuKernelGetAttribute,
-    .eras = eras_cuKernelGetAttribute,
     .params = params_cuKernelGetAttribute,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -10666,22 +9449,16 @@ CUresult acu_failed_cuKernelGetAttribute(CUresult result, int *pi, CUfunction_at
 
 /* ---- cuKernelGetFunction */
 
-static const char name_cuKernelGetFunction[] = "cuKernelGetFunction";
-static const char param_names_cuKernelGetFunction[] = "pFunc\0kernel";
+static const char name_cuKernelGetFunction[] = "cuKernelGetFunction\0pFunc\0kernel";
 static const acu_param params_cuKernelGetFunction[] = {
-    {param_names_cuKernelGetFunction + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuKernelGetFunction + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuKernelGetFunction[] = "kernel handles";
-static const acu_era eras_cuKernelGetFunction[] = {
-    {1, name_cuKernelGetFunction, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuKernelGetFunction = {
     .library = &acu_cuda,
     .name = name_cuKernelGetFunction,
     .feature = feature_cuKernelGetFunction,
-    .eras = eras_cuKernelGetFunction,
     .params = params_cuKernelGetFunction,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10710,20 +9487,14 @@ CUresult acu_failed_cuKernelGetFunction(CUresult result, CUfunction *pFunc, CUke
 
 /* ---- cuKernelGetLibrary */
 
-static const char name_cuKernelGetLibrary[] = "cuKernelGetLibrary";
-static const char param_names_cuKernelGetLibrary[] = "pLib\0kernel";
+static const char name_cuKernelGetLibrary[] = "cuKernelGetLibrary\0pLib\0kernel";
 static const acu_param params_cuKernelGetLibrary[] = {
-    {param_names_cuKernelGetLibrary + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuKernelGetLibrary + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuKernelGetLibrary[] = {
-    {1, name_cuKernelGetLibrary, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuKernelGetLibrary = {
     .library = &acu_cuda,
     .name = name_cuKernelGetLibrary,
-    .eras = eras_cuKernelGetLibrary,
     .params = params_cuKernelGetLibrary,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10752,22 +9523,16 @@ CUresult acu_failed_cuKernelGetLibrary(CUresult result, CUlibrary *pLib, CUkerne
 
 /* ---- cuKernelGetName */
 
-static const char name_cuKernelGetName[] = "cuKernelGetName";
-static const char param_names_cuKernelGetName[] = "name\0hfunc";
+static const char name_cuKernelGetName[] = "cuKernelGetName\0name\0hfunc";
 static const acu_param params_cuKernelGetName[] = {
-    {param_names_cuKernelGetName + 0, &acu_type_text, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuKernelGetName + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuKernelGetName[] = "names of kernels";
-static const acu_era eras_cuKernelGetName[] = {
-    {1, name_cuKernelGetName, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuKernelGetName = {
     .library = &acu_cuda,
     .name = name_cuKernelGetName,
     .feature = feature_cuKernelGetName,
-    .eras = eras_cuKernelGetName,
     .params = params_cuKernelGetName,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10796,22 +9561,16 @@ CUresult acu_failed_cuKernelGetName(CUresult result, const char **name, CUkernel
 
 /* ---- cuKernelGetParamCount */
 
-static const char name_cuKernelGetParamCount[] = "cuKernelGetParamCount";
-static const char param_names_cuKernelGetParamCount[] = "kernel\0paramCount";
+static const char name_cuKernelGetParamCount[] = "cuKernelGetParamCount\0kernel\0paramCount";
 static const acu_param params_cuKernelGetParamCount[] = {
-    {param_names_cuKernelGetParamCount + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelGetParamCount + 7, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuKernelGetParamCount[] = "kernel parameter count";
-static const acu_era eras_cuKernelGetParamCount[] = {
-    {1, name_cuKernelGetParamCount, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuKernelGetParamCount = {
     .library = &acu_cuda,
     .name = name_cuKernelGetParamCount,
     .feature = feature_cuKernelGetParamCount,
-    .eras = eras_cuKernelGetParamCount,
     .params = params_cuKernelGetParamCount,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10840,24 +9599,18 @@ CUresult acu_failed_cuKernelGetParamCount(CUresult result, CUkernel kernel, size
 
 /* ---- cuKernelGetParamInfo */
 
-static const char name_cuKernelGetParamInfo[] = "cuKernelGetParamInfo";
-static const char param_names_cuKernelGetParamInfo[] = "kernel\0paramIndex\0paramOffset\0paramSize";
+static const char name_cuKernelGetParamInfo[] = "cuKernelGetParamInfo\0kernel\0paramIndex\0paramOffset\0paramSize";
 static const acu_param params_cuKernelGetParamInfo[] = {
-    {param_names_cuKernelGetParamInfo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelGetParamInfo + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelGetParamInfo + 18, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuKernelGetParamInfo + 30, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuKernelGetParamInfo[] = "kernel parameter info";
-static const acu_era eras_cuKernelGetParamInfo[] = {
-    {1, name_cuKernelGetParamInfo, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuKernelGetParamInfo = {
     .library = &acu_cuda,
     .name = name_cuKernelGetParamInfo,
     .feature = feature_cuKernelGetParamInfo,
-    .eras = eras_cuKernelGetParamInfo,
     .params = params_cuKernelGetParamInfo,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -10890,24 +9643,18 @@ CUresult acu_failed_cuKernelGetParamInfo(CUresult result, CUkernel kernel, size_
 
 /* ---- cuKernelSetAttribute */
 
-static const char name_cuKernelSetAttribute[] = "cuKernelSetAttribute";
-static const char param_names_cuKernelSetAttribute[] = "attrib\0val\0kernel\0dev";
+static const char name_cuKernelSetAttribute[] = "cuKernelSetAttribute\0attrib\0val\0kernel\0dev";
 static const acu_param params_cuKernelSetAttribute[] = {
-    {param_names_cuKernelSetAttribute + 0, &acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelSetAttribute + 7, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelSetAttribute + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelSetAttribute + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUfunction_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuKernelSetAttribute[] = "library loading";
-static const acu_era eras_cuKernelSetAttribute[] = {
-    {1, name_cuKernelSetAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuKernelSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuKernelSetAttribute,
     .feature = feature_cuKernelSetAttribute,
-    .eras = eras_cuKernelSetAttribute,
     .params = params_cuKernelSetAttribute,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -10940,21 +9687,15 @@ CUresult acu_failed_cuKernelSetAttribute(CUresult result, CUfunction_attribute a
 
 /* ---- cuKernelSetCacheConfig */
 
-static const char name_cuKernelSetCacheConfig[] = "cuKernelSetCacheConfig";
-static const char param_names_cuKernelSetCacheConfig[] = "kernel\0config\0dev";
+static const char name_cuKernelSetCacheConfig[] = "cuKernelSetCacheConfig\0kernel\0config\0dev";
 static const acu_param params_cuKernelSetCacheConfig[] = {
-    {param_names_cuKernelSetCacheConfig + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelSetCacheConfig + 7, &acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuKernelSetCacheConfig + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuKernelSetCacheConfig[] = {
-    {1, name_cuKernelSetCacheConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUfunc_cache_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuKernelSetCacheConfig = {
     .library = &acu_cuda,
     .name = name_cuKernelSetCacheConfig,
-    .eras = eras_cuKernelSetCacheConfig,
     .params = params_cuKernelSetCacheConfig,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -10985,19 +9726,13 @@ CUresult acu_failed_cuKernelSetCacheConfig(CUresult result, CUkernel kernel, CUf
 
 /* ---- cuLaunch */
 
-static const char name_cuLaunch[] = "cuLaunch";
-static const char param_names_cuLaunch[] = "f";
+static const char name_cuLaunch[] = "cuLaunch\0f";
 static const acu_param params_cuLaunch[] = {
-    {param_names_cuLaunch + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuLaunch[] = {
-    {1, name_cuLaunch, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuLaunch = {
     .library = &acu_cuda,
     .name = name_cuLaunch,
-    .eras = eras_cuLaunch,
     .params = params_cuLaunch,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -11026,29 +9761,23 @@ CUresult acu_failed_cuLaunch(CUresult result, CUfunction f)
 
 /* ---- cuLaunchCooperativeKernel */
 
-static const char name_cuLaunchCooperativeKernel[] = "cuLaunchCooperativeKernel";
+static const char name_cuLaunchCooperativeKernel[] = "cuLaunchCooperativeKernel\0f\0gridDimX\0gridDimY\0gridDimZ\0blockDimX\0blockDimY\0blockDimZ\0sharedMemBytes\0hStream\0kernelParams";
 static const char symbol_cuLaunchCooperativeKernel_cuLaunchCooperativeKernel_ptsz[] = "cuLaunchCooperativeKernel_ptsz";
-static const char param_names_cuLaunchCooperativeKernel[] = "f\0gridDimX\0gridDimY\0gridDimZ\0blockDimX\0blockDimY\0blockDimZ\0sharedMemBytes\0hStream\0kernelParams";
 static const acu_param params_cuLaunchCooperativeKernel[] = {
-    {param_names_cuLaunchCooperativeKernel + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernel + 2, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernel + 11, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernel + 20, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernel + 29, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernel + 39, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernel + 49, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernel + 59, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernel + 74, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernel + 82, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuLaunchCooperativeKernel[] = {
-    {1, name_cuLaunchCooperativeKernel, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuLaunchCooperativeKernel = {
     .library = &acu_cuda,
     .name = name_cuLaunchCooperativeKernel,
-    .eras = eras_cuLaunchCooperativeKernel,
     .params = params_cuLaunchCooperativeKernel,
     .param_count = 10,
     .returns = ACU_RETURNS_STATUS,
@@ -11075,8 +9804,7 @@ CUresult (*acu_slot_cuLaunchCooperativeKernel)(CUfunction f, unsigned int gridDi
         unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
         unsigned int sharedMemBytes, CUstream hStream, void **kernelParams) = enter_cuLaunchCooperativeKernel;
 static const acu_era eras_cuLaunchCooperativeKernel_ptds[] = {
-    {1, symbol_cuLaunchCooperativeKernel_cuLaunchCooperativeKernel_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuLaunchCooperativeKernel_cuLaunchCooperativeKernel_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuLaunchCooperativeKernel_ptds)(CUfunction f, unsigned int gridDimX,
         unsigned int gridDimY, unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY,
@@ -11085,6 +9813,7 @@ const acu_function acu_function_cuLaunchCooperativeKernel_ptds = {
     .library = &acu_cuda,
     .name = name_cuLaunchCooperativeKernel,
     .eras = eras_cuLaunchCooperativeKernel_ptds,
+    .era_count = 1,
     .params = params_cuLaunchCooperativeKernel,
     .param_count = 10,
     .returns = ACU_RETURNS_STATUS,
@@ -11122,21 +9851,15 @@ CUresult acu_failed_cuLaunchCooperativeKernel(CUresult result, CUfunction f, uns
 
 /* ---- cuLaunchCooperativeKernelMultiDevice */
 
-static const char name_cuLaunchCooperativeKernelMultiDevice[] = "cuLaunchCooperativeKernelMultiDevice";
-static const char param_names_cuLaunchCooperativeKernelMultiDevice[] = "launchParamsList\0numDevices\0flags";
+static const char name_cuLaunchCooperativeKernelMultiDevice[] = "cuLaunchCooperativeKernelMultiDevice\0launchParamsList\0numDevices\0flags";
 static const acu_param params_cuLaunchCooperativeKernelMultiDevice[] = {
-    {param_names_cuLaunchCooperativeKernelMultiDevice + 0, &acu_cuda_type_CUDA_LAUNCH_PARAMS_st, 1, ACU_IN, 1, -1, false},
-    {param_names_cuLaunchCooperativeKernelMultiDevice + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchCooperativeKernelMultiDevice + 28, &acu_cuda_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuLaunchCooperativeKernelMultiDevice[] = {
-    {1, name_cuLaunchCooperativeKernelMultiDevice, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUDA_LAUNCH_PARAMS_st, 1, ACU_IN, 1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuLaunchCooperativeKernelMultiDevice = {
     .library = &acu_cuda,
     .name = name_cuLaunchCooperativeKernelMultiDevice,
-    .eras = eras_cuLaunchCooperativeKernelMultiDevice,
     .params = params_cuLaunchCooperativeKernelMultiDevice,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11169,21 +9892,15 @@ CUresult acu_failed_cuLaunchCooperativeKernelMultiDevice(CUresult result,
 
 /* ---- cuLaunchGrid */
 
-static const char name_cuLaunchGrid[] = "cuLaunchGrid";
-static const char param_names_cuLaunchGrid[] = "f\0grid_width\0grid_height";
+static const char name_cuLaunchGrid[] = "cuLaunchGrid\0f\0grid_width\0grid_height";
 static const acu_param params_cuLaunchGrid[] = {
-    {param_names_cuLaunchGrid + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchGrid + 2, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchGrid + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuLaunchGrid[] = {
-    {1, name_cuLaunchGrid, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuLaunchGrid = {
     .library = &acu_cuda,
     .name = name_cuLaunchGrid,
-    .eras = eras_cuLaunchGrid,
     .params = params_cuLaunchGrid,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11212,22 +9929,16 @@ CUresult acu_failed_cuLaunchGrid(CUresult result, CUfunction f, int grid_width, 
 
 /* ---- cuLaunchGridAsync */
 
-static const char name_cuLaunchGridAsync[] = "cuLaunchGridAsync";
-static const char param_names_cuLaunchGridAsync[] = "f\0grid_width\0grid_height\0hStream";
+static const char name_cuLaunchGridAsync[] = "cuLaunchGridAsync\0f\0grid_width\0grid_height\0hStream";
 static const acu_param params_cuLaunchGridAsync[] = {
-    {param_names_cuLaunchGridAsync + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchGridAsync + 2, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchGridAsync + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchGridAsync + 25, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuLaunchGridAsync[] = {
-    {1, name_cuLaunchGridAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuLaunchGridAsync = {
     .library = &acu_cuda,
     .name = name_cuLaunchGridAsync,
-    .eras = eras_cuLaunchGridAsync,
     .params = params_cuLaunchGridAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -11259,22 +9970,16 @@ CUresult acu_failed_cuLaunchGridAsync(CUresult result, CUfunction f, int grid_wi
 
 /* ---- cuLaunchHostFunc */
 
-static const char name_cuLaunchHostFunc[] = "cuLaunchHostFunc";
+static const char name_cuLaunchHostFunc[] = "cuLaunchHostFunc\0hStream\0fn\0userData";
 static const char symbol_cuLaunchHostFunc_cuLaunchHostFunc_ptsz[] = "cuLaunchHostFunc_ptsz";
-static const char param_names_cuLaunchHostFunc[] = "hStream\0fn\0userData";
 static const acu_param params_cuLaunchHostFunc[] = {
-    {param_names_cuLaunchHostFunc + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchHostFunc + 8, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchHostFunc + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuLaunchHostFunc[] = {
-    {1, name_cuLaunchHostFunc, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuLaunchHostFunc = {
     .library = &acu_cuda,
     .name = name_cuLaunchHostFunc,
-    .eras = eras_cuLaunchHostFunc,
     .params = params_cuLaunchHostFunc,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11295,14 +10000,14 @@ static CUresult enter_cuLaunchHostFunc(CUstream hStream, CUhostFn fn, void *user
 }
 CUresult (*acu_slot_cuLaunchHostFunc)(CUstream hStream, CUhostFn fn, void *userData) = enter_cuLaunchHostFunc;
 static const acu_era eras_cuLaunchHostFunc_ptds[] = {
-    {1, symbol_cuLaunchHostFunc_cuLaunchHostFunc_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuLaunchHostFunc_cuLaunchHostFunc_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuLaunchHostFunc_ptds)(CUstream hStream, CUhostFn fn, void *userData);
 const acu_function acu_function_cuLaunchHostFunc_ptds = {
     .library = &acu_cuda,
     .name = name_cuLaunchHostFunc,
     .eras = eras_cuLaunchHostFunc_ptds,
+    .era_count = 1,
     .params = params_cuLaunchHostFunc,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11332,25 +10037,19 @@ CUresult acu_failed_cuLaunchHostFunc(CUresult result, CUstream hStream, CUhostFn
 
 /* ---- cuLaunchHostFunc_v2 */
 
-static const char name_cuLaunchHostFunc_v2[] = "cuLaunchHostFunc_v2";
+static const char name_cuLaunchHostFunc_v2[] = "cuLaunchHostFunc_v2\0hStream\0fn\0userData\0syncMode";
 static const char symbol_cuLaunchHostFunc_v2_cuLaunchHostFunc_v2_ptsz[] = "cuLaunchHostFunc_v2_ptsz";
-static const char param_names_cuLaunchHostFunc_v2[] = "hStream\0fn\0userData\0syncMode";
 static const acu_param params_cuLaunchHostFunc_v2[] = {
-    {param_names_cuLaunchHostFunc_v2 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchHostFunc_v2 + 8, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchHostFunc_v2 + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchHostFunc_v2 + 20, &acu_cuda_type_CUhostTaskSyncMode_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUhostTaskSyncMode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLaunchHostFunc_v2[] = "host functions with a synchronization mode";
-static const acu_era eras_cuLaunchHostFunc_v2[] = {
-    {1, name_cuLaunchHostFunc_v2, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLaunchHostFunc_v2 = {
     .library = &acu_cuda,
     .name = name_cuLaunchHostFunc_v2,
     .feature = feature_cuLaunchHostFunc_v2,
-    .eras = eras_cuLaunchHostFunc_v2,
     .params = params_cuLaunchHostFunc_v2,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -11374,8 +10073,7 @@ static CUresult enter_cuLaunchHostFunc_v2(CUstream hStream, CUhostFn fn, void *u
 CUresult (*acu_slot_cuLaunchHostFunc_v2)(CUstream hStream, CUhostFn fn, void *userData,
         unsigned int syncMode) = enter_cuLaunchHostFunc_v2;
 static const acu_era eras_cuLaunchHostFunc_v2_ptds[] = {
-    {1, symbol_cuLaunchHostFunc_v2_cuLaunchHostFunc_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuLaunchHostFunc_v2_cuLaunchHostFunc_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuLaunchHostFunc_v2_ptds)(CUstream hStream, CUhostFn fn, void *userData,
         unsigned int syncMode);
@@ -11384,6 +10082,7 @@ const acu_function acu_function_cuLaunchHostFunc_v2_ptds = {
     .name = name_cuLaunchHostFunc_v2,
     .feature = feature_cuLaunchHostFunc_v2,
     .eras = eras_cuLaunchHostFunc_v2_ptds,
+    .era_count = 1,
     .params = params_cuLaunchHostFunc_v2,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -11416,30 +10115,24 @@ CUresult acu_failed_cuLaunchHostFunc_v2(CUresult result, CUstream hStream, CUhos
 
 /* ---- cuLaunchKernel */
 
-static const char name_cuLaunchKernel[] = "cuLaunchKernel";
+static const char name_cuLaunchKernel[] = "cuLaunchKernel\0f\0gridDimX\0gridDimY\0gridDimZ\0blockDimX\0blockDimY\0blockDimZ\0sharedMemBytes\0hStream\0kernelParams\0extra";
 static const char symbol_cuLaunchKernel_cuLaunchKernel_ptsz[] = "cuLaunchKernel_ptsz";
-static const char param_names_cuLaunchKernel[] = "f\0gridDimX\0gridDimY\0gridDimZ\0blockDimX\0blockDimY\0blockDimZ\0sharedMemBytes\0hStream\0kernelParams\0extra";
 static const acu_param params_cuLaunchKernel[] = {
-    {param_names_cuLaunchKernel + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 2, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 11, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 20, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 29, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 39, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 49, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 59, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 74, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 82, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernel + 95, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuLaunchKernel[] = {
-    {1, name_cuLaunchKernel, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuLaunchKernel = {
     .library = &acu_cuda,
     .name = name_cuLaunchKernel,
-    .eras = eras_cuLaunchKernel,
     .params = params_cuLaunchKernel,
     .param_count = 11,
     .returns = ACU_RETURNS_STATUS,
@@ -11468,8 +10161,7 @@ CUresult (*acu_slot_cuLaunchKernel)(CUfunction f, unsigned int gridDimX, unsigne
         unsigned int sharedMemBytes, CUstream hStream, void **kernelParams,
         void **extra) = enter_cuLaunchKernel;
 static const acu_era eras_cuLaunchKernel_ptds[] = {
-    {1, symbol_cuLaunchKernel_cuLaunchKernel_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuLaunchKernel_cuLaunchKernel_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuLaunchKernel_ptds)(CUfunction f, unsigned int gridDimX, unsigned int gridDimY,
         unsigned int gridDimZ, unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ,
@@ -11478,6 +10170,7 @@ const acu_function acu_function_cuLaunchKernel_ptds = {
     .library = &acu_cuda,
     .name = name_cuLaunchKernel,
     .eras = eras_cuLaunchKernel_ptds,
+    .era_count = 1,
     .params = params_cuLaunchKernel,
     .param_count = 11,
     .returns = ACU_RETURNS_STATUS,
@@ -11517,25 +10210,19 @@ CUresult acu_failed_cuLaunchKernel(CUresult result, CUfunction f, unsigned int g
 
 /* ---- cuLaunchKernelEx */
 
-static const char name_cuLaunchKernelEx[] = "cuLaunchKernelEx";
+static const char name_cuLaunchKernelEx[] = "cuLaunchKernelEx\0config\0f\0kernelParams\0extra";
 static const char symbol_cuLaunchKernelEx_cuLaunchKernelEx_ptsz[] = "cuLaunchKernelEx_ptsz";
-static const char param_names_cuLaunchKernelEx[] = "config\0f\0kernelParams\0extra";
 static const acu_param params_cuLaunchKernelEx[] = {
-    {param_names_cuLaunchKernelEx + 0, &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernelEx + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernelEx + 9, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-    {param_names_cuLaunchKernelEx + 22, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLaunchKernelEx[] = "launch attributes";
-static const acu_era eras_cuLaunchKernelEx[] = {
-    {1, name_cuLaunchKernelEx, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLaunchKernelEx = {
     .library = &acu_cuda,
     .name = name_cuLaunchKernelEx,
     .feature = feature_cuLaunchKernelEx,
-    .eras = eras_cuLaunchKernelEx,
     .params = params_cuLaunchKernelEx,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -11559,8 +10246,7 @@ static CUresult enter_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction 
 CUresult (*acu_slot_cuLaunchKernelEx)(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
         void **extra) = enter_cuLaunchKernelEx;
 static const acu_era eras_cuLaunchKernelEx_ptds[] = {
-    {1, symbol_cuLaunchKernelEx_cuLaunchKernelEx_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuLaunchKernelEx_cuLaunchKernelEx_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuLaunchKernelEx_ptds)(const CUlaunchConfig *config, CUfunction f,
         void **kernelParams, void **extra);
@@ -11569,6 +10255,7 @@ const acu_function acu_function_cuLaunchKernelEx_ptds = {
     .name = name_cuLaunchKernelEx,
     .feature = feature_cuLaunchKernelEx,
     .eras = eras_cuLaunchKernelEx_ptds,
+    .era_count = 1,
     .params = params_cuLaunchKernelEx,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -11601,23 +10288,17 @@ CUresult acu_failed_cuLaunchKernelEx(CUresult result, const CUlaunchConfig *conf
 
 /* ---- cuLibraryEnumerateKernels */
 
-static const char name_cuLibraryEnumerateKernels[] = "cuLibraryEnumerateKernels";
-static const char param_names_cuLibraryEnumerateKernels[] = "kernels\0numKernels\0lib";
+static const char name_cuLibraryEnumerateKernels[] = "cuLibraryEnumerateKernels\0kernels\0numKernels\0lib";
 static const acu_param params_cuLibraryEnumerateKernels[] = {
-    {param_names_cuLibraryEnumerateKernels + 0, &acu_type_handle, 1, ACU_OUT, 1, -1, false},
-    {param_names_cuLibraryEnumerateKernels + 8, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLibraryEnumerateKernels + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLibraryEnumerateKernels[] = "library loading";
-static const acu_era eras_cuLibraryEnumerateKernels[] = {
-    {1, name_cuLibraryEnumerateKernels, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLibraryEnumerateKernels = {
     .library = &acu_cuda,
     .name = name_cuLibraryEnumerateKernels,
     .feature = feature_cuLibraryEnumerateKernels,
-    .eras = eras_cuLibraryEnumerateKernels,
     .params = params_cuLibraryEnumerateKernels,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11649,24 +10330,18 @@ CUresult acu_failed_cuLibraryEnumerateKernels(CUresult result, CUkernel *kernels
 
 /* ---- cuLibraryGetGlobal */
 
-static const char name_cuLibraryGetGlobal[] = "cuLibraryGetGlobal";
-static const char param_names_cuLibraryGetGlobal[] = "dptr\0bytes\0library\0name";
+static const char name_cuLibraryGetGlobal[] = "cuLibraryGetGlobal\0dptr\0bytes\0library\0name";
 static const acu_param params_cuLibraryGetGlobal[] = {
-    {param_names_cuLibraryGetGlobal + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryGetGlobal + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryGetGlobal + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLibraryGetGlobal + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLibraryGetGlobal[] = "library loading";
-static const acu_era eras_cuLibraryGetGlobal[] = {
-    {1, name_cuLibraryGetGlobal, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLibraryGetGlobal = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetGlobal,
     .feature = feature_cuLibraryGetGlobal,
-    .eras = eras_cuLibraryGetGlobal,
     .params = params_cuLibraryGetGlobal,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -11699,23 +10374,17 @@ CUresult acu_failed_cuLibraryGetGlobal(CUresult result, CUdeviceptr *dptr, size_
 
 /* ---- cuLibraryGetKernel */
 
-static const char name_cuLibraryGetKernel[] = "cuLibraryGetKernel";
-static const char param_names_cuLibraryGetKernel[] = "pKernel\0library\0name";
+static const char name_cuLibraryGetKernel[] = "cuLibraryGetKernel\0pKernel\0library\0name";
 static const acu_param params_cuLibraryGetKernel[] = {
-    {param_names_cuLibraryGetKernel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryGetKernel + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLibraryGetKernel + 16, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLibraryGetKernel[] = "library loading";
-static const acu_era eras_cuLibraryGetKernel[] = {
-    {1, name_cuLibraryGetKernel, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLibraryGetKernel = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetKernel,
     .feature = feature_cuLibraryGetKernel,
-    .eras = eras_cuLibraryGetKernel,
     .params = params_cuLibraryGetKernel,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11747,22 +10416,16 @@ CUresult acu_failed_cuLibraryGetKernel(CUresult result, CUkernel *pKernel, CUlib
 
 /* ---- cuLibraryGetKernelCount */
 
-static const char name_cuLibraryGetKernelCount[] = "cuLibraryGetKernelCount";
-static const char param_names_cuLibraryGetKernelCount[] = "count\0lib";
+static const char name_cuLibraryGetKernelCount[] = "cuLibraryGetKernelCount\0count\0lib";
 static const acu_param params_cuLibraryGetKernelCount[] = {
-    {param_names_cuLibraryGetKernelCount + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryGetKernelCount + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLibraryGetKernelCount[] = "library loading";
-static const acu_era eras_cuLibraryGetKernelCount[] = {
-    {1, name_cuLibraryGetKernelCount, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLibraryGetKernelCount = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetKernelCount,
     .feature = feature_cuLibraryGetKernelCount,
-    .eras = eras_cuLibraryGetKernelCount,
     .params = params_cuLibraryGetKernelCount,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11792,24 +10455,18 @@ CUresult acu_failed_cuLibraryGetKernelCount(CUresult result, unsigned int *count
 
 /* ---- cuLibraryGetManaged */
 
-static const char name_cuLibraryGetManaged[] = "cuLibraryGetManaged";
-static const char param_names_cuLibraryGetManaged[] = "dptr\0bytes\0library\0name";
+static const char name_cuLibraryGetManaged[] = "cuLibraryGetManaged\0dptr\0bytes\0library\0name";
 static const acu_param params_cuLibraryGetManaged[] = {
-    {param_names_cuLibraryGetManaged + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryGetManaged + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryGetManaged + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLibraryGetManaged + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLibraryGetManaged[] = "library loading";
-static const acu_era eras_cuLibraryGetManaged[] = {
-    {1, name_cuLibraryGetManaged, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLibraryGetManaged = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetManaged,
     .feature = feature_cuLibraryGetManaged,
-    .eras = eras_cuLibraryGetManaged,
     .params = params_cuLibraryGetManaged,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -11842,20 +10499,14 @@ CUresult acu_failed_cuLibraryGetManaged(CUresult result, CUdeviceptr *dptr, size
 
 /* ---- cuLibraryGetModule */
 
-static const char name_cuLibraryGetModule[] = "cuLibraryGetModule";
-static const char param_names_cuLibraryGetModule[] = "pMod\0library";
+static const char name_cuLibraryGetModule[] = "cuLibraryGetModule\0pMod\0library";
 static const acu_param params_cuLibraryGetModule[] = {
-    {param_names_cuLibraryGetModule + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryGetModule + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuLibraryGetModule[] = {
-    {1, name_cuLibraryGetModule, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuLibraryGetModule = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetModule,
-    .eras = eras_cuLibraryGetModule,
     .params = params_cuLibraryGetModule,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11884,23 +10535,17 @@ CUresult acu_failed_cuLibraryGetModule(CUresult result, CUmodule *pMod, CUlibrar
 
 /* ---- cuLibraryGetUnifiedFunction */
 
-static const char name_cuLibraryGetUnifiedFunction[] = "cuLibraryGetUnifiedFunction";
-static const char param_names_cuLibraryGetUnifiedFunction[] = "fptr\0library\0symbol";
+static const char name_cuLibraryGetUnifiedFunction[] = "cuLibraryGetUnifiedFunction\0fptr\0library\0symbol";
 static const acu_param params_cuLibraryGetUnifiedFunction[] = {
-    {param_names_cuLibraryGetUnifiedFunction + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryGetUnifiedFunction + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLibraryGetUnifiedFunction + 13, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLibraryGetUnifiedFunction[] = "library loading";
-static const acu_era eras_cuLibraryGetUnifiedFunction[] = {
-    {1, name_cuLibraryGetUnifiedFunction, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLibraryGetUnifiedFunction = {
     .library = &acu_cuda,
     .name = name_cuLibraryGetUnifiedFunction,
     .feature = feature_cuLibraryGetUnifiedFunction,
-    .eras = eras_cuLibraryGetUnifiedFunction,
     .params = params_cuLibraryGetUnifiedFunction,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11931,28 +10576,22 @@ CUresult acu_failed_cuLibraryGetUnifiedFunction(CUresult result, void **fptr, CU
 
 /* ---- cuLibraryLoadData */
 
-static const char name_cuLibraryLoadData[] = "cuLibraryLoadData";
-static const char param_names_cuLibraryLoadData[] = "library\0code\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
+static const char name_cuLibraryLoadData[] = "cuLibraryLoadData\0library\0code\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
 static const acu_param params_cuLibraryLoadData[] = {
-    {param_names_cuLibraryLoadData + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryLoadData + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLibraryLoadData + 13, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
-    {param_names_cuLibraryLoadData + 24, &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
-    {param_names_cuLibraryLoadData + 41, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLibraryLoadData + 55, &acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
-    {param_names_cuLibraryLoadData + 70, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
-    {param_names_cuLibraryLoadData + 90, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
+    {&acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 7, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLibraryLoadData[] = "library loading";
-static const acu_era eras_cuLibraryLoadData[] = {
-    {1, name_cuLibraryLoadData, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLibraryLoadData = {
     .library = &acu_cuda,
     .name = name_cuLibraryLoadData,
     .feature = feature_cuLibraryLoadData,
-    .eras = eras_cuLibraryLoadData,
     .params = params_cuLibraryLoadData,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -11989,28 +10628,22 @@ CUresult acu_failed_cuLibraryLoadData(CUresult result, CUlibrary *library, const
 
 /* ---- cuLibraryLoadFromFile */
 
-static const char name_cuLibraryLoadFromFile[] = "cuLibraryLoadFromFile";
-static const char param_names_cuLibraryLoadFromFile[] = "library\0fileName\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
+static const char name_cuLibraryLoadFromFile[] = "cuLibraryLoadFromFile\0library\0fileName\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
 static const acu_param params_cuLibraryLoadFromFile[] = {
-    {param_names_cuLibraryLoadFromFile + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLibraryLoadFromFile + 8, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLibraryLoadFromFile + 17, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
-    {param_names_cuLibraryLoadFromFile + 28, &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
-    {param_names_cuLibraryLoadFromFile + 45, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLibraryLoadFromFile + 59, &acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
-    {param_names_cuLibraryLoadFromFile + 74, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
-    {param_names_cuLibraryLoadFromFile + 94, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 4, -1, false},
+    {&acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlibraryOption_enum, 1, ACU_IN, 7, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 7, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLibraryLoadFromFile[] = "library loading";
-static const acu_era eras_cuLibraryLoadFromFile[] = {
-    {1, name_cuLibraryLoadFromFile, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLibraryLoadFromFile = {
     .library = &acu_cuda,
     .name = name_cuLibraryLoadFromFile,
     .feature = feature_cuLibraryLoadFromFile,
-    .eras = eras_cuLibraryLoadFromFile,
     .params = params_cuLibraryLoadFromFile,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -12048,21 +10681,15 @@ CUresult acu_failed_cuLibraryLoadFromFile(CUresult result, CUlibrary *library, c
 
 /* ---- cuLibraryUnload */
 
-static const char name_cuLibraryUnload[] = "cuLibraryUnload";
-static const char param_names_cuLibraryUnload[] = "library";
+static const char name_cuLibraryUnload[] = "cuLibraryUnload\0library";
 static const acu_param params_cuLibraryUnload[] = {
-    {param_names_cuLibraryUnload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLibraryUnload[] = "library loading";
-static const acu_era eras_cuLibraryUnload[] = {
-    {1, name_cuLibraryUnload, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLibraryUnload = {
     .library = &acu_cuda,
     .name = name_cuLibraryUnload,
     .feature = feature_cuLibraryUnload,
-    .eras = eras_cuLibraryUnload,
     .params = params_cuLibraryUnload,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -12091,27 +10718,26 @@ CUresult acu_failed_cuLibraryUnload(CUresult result, CUlibrary library)
 
 /* ---- cuLinkAddData */
 
-static const char name_cuLinkAddData[] = "cuLinkAddData";
+static const char name_cuLinkAddData[] = "cuLinkAddData\0state\0type\0data\0size\0name\0numOptions\0options\0optionValues";
 static const char symbol_cuLinkAddData_cuLinkAddData_v2[] = "cuLinkAddData_v2";
-static const char param_names_cuLinkAddData[] = "state\0type\0data\0size\0name\0numOptions\0options\0optionValues";
 static const acu_param params_cuLinkAddData[] = {
-    {param_names_cuLinkAddData + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddData + 6, &acu_cuda_type_CUjitInputType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddData + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddData + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddData + 21, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddData + 26, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddData + 37, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 5, -1, false},
-    {param_names_cuLinkAddData + 45, &acu_type_pointer, 1, ACU_INOUT, 5, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUjitInputType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 5, -1, false},
+    {&acu_type_pointer, 1, ACU_INOUT, 5, -1, false},
 };
 static const acu_era eras_cuLinkAddData[] = {
-    {1, symbol_cuLinkAddData_cuLinkAddData_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuLinkAddData_cuLinkAddData_v2, NULL},
 };
 const acu_function acu_function_cuLinkAddData = {
     .library = &acu_cuda,
     .name = name_cuLinkAddData,
     .eras = eras_cuLinkAddData,
+    .era_count = 1,
     .params = params_cuLinkAddData,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -12146,25 +10772,24 @@ CUresult acu_failed_cuLinkAddData(CUresult result, CUlinkState state, CUjitInput
 
 /* ---- cuLinkAddFile */
 
-static const char name_cuLinkAddFile[] = "cuLinkAddFile";
+static const char name_cuLinkAddFile[] = "cuLinkAddFile\0state\0type\0path\0numOptions\0options\0optionValues";
 static const char symbol_cuLinkAddFile_cuLinkAddFile_v2[] = "cuLinkAddFile_v2";
-static const char param_names_cuLinkAddFile[] = "state\0type\0path\0numOptions\0options\0optionValues";
 static const acu_param params_cuLinkAddFile[] = {
-    {param_names_cuLinkAddFile + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddFile + 6, &acu_cuda_type_CUjitInputType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddFile + 11, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddFile + 16, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkAddFile + 27, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 3, -1, false},
-    {param_names_cuLinkAddFile + 35, &acu_type_pointer, 1, ACU_INOUT, 3, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUjitInputType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 3, -1, false},
+    {&acu_type_pointer, 1, ACU_INOUT, 3, -1, false},
 };
 static const acu_era eras_cuLinkAddFile[] = {
-    {1, symbol_cuLinkAddFile_cuLinkAddFile_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuLinkAddFile_cuLinkAddFile_v2, NULL},
 };
 const acu_function acu_function_cuLinkAddFile = {
     .library = &acu_cuda,
     .name = name_cuLinkAddFile,
     .eras = eras_cuLinkAddFile,
+    .era_count = 1,
     .params = params_cuLinkAddFile,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -12197,21 +10822,15 @@ CUresult acu_failed_cuLinkAddFile(CUresult result, CUlinkState state, CUjitInput
 
 /* ---- cuLinkComplete */
 
-static const char name_cuLinkComplete[] = "cuLinkComplete";
-static const char param_names_cuLinkComplete[] = "state\0cubinOut\0sizeOut";
+static const char name_cuLinkComplete[] = "cuLinkComplete\0state\0cubinOut\0sizeOut";
 static const acu_param params_cuLinkComplete[] = {
-    {param_names_cuLinkComplete + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkComplete + 6, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLinkComplete + 15, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuLinkComplete[] = {
-    {1, name_cuLinkComplete, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuLinkComplete = {
     .library = &acu_cuda,
     .name = name_cuLinkComplete,
-    .eras = eras_cuLinkComplete,
     .params = params_cuLinkComplete,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12241,23 +10860,22 @@ CUresult acu_failed_cuLinkComplete(CUresult result, CUlinkState state, void **cu
 
 /* ---- cuLinkCreate */
 
-static const char name_cuLinkCreate[] = "cuLinkCreate";
+static const char name_cuLinkCreate[] = "cuLinkCreate\0numOptions\0options\0optionValues\0stateOut";
 static const char symbol_cuLinkCreate_cuLinkCreate_v2[] = "cuLinkCreate_v2";
-static const char param_names_cuLinkCreate[] = "numOptions\0options\0optionValues\0stateOut";
 static const acu_param params_cuLinkCreate[] = {
-    {param_names_cuLinkCreate + 0, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLinkCreate + 11, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 0, -1, false},
-    {param_names_cuLinkCreate + 19, &acu_type_pointer, 1, ACU_INOUT, 0, -1, false},
-    {param_names_cuLinkCreate + 32, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 0, -1, false},
+    {&acu_type_pointer, 1, ACU_INOUT, 0, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuLinkCreate[] = {
-    {1, symbol_cuLinkCreate_cuLinkCreate_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuLinkCreate_cuLinkCreate_v2, NULL},
 };
 const acu_function acu_function_cuLinkCreate = {
     .library = &acu_cuda,
     .name = name_cuLinkCreate,
     .eras = eras_cuLinkCreate,
+    .era_count = 1,
     .params = params_cuLinkCreate,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -12290,19 +10908,13 @@ CUresult acu_failed_cuLinkCreate(CUresult result, unsigned int numOptions, CUjit
 
 /* ---- cuLinkDestroy */
 
-static const char name_cuLinkDestroy[] = "cuLinkDestroy";
-static const char param_names_cuLinkDestroy[] = "state";
+static const char name_cuLinkDestroy[] = "cuLinkDestroy\0state";
 static const acu_param params_cuLinkDestroy[] = {
-    {param_names_cuLinkDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuLinkDestroy[] = {
-    {1, name_cuLinkDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuLinkDestroy = {
     .library = &acu_cuda,
     .name = name_cuLinkDestroy,
-    .eras = eras_cuLinkDestroy,
     .params = params_cuLinkDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -12331,22 +10943,16 @@ CUresult acu_failed_cuLinkDestroy(CUresult result, CUlinkState state)
 
 /* ---- cuLogicalEndpointAddDevice */
 
-static const char name_cuLogicalEndpointAddDevice[] = "cuLogicalEndpointAddDevice";
-static const char param_names_cuLogicalEndpointAddDevice[] = "leId\0dev";
+static const char name_cuLogicalEndpointAddDevice[] = "cuLogicalEndpointAddDevice\0leId\0dev";
 static const acu_param params_cuLogicalEndpointAddDevice[] = {
-    {param_names_cuLogicalEndpointAddDevice + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointAddDevice + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointAddDevice[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointAddDevice[] = {
-    {1, name_cuLogicalEndpointAddDevice, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointAddDevice = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointAddDevice,
     .feature = feature_cuLogicalEndpointAddDevice,
-    .eras = eras_cuLogicalEndpointAddDevice,
     .params = params_cuLogicalEndpointAddDevice,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -12376,26 +10982,20 @@ CUresult acu_failed_cuLogicalEndpointAddDevice(CUresult result, CUlogicalEndpoin
 
 /* ---- cuLogicalEndpointBindAddr */
 
-static const char name_cuLogicalEndpointBindAddr[] = "cuLogicalEndpointBindAddr";
-static const char param_names_cuLogicalEndpointBindAddr[] = "leId\0dev\0offset\0ptr\0size\0flags";
+static const char name_cuLogicalEndpointBindAddr[] = "cuLogicalEndpointBindAddr\0leId\0dev\0offset\0ptr\0size\0flags";
 static const acu_param params_cuLogicalEndpointBindAddr[] = {
-    {param_names_cuLogicalEndpointBindAddr + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindAddr + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindAddr + 9, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindAddr + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindAddr + 20, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindAddr + 25, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointBindAddr[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointBindAddr[] = {
-    {1, name_cuLogicalEndpointBindAddr, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointBindAddr = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointBindAddr,
     .feature = feature_cuLogicalEndpointBindAddr,
-    .eras = eras_cuLogicalEndpointBindAddr,
     .params = params_cuLogicalEndpointBindAddr,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -12428,27 +11028,21 @@ CUresult acu_failed_cuLogicalEndpointBindAddr(CUresult result, CUlogicalEndpoint
 
 /* ---- cuLogicalEndpointBindMem */
 
-static const char name_cuLogicalEndpointBindMem[] = "cuLogicalEndpointBindMem";
-static const char param_names_cuLogicalEndpointBindMem[] = "leId\0dev\0offset\0memHandle\0memOffset\0size\0flags";
+static const char name_cuLogicalEndpointBindMem[] = "cuLogicalEndpointBindMem\0leId\0dev\0offset\0memHandle\0memOffset\0size\0flags";
 static const acu_param params_cuLogicalEndpointBindMem[] = {
-    {param_names_cuLogicalEndpointBindMem + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindMem + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindMem + 9, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindMem + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindMem + 26, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindMem + 36, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointBindMem + 41, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointBindMem[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointBindMem[] = {
-    {1, name_cuLogicalEndpointBindMem, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointBindMem = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointBindMem,
     .feature = feature_cuLogicalEndpointBindMem,
-    .eras = eras_cuLogicalEndpointBindMem,
     .params = params_cuLogicalEndpointBindMem,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -12485,22 +11079,16 @@ CUresult acu_failed_cuLogicalEndpointBindMem(CUresult result, CUlogicalEndpointI
 
 /* ---- cuLogicalEndpointCreate */
 
-static const char name_cuLogicalEndpointCreate[] = "cuLogicalEndpointCreate";
-static const char param_names_cuLogicalEndpointCreate[] = "leId\0prop";
+static const char name_cuLogicalEndpointCreate[] = "cuLogicalEndpointCreate\0leId\0prop";
 static const acu_param params_cuLogicalEndpointCreate[] = {
-    {param_names_cuLogicalEndpointCreate + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointCreate + 5, &acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointCreate[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointCreate[] = {
-    {1, name_cuLogicalEndpointCreate, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointCreate = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointCreate,
     .feature = feature_cuLogicalEndpointCreate,
-    .eras = eras_cuLogicalEndpointCreate,
     .params = params_cuLogicalEndpointCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -12532,21 +11120,15 @@ CUresult acu_failed_cuLogicalEndpointCreate(CUresult result, CUlogicalEndpointId
 
 /* ---- cuLogicalEndpointDestroy */
 
-static const char name_cuLogicalEndpointDestroy[] = "cuLogicalEndpointDestroy";
-static const char param_names_cuLogicalEndpointDestroy[] = "leId";
+static const char name_cuLogicalEndpointDestroy[] = "cuLogicalEndpointDestroy\0leId";
 static const acu_param params_cuLogicalEndpointDestroy[] = {
-    {param_names_cuLogicalEndpointDestroy + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointDestroy[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointDestroy[] = {
-    {1, name_cuLogicalEndpointDestroy, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointDestroy = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointDestroy,
     .feature = feature_cuLogicalEndpointDestroy,
-    .eras = eras_cuLogicalEndpointDestroy,
     .params = params_cuLogicalEndpointDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -12575,23 +11157,17 @@ CUresult acu_failed_cuLogicalEndpointDestroy(CUresult result, CUlogicalEndpointI
 
 /* ---- cuLogicalEndpointExport */
 
-static const char name_cuLogicalEndpointExport[] = "cuLogicalEndpointExport";
-static const char param_names_cuLogicalEndpointExport[] = "handle\0leId\0handleType";
+static const char name_cuLogicalEndpointExport[] = "cuLogicalEndpointExport\0handle\0leId\0handleType";
 static const acu_param params_cuLogicalEndpointExport[] = {
-    {param_names_cuLogicalEndpointExport + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {param_names_cuLogicalEndpointExport + 7, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointExport + 12, &acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointExport[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointExport[] = {
-    {1, name_cuLogicalEndpointExport, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointExport = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointExport,
     .feature = feature_cuLogicalEndpointExport,
-    .eras = eras_cuLogicalEndpointExport,
     .params = params_cuLogicalEndpointExport,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12624,23 +11200,17 @@ CUresult acu_failed_cuLogicalEndpointExport(CUresult result, void *handle, CUlog
 
 /* ---- cuLogicalEndpointGetLimits */
 
-static const char name_cuLogicalEndpointGetLimits[] = "cuLogicalEndpointGetLimits";
-static const char param_names_cuLogicalEndpointGetLimits[] = "bindAlignment\0maxSize\0prop";
+static const char name_cuLogicalEndpointGetLimits[] = "cuLogicalEndpointGetLimits\0bindAlignment\0maxSize\0prop";
 static const acu_param params_cuLogicalEndpointGetLimits[] = {
-    {param_names_cuLogicalEndpointGetLimits + 0, &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLogicalEndpointGetLimits + 14, &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLogicalEndpointGetLimits + 22, &acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUlogicalEndpointProp_struct, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointGetLimits[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointGetLimits[] = {
-    {1, name_cuLogicalEndpointGetLimits, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointGetLimits = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointGetLimits,
     .feature = feature_cuLogicalEndpointGetLimits,
-    .eras = eras_cuLogicalEndpointGetLimits,
     .params = params_cuLogicalEndpointGetLimits,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12673,22 +11243,16 @@ CUresult acu_failed_cuLogicalEndpointGetLimits(CUresult result, cuuint64_t *bind
 
 /* ---- cuLogicalEndpointIdRelease */
 
-static const char name_cuLogicalEndpointIdRelease[] = "cuLogicalEndpointIdRelease";
-static const char param_names_cuLogicalEndpointIdRelease[] = "baseLeId\0count";
+static const char name_cuLogicalEndpointIdRelease[] = "cuLogicalEndpointIdRelease\0baseLeId\0count";
 static const acu_param params_cuLogicalEndpointIdRelease[] = {
-    {param_names_cuLogicalEndpointIdRelease + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointIdRelease + 9, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointIdRelease[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointIdRelease[] = {
-    {1, name_cuLogicalEndpointIdRelease, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointIdRelease = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointIdRelease,
     .feature = feature_cuLogicalEndpointIdRelease,
-    .eras = eras_cuLogicalEndpointIdRelease,
     .params = params_cuLogicalEndpointIdRelease,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -12719,22 +11283,16 @@ CUresult acu_failed_cuLogicalEndpointIdRelease(CUresult result, CUlogicalEndpoin
 
 /* ---- cuLogicalEndpointIdReserve */
 
-static const char name_cuLogicalEndpointIdReserve[] = "cuLogicalEndpointIdReserve";
-static const char param_names_cuLogicalEndpointIdReserve[] = "baseLeId\0count";
+static const char name_cuLogicalEndpointIdReserve[] = "cuLogicalEndpointIdReserve\0baseLeId\0count";
 static const acu_param params_cuLogicalEndpointIdReserve[] = {
-    {param_names_cuLogicalEndpointIdReserve + 0, &acu_type_uint32_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLogicalEndpointIdReserve + 9, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointIdReserve[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointIdReserve[] = {
-    {1, name_cuLogicalEndpointIdReserve, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointIdReserve = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointIdReserve,
     .feature = feature_cuLogicalEndpointIdReserve,
-    .eras = eras_cuLogicalEndpointIdReserve,
     .params = params_cuLogicalEndpointIdReserve,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -12765,23 +11323,17 @@ CUresult acu_failed_cuLogicalEndpointIdReserve(CUresult result, CUlogicalEndpoin
 
 /* ---- cuLogicalEndpointImport */
 
-static const char name_cuLogicalEndpointImport[] = "cuLogicalEndpointImport";
-static const char param_names_cuLogicalEndpointImport[] = "leId\0handle\0handleType";
+static const char name_cuLogicalEndpointImport[] = "cuLogicalEndpointImport\0leId\0handle\0handleType";
 static const acu_param params_cuLogicalEndpointImport[] = {
-    {param_names_cuLogicalEndpointImport + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointImport + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointImport + 12, &acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlogicalEndpointIpcHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointImport[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointImport[] = {
-    {1, name_cuLogicalEndpointImport, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointImport = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointImport,
     .feature = feature_cuLogicalEndpointImport,
-    .eras = eras_cuLogicalEndpointImport,
     .params = params_cuLogicalEndpointImport,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12814,23 +11366,17 @@ CUresult acu_failed_cuLogicalEndpointImport(CUresult result, CUlogicalEndpointId
 
 /* ---- cuLogicalEndpointQuery */
 
-static const char name_cuLogicalEndpointQuery[] = "cuLogicalEndpointQuery";
-static const char param_names_cuLogicalEndpointQuery[] = "leId\0count\0queryStatus";
+static const char name_cuLogicalEndpointQuery[] = "cuLogicalEndpointQuery\0leId\0count\0queryStatus";
 static const acu_param params_cuLogicalEndpointQuery[] = {
-    {param_names_cuLogicalEndpointQuery + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointQuery + 5, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointQuery + 11, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointQuery[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointQuery[] = {
-    {1, name_cuLogicalEndpointQuery, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointQuery = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointQuery,
     .feature = feature_cuLogicalEndpointQuery,
-    .eras = eras_cuLogicalEndpointQuery,
     .params = params_cuLogicalEndpointQuery,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12862,24 +11408,18 @@ CUresult acu_failed_cuLogicalEndpointQuery(CUresult result, CUlogicalEndpointId 
 
 /* ---- cuLogicalEndpointUnbind */
 
-static const char name_cuLogicalEndpointUnbind[] = "cuLogicalEndpointUnbind";
-static const char param_names_cuLogicalEndpointUnbind[] = "leId\0dev\0offset\0size";
+static const char name_cuLogicalEndpointUnbind[] = "cuLogicalEndpointUnbind\0leId\0dev\0offset\0size";
 static const acu_param params_cuLogicalEndpointUnbind[] = {
-    {param_names_cuLogicalEndpointUnbind + 0, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointUnbind + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointUnbind + 9, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogicalEndpointUnbind + 16, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogicalEndpointUnbind[] = "logical endpoints";
-static const acu_era eras_cuLogicalEndpointUnbind[] = {
-    {1, name_cuLogicalEndpointUnbind, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogicalEndpointUnbind = {
     .library = &acu_cuda,
     .name = name_cuLogicalEndpointUnbind,
     .feature = feature_cuLogicalEndpointUnbind,
-    .eras = eras_cuLogicalEndpointUnbind,
     .params = params_cuLogicalEndpointUnbind,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -12912,22 +11452,16 @@ CUresult acu_failed_cuLogicalEndpointUnbind(CUresult result, CUlogicalEndpointId
 
 /* ---- cuLogsCurrent */
 
-static const char name_cuLogsCurrent[] = "cuLogsCurrent";
-static const char param_names_cuLogsCurrent[] = "iterator_out\0flags";
+static const char name_cuLogsCurrent[] = "cuLogsCurrent\0iterator_out\0flags";
 static const acu_param params_cuLogsCurrent[] = {
-    {param_names_cuLogsCurrent + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuLogsCurrent + 13, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogsCurrent[] = "driver logs";
-static const acu_era eras_cuLogsCurrent[] = {
-    {1, name_cuLogsCurrent, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogsCurrent = {
     .library = &acu_cuda,
     .name = name_cuLogsCurrent,
     .feature = feature_cuLogsCurrent,
-    .eras = eras_cuLogsCurrent,
     .params = params_cuLogsCurrent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -12956,23 +11490,17 @@ CUresult acu_failed_cuLogsCurrent(CUresult result, CUlogIterator *iterator_out, 
 
 /* ---- cuLogsDumpToFile */
 
-static const char name_cuLogsDumpToFile[] = "cuLogsDumpToFile";
-static const char param_names_cuLogsDumpToFile[] = "iterator\0pathToFile\0flags";
+static const char name_cuLogsDumpToFile[] = "cuLogsDumpToFile\0iterator\0pathToFile\0flags";
 static const acu_param params_cuLogsDumpToFile[] = {
-    {param_names_cuLogsDumpToFile + 0, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cuLogsDumpToFile + 9, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogsDumpToFile + 20, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogsDumpToFile[] = "driver logs";
-static const acu_era eras_cuLogsDumpToFile[] = {
-    {1, name_cuLogsDumpToFile, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogsDumpToFile = {
     .library = &acu_cuda,
     .name = name_cuLogsDumpToFile,
     .feature = feature_cuLogsDumpToFile,
-    .eras = eras_cuLogsDumpToFile,
     .params = params_cuLogsDumpToFile,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13004,24 +11532,18 @@ CUresult acu_failed_cuLogsDumpToFile(CUresult result, CUlogIterator *iterator, c
 
 /* ---- cuLogsDumpToMemory */
 
-static const char name_cuLogsDumpToMemory[] = "cuLogsDumpToMemory";
-static const char param_names_cuLogsDumpToMemory[] = "iterator\0buffer\0size\0flags";
+static const char name_cuLogsDumpToMemory[] = "cuLogsDumpToMemory\0iterator\0buffer\0size\0flags";
 static const acu_param params_cuLogsDumpToMemory[] = {
-    {param_names_cuLogsDumpToMemory + 0, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cuLogsDumpToMemory + 9, &acu_type_char, 1, ACU_OUT, 2, -1, false},
-    {param_names_cuLogsDumpToMemory + 16, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cuLogsDumpToMemory + 21, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_char, 1, ACU_OUT, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogsDumpToMemory[] = "driver logs";
-static const acu_era eras_cuLogsDumpToMemory[] = {
-    {1, name_cuLogsDumpToMemory, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogsDumpToMemory = {
     .library = &acu_cuda,
     .name = name_cuLogsDumpToMemory,
     .feature = feature_cuLogsDumpToMemory,
-    .eras = eras_cuLogsDumpToMemory,
     .params = params_cuLogsDumpToMemory,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13054,23 +11576,17 @@ CUresult acu_failed_cuLogsDumpToMemory(CUresult result, CUlogIterator *iterator,
 
 /* ---- cuLogsRegisterCallback */
 
-static const char name_cuLogsRegisterCallback[] = "cuLogsRegisterCallback";
-static const char param_names_cuLogsRegisterCallback[] = "callbackFunc\0userData\0callback_out";
+static const char name_cuLogsRegisterCallback[] = "cuLogsRegisterCallback\0callbackFunc\0userData\0callback_out";
 static const acu_param params_cuLogsRegisterCallback[] = {
-    {param_names_cuLogsRegisterCallback + 0, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogsRegisterCallback + 13, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuLogsRegisterCallback + 22, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuLogsRegisterCallback[] = "driver logs";
-static const acu_era eras_cuLogsRegisterCallback[] = {
-    {1, name_cuLogsRegisterCallback, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogsRegisterCallback = {
     .library = &acu_cuda,
     .name = name_cuLogsRegisterCallback,
     .feature = feature_cuLogsRegisterCallback,
-    .eras = eras_cuLogsRegisterCallback,
     .params = params_cuLogsRegisterCallback,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13103,21 +11619,15 @@ CUresult acu_failed_cuLogsRegisterCallback(CUresult result, CUlogsCallback callb
 
 /* ---- cuLogsUnregisterCallback */
 
-static const char name_cuLogsUnregisterCallback[] = "cuLogsUnregisterCallback";
-static const char param_names_cuLogsUnregisterCallback[] = "callback";
+static const char name_cuLogsUnregisterCallback[] = "cuLogsUnregisterCallback\0callback";
 static const acu_param params_cuLogsUnregisterCallback[] = {
-    {param_names_cuLogsUnregisterCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuLogsUnregisterCallback[] = "driver logs";
-static const acu_era eras_cuLogsUnregisterCallback[] = {
-    {1, name_cuLogsUnregisterCallback, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuLogsUnregisterCallback = {
     .library = &acu_cuda,
     .name = name_cuLogsUnregisterCallback,
     .feature = feature_cuLogsUnregisterCallback,
-    .eras = eras_cuLogsUnregisterCallback,
     .params = params_cuLogsUnregisterCallback,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -13146,22 +11656,16 @@ CUresult acu_failed_cuLogsUnregisterCallback(CUresult result, CUlogsCallbackHand
 
 /* ---- cuMemAddressFree */
 
-static const char name_cuMemAddressFree[] = "cuMemAddressFree";
-static const char param_names_cuMemAddressFree[] = "ptr\0size";
+static const char name_cuMemAddressFree[] = "cuMemAddressFree\0ptr\0size";
 static const acu_param params_cuMemAddressFree[] = {
-    {param_names_cuMemAddressFree + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAddressFree + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemAddressFree[] = "virtual memory management";
-static const acu_era eras_cuMemAddressFree[] = {
-    {1, name_cuMemAddressFree, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemAddressFree = {
     .library = &acu_cuda,
     .name = name_cuMemAddressFree,
     .feature = feature_cuMemAddressFree,
-    .eras = eras_cuMemAddressFree,
     .params = params_cuMemAddressFree,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -13190,25 +11694,19 @@ CUresult acu_failed_cuMemAddressFree(CUresult result, CUdeviceptr ptr, size_t si
 
 /* ---- cuMemAddressReserve */
 
-static const char name_cuMemAddressReserve[] = "cuMemAddressReserve";
-static const char param_names_cuMemAddressReserve[] = "ptr\0size\0alignment\0addr\0flags";
+static const char name_cuMemAddressReserve[] = "cuMemAddressReserve\0ptr\0size\0alignment\0addr\0flags";
 static const acu_param params_cuMemAddressReserve[] = {
-    {param_names_cuMemAddressReserve + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemAddressReserve + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAddressReserve + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAddressReserve + 19, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAddressReserve + 24, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemAddressReserve[] = "virtual memory management";
-static const acu_era eras_cuMemAddressReserve[] = {
-    {1, name_cuMemAddressReserve, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemAddressReserve = {
     .library = &acu_cuda,
     .name = name_cuMemAddressReserve,
     .feature = feature_cuMemAddressReserve,
-    .eras = eras_cuMemAddressReserve,
     .params = params_cuMemAddressReserve,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -13241,25 +11739,24 @@ CUresult acu_failed_cuMemAddressReserve(CUresult result, CUdeviceptr *ptr, size_
 
 /* ---- cuMemAdvise */
 
-static const char name_cuMemAdvise[] = "cuMemAdvise";
+static const char name_cuMemAdvise[] = "cuMemAdvise\0devPtr\0count\0advice\0location";
 static const char symbol_cuMemAdvise_cuMemAdvise_v2[] = "cuMemAdvise_v2";
-static const char param_names_cuMemAdvise[] = "devPtr\0count\0advice\0location";
 static const acu_param params_cuMemAdvise[] = {
-    {param_names_cuMemAdvise + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAdvise + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAdvise + 13, &acu_cuda_type_CUmem_advise_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAdvise + 20, &acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmem_advise_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemAdvise[] = "memory locations on host NUMA nodes";
 static const acu_era eras_cuMemAdvise[] = {
-    {1, symbol_cuMemAdvise_cuMemAdvise_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemAdvise_cuMemAdvise_v2, NULL},
 };
 const acu_function acu_function_cuMemAdvise = {
     .library = &acu_cuda,
     .name = name_cuMemAdvise,
     .feature = feature_cuMemAdvise,
     .eras = eras_cuMemAdvise,
+    .era_count = 1,
     .params = params_cuMemAdvise,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13292,21 +11789,20 @@ CUresult acu_failed_cuMemAdvise(CUresult result, CUdeviceptr devPtr, size_t coun
 
 /* ---- cuMemAlloc */
 
-static const char name_cuMemAlloc[] = "cuMemAlloc";
+static const char name_cuMemAlloc[] = "cuMemAlloc\0dptr\0bytesize";
 static const char symbol_cuMemAlloc_cuMemAlloc_v2[] = "cuMemAlloc_v2";
-static const char param_names_cuMemAlloc[] = "dptr\0bytesize";
 static const acu_param params_cuMemAlloc[] = {
-    {param_names_cuMemAlloc + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemAlloc + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAlloc[] = {
-    {1, symbol_cuMemAlloc_cuMemAlloc_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemAlloc_cuMemAlloc_v2, NULL},
 };
 const acu_function acu_function_cuMemAlloc = {
     .library = &acu_cuda,
     .name = name_cuMemAlloc,
     .eras = eras_cuMemAlloc,
+    .era_count = 1,
     .params = params_cuMemAlloc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -13335,24 +11831,18 @@ CUresult acu_failed_cuMemAlloc(CUresult result, CUdeviceptr *dptr, size_t bytesi
 
 /* ---- cuMemAllocAsync */
 
-static const char name_cuMemAllocAsync[] = "cuMemAllocAsync";
+static const char name_cuMemAllocAsync[] = "cuMemAllocAsync\0dptr\0bytesize\0hStream";
 static const char symbol_cuMemAllocAsync_cuMemAllocAsync_ptsz[] = "cuMemAllocAsync_ptsz";
-static const char param_names_cuMemAllocAsync[] = "dptr\0bytesize\0hStream";
 static const acu_param params_cuMemAllocAsync[] = {
-    {param_names_cuMemAllocAsync + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemAllocAsync + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAllocAsync + 14, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemAllocAsync[] = "stream-ordered allocation";
-static const acu_era eras_cuMemAllocAsync[] = {
-    {1, name_cuMemAllocAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemAllocAsync = {
     .library = &acu_cuda,
     .name = name_cuMemAllocAsync,
     .feature = feature_cuMemAllocAsync,
-    .eras = eras_cuMemAllocAsync,
     .params = params_cuMemAllocAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13374,8 +11864,7 @@ static CUresult enter_cuMemAllocAsync(CUdeviceptr *dptr, size_t bytesize, CUstre
 CUresult (*acu_slot_cuMemAllocAsync)(CUdeviceptr *dptr, size_t bytesize,
         CUstream hStream) = enter_cuMemAllocAsync;
 static const acu_era eras_cuMemAllocAsync_ptds[] = {
-    {1, symbol_cuMemAllocAsync_cuMemAllocAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemAllocAsync_cuMemAllocAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemAllocAsync_ptds)(CUdeviceptr *dptr, size_t bytesize, CUstream hStream);
 const acu_function acu_function_cuMemAllocAsync_ptds = {
@@ -13383,6 +11872,7 @@ const acu_function acu_function_cuMemAllocAsync_ptds = {
     .name = name_cuMemAllocAsync,
     .feature = feature_cuMemAllocAsync,
     .eras = eras_cuMemAllocAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemAllocAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13412,25 +11902,19 @@ CUresult acu_failed_cuMemAllocAsync(CUresult result, CUdeviceptr *dptr, size_t b
 
 /* ---- cuMemAllocFromPoolAsync */
 
-static const char name_cuMemAllocFromPoolAsync[] = "cuMemAllocFromPoolAsync";
+static const char name_cuMemAllocFromPoolAsync[] = "cuMemAllocFromPoolAsync\0dptr\0bytesize\0pool\0hStream";
 static const char symbol_cuMemAllocFromPoolAsync_cuMemAllocFromPoolAsync_ptsz[] = "cuMemAllocFromPoolAsync_ptsz";
-static const char param_names_cuMemAllocFromPoolAsync[] = "dptr\0bytesize\0pool\0hStream";
 static const acu_param params_cuMemAllocFromPoolAsync[] = {
-    {param_names_cuMemAllocFromPoolAsync + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemAllocFromPoolAsync + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAllocFromPoolAsync + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAllocFromPoolAsync + 19, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemAllocFromPoolAsync[] = "memory pools";
-static const acu_era eras_cuMemAllocFromPoolAsync[] = {
-    {1, name_cuMemAllocFromPoolAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemAllocFromPoolAsync = {
     .library = &acu_cuda,
     .name = name_cuMemAllocFromPoolAsync,
     .feature = feature_cuMemAllocFromPoolAsync,
-    .eras = eras_cuMemAllocFromPoolAsync,
     .params = params_cuMemAllocFromPoolAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13454,8 +11938,7 @@ static CUresult enter_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize
 CUresult (*acu_slot_cuMemAllocFromPoolAsync)(CUdeviceptr *dptr, size_t bytesize, CUmemoryPool pool,
         CUstream hStream) = enter_cuMemAllocFromPoolAsync;
 static const acu_era eras_cuMemAllocFromPoolAsync_ptds[] = {
-    {1, symbol_cuMemAllocFromPoolAsync_cuMemAllocFromPoolAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemAllocFromPoolAsync_cuMemAllocFromPoolAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemAllocFromPoolAsync_ptds)(CUdeviceptr *dptr, size_t bytesize,
         CUmemoryPool pool, CUstream hStream);
@@ -13464,6 +11947,7 @@ const acu_function acu_function_cuMemAllocFromPoolAsync_ptds = {
     .name = name_cuMemAllocFromPoolAsync,
     .feature = feature_cuMemAllocFromPoolAsync,
     .eras = eras_cuMemAllocFromPoolAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemAllocFromPoolAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13496,21 +11980,20 @@ CUresult acu_failed_cuMemAllocFromPoolAsync(CUresult result, CUdeviceptr *dptr, 
 
 /* ---- cuMemAllocHost */
 
-static const char name_cuMemAllocHost[] = "cuMemAllocHost";
+static const char name_cuMemAllocHost[] = "cuMemAllocHost\0pp\0bytesize";
 static const char symbol_cuMemAllocHost_cuMemAllocHost_v2[] = "cuMemAllocHost_v2";
-static const char param_names_cuMemAllocHost[] = "pp\0bytesize";
 static const acu_param params_cuMemAllocHost[] = {
-    {param_names_cuMemAllocHost + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemAllocHost + 3, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocHost[] = {
-    {1, symbol_cuMemAllocHost_cuMemAllocHost_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemAllocHost_cuMemAllocHost_v2, NULL},
 };
 const acu_function acu_function_cuMemAllocHost = {
     .library = &acu_cuda,
     .name = name_cuMemAllocHost,
     .eras = eras_cuMemAllocHost,
+    .era_count = 1,
     .params = params_cuMemAllocHost,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -13539,21 +12022,15 @@ CUresult acu_failed_cuMemAllocHost(CUresult result, void **pp, size_t bytesize)
 
 /* ---- cuMemAllocManaged */
 
-static const char name_cuMemAllocManaged[] = "cuMemAllocManaged";
-static const char param_names_cuMemAllocManaged[] = "dptr\0bytesize\0flags";
+static const char name_cuMemAllocManaged[] = "cuMemAllocManaged\0dptr\0bytesize\0flags";
 static const acu_param params_cuMemAllocManaged[] = {
-    {param_names_cuMemAllocManaged + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemAllocManaged + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAllocManaged + 14, &acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemAllocManaged[] = {
-    {1, name_cuMemAllocManaged, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemAllocManaged = {
     .library = &acu_cuda,
     .name = name_cuMemAllocManaged,
-    .eras = eras_cuMemAllocManaged,
     .params = params_cuMemAllocManaged,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13584,24 +12061,23 @@ CUresult acu_failed_cuMemAllocManaged(CUresult result, CUdeviceptr *dptr, size_t
 
 /* ---- cuMemAllocPitch */
 
-static const char name_cuMemAllocPitch[] = "cuMemAllocPitch";
+static const char name_cuMemAllocPitch[] = "cuMemAllocPitch\0dptr\0pPitch\0WidthInBytes\0Height\0ElementSizeBytes";
 static const char symbol_cuMemAllocPitch_cuMemAllocPitch_v2[] = "cuMemAllocPitch_v2";
-static const char param_names_cuMemAllocPitch[] = "dptr\0pPitch\0WidthInBytes\0Height\0ElementSizeBytes";
 static const acu_param params_cuMemAllocPitch[] = {
-    {param_names_cuMemAllocPitch + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemAllocPitch + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemAllocPitch + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAllocPitch + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemAllocPitch + 32, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemAllocPitch[] = {
-    {1, symbol_cuMemAllocPitch_cuMemAllocPitch_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemAllocPitch_cuMemAllocPitch_v2, NULL},
 };
 const acu_function acu_function_cuMemAllocPitch = {
     .library = &acu_cuda,
     .name = name_cuMemAllocPitch,
     .eras = eras_cuMemAllocPitch,
+    .era_count = 1,
     .params = params_cuMemAllocPitch,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -13634,26 +12110,20 @@ CUresult acu_failed_cuMemAllocPitch(CUresult result, CUdeviceptr *dptr, size_t *
 
 /* ---- cuMemBatchDecompressAsync */
 
-static const char name_cuMemBatchDecompressAsync[] = "cuMemBatchDecompressAsync";
+static const char name_cuMemBatchDecompressAsync[] = "cuMemBatchDecompressAsync\0paramsArray\0count\0flags\0errorIndex\0stream";
 static const char symbol_cuMemBatchDecompressAsync_cuMemBatchDecompressAsync_ptsz[] = "cuMemBatchDecompressAsync_ptsz";
-static const char param_names_cuMemBatchDecompressAsync[] = "paramsArray\0count\0flags\0errorIndex\0stream";
 static const acu_param params_cuMemBatchDecompressAsync[] = {
-    {param_names_cuMemBatchDecompressAsync + 0, &acu_cuda_type_CUmemDecompressParams_st, 1, ACU_IN, 1, -1, false},
-    {param_names_cuMemBatchDecompressAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemBatchDecompressAsync + 18, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemBatchDecompressAsync + 24, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemBatchDecompressAsync + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemDecompressParams_st, 1, ACU_IN, 1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemBatchDecompressAsync[] = "hardware decompression";
-static const acu_era eras_cuMemBatchDecompressAsync[] = {
-    {1, name_cuMemBatchDecompressAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemBatchDecompressAsync = {
     .library = &acu_cuda,
     .name = name_cuMemBatchDecompressAsync,
     .feature = feature_cuMemBatchDecompressAsync,
-    .eras = eras_cuMemBatchDecompressAsync,
     .params = params_cuMemBatchDecompressAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -13677,8 +12147,7 @@ static CUresult enter_cuMemBatchDecompressAsync(CUmemDecompressParams *paramsArr
 CUresult (*acu_slot_cuMemBatchDecompressAsync)(CUmemDecompressParams *paramsArray, size_t count,
         unsigned int flags, size_t *errorIndex, CUstream stream) = enter_cuMemBatchDecompressAsync;
 static const acu_era eras_cuMemBatchDecompressAsync_ptds[] = {
-    {1, symbol_cuMemBatchDecompressAsync_cuMemBatchDecompressAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemBatchDecompressAsync_cuMemBatchDecompressAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemBatchDecompressAsync_ptds)(CUmemDecompressParams *paramsArray, size_t count,
         unsigned int flags, size_t *errorIndex, CUstream stream);
@@ -13687,6 +12156,7 @@ const acu_function acu_function_cuMemBatchDecompressAsync_ptds = {
     .name = name_cuMemBatchDecompressAsync,
     .feature = feature_cuMemBatchDecompressAsync,
     .eras = eras_cuMemBatchDecompressAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemBatchDecompressAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -13719,24 +12189,18 @@ CUresult acu_failed_cuMemBatchDecompressAsync(CUresult result, CUmemDecompressPa
 
 /* ---- cuMemCreate */
 
-static const char name_cuMemCreate[] = "cuMemCreate";
-static const char param_names_cuMemCreate[] = "handle\0size\0prop\0flags";
+static const char name_cuMemCreate[] = "cuMemCreate\0handle\0size\0prop\0flags";
 static const acu_param params_cuMemCreate[] = {
-    {param_names_cuMemCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemCreate + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemCreate + 12, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemCreate + 17, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemCreate[] = "virtual memory management";
-static const acu_era eras_cuMemCreate[] = {
-    {1, name_cuMemCreate, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemCreate = {
     .library = &acu_cuda,
     .name = name_cuMemCreate,
     .feature = feature_cuMemCreate,
-    .eras = eras_cuMemCreate,
     .params = params_cuMemCreate,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13769,29 +12233,23 @@ CUresult acu_failed_cuMemCreate(CUresult result, CUmemGenericAllocationHandle *h
 
 /* ---- cuMemDiscardAndPrefetchBatchAsync */
 
-static const char name_cuMemDiscardAndPrefetchBatchAsync[] = "cuMemDiscardAndPrefetchBatchAsync";
+static const char name_cuMemDiscardAndPrefetchBatchAsync[] = "cuMemDiscardAndPrefetchBatchAsync\0dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0hStream";
 static const char symbol_cuMemDiscardAndPrefetchBatchAsync_cuMemDiscardAndPrefetchBatchAsync_ptsz[] = "cuMemDiscardAndPrefetchBatchAsync_ptsz";
-static const char param_names_cuMemDiscardAndPrefetchBatchAsync[] = "dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0hStream";
 static const acu_param params_cuMemDiscardAndPrefetchBatchAsync[] = {
-    {param_names_cuMemDiscardAndPrefetchBatchAsync + 0, &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
-    {param_names_cuMemDiscardAndPrefetchBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuMemDiscardAndPrefetchBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemDiscardAndPrefetchBatchAsync + 18, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
-    {param_names_cuMemDiscardAndPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
-    {param_names_cuMemDiscardAndPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemDiscardAndPrefetchBatchAsync + 63, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemDiscardAndPrefetchBatchAsync + 69, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 5, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemDiscardAndPrefetchBatchAsync[] = "batched prefetch and discard";
-static const acu_era eras_cuMemDiscardAndPrefetchBatchAsync[] = {
-    {1, name_cuMemDiscardAndPrefetchBatchAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemDiscardAndPrefetchBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemDiscardAndPrefetchBatchAsync,
     .feature = feature_cuMemDiscardAndPrefetchBatchAsync,
-    .eras = eras_cuMemDiscardAndPrefetchBatchAsync,
     .params = params_cuMemDiscardAndPrefetchBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -13818,8 +12276,7 @@ CUresult (*acu_slot_cuMemDiscardAndPrefetchBatchAsync)(CUdeviceptr *dptrs, size_
         CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, CUstream hStream) = enter_cuMemDiscardAndPrefetchBatchAsync;
 static const acu_era eras_cuMemDiscardAndPrefetchBatchAsync_ptds[] = {
-    {1, symbol_cuMemDiscardAndPrefetchBatchAsync_cuMemDiscardAndPrefetchBatchAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemDiscardAndPrefetchBatchAsync_cuMemDiscardAndPrefetchBatchAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemDiscardAndPrefetchBatchAsync_ptds)(CUdeviceptr *dptrs, size_t *sizes,
         size_t count, CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
@@ -13829,6 +12286,7 @@ const acu_function acu_function_cuMemDiscardAndPrefetchBatchAsync_ptds = {
     .name = name_cuMemDiscardAndPrefetchBatchAsync,
     .feature = feature_cuMemDiscardAndPrefetchBatchAsync,
     .eras = eras_cuMemDiscardAndPrefetchBatchAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemDiscardAndPrefetchBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -13865,26 +12323,20 @@ CUresult acu_failed_cuMemDiscardAndPrefetchBatchAsync(CUresult result, CUdevicep
 
 /* ---- cuMemDiscardBatchAsync */
 
-static const char name_cuMemDiscardBatchAsync[] = "cuMemDiscardBatchAsync";
+static const char name_cuMemDiscardBatchAsync[] = "cuMemDiscardBatchAsync\0dptrs\0sizes\0count\0flags\0hStream";
 static const char symbol_cuMemDiscardBatchAsync_cuMemDiscardBatchAsync_ptsz[] = "cuMemDiscardBatchAsync_ptsz";
-static const char param_names_cuMemDiscardBatchAsync[] = "dptrs\0sizes\0count\0flags\0hStream";
 static const acu_param params_cuMemDiscardBatchAsync[] = {
-    {param_names_cuMemDiscardBatchAsync + 0, &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
-    {param_names_cuMemDiscardBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuMemDiscardBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemDiscardBatchAsync + 18, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemDiscardBatchAsync + 24, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemDiscardBatchAsync[] = "batched prefetch and discard";
-static const acu_era eras_cuMemDiscardBatchAsync[] = {
-    {1, name_cuMemDiscardBatchAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemDiscardBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemDiscardBatchAsync,
     .feature = feature_cuMemDiscardBatchAsync,
-    .eras = eras_cuMemDiscardBatchAsync,
     .params = params_cuMemDiscardBatchAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -13908,8 +12360,7 @@ static CUresult enter_cuMemDiscardBatchAsync(CUdeviceptr *dptrs, size_t *sizes, 
 CUresult (*acu_slot_cuMemDiscardBatchAsync)(CUdeviceptr *dptrs, size_t *sizes, size_t count,
         unsigned long long flags, CUstream hStream) = enter_cuMemDiscardBatchAsync;
 static const acu_era eras_cuMemDiscardBatchAsync_ptds[] = {
-    {1, symbol_cuMemDiscardBatchAsync_cuMemDiscardBatchAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemDiscardBatchAsync_cuMemDiscardBatchAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemDiscardBatchAsync_ptds)(CUdeviceptr *dptrs, size_t *sizes, size_t count,
         unsigned long long flags, CUstream hStream);
@@ -13918,6 +12369,7 @@ const acu_function acu_function_cuMemDiscardBatchAsync_ptds = {
     .name = name_cuMemDiscardBatchAsync,
     .feature = feature_cuMemDiscardBatchAsync,
     .eras = eras_cuMemDiscardBatchAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemDiscardBatchAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -13950,24 +12402,18 @@ CUresult acu_failed_cuMemDiscardBatchAsync(CUresult result, CUdeviceptr *dptrs, 
 
 /* ---- cuMemExportToShareableHandle */
 
-static const char name_cuMemExportToShareableHandle[] = "cuMemExportToShareableHandle";
-static const char param_names_cuMemExportToShareableHandle[] = "shareableHandle\0handle\0handleType\0flags";
+static const char name_cuMemExportToShareableHandle[] = "cuMemExportToShareableHandle\0shareableHandle\0handle\0handleType\0flags";
 static const acu_param params_cuMemExportToShareableHandle[] = {
-    {param_names_cuMemExportToShareableHandle + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {param_names_cuMemExportToShareableHandle + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemExportToShareableHandle + 23, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemExportToShareableHandle + 34, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemExportToShareableHandle[] = "virtual memory management";
-static const acu_era eras_cuMemExportToShareableHandle[] = {
-    {1, name_cuMemExportToShareableHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemExportToShareableHandle = {
     .library = &acu_cuda,
     .name = name_cuMemExportToShareableHandle,
     .feature = feature_cuMemExportToShareableHandle,
-    .eras = eras_cuMemExportToShareableHandle,
     .params = params_cuMemExportToShareableHandle,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -14000,20 +12446,19 @@ CUresult acu_failed_cuMemExportToShareableHandle(CUresult result, void *shareabl
 
 /* ---- cuMemFree */
 
-static const char name_cuMemFree[] = "cuMemFree";
+static const char name_cuMemFree[] = "cuMemFree\0dptr";
 static const char symbol_cuMemFree_cuMemFree_v2[] = "cuMemFree_v2";
-static const char param_names_cuMemFree[] = "dptr";
 static const acu_param params_cuMemFree[] = {
-    {param_names_cuMemFree + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemFree[] = {
-    {1, symbol_cuMemFree_cuMemFree_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemFree_cuMemFree_v2, NULL},
 };
 const acu_function acu_function_cuMemFree = {
     .library = &acu_cuda,
     .name = name_cuMemFree,
     .eras = eras_cuMemFree,
+    .era_count = 1,
     .params = params_cuMemFree,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -14042,23 +12487,17 @@ CUresult acu_failed_cuMemFree(CUresult result, CUdeviceptr dptr)
 
 /* ---- cuMemFreeAsync */
 
-static const char name_cuMemFreeAsync[] = "cuMemFreeAsync";
+static const char name_cuMemFreeAsync[] = "cuMemFreeAsync\0dptr\0hStream";
 static const char symbol_cuMemFreeAsync_cuMemFreeAsync_ptsz[] = "cuMemFreeAsync_ptsz";
-static const char param_names_cuMemFreeAsync[] = "dptr\0hStream";
 static const acu_param params_cuMemFreeAsync[] = {
-    {param_names_cuMemFreeAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemFreeAsync + 5, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemFreeAsync[] = "stream-ordered allocation";
-static const acu_era eras_cuMemFreeAsync[] = {
-    {1, name_cuMemFreeAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemFreeAsync = {
     .library = &acu_cuda,
     .name = name_cuMemFreeAsync,
     .feature = feature_cuMemFreeAsync,
-    .eras = eras_cuMemFreeAsync,
     .params = params_cuMemFreeAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -14079,8 +12518,7 @@ static CUresult enter_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream)
 }
 CUresult (*acu_slot_cuMemFreeAsync)(CUdeviceptr dptr, CUstream hStream) = enter_cuMemFreeAsync;
 static const acu_era eras_cuMemFreeAsync_ptds[] = {
-    {1, symbol_cuMemFreeAsync_cuMemFreeAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemFreeAsync_cuMemFreeAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemFreeAsync_ptds)(CUdeviceptr dptr, CUstream hStream);
 const acu_function acu_function_cuMemFreeAsync_ptds = {
@@ -14088,6 +12526,7 @@ const acu_function acu_function_cuMemFreeAsync_ptds = {
     .name = name_cuMemFreeAsync,
     .feature = feature_cuMemFreeAsync,
     .eras = eras_cuMemFreeAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemFreeAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -14116,19 +12555,13 @@ CUresult acu_failed_cuMemFreeAsync(CUresult result, CUdeviceptr dptr, CUstream h
 
 /* ---- cuMemFreeHost */
 
-static const char name_cuMemFreeHost[] = "cuMemFreeHost";
-static const char param_names_cuMemFreeHost[] = "p";
+static const char name_cuMemFreeHost[] = "cuMemFreeHost\0p";
 static const acu_param params_cuMemFreeHost[] = {
-    {param_names_cuMemFreeHost + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemFreeHost[] = {
-    {1, name_cuMemFreeHost, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemFreeHost = {
     .library = &acu_cuda,
     .name = name_cuMemFreeHost,
-    .eras = eras_cuMemFreeHost,
     .params = params_cuMemFreeHost,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -14157,23 +12590,17 @@ CUresult acu_failed_cuMemFreeHost(CUresult result, void *p)
 
 /* ---- cuMemGetAccess */
 
-static const char name_cuMemGetAccess[] = "cuMemGetAccess";
-static const char param_names_cuMemGetAccess[] = "flags\0location\0ptr";
+static const char name_cuMemGetAccess[] = "cuMemGetAccess\0flags\0location\0ptr";
 static const acu_param params_cuMemGetAccess[] = {
-    {param_names_cuMemGetAccess + 0, &acu_cuda_type_CUmemAccess_flags_enum_64bit, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemGetAccess + 6, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetAccess + 15, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAccess_flags_enum_64bit, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemGetAccess[] = "virtual memory management";
-static const acu_era eras_cuMemGetAccess[] = {
-    {1, name_cuMemGetAccess, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemGetAccess = {
     .library = &acu_cuda,
     .name = name_cuMemGetAccess,
     .feature = feature_cuMemGetAccess,
-    .eras = eras_cuMemGetAccess,
     .params = params_cuMemGetAccess,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14206,22 +12633,21 @@ CUresult acu_failed_cuMemGetAccess(CUresult result, unsigned long long *flags, c
 
 /* ---- cuMemGetAddressRange */
 
-static const char name_cuMemGetAddressRange[] = "cuMemGetAddressRange";
+static const char name_cuMemGetAddressRange[] = "cuMemGetAddressRange\0pbase\0psize\0dptr";
 static const char symbol_cuMemGetAddressRange_cuMemGetAddressRange_v2[] = "cuMemGetAddressRange_v2";
-static const char param_names_cuMemGetAddressRange[] = "pbase\0psize\0dptr";
 static const acu_param params_cuMemGetAddressRange[] = {
-    {param_names_cuMemGetAddressRange + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemGetAddressRange + 6, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemGetAddressRange + 12, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemGetAddressRange[] = {
-    {1, symbol_cuMemGetAddressRange_cuMemGetAddressRange_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemGetAddressRange_cuMemGetAddressRange_v2, NULL},
 };
 const acu_function acu_function_cuMemGetAddressRange = {
     .library = &acu_cuda,
     .name = name_cuMemGetAddressRange,
     .eras = eras_cuMemGetAddressRange,
+    .era_count = 1,
     .params = params_cuMemGetAddressRange,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14251,23 +12677,17 @@ CUresult acu_failed_cuMemGetAddressRange(CUresult result, CUdeviceptr *pbase, si
 
 /* ---- cuMemGetAllocationGranularity */
 
-static const char name_cuMemGetAllocationGranularity[] = "cuMemGetAllocationGranularity";
-static const char param_names_cuMemGetAllocationGranularity[] = "granularity\0prop\0option";
+static const char name_cuMemGetAllocationGranularity[] = "cuMemGetAllocationGranularity\0granularity\0prop\0option";
 static const acu_param params_cuMemGetAllocationGranularity[] = {
-    {param_names_cuMemGetAllocationGranularity + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemGetAllocationGranularity + 12, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetAllocationGranularity + 17, &acu_cuda_type_CUmemAllocationGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationProp_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemGetAllocationGranularity[] = "virtual memory management";
-static const acu_era eras_cuMemGetAllocationGranularity[] = {
-    {1, name_cuMemGetAllocationGranularity, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemGetAllocationGranularity = {
     .library = &acu_cuda,
     .name = name_cuMemGetAllocationGranularity,
     .feature = feature_cuMemGetAllocationGranularity,
-    .eras = eras_cuMemGetAllocationGranularity,
     .params = params_cuMemGetAllocationGranularity,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14300,22 +12720,16 @@ CUresult acu_failed_cuMemGetAllocationGranularity(CUresult result, size_t *granu
 
 /* ---- cuMemGetAllocationPropertiesFromHandle */
 
-static const char name_cuMemGetAllocationPropertiesFromHandle[] = "cuMemGetAllocationPropertiesFromHandle";
-static const char param_names_cuMemGetAllocationPropertiesFromHandle[] = "prop\0handle";
+static const char name_cuMemGetAllocationPropertiesFromHandle[] = "cuMemGetAllocationPropertiesFromHandle\0prop\0handle";
 static const acu_param params_cuMemGetAllocationPropertiesFromHandle[] = {
-    {param_names_cuMemGetAllocationPropertiesFromHandle + 0, &acu_cuda_type_CUmemAllocationProp_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemGetAllocationPropertiesFromHandle + 5, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationProp_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemGetAllocationPropertiesFromHandle[] = "virtual memory management";
-static const acu_era eras_cuMemGetAllocationPropertiesFromHandle[] = {
-    {1, name_cuMemGetAllocationPropertiesFromHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemGetAllocationPropertiesFromHandle = {
     .library = &acu_cuda,
     .name = name_cuMemGetAllocationPropertiesFromHandle,
     .feature = feature_cuMemGetAllocationPropertiesFromHandle,
-    .eras = eras_cuMemGetAllocationPropertiesFromHandle,
     .params = params_cuMemGetAllocationPropertiesFromHandle,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -14348,23 +12762,17 @@ CUresult acu_failed_cuMemGetAllocationPropertiesFromHandle(CUresult result, CUme
 
 /* ---- cuMemGetDefaultMemPool */
 
-static const char name_cuMemGetDefaultMemPool[] = "cuMemGetDefaultMemPool";
-static const char param_names_cuMemGetDefaultMemPool[] = "pool_out\0location\0type";
+static const char name_cuMemGetDefaultMemPool[] = "cuMemGetDefaultMemPool\0pool_out\0location\0type";
 static const acu_param params_cuMemGetDefaultMemPool[] = {
-    {param_names_cuMemGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemGetDefaultMemPool + 9, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetDefaultMemPool + 18, &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemGetDefaultMemPool[] = "memory pools by location";
-static const acu_era eras_cuMemGetDefaultMemPool[] = {
-    {1, name_cuMemGetDefaultMemPool, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemGetDefaultMemPool = {
     .library = &acu_cuda,
     .name = name_cuMemGetDefaultMemPool,
     .feature = feature_cuMemGetDefaultMemPool,
-    .eras = eras_cuMemGetDefaultMemPool,
     .params = params_cuMemGetDefaultMemPool,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14397,25 +12805,19 @@ CUresult acu_failed_cuMemGetDefaultMemPool(CUresult result, CUmemoryPool *pool_o
 
 /* ---- cuMemGetHandleForAddressRange */
 
-static const char name_cuMemGetHandleForAddressRange[] = "cuMemGetHandleForAddressRange";
-static const char param_names_cuMemGetHandleForAddressRange[] = "handle\0dptr\0size\0handleType\0flags";
+static const char name_cuMemGetHandleForAddressRange[] = "cuMemGetHandleForAddressRange\0handle\0dptr\0size\0handleType\0flags";
 static const acu_param params_cuMemGetHandleForAddressRange[] = {
-    {param_names_cuMemGetHandleForAddressRange + 0, &acu_type_pointer, 0, ACU_OUT, -1, 3, false},
-    {param_names_cuMemGetHandleForAddressRange + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetHandleForAddressRange + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetHandleForAddressRange + 17, &acu_cuda_type_CUmemRangeHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetHandleForAddressRange + 28, &acu_cuda_type_flags_memRange_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 3, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemRangeHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_memRange_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemGetHandleForAddressRange[] = "DMA-BUF handles of memory";
-static const acu_era eras_cuMemGetHandleForAddressRange[] = {
-    {1, name_cuMemGetHandleForAddressRange, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemGetHandleForAddressRange = {
     .library = &acu_cuda,
     .name = name_cuMemGetHandleForAddressRange,
     .feature = feature_cuMemGetHandleForAddressRange,
-    .eras = eras_cuMemGetHandleForAddressRange,
     .params = params_cuMemGetHandleForAddressRange,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -14448,21 +12850,20 @@ CUresult acu_failed_cuMemGetHandleForAddressRange(CUresult result, void *handle,
 
 /* ---- cuMemGetInfo */
 
-static const char name_cuMemGetInfo[] = "cuMemGetInfo";
+static const char name_cuMemGetInfo[] = "cuMemGetInfo\0free\0total";
 static const char symbol_cuMemGetInfo_cuMemGetInfo_v2[] = "cuMemGetInfo_v2";
-static const char param_names_cuMemGetInfo[] = "free\0total";
 static const acu_param params_cuMemGetInfo[] = {
-    {param_names_cuMemGetInfo + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemGetInfo + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuMemGetInfo[] = {
-    {1, symbol_cuMemGetInfo_cuMemGetInfo_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemGetInfo_cuMemGetInfo_v2, NULL},
 };
 const acu_function acu_function_cuMemGetInfo = {
     .library = &acu_cuda,
     .name = name_cuMemGetInfo,
     .eras = eras_cuMemGetInfo,
+    .era_count = 1,
     .params = params_cuMemGetInfo,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -14491,25 +12892,19 @@ CUresult acu_failed_cuMemGetInfo(CUresult result, size_t *free, size_t *total)
 
 /* ---- cuMemGetLocationInfo */
 
-static const char name_cuMemGetLocationInfo[] = "cuMemGetLocationInfo";
-static const char param_names_cuMemGetLocationInfo[] = "ptr\0size\0summaryGranularity\0samplingGranularity\0location_out";
+static const char name_cuMemGetLocationInfo[] = "cuMemGetLocationInfo\0ptr\0size\0summaryGranularity\0samplingGranularity\0location_out";
 static const acu_param params_cuMemGetLocationInfo[] = {
-    {param_names_cuMemGetLocationInfo + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetLocationInfo + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetLocationInfo + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetLocationInfo + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetLocationInfo + 48, &acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuMemGetLocationInfo[] = "query of where memory resides";
-static const acu_era eras_cuMemGetLocationInfo[] = {
-    {1, name_cuMemGetLocationInfo, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemGetLocationInfo = {
     .library = &acu_cuda,
     .name = name_cuMemGetLocationInfo,
     .feature = feature_cuMemGetLocationInfo,
-    .eras = eras_cuMemGetLocationInfo,
     .params = params_cuMemGetLocationInfo,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -14542,23 +12937,17 @@ CUresult acu_failed_cuMemGetLocationInfo(CUresult result, CUdeviceptr ptr, size_
 
 /* ---- cuMemGetMemPool */
 
-static const char name_cuMemGetMemPool[] = "cuMemGetMemPool";
-static const char param_names_cuMemGetMemPool[] = "pool\0location\0type";
+static const char name_cuMemGetMemPool[] = "cuMemGetMemPool\0pool\0location\0type";
 static const acu_param params_cuMemGetMemPool[] = {
-    {param_names_cuMemGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemGetMemPool + 5, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemGetMemPool + 14, &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemGetMemPool[] = "memory pools by location";
-static const acu_era eras_cuMemGetMemPool[] = {
-    {1, name_cuMemGetMemPool, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemGetMemPool = {
     .library = &acu_cuda,
     .name = name_cuMemGetMemPool,
     .feature = feature_cuMemGetMemPool,
-    .eras = eras_cuMemGetMemPool,
     .params = params_cuMemGetMemPool,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14590,21 +12979,15 @@ CUresult acu_failed_cuMemGetMemPool(CUresult result, CUmemoryPool *pool, CUmemLo
 
 /* ---- cuMemHostAlloc */
 
-static const char name_cuMemHostAlloc[] = "cuMemHostAlloc";
-static const char param_names_cuMemHostAlloc[] = "pp\0bytesize\0Flags";
+static const char name_cuMemHostAlloc[] = "cuMemHostAlloc\0pp\0bytesize\0Flags";
 static const acu_param params_cuMemHostAlloc[] = {
-    {param_names_cuMemHostAlloc + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemHostAlloc + 3, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemHostAlloc + 12, &acu_cuda_type_flags_hostAlloc, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemHostAlloc[] = {
-    {1, name_cuMemHostAlloc, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_hostAlloc, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemHostAlloc = {
     .library = &acu_cuda,
     .name = name_cuMemHostAlloc,
-    .eras = eras_cuMemHostAlloc,
     .params = params_cuMemHostAlloc,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14633,22 +13016,21 @@ CUresult acu_failed_cuMemHostAlloc(CUresult result, void **pp, size_t bytesize, 
 
 /* ---- cuMemHostGetDevicePointer */
 
-static const char name_cuMemHostGetDevicePointer[] = "cuMemHostGetDevicePointer";
+static const char name_cuMemHostGetDevicePointer[] = "cuMemHostGetDevicePointer\0pdptr\0p\0Flags";
 static const char symbol_cuMemHostGetDevicePointer_cuMemHostGetDevicePointer_v2[] = "cuMemHostGetDevicePointer_v2";
-static const char param_names_cuMemHostGetDevicePointer[] = "pdptr\0p\0Flags";
 static const acu_param params_cuMemHostGetDevicePointer[] = {
-    {param_names_cuMemHostGetDevicePointer + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemHostGetDevicePointer + 6, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemHostGetDevicePointer + 8, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostGetDevicePointer[] = {
-    {1, symbol_cuMemHostGetDevicePointer_cuMemHostGetDevicePointer_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemHostGetDevicePointer_cuMemHostGetDevicePointer_v2, NULL},
 };
 const acu_function acu_function_cuMemHostGetDevicePointer = {
     .library = &acu_cuda,
     .name = name_cuMemHostGetDevicePointer,
     .eras = eras_cuMemHostGetDevicePointer,
+    .era_count = 1,
     .params = params_cuMemHostGetDevicePointer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14679,20 +13061,14 @@ CUresult acu_failed_cuMemHostGetDevicePointer(CUresult result, CUdeviceptr *pdpt
 
 /* ---- cuMemHostGetFlags */
 
-static const char name_cuMemHostGetFlags[] = "cuMemHostGetFlags";
-static const char param_names_cuMemHostGetFlags[] = "pFlags\0p";
+static const char name_cuMemHostGetFlags[] = "cuMemHostGetFlags\0pFlags\0p";
 static const acu_param params_cuMemHostGetFlags[] = {
-    {param_names_cuMemHostGetFlags + 0, &acu_cuda_type_flags_hostAlloc, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemHostGetFlags + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemHostGetFlags[] = {
-    {1, name_cuMemHostGetFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_flags_hostAlloc, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemHostGetFlags = {
     .library = &acu_cuda,
     .name = name_cuMemHostGetFlags,
-    .eras = eras_cuMemHostGetFlags,
     .params = params_cuMemHostGetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -14721,22 +13097,21 @@ CUresult acu_failed_cuMemHostGetFlags(CUresult result, unsigned int *pFlags, voi
 
 /* ---- cuMemHostRegister */
 
-static const char name_cuMemHostRegister[] = "cuMemHostRegister";
+static const char name_cuMemHostRegister[] = "cuMemHostRegister\0p\0bytesize\0Flags";
 static const char symbol_cuMemHostRegister_cuMemHostRegister_v2[] = "cuMemHostRegister_v2";
-static const char param_names_cuMemHostRegister[] = "p\0bytesize\0Flags";
 static const acu_param params_cuMemHostRegister[] = {
-    {param_names_cuMemHostRegister + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemHostRegister + 2, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemHostRegister + 11, &acu_cuda_type_flags_hostRegister, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_hostRegister, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemHostRegister[] = {
-    {1, symbol_cuMemHostRegister_cuMemHostRegister_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemHostRegister_cuMemHostRegister_v2, NULL},
 };
 const acu_function acu_function_cuMemHostRegister = {
     .library = &acu_cuda,
     .name = name_cuMemHostRegister,
     .eras = eras_cuMemHostRegister,
+    .era_count = 1,
     .params = params_cuMemHostRegister,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14766,19 +13141,13 @@ CUresult acu_failed_cuMemHostRegister(CUresult result, void *p, size_t bytesize,
 
 /* ---- cuMemHostUnregister */
 
-static const char name_cuMemHostUnregister[] = "cuMemHostUnregister";
-static const char param_names_cuMemHostUnregister[] = "p";
+static const char name_cuMemHostUnregister[] = "cuMemHostUnregister\0p";
 static const acu_param params_cuMemHostUnregister[] = {
-    {param_names_cuMemHostUnregister + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemHostUnregister[] = {
-    {1, name_cuMemHostUnregister, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemHostUnregister = {
     .library = &acu_cuda,
     .name = name_cuMemHostUnregister,
-    .eras = eras_cuMemHostUnregister,
     .params = params_cuMemHostUnregister,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -14807,23 +13176,17 @@ CUresult acu_failed_cuMemHostUnregister(CUresult result, void *p)
 
 /* ---- cuMemImportFromShareableHandle */
 
-static const char name_cuMemImportFromShareableHandle[] = "cuMemImportFromShareableHandle";
-static const char param_names_cuMemImportFromShareableHandle[] = "handle\0osHandle\0shHandleType";
+static const char name_cuMemImportFromShareableHandle[] = "cuMemImportFromShareableHandle\0handle\0osHandle\0shHandleType";
 static const acu_param params_cuMemImportFromShareableHandle[] = {
-    {param_names_cuMemImportFromShareableHandle + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemImportFromShareableHandle + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemImportFromShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemImportFromShareableHandle[] = "virtual memory management";
-static const acu_era eras_cuMemImportFromShareableHandle[] = {
-    {1, name_cuMemImportFromShareableHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemImportFromShareableHandle = {
     .library = &acu_cuda,
     .name = name_cuMemImportFromShareableHandle,
     .feature = feature_cuMemImportFromShareableHandle,
-    .eras = eras_cuMemImportFromShareableHandle,
     .params = params_cuMemImportFromShareableHandle,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14856,25 +13219,19 @@ CUresult acu_failed_cuMemImportFromShareableHandle(CUresult result, CUmemGeneric
 
 /* ---- cuMemMap */
 
-static const char name_cuMemMap[] = "cuMemMap";
-static const char param_names_cuMemMap[] = "ptr\0size\0offset\0handle\0flags";
+static const char name_cuMemMap[] = "cuMemMap\0ptr\0size\0offset\0handle\0flags";
 static const acu_param params_cuMemMap[] = {
-    {param_names_cuMemMap + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemMap + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemMap + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemMap + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemMap + 23, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemMap[] = "virtual memory management";
-static const acu_era eras_cuMemMap[] = {
-    {1, name_cuMemMap, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemMap = {
     .library = &acu_cuda,
     .name = name_cuMemMap,
     .feature = feature_cuMemMap,
-    .eras = eras_cuMemMap,
     .params = params_cuMemMap,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -14907,24 +13264,18 @@ CUresult acu_failed_cuMemMap(CUresult result, CUdeviceptr ptr, size_t size, size
 
 /* ---- cuMemMapArrayAsync */
 
-static const char name_cuMemMapArrayAsync[] = "cuMemMapArrayAsync";
+static const char name_cuMemMapArrayAsync[] = "cuMemMapArrayAsync\0mapInfoList\0count\0hStream";
 static const char symbol_cuMemMapArrayAsync_cuMemMapArrayAsync_ptsz[] = "cuMemMapArrayAsync_ptsz";
-static const char param_names_cuMemMapArrayAsync[] = "mapInfoList\0count\0hStream";
 static const acu_param params_cuMemMapArrayAsync[] = {
-    {param_names_cuMemMapArrayAsync + 0, &acu_cuda_type_CUarrayMapInfo_st, 1, ACU_IN, 1, -1, false},
-    {param_names_cuMemMapArrayAsync + 12, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemMapArrayAsync + 18, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUarrayMapInfo_st, 1, ACU_IN, 1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemMapArrayAsync[] = "sparse arrays";
-static const acu_era eras_cuMemMapArrayAsync[] = {
-    {1, name_cuMemMapArrayAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemMapArrayAsync = {
     .library = &acu_cuda,
     .name = name_cuMemMapArrayAsync,
     .feature = feature_cuMemMapArrayAsync,
-    .eras = eras_cuMemMapArrayAsync,
     .params = params_cuMemMapArrayAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14947,8 +13298,7 @@ static CUresult enter_cuMemMapArrayAsync(CUarrayMapInfo *mapInfoList, unsigned i
 CUresult (*acu_slot_cuMemMapArrayAsync)(CUarrayMapInfo *mapInfoList, unsigned int count,
         CUstream hStream) = enter_cuMemMapArrayAsync;
 static const acu_era eras_cuMemMapArrayAsync_ptds[] = {
-    {1, symbol_cuMemMapArrayAsync_cuMemMapArrayAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemMapArrayAsync_cuMemMapArrayAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemMapArrayAsync_ptds)(CUarrayMapInfo *mapInfoList, unsigned int count,
         CUstream hStream);
@@ -14957,6 +13307,7 @@ const acu_function acu_function_cuMemMapArrayAsync_ptds = {
     .name = name_cuMemMapArrayAsync,
     .feature = feature_cuMemMapArrayAsync,
     .eras = eras_cuMemMapArrayAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemMapArrayAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14989,22 +13340,16 @@ CUresult acu_failed_cuMemMapArrayAsync(CUresult result, CUarrayMapInfo *mapInfoL
 
 /* ---- cuMemPoolCreate */
 
-static const char name_cuMemPoolCreate[] = "cuMemPoolCreate";
-static const char param_names_cuMemPoolCreate[] = "pool\0poolProps";
+static const char name_cuMemPoolCreate[] = "cuMemPoolCreate\0pool\0poolProps";
 static const acu_param params_cuMemPoolCreate[] = {
-    {param_names_cuMemPoolCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemPoolCreate + 5, &acu_cuda_type_CUmemPoolProps_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUmemPoolProps_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolCreate[] = "memory pools";
-static const acu_era eras_cuMemPoolCreate[] = {
-    {1, name_cuMemPoolCreate, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolCreate = {
     .library = &acu_cuda,
     .name = name_cuMemPoolCreate,
     .feature = feature_cuMemPoolCreate,
-    .eras = eras_cuMemPoolCreate,
     .params = params_cuMemPoolCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -15034,21 +13379,15 @@ CUresult acu_failed_cuMemPoolCreate(CUresult result, CUmemoryPool *pool, const C
 
 /* ---- cuMemPoolDestroy */
 
-static const char name_cuMemPoolDestroy[] = "cuMemPoolDestroy";
-static const char param_names_cuMemPoolDestroy[] = "pool";
+static const char name_cuMemPoolDestroy[] = "cuMemPoolDestroy\0pool";
 static const acu_param params_cuMemPoolDestroy[] = {
-    {param_names_cuMemPoolDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolDestroy[] = "memory pools";
-static const acu_era eras_cuMemPoolDestroy[] = {
-    {1, name_cuMemPoolDestroy, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolDestroy = {
     .library = &acu_cuda,
     .name = name_cuMemPoolDestroy,
     .feature = feature_cuMemPoolDestroy,
-    .eras = eras_cuMemPoolDestroy,
     .params = params_cuMemPoolDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -15077,22 +13416,16 @@ CUresult acu_failed_cuMemPoolDestroy(CUresult result, CUmemoryPool pool)
 
 /* ---- cuMemPoolExportPointer */
 
-static const char name_cuMemPoolExportPointer[] = "cuMemPoolExportPointer";
-static const char param_names_cuMemPoolExportPointer[] = "shareData_out\0ptr";
+static const char name_cuMemPoolExportPointer[] = "cuMemPoolExportPointer\0shareData_out\0ptr";
 static const acu_param params_cuMemPoolExportPointer[] = {
-    {param_names_cuMemPoolExportPointer + 0, &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemPoolExportPointer + 14, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolExportPointer[] = "memory pools shared between processes";
-static const acu_era eras_cuMemPoolExportPointer[] = {
-    {1, name_cuMemPoolExportPointer, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolExportPointer = {
     .library = &acu_cuda,
     .name = name_cuMemPoolExportPointer,
     .feature = feature_cuMemPoolExportPointer,
-    .eras = eras_cuMemPoolExportPointer,
     .params = params_cuMemPoolExportPointer,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -15123,24 +13456,18 @@ CUresult acu_failed_cuMemPoolExportPointer(CUresult result, CUmemPoolPtrExportDa
 
 /* ---- cuMemPoolExportToShareableHandle */
 
-static const char name_cuMemPoolExportToShareableHandle[] = "cuMemPoolExportToShareableHandle";
-static const char param_names_cuMemPoolExportToShareableHandle[] = "handle_out\0pool\0handleType\0flags";
+static const char name_cuMemPoolExportToShareableHandle[] = "cuMemPoolExportToShareableHandle\0handle_out\0pool\0handleType\0flags";
 static const acu_param params_cuMemPoolExportToShareableHandle[] = {
-    {param_names_cuMemPoolExportToShareableHandle + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {param_names_cuMemPoolExportToShareableHandle + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolExportToShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolExportToShareableHandle + 27, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolExportToShareableHandle[] = "memory pools shared between processes";
-static const acu_era eras_cuMemPoolExportToShareableHandle[] = {
-    {1, name_cuMemPoolExportToShareableHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolExportToShareableHandle = {
     .library = &acu_cuda,
     .name = name_cuMemPoolExportToShareableHandle,
     .feature = feature_cuMemPoolExportToShareableHandle,
-    .eras = eras_cuMemPoolExportToShareableHandle,
     .params = params_cuMemPoolExportToShareableHandle,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -15174,23 +13501,17 @@ CUresult acu_failed_cuMemPoolExportToShareableHandle(CUresult result, void *hand
 
 /* ---- cuMemPoolGetAccess */
 
-static const char name_cuMemPoolGetAccess[] = "cuMemPoolGetAccess";
-static const char param_names_cuMemPoolGetAccess[] = "flags\0memPool\0location";
+static const char name_cuMemPoolGetAccess[] = "cuMemPoolGetAccess\0flags\0memPool\0location";
 static const acu_param params_cuMemPoolGetAccess[] = {
-    {param_names_cuMemPoolGetAccess + 0, &acu_cuda_type_CUmemAccess_flags_enum, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemPoolGetAccess + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolGetAccess + 14, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAccess_flags_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolGetAccess[] = "memory pools";
-static const acu_era eras_cuMemPoolGetAccess[] = {
-    {1, name_cuMemPoolGetAccess, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolGetAccess = {
     .library = &acu_cuda,
     .name = name_cuMemPoolGetAccess,
     .feature = feature_cuMemPoolGetAccess,
-    .eras = eras_cuMemPoolGetAccess,
     .params = params_cuMemPoolGetAccess,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -15223,23 +13544,17 @@ CUresult acu_failed_cuMemPoolGetAccess(CUresult result, CUmemAccess_flags *flags
 
 /* ---- cuMemPoolGetAttribute */
 
-static const char name_cuMemPoolGetAttribute[] = "cuMemPoolGetAttribute";
-static const char param_names_cuMemPoolGetAttribute[] = "pool\0attr\0value";
+static const char name_cuMemPoolGetAttribute[] = "cuMemPoolGetAttribute\0pool\0attr\0value";
 static const acu_param params_cuMemPoolGetAttribute[] = {
-    {param_names_cuMemPoolGetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolGetAttribute + 5, &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolGetAttribute + 10, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const char feature_cuMemPoolGetAttribute[] = "memory pools";
-static const acu_era eras_cuMemPoolGetAttribute[] = {
-    {1, name_cuMemPoolGetAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuMemPoolGetAttribute,
     .feature = feature_cuMemPoolGetAttribute,
-    .eras = eras_cuMemPoolGetAttribute,
     .params = params_cuMemPoolGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -15271,24 +13586,18 @@ CUresult acu_failed_cuMemPoolGetAttribute(CUresult result, CUmemoryPool pool, CU
 
 /* ---- cuMemPoolImportFromShareableHandle */
 
-static const char name_cuMemPoolImportFromShareableHandle[] = "cuMemPoolImportFromShareableHandle";
-static const char param_names_cuMemPoolImportFromShareableHandle[] = "pool_out\0handle\0handleType\0flags";
+static const char name_cuMemPoolImportFromShareableHandle[] = "cuMemPoolImportFromShareableHandle\0pool_out\0handle\0handleType\0flags";
 static const acu_param params_cuMemPoolImportFromShareableHandle[] = {
-    {param_names_cuMemPoolImportFromShareableHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemPoolImportFromShareableHandle + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolImportFromShareableHandle + 16, &acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolImportFromShareableHandle + 27, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationHandleType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolImportFromShareableHandle[] = "memory pools shared between processes";
-static const acu_era eras_cuMemPoolImportFromShareableHandle[] = {
-    {1, name_cuMemPoolImportFromShareableHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolImportFromShareableHandle = {
     .library = &acu_cuda,
     .name = name_cuMemPoolImportFromShareableHandle,
     .feature = feature_cuMemPoolImportFromShareableHandle,
-    .eras = eras_cuMemPoolImportFromShareableHandle,
     .params = params_cuMemPoolImportFromShareableHandle,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -15322,23 +13631,17 @@ CUresult acu_failed_cuMemPoolImportFromShareableHandle(CUresult result, CUmemory
 
 /* ---- cuMemPoolImportPointer */
 
-static const char name_cuMemPoolImportPointer[] = "cuMemPoolImportPointer";
-static const char param_names_cuMemPoolImportPointer[] = "ptr_out\0pool\0shareData";
+static const char name_cuMemPoolImportPointer[] = "cuMemPoolImportPointer\0ptr_out\0pool\0shareData";
 static const acu_param params_cuMemPoolImportPointer[] = {
-    {param_names_cuMemPoolImportPointer + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemPoolImportPointer + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolImportPointer + 13, &acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemPoolPtrExportData_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolImportPointer[] = "memory pools shared between processes";
-static const acu_era eras_cuMemPoolImportPointer[] = {
-    {1, name_cuMemPoolImportPointer, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolImportPointer = {
     .library = &acu_cuda,
     .name = name_cuMemPoolImportPointer,
     .feature = feature_cuMemPoolImportPointer,
-    .eras = eras_cuMemPoolImportPointer,
     .params = params_cuMemPoolImportPointer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -15371,23 +13674,17 @@ CUresult acu_failed_cuMemPoolImportPointer(CUresult result, CUdeviceptr *ptr_out
 
 /* ---- cuMemPoolSetAccess */
 
-static const char name_cuMemPoolSetAccess[] = "cuMemPoolSetAccess";
-static const char param_names_cuMemPoolSetAccess[] = "pool\0map\0count";
+static const char name_cuMemPoolSetAccess[] = "cuMemPoolSetAccess\0pool\0map\0count";
 static const acu_param params_cuMemPoolSetAccess[] = {
-    {param_names_cuMemPoolSetAccess + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolSetAccess + 5, &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 2, -1, false},
-    {param_names_cuMemPoolSetAccess + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolSetAccess[] = "memory pools";
-static const acu_era eras_cuMemPoolSetAccess[] = {
-    {1, name_cuMemPoolSetAccess, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolSetAccess = {
     .library = &acu_cuda,
     .name = name_cuMemPoolSetAccess,
     .feature = feature_cuMemPoolSetAccess,
-    .eras = eras_cuMemPoolSetAccess,
     .params = params_cuMemPoolSetAccess,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -15419,23 +13716,17 @@ CUresult acu_failed_cuMemPoolSetAccess(CUresult result, CUmemoryPool pool, const
 
 /* ---- cuMemPoolSetAttribute */
 
-static const char name_cuMemPoolSetAttribute[] = "cuMemPoolSetAttribute";
-static const char param_names_cuMemPoolSetAttribute[] = "pool\0attr\0value";
+static const char name_cuMemPoolSetAttribute[] = "cuMemPoolSetAttribute\0pool\0attr\0value";
 static const acu_param params_cuMemPoolSetAttribute[] = {
-    {param_names_cuMemPoolSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolSetAttribute + 5, &acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolSetAttribute + 10, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemPool_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const char feature_cuMemPoolSetAttribute[] = "memory pools";
-static const acu_era eras_cuMemPoolSetAttribute[] = {
-    {1, name_cuMemPoolSetAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuMemPoolSetAttribute,
     .feature = feature_cuMemPoolSetAttribute,
-    .eras = eras_cuMemPoolSetAttribute,
     .params = params_cuMemPoolSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -15467,22 +13758,16 @@ CUresult acu_failed_cuMemPoolSetAttribute(CUresult result, CUmemoryPool pool, CU
 
 /* ---- cuMemPoolTrimTo */
 
-static const char name_cuMemPoolTrimTo[] = "cuMemPoolTrimTo";
-static const char param_names_cuMemPoolTrimTo[] = "pool\0minBytesToKeep";
+static const char name_cuMemPoolTrimTo[] = "cuMemPoolTrimTo\0pool\0minBytesToKeep";
 static const acu_param params_cuMemPoolTrimTo[] = {
-    {param_names_cuMemPoolTrimTo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPoolTrimTo + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPoolTrimTo[] = "memory pools";
-static const acu_era eras_cuMemPoolTrimTo[] = {
-    {1, name_cuMemPoolTrimTo, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPoolTrimTo = {
     .library = &acu_cuda,
     .name = name_cuMemPoolTrimTo,
     .feature = feature_cuMemPoolTrimTo,
-    .eras = eras_cuMemPoolTrimTo,
     .params = params_cuMemPoolTrimTo,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -15511,27 +13796,26 @@ CUresult acu_failed_cuMemPoolTrimTo(CUresult result, CUmemoryPool pool, size_t m
 
 /* ---- cuMemPrefetchAsync */
 
-static const char name_cuMemPrefetchAsync[] = "cuMemPrefetchAsync";
+static const char name_cuMemPrefetchAsync[] = "cuMemPrefetchAsync\0devPtr\0count\0location\0flags\0hStream";
 static const char symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2[] = "cuMemPrefetchAsync_v2";
 static const char symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2_ptsz[] = "cuMemPrefetchAsync_v2_ptsz";
-static const char param_names_cuMemPrefetchAsync[] = "devPtr\0count\0location\0flags\0hStream";
 static const acu_param params_cuMemPrefetchAsync[] = {
-    {param_names_cuMemPrefetchAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPrefetchAsync + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPrefetchAsync + 13, &acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPrefetchAsync + 22, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPrefetchAsync + 28, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPrefetchAsync[] = "memory locations on host NUMA nodes";
 static const acu_era eras_cuMemPrefetchAsync[] = {
-    {1, symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemPrefetchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemPrefetchAsync,
     .feature = feature_cuMemPrefetchAsync,
     .eras = eras_cuMemPrefetchAsync,
+    .era_count = 1,
     .params = params_cuMemPrefetchAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -15555,8 +13839,7 @@ static CUresult enter_cuMemPrefetchAsync(CUdeviceptr devPtr, size_t count, CUmem
 CUresult (*acu_slot_cuMemPrefetchAsync)(CUdeviceptr devPtr, size_t count, CUmemLocation location,
         unsigned int flags, CUstream hStream) = enter_cuMemPrefetchAsync;
 static const acu_era eras_cuMemPrefetchAsync_ptds[] = {
-    {1, symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemPrefetchAsync_cuMemPrefetchAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemPrefetchAsync_ptds)(CUdeviceptr devPtr, size_t count, CUmemLocation location,
         unsigned int flags, CUstream hStream);
@@ -15565,6 +13848,7 @@ const acu_function acu_function_cuMemPrefetchAsync_ptds = {
     .name = name_cuMemPrefetchAsync,
     .feature = feature_cuMemPrefetchAsync,
     .eras = eras_cuMemPrefetchAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemPrefetchAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -15597,29 +13881,23 @@ CUresult acu_failed_cuMemPrefetchAsync(CUresult result, CUdeviceptr devPtr, size
 
 /* ---- cuMemPrefetchBatchAsync */
 
-static const char name_cuMemPrefetchBatchAsync[] = "cuMemPrefetchBatchAsync";
+static const char name_cuMemPrefetchBatchAsync[] = "cuMemPrefetchBatchAsync\0dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0hStream";
 static const char symbol_cuMemPrefetchBatchAsync_cuMemPrefetchBatchAsync_ptsz[] = "cuMemPrefetchBatchAsync_ptsz";
-static const char param_names_cuMemPrefetchBatchAsync[] = "dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0hStream";
 static const acu_param params_cuMemPrefetchBatchAsync[] = {
-    {param_names_cuMemPrefetchBatchAsync + 0, &acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
-    {param_names_cuMemPrefetchBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuMemPrefetchBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPrefetchBatchAsync + 18, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
-    {param_names_cuMemPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
-    {param_names_cuMemPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPrefetchBatchAsync + 63, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemPrefetchBatchAsync + 69, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 1, ACU_IN, 5, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 5, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemPrefetchBatchAsync[] = "batched prefetch and discard";
-static const acu_era eras_cuMemPrefetchBatchAsync[] = {
-    {1, name_cuMemPrefetchBatchAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemPrefetchBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemPrefetchBatchAsync,
     .feature = feature_cuMemPrefetchBatchAsync,
-    .eras = eras_cuMemPrefetchBatchAsync,
     .params = params_cuMemPrefetchBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15646,8 +13924,7 @@ CUresult (*acu_slot_cuMemPrefetchBatchAsync)(CUdeviceptr *dptrs, size_t *sizes, 
         CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, CUstream hStream) = enter_cuMemPrefetchBatchAsync;
 static const acu_era eras_cuMemPrefetchBatchAsync_ptds[] = {
-    {1, symbol_cuMemPrefetchBatchAsync_cuMemPrefetchBatchAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemPrefetchBatchAsync_cuMemPrefetchBatchAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemPrefetchBatchAsync_ptds)(CUdeviceptr *dptrs, size_t *sizes, size_t count,
         CUmemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
@@ -15657,6 +13934,7 @@ const acu_function acu_function_cuMemPrefetchBatchAsync_ptds = {
     .name = name_cuMemPrefetchBatchAsync,
     .feature = feature_cuMemPrefetchBatchAsync,
     .eras = eras_cuMemPrefetchBatchAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemPrefetchBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15693,23 +13971,17 @@ CUresult acu_failed_cuMemPrefetchBatchAsync(CUresult result, CUdeviceptr *dptrs,
 
 /* ---- cuMemRangeGetAttribute */
 
-static const char name_cuMemRangeGetAttribute[] = "cuMemRangeGetAttribute";
-static const char param_names_cuMemRangeGetAttribute[] = "data\0dataSize\0attribute\0devPtr\0count";
+static const char name_cuMemRangeGetAttribute[] = "cuMemRangeGetAttribute\0data\0dataSize\0attribute\0devPtr\0count";
 static const acu_param params_cuMemRangeGetAttribute[] = {
-    {param_names_cuMemRangeGetAttribute + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {param_names_cuMemRangeGetAttribute + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemRangeGetAttribute + 14, &acu_cuda_type_CUmem_range_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemRangeGetAttribute + 24, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemRangeGetAttribute + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemRangeGetAttribute[] = {
-    {1, name_cuMemRangeGetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmem_range_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemRangeGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuMemRangeGetAttribute,
-    .eras = eras_cuMemRangeGetAttribute,
     .params = params_cuMemRangeGetAttribute,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -15742,24 +14014,18 @@ CUresult acu_failed_cuMemRangeGetAttribute(CUresult result, void *data, size_t d
 
 /* ---- cuMemRangeGetAttributes */
 
-static const char name_cuMemRangeGetAttributes[] = "cuMemRangeGetAttributes";
-static const char param_names_cuMemRangeGetAttributes[] = "data\0dataSizes\0attributes\0numAttributes\0devPtr\0count";
+static const char name_cuMemRangeGetAttributes[] = "cuMemRangeGetAttributes\0data\0dataSizes\0attributes\0numAttributes\0devPtr\0count";
 static const acu_param params_cuMemRangeGetAttributes[] = {
-    {param_names_cuMemRangeGetAttributes + 0, &acu_type_pointer, 1, ACU_IN, 3, -1, false},
-    {param_names_cuMemRangeGetAttributes + 5, &acu_type_size_t, 1, ACU_IN, 3, -1, false},
-    {param_names_cuMemRangeGetAttributes + 15, &acu_cuda_type_CUmem_range_attribute_enum, 1, ACU_IN, 3, -1, false},
-    {param_names_cuMemRangeGetAttributes + 26, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemRangeGetAttributes + 40, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemRangeGetAttributes + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemRangeGetAttributes[] = {
-    {1, name_cuMemRangeGetAttributes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 3, -1, false},
+    {&acu_cuda_type_CUmem_range_attribute_enum, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemRangeGetAttributes = {
     .library = &acu_cuda,
     .name = name_cuMemRangeGetAttributes,
-    .eras = eras_cuMemRangeGetAttributes,
     .params = params_cuMemRangeGetAttributes,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -15793,21 +14059,15 @@ CUresult acu_failed_cuMemRangeGetAttributes(CUresult result, void **data, size_t
 
 /* ---- cuMemRelease */
 
-static const char name_cuMemRelease[] = "cuMemRelease";
-static const char param_names_cuMemRelease[] = "handle";
+static const char name_cuMemRelease[] = "cuMemRelease\0handle";
 static const acu_param params_cuMemRelease[] = {
-    {param_names_cuMemRelease + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemRelease[] = "virtual memory management";
-static const acu_era eras_cuMemRelease[] = {
-    {1, name_cuMemRelease, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemRelease = {
     .library = &acu_cuda,
     .name = name_cuMemRelease,
     .feature = feature_cuMemRelease,
-    .eras = eras_cuMemRelease,
     .params = params_cuMemRelease,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -15836,22 +14096,16 @@ CUresult acu_failed_cuMemRelease(CUresult result, CUmemGenericAllocationHandle h
 
 /* ---- cuMemRetainAllocationHandle */
 
-static const char name_cuMemRetainAllocationHandle[] = "cuMemRetainAllocationHandle";
-static const char param_names_cuMemRetainAllocationHandle[] = "handle\0addr";
+static const char name_cuMemRetainAllocationHandle[] = "cuMemRetainAllocationHandle\0handle\0addr";
 static const acu_param params_cuMemRetainAllocationHandle[] = {
-    {param_names_cuMemRetainAllocationHandle + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMemRetainAllocationHandle + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemRetainAllocationHandle[] = "virtual memory management";
-static const acu_era eras_cuMemRetainAllocationHandle[] = {
-    {1, name_cuMemRetainAllocationHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemRetainAllocationHandle = {
     .library = &acu_cuda,
     .name = name_cuMemRetainAllocationHandle,
     .feature = feature_cuMemRetainAllocationHandle,
-    .eras = eras_cuMemRetainAllocationHandle,
     .params = params_cuMemRetainAllocationHandle,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -15882,24 +14136,18 @@ CUresult acu_failed_cuMemRetainAllocationHandle(CUresult result, CUmemGenericAll
 
 /* ---- cuMemSetAccess */
 
-static const char name_cuMemSetAccess[] = "cuMemSetAccess";
-static const char param_names_cuMemSetAccess[] = "ptr\0size\0desc\0count";
+static const char name_cuMemSetAccess[] = "cuMemSetAccess\0ptr\0size\0desc\0count";
 static const acu_param params_cuMemSetAccess[] = {
-    {param_names_cuMemSetAccess + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemSetAccess + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemSetAccess + 9, &acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 3, -1, false},
-    {param_names_cuMemSetAccess + 14, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAccessDesc_st, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemSetAccess[] = "virtual memory management";
-static const acu_era eras_cuMemSetAccess[] = {
-    {1, name_cuMemSetAccess, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemSetAccess = {
     .library = &acu_cuda,
     .name = name_cuMemSetAccess,
     .feature = feature_cuMemSetAccess,
-    .eras = eras_cuMemSetAccess,
     .params = params_cuMemSetAccess,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -15931,23 +14179,17 @@ CUresult acu_failed_cuMemSetAccess(CUresult result, CUdeviceptr ptr, size_t size
 
 /* ---- cuMemSetMemPool */
 
-static const char name_cuMemSetMemPool[] = "cuMemSetMemPool";
-static const char param_names_cuMemSetMemPool[] = "location\0type\0pool";
+static const char name_cuMemSetMemPool[] = "cuMemSetMemPool\0location\0type\0pool";
 static const acu_param params_cuMemSetMemPool[] = {
-    {param_names_cuMemSetMemPool + 0, &acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemSetMemPool + 9, &acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemSetMemPool + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemLocation_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemAllocationType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemSetMemPool[] = "memory pools by location";
-static const acu_era eras_cuMemSetMemPool[] = {
-    {1, name_cuMemSetMemPool, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemSetMemPool = {
     .library = &acu_cuda,
     .name = name_cuMemSetMemPool,
     .feature = feature_cuMemSetMemPool,
-    .eras = eras_cuMemSetMemPool,
     .params = params_cuMemSetMemPool,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -15979,22 +14221,16 @@ CUresult acu_failed_cuMemSetMemPool(CUresult result, CUmemLocation *location, CU
 
 /* ---- cuMemUnmap */
 
-static const char name_cuMemUnmap[] = "cuMemUnmap";
-static const char param_names_cuMemUnmap[] = "ptr\0size";
+static const char name_cuMemUnmap[] = "cuMemUnmap\0ptr\0size";
 static const acu_param params_cuMemUnmap[] = {
-    {param_names_cuMemUnmap + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemUnmap + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemUnmap[] = "virtual memory management";
-static const acu_era eras_cuMemUnmap[] = {
-    {1, name_cuMemUnmap, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemUnmap = {
     .library = &acu_cuda,
     .name = name_cuMemUnmap,
     .feature = feature_cuMemUnmap,
-    .eras = eras_cuMemUnmap,
     .params = params_cuMemUnmap,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16023,22 +14259,16 @@ CUresult acu_failed_cuMemUnmap(CUresult result, CUdeviceptr ptr, size_t size)
 
 /* ---- cuMemcpy */
 
-static const char name_cuMemcpy[] = "cuMemcpy";
+static const char name_cuMemcpy[] = "cuMemcpy\0dst\0src\0ByteCount";
 static const char symbol_cuMemcpy_cuMemcpy_ptds[] = "cuMemcpy_ptds";
-static const char param_names_cuMemcpy[] = "dst\0src\0ByteCount";
 static const acu_param params_cuMemcpy[] = {
-    {param_names_cuMemcpy + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy + 4, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemcpy[] = {
-    {1, name_cuMemcpy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemcpy = {
     .library = &acu_cuda,
     .name = name_cuMemcpy,
-    .eras = eras_cuMemcpy,
     .params = params_cuMemcpy,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -16059,14 +14289,14 @@ static CUresult enter_cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t ByteCoun
 }
 CUresult (*acu_slot_cuMemcpy)(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount) = enter_cuMemcpy;
 static const acu_era eras_cuMemcpy_ptds[] = {
-    {1, symbol_cuMemcpy_cuMemcpy_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy_cuMemcpy_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy_ptds)(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount);
 const acu_function acu_function_cuMemcpy_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy,
     .eras = eras_cuMemcpy_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -16095,21 +14325,20 @@ CUresult acu_failed_cuMemcpy(CUresult result, CUdeviceptr dst, CUdeviceptr src, 
 
 /* ---- cuMemcpy2D */
 
-static const char name_cuMemcpy2D[] = "cuMemcpy2D";
+static const char name_cuMemcpy2D[] = "cuMemcpy2D\0pCopy";
 static const char symbol_cuMemcpy2D_cuMemcpy2D_v2[] = "cuMemcpy2D_v2";
 static const char symbol_cuMemcpy2D_cuMemcpy2D_v2_ptds[] = "cuMemcpy2D_v2_ptds";
-static const char param_names_cuMemcpy2D[] = "pCopy";
 static const acu_param params_cuMemcpy2D[] = {
-    {param_names_cuMemcpy2D + 0, &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy2D[] = {
-    {1, symbol_cuMemcpy2D_cuMemcpy2D_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy2D_cuMemcpy2D_v2, NULL},
 };
 const acu_function acu_function_cuMemcpy2D = {
     .library = &acu_cuda,
     .name = name_cuMemcpy2D,
     .eras = eras_cuMemcpy2D,
+    .era_count = 1,
     .params = params_cuMemcpy2D,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16130,14 +14359,14 @@ static CUresult enter_cuMemcpy2D(const CUDA_MEMCPY2D *pCopy)
 }
 CUresult (*acu_slot_cuMemcpy2D)(const CUDA_MEMCPY2D *pCopy) = enter_cuMemcpy2D;
 static const acu_era eras_cuMemcpy2D_ptds[] = {
-    {1, symbol_cuMemcpy2D_cuMemcpy2D_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy2D_cuMemcpy2D_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy2D_ptds)(const CUDA_MEMCPY2D *pCopy);
 const acu_function acu_function_cuMemcpy2D_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy2D,
     .eras = eras_cuMemcpy2D_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy2D,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16166,22 +14395,21 @@ CUresult acu_failed_cuMemcpy2D(CUresult result, const CUDA_MEMCPY2D *pCopy)
 
 /* ---- cuMemcpy2DAsync */
 
-static const char name_cuMemcpy2DAsync[] = "cuMemcpy2DAsync";
+static const char name_cuMemcpy2DAsync[] = "cuMemcpy2DAsync\0pCopy\0hStream";
 static const char symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2[] = "cuMemcpy2DAsync_v2";
 static const char symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2_ptsz[] = "cuMemcpy2DAsync_v2_ptsz";
-static const char param_names_cuMemcpy2DAsync[] = "pCopy\0hStream";
 static const acu_param params_cuMemcpy2DAsync[] = {
-    {param_names_cuMemcpy2DAsync + 0, &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy2DAsync + 6, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy2DAsync[] = {
-    {1, symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemcpy2DAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpy2DAsync,
     .eras = eras_cuMemcpy2DAsync,
+    .era_count = 1,
     .params = params_cuMemcpy2DAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16202,14 +14430,14 @@ static CUresult enter_cuMemcpy2DAsync(const CUDA_MEMCPY2D *pCopy, CUstream hStre
 }
 CUresult (*acu_slot_cuMemcpy2DAsync)(const CUDA_MEMCPY2D *pCopy, CUstream hStream) = enter_cuMemcpy2DAsync;
 static const acu_era eras_cuMemcpy2DAsync_ptds[] = {
-    {1, symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy2DAsync_cuMemcpy2DAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy2DAsync_ptds)(const CUDA_MEMCPY2D *pCopy, CUstream hStream);
 const acu_function acu_function_cuMemcpy2DAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy2DAsync,
     .eras = eras_cuMemcpy2DAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy2DAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16239,21 +14467,20 @@ CUresult acu_failed_cuMemcpy2DAsync(CUresult result, const CUDA_MEMCPY2D *pCopy,
 
 /* ---- cuMemcpy2DUnaligned */
 
-static const char name_cuMemcpy2DUnaligned[] = "cuMemcpy2DUnaligned";
+static const char name_cuMemcpy2DUnaligned[] = "cuMemcpy2DUnaligned\0pCopy";
 static const char symbol_cuMemcpy2DUnaligned_cuMemcpy2DUnaligned_v2[] = "cuMemcpy2DUnaligned_v2";
 static const char symbol_cuMemcpy2DUnaligned_cuMemcpy2DUnaligned_v2_ptds[] = "cuMemcpy2DUnaligned_v2_ptds";
-static const char param_names_cuMemcpy2DUnaligned[] = "pCopy";
 static const acu_param params_cuMemcpy2DUnaligned[] = {
-    {param_names_cuMemcpy2DUnaligned + 0, &acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY2D_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy2DUnaligned[] = {
-    {1, symbol_cuMemcpy2DUnaligned_cuMemcpy2DUnaligned_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy2DUnaligned_cuMemcpy2DUnaligned_v2, NULL},
 };
 const acu_function acu_function_cuMemcpy2DUnaligned = {
     .library = &acu_cuda,
     .name = name_cuMemcpy2DUnaligned,
     .eras = eras_cuMemcpy2DUnaligned,
+    .era_count = 1,
     .params = params_cuMemcpy2DUnaligned,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16274,14 +14501,14 @@ static CUresult enter_cuMemcpy2DUnaligned(const CUDA_MEMCPY2D *pCopy)
 }
 CUresult (*acu_slot_cuMemcpy2DUnaligned)(const CUDA_MEMCPY2D *pCopy) = enter_cuMemcpy2DUnaligned;
 static const acu_era eras_cuMemcpy2DUnaligned_ptds[] = {
-    {1, symbol_cuMemcpy2DUnaligned_cuMemcpy2DUnaligned_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy2DUnaligned_cuMemcpy2DUnaligned_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy2DUnaligned_ptds)(const CUDA_MEMCPY2D *pCopy);
 const acu_function acu_function_cuMemcpy2DUnaligned_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy2DUnaligned,
     .eras = eras_cuMemcpy2DUnaligned_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy2DUnaligned,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16310,21 +14537,20 @@ CUresult acu_failed_cuMemcpy2DUnaligned(CUresult result, const CUDA_MEMCPY2D *pC
 
 /* ---- cuMemcpy3D */
 
-static const char name_cuMemcpy3D[] = "cuMemcpy3D";
+static const char name_cuMemcpy3D[] = "cuMemcpy3D\0pCopy";
 static const char symbol_cuMemcpy3D_cuMemcpy3D_v2[] = "cuMemcpy3D_v2";
 static const char symbol_cuMemcpy3D_cuMemcpy3D_v2_ptds[] = "cuMemcpy3D_v2_ptds";
-static const char param_names_cuMemcpy3D[] = "pCopy";
 static const acu_param params_cuMemcpy3D[] = {
-    {param_names_cuMemcpy3D + 0, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3D[] = {
-    {1, symbol_cuMemcpy3D_cuMemcpy3D_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy3D_cuMemcpy3D_v2, NULL},
 };
 const acu_function acu_function_cuMemcpy3D = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3D,
     .eras = eras_cuMemcpy3D,
+    .era_count = 1,
     .params = params_cuMemcpy3D,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16345,14 +14571,14 @@ static CUresult enter_cuMemcpy3D(const CUDA_MEMCPY3D *pCopy)
 }
 CUresult (*acu_slot_cuMemcpy3D)(const CUDA_MEMCPY3D *pCopy) = enter_cuMemcpy3D;
 static const acu_era eras_cuMemcpy3D_ptds[] = {
-    {1, symbol_cuMemcpy3D_cuMemcpy3D_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy3D_cuMemcpy3D_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy3D_ptds)(const CUDA_MEMCPY3D *pCopy);
 const acu_function acu_function_cuMemcpy3D_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3D,
     .eras = eras_cuMemcpy3D_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy3D,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16381,22 +14607,21 @@ CUresult acu_failed_cuMemcpy3D(CUresult result, const CUDA_MEMCPY3D *pCopy)
 
 /* ---- cuMemcpy3DAsync */
 
-static const char name_cuMemcpy3DAsync[] = "cuMemcpy3DAsync";
+static const char name_cuMemcpy3DAsync[] = "cuMemcpy3DAsync\0pCopy\0hStream";
 static const char symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2[] = "cuMemcpy3DAsync_v2";
 static const char symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2_ptsz[] = "cuMemcpy3DAsync_v2_ptsz";
-static const char param_names_cuMemcpy3DAsync[] = "pCopy\0hStream";
 static const acu_param params_cuMemcpy3DAsync[] = {
-    {param_names_cuMemcpy3DAsync + 0, &acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy3DAsync + 6, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY3D_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpy3DAsync[] = {
-    {1, symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemcpy3DAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DAsync,
     .eras = eras_cuMemcpy3DAsync,
+    .era_count = 1,
     .params = params_cuMemcpy3DAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16417,14 +14642,14 @@ static CUresult enter_cuMemcpy3DAsync(const CUDA_MEMCPY3D *pCopy, CUstream hStre
 }
 CUresult (*acu_slot_cuMemcpy3DAsync)(const CUDA_MEMCPY3D *pCopy, CUstream hStream) = enter_cuMemcpy3DAsync;
 static const acu_era eras_cuMemcpy3DAsync_ptds[] = {
-    {1, symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy3DAsync_cuMemcpy3DAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy3DAsync_ptds)(const CUDA_MEMCPY3D *pCopy, CUstream hStream);
 const acu_function acu_function_cuMemcpy3DAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DAsync,
     .eras = eras_cuMemcpy3DAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy3DAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16454,26 +14679,25 @@ CUresult acu_failed_cuMemcpy3DAsync(CUresult result, const CUDA_MEMCPY3D *pCopy,
 
 /* ---- cuMemcpy3DBatchAsync */
 
-static const char name_cuMemcpy3DBatchAsync[] = "cuMemcpy3DBatchAsync";
+static const char name_cuMemcpy3DBatchAsync[] = "cuMemcpy3DBatchAsync\0numOps\0opList\0flags\0hStream";
 static const char symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2[] = "cuMemcpy3DBatchAsync_v2";
 static const char symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2_ptsz[] = "cuMemcpy3DBatchAsync_v2_ptsz";
-static const char param_names_cuMemcpy3DBatchAsync[] = "numOps\0opList\0flags\0hStream";
 static const acu_param params_cuMemcpy3DBatchAsync[] = {
-    {param_names_cuMemcpy3DBatchAsync + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy3DBatchAsync + 7, &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
-    {param_names_cuMemcpy3DBatchAsync + 14, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy3DBatchAsync + 20, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, 0, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemcpy3DBatchAsync[] = "batched copies";
 static const acu_era eras_cuMemcpy3DBatchAsync[] = {
-    {1, symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemcpy3DBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DBatchAsync,
     .feature = feature_cuMemcpy3DBatchAsync,
     .eras = eras_cuMemcpy3DBatchAsync,
+    .era_count = 1,
     .params = params_cuMemcpy3DBatchAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -16497,8 +14721,7 @@ static CUresult enter_cuMemcpy3DBatchAsync(size_t numOps, CUDA_MEMCPY3D_BATCH_OP
 CUresult (*acu_slot_cuMemcpy3DBatchAsync)(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
         unsigned long long flags, CUstream hStream) = enter_cuMemcpy3DBatchAsync;
 static const acu_era eras_cuMemcpy3DBatchAsync_ptds[] = {
-    {1, symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy3DBatchAsync_cuMemcpy3DBatchAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy3DBatchAsync_ptds)(size_t numOps, CUDA_MEMCPY3D_BATCH_OP *opList,
         unsigned long long flags, CUstream hStream);
@@ -16507,6 +14730,7 @@ const acu_function acu_function_cuMemcpy3DBatchAsync_ptds = {
     .name = name_cuMemcpy3DBatchAsync,
     .feature = feature_cuMemcpy3DBatchAsync,
     .eras = eras_cuMemcpy3DBatchAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy3DBatchAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -16539,20 +14763,14 @@ CUresult acu_failed_cuMemcpy3DBatchAsync(CUresult result, size_t numOps, CUDA_ME
 
 /* ---- cuMemcpy3DPeer */
 
-static const char name_cuMemcpy3DPeer[] = "cuMemcpy3DPeer";
+static const char name_cuMemcpy3DPeer[] = "cuMemcpy3DPeer\0pCopy";
 static const char symbol_cuMemcpy3DPeer_cuMemcpy3DPeer_ptds[] = "cuMemcpy3DPeer_ptds";
-static const char param_names_cuMemcpy3DPeer[] = "pCopy";
 static const acu_param params_cuMemcpy3DPeer[] = {
-    {param_names_cuMemcpy3DPeer + 0, &acu_cuda_type_CUDA_MEMCPY3D_PEER_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemcpy3DPeer[] = {
-    {1, name_cuMemcpy3DPeer, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUDA_MEMCPY3D_PEER_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemcpy3DPeer = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DPeer,
-    .eras = eras_cuMemcpy3DPeer,
     .params = params_cuMemcpy3DPeer,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16573,14 +14791,14 @@ static CUresult enter_cuMemcpy3DPeer(const CUDA_MEMCPY3D_PEER *pCopy)
 }
 CUresult (*acu_slot_cuMemcpy3DPeer)(const CUDA_MEMCPY3D_PEER *pCopy) = enter_cuMemcpy3DPeer;
 static const acu_era eras_cuMemcpy3DPeer_ptds[] = {
-    {1, symbol_cuMemcpy3DPeer_cuMemcpy3DPeer_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy3DPeer_cuMemcpy3DPeer_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy3DPeer_ptds)(const CUDA_MEMCPY3D_PEER *pCopy);
 const acu_function acu_function_cuMemcpy3DPeer_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DPeer,
     .eras = eras_cuMemcpy3DPeer_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy3DPeer,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16609,21 +14827,15 @@ CUresult acu_failed_cuMemcpy3DPeer(CUresult result, const CUDA_MEMCPY3D_PEER *pC
 
 /* ---- cuMemcpy3DPeerAsync */
 
-static const char name_cuMemcpy3DPeerAsync[] = "cuMemcpy3DPeerAsync";
+static const char name_cuMemcpy3DPeerAsync[] = "cuMemcpy3DPeerAsync\0pCopy\0hStream";
 static const char symbol_cuMemcpy3DPeerAsync_cuMemcpy3DPeerAsync_ptsz[] = "cuMemcpy3DPeerAsync_ptsz";
-static const char param_names_cuMemcpy3DPeerAsync[] = "pCopy\0hStream";
 static const acu_param params_cuMemcpy3DPeerAsync[] = {
-    {param_names_cuMemcpy3DPeerAsync + 0, &acu_cuda_type_CUDA_MEMCPY3D_PEER_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy3DPeerAsync + 6, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemcpy3DPeerAsync[] = {
-    {1, name_cuMemcpy3DPeerAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUDA_MEMCPY3D_PEER_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemcpy3DPeerAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DPeerAsync,
-    .eras = eras_cuMemcpy3DPeerAsync,
     .params = params_cuMemcpy3DPeerAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16645,14 +14857,14 @@ static CUresult enter_cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *pCopy, CUstr
 CUresult (*acu_slot_cuMemcpy3DPeerAsync)(const CUDA_MEMCPY3D_PEER *pCopy,
         CUstream hStream) = enter_cuMemcpy3DPeerAsync;
 static const acu_era eras_cuMemcpy3DPeerAsync_ptds[] = {
-    {1, symbol_cuMemcpy3DPeerAsync_cuMemcpy3DPeerAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy3DPeerAsync_cuMemcpy3DPeerAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy3DPeerAsync_ptds)(const CUDA_MEMCPY3D_PEER *pCopy, CUstream hStream);
 const acu_function acu_function_cuMemcpy3DPeerAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DPeerAsync,
     .eras = eras_cuMemcpy3DPeerAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy3DPeerAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16682,24 +14894,18 @@ CUresult acu_failed_cuMemcpy3DPeerAsync(CUresult result, const CUDA_MEMCPY3D_PEE
 
 /* ---- cuMemcpy3DWithAttributesAsync */
 
-static const char name_cuMemcpy3DWithAttributesAsync[] = "cuMemcpy3DWithAttributesAsync";
+static const char name_cuMemcpy3DWithAttributesAsync[] = "cuMemcpy3DWithAttributesAsync\0op\0flags\0hStream";
 static const char symbol_cuMemcpy3DWithAttributesAsync_cuMemcpy3DWithAttributesAsync_ptsz[] = "cuMemcpy3DWithAttributesAsync_ptsz";
-static const char param_names_cuMemcpy3DWithAttributesAsync[] = "op\0flags\0hStream";
 static const acu_param params_cuMemcpy3DWithAttributesAsync[] = {
-    {param_names_cuMemcpy3DWithAttributesAsync + 0, &acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy3DWithAttributesAsync + 3, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpy3DWithAttributesAsync + 9, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemcpy3DWithAttributesAsync[] = "copies with attributes";
-static const acu_era eras_cuMemcpy3DWithAttributesAsync[] = {
-    {1, name_cuMemcpy3DWithAttributesAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemcpy3DWithAttributesAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpy3DWithAttributesAsync,
     .feature = feature_cuMemcpy3DWithAttributesAsync,
-    .eras = eras_cuMemcpy3DWithAttributesAsync,
     .params = params_cuMemcpy3DWithAttributesAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -16723,8 +14929,7 @@ static CUresult enter_cuMemcpy3DWithAttributesAsync(CUDA_MEMCPY3D_BATCH_OP *op, 
 CUresult (*acu_slot_cuMemcpy3DWithAttributesAsync)(CUDA_MEMCPY3D_BATCH_OP *op, unsigned long long flags,
         CUstream hStream) = enter_cuMemcpy3DWithAttributesAsync;
 static const acu_era eras_cuMemcpy3DWithAttributesAsync_ptds[] = {
-    {1, symbol_cuMemcpy3DWithAttributesAsync_cuMemcpy3DWithAttributesAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpy3DWithAttributesAsync_cuMemcpy3DWithAttributesAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpy3DWithAttributesAsync_ptds)(CUDA_MEMCPY3D_BATCH_OP *op,
         unsigned long long flags, CUstream hStream);
@@ -16733,6 +14938,7 @@ const acu_function acu_function_cuMemcpy3DWithAttributesAsync_ptds = {
     .name = name_cuMemcpy3DWithAttributesAsync,
     .feature = feature_cuMemcpy3DWithAttributesAsync,
     .eras = eras_cuMemcpy3DWithAttributesAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpy3DWithAttributesAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -16765,23 +14971,17 @@ CUresult acu_failed_cuMemcpy3DWithAttributesAsync(CUresult result, CUDA_MEMCPY3D
 
 /* ---- cuMemcpyAsync */
 
-static const char name_cuMemcpyAsync[] = "cuMemcpyAsync";
+static const char name_cuMemcpyAsync[] = "cuMemcpyAsync\0dst\0src\0ByteCount\0hStream";
 static const char symbol_cuMemcpyAsync_cuMemcpyAsync_ptsz[] = "cuMemcpyAsync_ptsz";
-static const char param_names_cuMemcpyAsync[] = "dst\0src\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyAsync[] = {
-    {param_names_cuMemcpyAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAsync + 4, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAsync + 18, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemcpyAsync[] = {
-    {1, name_cuMemcpyAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemcpyAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAsync,
-    .eras = eras_cuMemcpyAsync,
     .params = params_cuMemcpyAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -16804,8 +15004,7 @@ static CUresult enter_cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t Byt
 CUresult (*acu_slot_cuMemcpyAsync)(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
         CUstream hStream) = enter_cuMemcpyAsync;
 static const acu_era eras_cuMemcpyAsync_ptds[] = {
-    {1, symbol_cuMemcpyAsync_cuMemcpyAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyAsync_cuMemcpyAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyAsync_ptds)(CUdeviceptr dst, CUdeviceptr src, size_t ByteCount,
         CUstream hStream);
@@ -16813,6 +15012,7 @@ const acu_function acu_function_cuMemcpyAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAsync,
     .eras = eras_cuMemcpyAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -16844,25 +15044,24 @@ CUresult acu_failed_cuMemcpyAsync(CUresult result, CUdeviceptr dst, CUdeviceptr 
 
 /* ---- cuMemcpyAtoA */
 
-static const char name_cuMemcpyAtoA[] = "cuMemcpyAtoA";
+static const char name_cuMemcpyAtoA[] = "cuMemcpyAtoA\0dstArray\0dstOffset\0srcArray\0srcOffset\0ByteCount";
 static const char symbol_cuMemcpyAtoA_cuMemcpyAtoA_v2[] = "cuMemcpyAtoA_v2";
 static const char symbol_cuMemcpyAtoA_cuMemcpyAtoA_v2_ptds[] = "cuMemcpyAtoA_v2_ptds";
-static const char param_names_cuMemcpyAtoA[] = "dstArray\0dstOffset\0srcArray\0srcOffset\0ByteCount";
 static const acu_param params_cuMemcpyAtoA[] = {
-    {param_names_cuMemcpyAtoA + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoA + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoA + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoA + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoA + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAtoA[] = {
-    {1, symbol_cuMemcpyAtoA_cuMemcpyAtoA_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyAtoA_cuMemcpyAtoA_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyAtoA = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAtoA,
     .eras = eras_cuMemcpyAtoA,
+    .era_count = 1,
     .params = params_cuMemcpyAtoA,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -16886,8 +15085,7 @@ static CUresult enter_cuMemcpyAtoA(CUarray dstArray, size_t dstOffset, CUarray s
 CUresult (*acu_slot_cuMemcpyAtoA)(CUarray dstArray, size_t dstOffset, CUarray srcArray, size_t srcOffset,
         size_t ByteCount) = enter_cuMemcpyAtoA;
 static const acu_era eras_cuMemcpyAtoA_ptds[] = {
-    {1, symbol_cuMemcpyAtoA_cuMemcpyAtoA_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyAtoA_cuMemcpyAtoA_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyAtoA_ptds)(CUarray dstArray, size_t dstOffset, CUarray srcArray,
         size_t srcOffset, size_t ByteCount);
@@ -16895,6 +15093,7 @@ const acu_function acu_function_cuMemcpyAtoA_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAtoA,
     .eras = eras_cuMemcpyAtoA_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyAtoA,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -16927,24 +15126,23 @@ CUresult acu_failed_cuMemcpyAtoA(CUresult result, CUarray dstArray, size_t dstOf
 
 /* ---- cuMemcpyAtoD */
 
-static const char name_cuMemcpyAtoD[] = "cuMemcpyAtoD";
+static const char name_cuMemcpyAtoD[] = "cuMemcpyAtoD\0dstDevice\0srcArray\0srcOffset\0ByteCount";
 static const char symbol_cuMemcpyAtoD_cuMemcpyAtoD_v2[] = "cuMemcpyAtoD_v2";
 static const char symbol_cuMemcpyAtoD_cuMemcpyAtoD_v2_ptds[] = "cuMemcpyAtoD_v2_ptds";
-static const char param_names_cuMemcpyAtoD[] = "dstDevice\0srcArray\0srcOffset\0ByteCount";
 static const acu_param params_cuMemcpyAtoD[] = {
-    {param_names_cuMemcpyAtoD + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoD + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoD + 19, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoD + 29, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAtoD[] = {
-    {1, symbol_cuMemcpyAtoD_cuMemcpyAtoD_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyAtoD_cuMemcpyAtoD_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyAtoD = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAtoD,
     .eras = eras_cuMemcpyAtoD,
+    .era_count = 1,
     .params = params_cuMemcpyAtoD,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -16968,8 +15166,7 @@ static CUresult enter_cuMemcpyAtoD(CUdeviceptr dstDevice, CUarray srcArray, size
 CUresult (*acu_slot_cuMemcpyAtoD)(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
         size_t ByteCount) = enter_cuMemcpyAtoD;
 static const acu_era eras_cuMemcpyAtoD_ptds[] = {
-    {1, symbol_cuMemcpyAtoD_cuMemcpyAtoD_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyAtoD_cuMemcpyAtoD_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyAtoD_ptds)(CUdeviceptr dstDevice, CUarray srcArray, size_t srcOffset,
         size_t ByteCount);
@@ -16977,6 +15174,7 @@ const acu_function acu_function_cuMemcpyAtoD_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAtoD,
     .eras = eras_cuMemcpyAtoD_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyAtoD,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17009,24 +15207,23 @@ CUresult acu_failed_cuMemcpyAtoD(CUresult result, CUdeviceptr dstDevice, CUarray
 
 /* ---- cuMemcpyAtoH */
 
-static const char name_cuMemcpyAtoH[] = "cuMemcpyAtoH";
+static const char name_cuMemcpyAtoH[] = "cuMemcpyAtoH\0dstHost\0srcArray\0srcOffset\0ByteCount";
 static const char symbol_cuMemcpyAtoH_cuMemcpyAtoH_v2[] = "cuMemcpyAtoH_v2";
 static const char symbol_cuMemcpyAtoH_cuMemcpyAtoH_v2_ptds[] = "cuMemcpyAtoH_v2_ptds";
-static const char param_names_cuMemcpyAtoH[] = "dstHost\0srcArray\0srcOffset\0ByteCount";
 static const acu_param params_cuMemcpyAtoH[] = {
-    {param_names_cuMemcpyAtoH + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoH + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoH + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoH + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAtoH[] = {
-    {1, symbol_cuMemcpyAtoH_cuMemcpyAtoH_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyAtoH_cuMemcpyAtoH_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyAtoH = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAtoH,
     .eras = eras_cuMemcpyAtoH,
+    .era_count = 1,
     .params = params_cuMemcpyAtoH,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17049,8 +15246,7 @@ static CUresult enter_cuMemcpyAtoH(void *dstHost, CUarray srcArray, size_t srcOf
 CUresult (*acu_slot_cuMemcpyAtoH)(void *dstHost, CUarray srcArray, size_t srcOffset,
         size_t ByteCount) = enter_cuMemcpyAtoH;
 static const acu_era eras_cuMemcpyAtoH_ptds[] = {
-    {1, symbol_cuMemcpyAtoH_cuMemcpyAtoH_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyAtoH_cuMemcpyAtoH_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyAtoH_ptds)(void *dstHost, CUarray srcArray, size_t srcOffset,
         size_t ByteCount);
@@ -17058,6 +15254,7 @@ const acu_function acu_function_cuMemcpyAtoH_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAtoH,
     .eras = eras_cuMemcpyAtoH_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyAtoH,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17089,25 +15286,24 @@ CUresult acu_failed_cuMemcpyAtoH(CUresult result, void *dstHost, CUarray srcArra
 
 /* ---- cuMemcpyAtoHAsync */
 
-static const char name_cuMemcpyAtoHAsync[] = "cuMemcpyAtoHAsync";
+static const char name_cuMemcpyAtoHAsync[] = "cuMemcpyAtoHAsync\0dstHost\0srcArray\0srcOffset\0ByteCount\0hStream";
 static const char symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2[] = "cuMemcpyAtoHAsync_v2";
 static const char symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2_ptsz[] = "cuMemcpyAtoHAsync_v2_ptsz";
-static const char param_names_cuMemcpyAtoHAsync[] = "dstHost\0srcArray\0srcOffset\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyAtoHAsync[] = {
-    {param_names_cuMemcpyAtoHAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoHAsync + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoHAsync + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoHAsync + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyAtoHAsync + 37, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyAtoHAsync[] = {
-    {1, symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyAtoHAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAtoHAsync,
     .eras = eras_cuMemcpyAtoHAsync,
+    .era_count = 1,
     .params = params_cuMemcpyAtoHAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17131,8 +15327,7 @@ static CUresult enter_cuMemcpyAtoHAsync(void *dstHost, CUarray srcArray, size_t 
 CUresult (*acu_slot_cuMemcpyAtoHAsync)(void *dstHost, CUarray srcArray, size_t srcOffset, size_t ByteCount,
         CUstream hStream) = enter_cuMemcpyAtoHAsync;
 static const acu_era eras_cuMemcpyAtoHAsync_ptds[] = {
-    {1, symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyAtoHAsync_cuMemcpyAtoHAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyAtoHAsync_ptds)(void *dstHost, CUarray srcArray, size_t srcOffset,
         size_t ByteCount, CUstream hStream);
@@ -17140,6 +15335,7 @@ const acu_function acu_function_cuMemcpyAtoHAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyAtoHAsync,
     .eras = eras_cuMemcpyAtoHAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyAtoHAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17172,30 +15368,29 @@ CUresult acu_failed_cuMemcpyAtoHAsync(CUresult result, void *dstHost, CUarray sr
 
 /* ---- cuMemcpyBatchAsync */
 
-static const char name_cuMemcpyBatchAsync[] = "cuMemcpyBatchAsync";
+static const char name_cuMemcpyBatchAsync[] = "cuMemcpyBatchAsync\0dsts\0srcs\0sizes\0count\0attrs\0attrsIdxs\0numAttrs\0hStream";
 static const char symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2[] = "cuMemcpyBatchAsync_v2";
 static const char symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2_ptsz[] = "cuMemcpyBatchAsync_v2_ptsz";
-static const char param_names_cuMemcpyBatchAsync[] = "dsts\0srcs\0sizes\0count\0attrs\0attrsIdxs\0numAttrs\0hStream";
 static const acu_param params_cuMemcpyBatchAsync[] = {
-    {param_names_cuMemcpyBatchAsync + 0, &acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
-    {param_names_cuMemcpyBatchAsync + 5, &acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
-    {param_names_cuMemcpyBatchAsync + 10, &acu_type_size_t, 1, ACU_IN, 3, -1, false},
-    {param_names_cuMemcpyBatchAsync + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyBatchAsync + 22, &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, 6, -1, false},
-    {param_names_cuMemcpyBatchAsync + 28, &acu_type_size_t, 1, ACU_IN, 6, -1, false},
-    {param_names_cuMemcpyBatchAsync + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyBatchAsync + 47, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, 6, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 6, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemcpyBatchAsync[] = "batched copies";
 static const acu_era eras_cuMemcpyBatchAsync[] = {
-    {1, symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyBatchAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyBatchAsync,
     .feature = feature_cuMemcpyBatchAsync,
     .eras = eras_cuMemcpyBatchAsync,
+    .era_count = 1,
     .params = params_cuMemcpyBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -17221,8 +15416,7 @@ CUresult (*acu_slot_cuMemcpyBatchAsync)(CUdeviceptr *dsts, CUdeviceptr *srcs, si
         CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
         CUstream hStream) = enter_cuMemcpyBatchAsync;
 static const acu_era eras_cuMemcpyBatchAsync_ptds[] = {
-    {1, symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyBatchAsync_cuMemcpyBatchAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyBatchAsync_ptds)(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes,
         size_t count, CUmemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs, CUstream hStream);
@@ -17231,6 +15425,7 @@ const acu_function acu_function_cuMemcpyBatchAsync_ptds = {
     .name = name_cuMemcpyBatchAsync,
     .feature = feature_cuMemcpyBatchAsync,
     .eras = eras_cuMemcpyBatchAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -17265,24 +15460,23 @@ CUresult acu_failed_cuMemcpyBatchAsync(CUresult result, CUdeviceptr *dsts, CUdev
 
 /* ---- cuMemcpyDtoA */
 
-static const char name_cuMemcpyDtoA[] = "cuMemcpyDtoA";
+static const char name_cuMemcpyDtoA[] = "cuMemcpyDtoA\0dstArray\0dstOffset\0srcDevice\0ByteCount";
 static const char symbol_cuMemcpyDtoA_cuMemcpyDtoA_v2[] = "cuMemcpyDtoA_v2";
 static const char symbol_cuMemcpyDtoA_cuMemcpyDtoA_v2_ptds[] = "cuMemcpyDtoA_v2_ptds";
-static const char param_names_cuMemcpyDtoA[] = "dstArray\0dstOffset\0srcDevice\0ByteCount";
 static const acu_param params_cuMemcpyDtoA[] = {
-    {param_names_cuMemcpyDtoA + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoA + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoA + 19, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoA + 29, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoA[] = {
-    {1, symbol_cuMemcpyDtoA_cuMemcpyDtoA_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoA_cuMemcpyDtoA_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyDtoA = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoA,
     .eras = eras_cuMemcpyDtoA,
+    .era_count = 1,
     .params = params_cuMemcpyDtoA,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17306,8 +15500,7 @@ static CUresult enter_cuMemcpyDtoA(CUarray dstArray, size_t dstOffset, CUdevicep
 CUresult (*acu_slot_cuMemcpyDtoA)(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
         size_t ByteCount) = enter_cuMemcpyDtoA;
 static const acu_era eras_cuMemcpyDtoA_ptds[] = {
-    {1, symbol_cuMemcpyDtoA_cuMemcpyDtoA_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoA_cuMemcpyDtoA_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyDtoA_ptds)(CUarray dstArray, size_t dstOffset, CUdeviceptr srcDevice,
         size_t ByteCount);
@@ -17315,6 +15508,7 @@ const acu_function acu_function_cuMemcpyDtoA_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoA,
     .eras = eras_cuMemcpyDtoA_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyDtoA,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17347,23 +15541,22 @@ CUresult acu_failed_cuMemcpyDtoA(CUresult result, CUarray dstArray, size_t dstOf
 
 /* ---- cuMemcpyDtoD */
 
-static const char name_cuMemcpyDtoD[] = "cuMemcpyDtoD";
+static const char name_cuMemcpyDtoD[] = "cuMemcpyDtoD\0dstDevice\0srcDevice\0ByteCount";
 static const char symbol_cuMemcpyDtoD_cuMemcpyDtoD_v2[] = "cuMemcpyDtoD_v2";
 static const char symbol_cuMemcpyDtoD_cuMemcpyDtoD_v2_ptds[] = "cuMemcpyDtoD_v2_ptds";
-static const char param_names_cuMemcpyDtoD[] = "dstDevice\0srcDevice\0ByteCount";
 static const acu_param params_cuMemcpyDtoD[] = {
-    {param_names_cuMemcpyDtoD + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoD + 10, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoD + 20, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoD[] = {
-    {1, symbol_cuMemcpyDtoD_cuMemcpyDtoD_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoD_cuMemcpyDtoD_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyDtoD = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoD,
     .eras = eras_cuMemcpyDtoD,
+    .era_count = 1,
     .params = params_cuMemcpyDtoD,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -17386,14 +15579,14 @@ static CUresult enter_cuMemcpyDtoD(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
 CUresult (*acu_slot_cuMemcpyDtoD)(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
         size_t ByteCount) = enter_cuMemcpyDtoD;
 static const acu_era eras_cuMemcpyDtoD_ptds[] = {
-    {1, symbol_cuMemcpyDtoD_cuMemcpyDtoD_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoD_cuMemcpyDtoD_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyDtoD_ptds)(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount);
 const acu_function acu_function_cuMemcpyDtoD_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoD,
     .eras = eras_cuMemcpyDtoD_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyDtoD,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -17425,24 +15618,23 @@ CUresult acu_failed_cuMemcpyDtoD(CUresult result, CUdeviceptr dstDevice, CUdevic
 
 /* ---- cuMemcpyDtoDAsync */
 
-static const char name_cuMemcpyDtoDAsync[] = "cuMemcpyDtoDAsync";
+static const char name_cuMemcpyDtoDAsync[] = "cuMemcpyDtoDAsync\0dstDevice\0srcDevice\0ByteCount\0hStream";
 static const char symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2[] = "cuMemcpyDtoDAsync_v2";
 static const char symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2_ptsz[] = "cuMemcpyDtoDAsync_v2_ptsz";
-static const char param_names_cuMemcpyDtoDAsync[] = "dstDevice\0srcDevice\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyDtoDAsync[] = {
-    {param_names_cuMemcpyDtoDAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoDAsync + 10, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoDAsync + 20, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoDAsync + 30, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoDAsync[] = {
-    {1, symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyDtoDAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoDAsync,
     .eras = eras_cuMemcpyDtoDAsync,
+    .era_count = 1,
     .params = params_cuMemcpyDtoDAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17466,8 +15658,7 @@ static CUresult enter_cuMemcpyDtoDAsync(CUdeviceptr dstDevice, CUdeviceptr srcDe
 CUresult (*acu_slot_cuMemcpyDtoDAsync)(CUdeviceptr dstDevice, CUdeviceptr srcDevice, size_t ByteCount,
         CUstream hStream) = enter_cuMemcpyDtoDAsync;
 static const acu_era eras_cuMemcpyDtoDAsync_ptds[] = {
-    {1, symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoDAsync_cuMemcpyDtoDAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyDtoDAsync_ptds)(CUdeviceptr dstDevice, CUdeviceptr srcDevice,
         size_t ByteCount, CUstream hStream);
@@ -17475,6 +15666,7 @@ const acu_function acu_function_cuMemcpyDtoDAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoDAsync,
     .eras = eras_cuMemcpyDtoDAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyDtoDAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17507,23 +15699,22 @@ CUresult acu_failed_cuMemcpyDtoDAsync(CUresult result, CUdeviceptr dstDevice, CU
 
 /* ---- cuMemcpyDtoH */
 
-static const char name_cuMemcpyDtoH[] = "cuMemcpyDtoH";
+static const char name_cuMemcpyDtoH[] = "cuMemcpyDtoH\0dstHost\0srcDevice\0ByteCount";
 static const char symbol_cuMemcpyDtoH_cuMemcpyDtoH_v2[] = "cuMemcpyDtoH_v2";
 static const char symbol_cuMemcpyDtoH_cuMemcpyDtoH_v2_ptds[] = "cuMemcpyDtoH_v2_ptds";
-static const char param_names_cuMemcpyDtoH[] = "dstHost\0srcDevice\0ByteCount";
 static const acu_param params_cuMemcpyDtoH[] = {
-    {param_names_cuMemcpyDtoH + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoH + 8, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoH + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoH[] = {
-    {1, symbol_cuMemcpyDtoH_cuMemcpyDtoH_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoH_cuMemcpyDtoH_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyDtoH = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoH,
     .eras = eras_cuMemcpyDtoH,
+    .era_count = 1,
     .params = params_cuMemcpyDtoH,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -17546,14 +15737,14 @@ static CUresult enter_cuMemcpyDtoH(void *dstHost, CUdeviceptr srcDevice, size_t 
 CUresult (*acu_slot_cuMemcpyDtoH)(void *dstHost, CUdeviceptr srcDevice,
         size_t ByteCount) = enter_cuMemcpyDtoH;
 static const acu_era eras_cuMemcpyDtoH_ptds[] = {
-    {1, symbol_cuMemcpyDtoH_cuMemcpyDtoH_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoH_cuMemcpyDtoH_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyDtoH_ptds)(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount);
 const acu_function acu_function_cuMemcpyDtoH_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoH,
     .eras = eras_cuMemcpyDtoH_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyDtoH,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -17584,24 +15775,23 @@ CUresult acu_failed_cuMemcpyDtoH(CUresult result, void *dstHost, CUdeviceptr src
 
 /* ---- cuMemcpyDtoHAsync */
 
-static const char name_cuMemcpyDtoHAsync[] = "cuMemcpyDtoHAsync";
+static const char name_cuMemcpyDtoHAsync[] = "cuMemcpyDtoHAsync\0dstHost\0srcDevice\0ByteCount\0hStream";
 static const char symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2[] = "cuMemcpyDtoHAsync_v2";
 static const char symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2_ptsz[] = "cuMemcpyDtoHAsync_v2_ptsz";
-static const char param_names_cuMemcpyDtoHAsync[] = "dstHost\0srcDevice\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyDtoHAsync[] = {
-    {param_names_cuMemcpyDtoHAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoHAsync + 8, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoHAsync + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyDtoHAsync + 28, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyDtoHAsync[] = {
-    {1, symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyDtoHAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoHAsync,
     .eras = eras_cuMemcpyDtoHAsync,
+    .era_count = 1,
     .params = params_cuMemcpyDtoHAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17625,8 +15815,7 @@ static CUresult enter_cuMemcpyDtoHAsync(void *dstHost, CUdeviceptr srcDevice, si
 CUresult (*acu_slot_cuMemcpyDtoHAsync)(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
         CUstream hStream) = enter_cuMemcpyDtoHAsync;
 static const acu_era eras_cuMemcpyDtoHAsync_ptds[] = {
-    {1, symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyDtoHAsync_cuMemcpyDtoHAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyDtoHAsync_ptds)(void *dstHost, CUdeviceptr srcDevice, size_t ByteCount,
         CUstream hStream);
@@ -17634,6 +15823,7 @@ const acu_function acu_function_cuMemcpyDtoHAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyDtoHAsync,
     .eras = eras_cuMemcpyDtoHAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyDtoHAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17666,24 +15856,23 @@ CUresult acu_failed_cuMemcpyDtoHAsync(CUresult result, void *dstHost, CUdevicept
 
 /* ---- cuMemcpyHtoA */
 
-static const char name_cuMemcpyHtoA[] = "cuMemcpyHtoA";
+static const char name_cuMemcpyHtoA[] = "cuMemcpyHtoA\0dstArray\0dstOffset\0srcHost\0ByteCount";
 static const char symbol_cuMemcpyHtoA_cuMemcpyHtoA_v2[] = "cuMemcpyHtoA_v2";
 static const char symbol_cuMemcpyHtoA_cuMemcpyHtoA_v2_ptds[] = "cuMemcpyHtoA_v2_ptds";
-static const char param_names_cuMemcpyHtoA[] = "dstArray\0dstOffset\0srcHost\0ByteCount";
 static const acu_param params_cuMemcpyHtoA[] = {
-    {param_names_cuMemcpyHtoA + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoA + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoA + 19, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoA + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoA[] = {
-    {1, symbol_cuMemcpyHtoA_cuMemcpyHtoA_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyHtoA_cuMemcpyHtoA_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyHtoA = {
     .library = &acu_cuda,
     .name = name_cuMemcpyHtoA,
     .eras = eras_cuMemcpyHtoA,
+    .era_count = 1,
     .params = params_cuMemcpyHtoA,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17706,8 +15895,7 @@ static CUresult enter_cuMemcpyHtoA(CUarray dstArray, size_t dstOffset, const voi
 CUresult (*acu_slot_cuMemcpyHtoA)(CUarray dstArray, size_t dstOffset, const void *srcHost,
         size_t ByteCount) = enter_cuMemcpyHtoA;
 static const acu_era eras_cuMemcpyHtoA_ptds[] = {
-    {1, symbol_cuMemcpyHtoA_cuMemcpyHtoA_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyHtoA_cuMemcpyHtoA_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyHtoA_ptds)(CUarray dstArray, size_t dstOffset, const void *srcHost,
         size_t ByteCount);
@@ -17715,6 +15903,7 @@ const acu_function acu_function_cuMemcpyHtoA_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyHtoA,
     .eras = eras_cuMemcpyHtoA_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyHtoA,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17747,25 +15936,24 @@ CUresult acu_failed_cuMemcpyHtoA(CUresult result, CUarray dstArray, size_t dstOf
 
 /* ---- cuMemcpyHtoAAsync */
 
-static const char name_cuMemcpyHtoAAsync[] = "cuMemcpyHtoAAsync";
+static const char name_cuMemcpyHtoAAsync[] = "cuMemcpyHtoAAsync\0dstArray\0dstOffset\0srcHost\0ByteCount\0hStream";
 static const char symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2[] = "cuMemcpyHtoAAsync_v2";
 static const char symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2_ptsz[] = "cuMemcpyHtoAAsync_v2_ptsz";
-static const char param_names_cuMemcpyHtoAAsync[] = "dstArray\0dstOffset\0srcHost\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyHtoAAsync[] = {
-    {param_names_cuMemcpyHtoAAsync + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoAAsync + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoAAsync + 19, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoAAsync + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoAAsync + 37, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoAAsync[] = {
-    {1, symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyHtoAAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyHtoAAsync,
     .eras = eras_cuMemcpyHtoAAsync,
+    .era_count = 1,
     .params = params_cuMemcpyHtoAAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17789,8 +15977,7 @@ static CUresult enter_cuMemcpyHtoAAsync(CUarray dstArray, size_t dstOffset, cons
 CUresult (*acu_slot_cuMemcpyHtoAAsync)(CUarray dstArray, size_t dstOffset, const void *srcHost,
         size_t ByteCount, CUstream hStream) = enter_cuMemcpyHtoAAsync;
 static const acu_era eras_cuMemcpyHtoAAsync_ptds[] = {
-    {1, symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyHtoAAsync_cuMemcpyHtoAAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyHtoAAsync_ptds)(CUarray dstArray, size_t dstOffset, const void *srcHost,
         size_t ByteCount, CUstream hStream);
@@ -17798,6 +15985,7 @@ const acu_function acu_function_cuMemcpyHtoAAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyHtoAAsync,
     .eras = eras_cuMemcpyHtoAAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyHtoAAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17830,23 +16018,22 @@ CUresult acu_failed_cuMemcpyHtoAAsync(CUresult result, CUarray dstArray, size_t 
 
 /* ---- cuMemcpyHtoD */
 
-static const char name_cuMemcpyHtoD[] = "cuMemcpyHtoD";
+static const char name_cuMemcpyHtoD[] = "cuMemcpyHtoD\0dstDevice\0srcHost\0ByteCount";
 static const char symbol_cuMemcpyHtoD_cuMemcpyHtoD_v2[] = "cuMemcpyHtoD_v2";
 static const char symbol_cuMemcpyHtoD_cuMemcpyHtoD_v2_ptds[] = "cuMemcpyHtoD_v2_ptds";
-static const char param_names_cuMemcpyHtoD[] = "dstDevice\0srcHost\0ByteCount";
 static const acu_param params_cuMemcpyHtoD[] = {
-    {param_names_cuMemcpyHtoD + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoD + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoD + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoD[] = {
-    {1, symbol_cuMemcpyHtoD_cuMemcpyHtoD_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyHtoD_cuMemcpyHtoD_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyHtoD = {
     .library = &acu_cuda,
     .name = name_cuMemcpyHtoD,
     .eras = eras_cuMemcpyHtoD,
+    .era_count = 1,
     .params = params_cuMemcpyHtoD,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -17869,14 +16056,14 @@ static CUresult enter_cuMemcpyHtoD(CUdeviceptr dstDevice, const void *srcHost, s
 CUresult (*acu_slot_cuMemcpyHtoD)(CUdeviceptr dstDevice, const void *srcHost,
         size_t ByteCount) = enter_cuMemcpyHtoD;
 static const acu_era eras_cuMemcpyHtoD_ptds[] = {
-    {1, symbol_cuMemcpyHtoD_cuMemcpyHtoD_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyHtoD_cuMemcpyHtoD_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyHtoD_ptds)(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount);
 const acu_function acu_function_cuMemcpyHtoD_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyHtoD,
     .eras = eras_cuMemcpyHtoD_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyHtoD,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -17908,24 +16095,23 @@ CUresult acu_failed_cuMemcpyHtoD(CUresult result, CUdeviceptr dstDevice, const v
 
 /* ---- cuMemcpyHtoDAsync */
 
-static const char name_cuMemcpyHtoDAsync[] = "cuMemcpyHtoDAsync";
+static const char name_cuMemcpyHtoDAsync[] = "cuMemcpyHtoDAsync\0dstDevice\0srcHost\0ByteCount\0hStream";
 static const char symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2[] = "cuMemcpyHtoDAsync_v2";
 static const char symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2_ptsz[] = "cuMemcpyHtoDAsync_v2_ptsz";
-static const char param_names_cuMemcpyHtoDAsync[] = "dstDevice\0srcHost\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyHtoDAsync[] = {
-    {param_names_cuMemcpyHtoDAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoDAsync + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoDAsync + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyHtoDAsync + 28, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemcpyHtoDAsync[] = {
-    {1, symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2, NULL},
 };
 const acu_function acu_function_cuMemcpyHtoDAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyHtoDAsync,
     .eras = eras_cuMemcpyHtoDAsync,
+    .era_count = 1,
     .params = params_cuMemcpyHtoDAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17949,8 +16135,7 @@ static CUresult enter_cuMemcpyHtoDAsync(CUdeviceptr dstDevice, const void *srcHo
 CUresult (*acu_slot_cuMemcpyHtoDAsync)(CUdeviceptr dstDevice, const void *srcHost, size_t ByteCount,
         CUstream hStream) = enter_cuMemcpyHtoDAsync;
 static const acu_era eras_cuMemcpyHtoDAsync_ptds[] = {
-    {1, symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyHtoDAsync_cuMemcpyHtoDAsync_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyHtoDAsync_ptds)(CUdeviceptr dstDevice, const void *srcHost,
         size_t ByteCount, CUstream hStream);
@@ -17958,6 +16143,7 @@ const acu_function acu_function_cuMemcpyHtoDAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyHtoDAsync,
     .eras = eras_cuMemcpyHtoDAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyHtoDAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -17990,24 +16176,18 @@ CUresult acu_failed_cuMemcpyHtoDAsync(CUresult result, CUdeviceptr dstDevice, co
 
 /* ---- cuMemcpyPeer */
 
-static const char name_cuMemcpyPeer[] = "cuMemcpyPeer";
+static const char name_cuMemcpyPeer[] = "cuMemcpyPeer\0dstDevice\0dstContext\0srcDevice\0srcContext\0ByteCount";
 static const char symbol_cuMemcpyPeer_cuMemcpyPeer_ptds[] = "cuMemcpyPeer_ptds";
-static const char param_names_cuMemcpyPeer[] = "dstDevice\0dstContext\0srcDevice\0srcContext\0ByteCount";
 static const acu_param params_cuMemcpyPeer[] = {
-    {param_names_cuMemcpyPeer + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyPeer + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyPeer + 21, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyPeer + 31, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyPeer + 42, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemcpyPeer[] = {
-    {1, name_cuMemcpyPeer, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemcpyPeer = {
     .library = &acu_cuda,
     .name = name_cuMemcpyPeer,
-    .eras = eras_cuMemcpyPeer,
     .params = params_cuMemcpyPeer,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18031,8 +16211,7 @@ static CUresult enter_cuMemcpyPeer(CUdeviceptr dstDevice, CUcontext dstContext, 
 CUresult (*acu_slot_cuMemcpyPeer)(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
         CUcontext srcContext, size_t ByteCount) = enter_cuMemcpyPeer;
 static const acu_era eras_cuMemcpyPeer_ptds[] = {
-    {1, symbol_cuMemcpyPeer_cuMemcpyPeer_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyPeer_cuMemcpyPeer_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyPeer_ptds)(CUdeviceptr dstDevice, CUcontext dstContext,
         CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount);
@@ -18040,6 +16219,7 @@ const acu_function acu_function_cuMemcpyPeer_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyPeer,
     .eras = eras_cuMemcpyPeer_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyPeer,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18072,25 +16252,19 @@ CUresult acu_failed_cuMemcpyPeer(CUresult result, CUdeviceptr dstDevice, CUconte
 
 /* ---- cuMemcpyPeerAsync */
 
-static const char name_cuMemcpyPeerAsync[] = "cuMemcpyPeerAsync";
+static const char name_cuMemcpyPeerAsync[] = "cuMemcpyPeerAsync\0dstDevice\0dstContext\0srcDevice\0srcContext\0ByteCount\0hStream";
 static const char symbol_cuMemcpyPeerAsync_cuMemcpyPeerAsync_ptsz[] = "cuMemcpyPeerAsync_ptsz";
-static const char param_names_cuMemcpyPeerAsync[] = "dstDevice\0dstContext\0srcDevice\0srcContext\0ByteCount\0hStream";
 static const acu_param params_cuMemcpyPeerAsync[] = {
-    {param_names_cuMemcpyPeerAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyPeerAsync + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyPeerAsync + 21, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyPeerAsync + 31, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyPeerAsync + 42, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyPeerAsync + 52, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemcpyPeerAsync[] = {
-    {1, name_cuMemcpyPeerAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemcpyPeerAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyPeerAsync,
-    .eras = eras_cuMemcpyPeerAsync,
     .params = params_cuMemcpyPeerAsync,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18114,8 +16288,7 @@ static CUresult enter_cuMemcpyPeerAsync(CUdeviceptr dstDevice, CUcontext dstCont
 CUresult (*acu_slot_cuMemcpyPeerAsync)(CUdeviceptr dstDevice, CUcontext dstContext, CUdeviceptr srcDevice,
         CUcontext srcContext, size_t ByteCount, CUstream hStream) = enter_cuMemcpyPeerAsync;
 static const acu_era eras_cuMemcpyPeerAsync_ptds[] = {
-    {1, symbol_cuMemcpyPeerAsync_cuMemcpyPeerAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyPeerAsync_cuMemcpyPeerAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyPeerAsync_ptds)(CUdeviceptr dstDevice, CUcontext dstContext,
         CUdeviceptr srcDevice, CUcontext srcContext, size_t ByteCount, CUstream hStream);
@@ -18123,6 +16296,7 @@ const acu_function acu_function_cuMemcpyPeerAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemcpyPeerAsync,
     .eras = eras_cuMemcpyPeerAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyPeerAsync,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18156,26 +16330,20 @@ CUresult acu_failed_cuMemcpyPeerAsync(CUresult result, CUdeviceptr dstDevice, CU
 
 /* ---- cuMemcpyWithAttributesAsync */
 
-static const char name_cuMemcpyWithAttributesAsync[] = "cuMemcpyWithAttributesAsync";
+static const char name_cuMemcpyWithAttributesAsync[] = "cuMemcpyWithAttributesAsync\0dst\0src\0size\0attr\0hStream";
 static const char symbol_cuMemcpyWithAttributesAsync_cuMemcpyWithAttributesAsync_ptsz[] = "cuMemcpyWithAttributesAsync_ptsz";
-static const char param_names_cuMemcpyWithAttributesAsync[] = "dst\0src\0size\0attr\0hStream";
 static const acu_param params_cuMemcpyWithAttributesAsync[] = {
-    {param_names_cuMemcpyWithAttributesAsync + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyWithAttributesAsync + 4, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyWithAttributesAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyWithAttributesAsync + 13, &acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMemcpyWithAttributesAsync + 18, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmemcpyAttributes_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMemcpyWithAttributesAsync[] = "copies with attributes";
-static const acu_era eras_cuMemcpyWithAttributesAsync[] = {
-    {1, name_cuMemcpyWithAttributesAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMemcpyWithAttributesAsync = {
     .library = &acu_cuda,
     .name = name_cuMemcpyWithAttributesAsync,
     .feature = feature_cuMemcpyWithAttributesAsync,
-    .eras = eras_cuMemcpyWithAttributesAsync,
     .params = params_cuMemcpyWithAttributesAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18199,8 +16367,7 @@ static CUresult enter_cuMemcpyWithAttributesAsync(CUdeviceptr dst, CUdeviceptr s
 CUresult (*acu_slot_cuMemcpyWithAttributesAsync)(CUdeviceptr dst, CUdeviceptr src, size_t size,
         CUmemcpyAttributes *attr, CUstream hStream) = enter_cuMemcpyWithAttributesAsync;
 static const acu_era eras_cuMemcpyWithAttributesAsync_ptds[] = {
-    {1, symbol_cuMemcpyWithAttributesAsync_cuMemcpyWithAttributesAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemcpyWithAttributesAsync_cuMemcpyWithAttributesAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemcpyWithAttributesAsync_ptds)(CUdeviceptr dst, CUdeviceptr src, size_t size,
         CUmemcpyAttributes *attr, CUstream hStream);
@@ -18209,6 +16376,7 @@ const acu_function acu_function_cuMemcpyWithAttributesAsync_ptds = {
     .name = name_cuMemcpyWithAttributesAsync,
     .feature = feature_cuMemcpyWithAttributesAsync,
     .eras = eras_cuMemcpyWithAttributesAsync_ptds,
+    .era_count = 1,
     .params = params_cuMemcpyWithAttributesAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18241,23 +16409,22 @@ CUresult acu_failed_cuMemcpyWithAttributesAsync(CUresult result, CUdeviceptr dst
 
 /* ---- cuMemsetD16 */
 
-static const char name_cuMemsetD16[] = "cuMemsetD16";
+static const char name_cuMemsetD16[] = "cuMemsetD16\0dstDevice\0us\0N";
 static const char symbol_cuMemsetD16_cuMemsetD16_v2[] = "cuMemsetD16_v2";
 static const char symbol_cuMemsetD16_cuMemsetD16_v2_ptds[] = "cuMemsetD16_v2_ptds";
-static const char param_names_cuMemsetD16[] = "dstDevice\0us\0N";
 static const acu_param params_cuMemsetD16[] = {
-    {param_names_cuMemsetD16 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD16 + 10, &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD16 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD16[] = {
-    {1, symbol_cuMemsetD16_cuMemsetD16_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD16_cuMemsetD16_v2, NULL},
 };
 const acu_function acu_function_cuMemsetD16 = {
     .library = &acu_cuda,
     .name = name_cuMemsetD16,
     .eras = eras_cuMemsetD16,
+    .era_count = 1,
     .params = params_cuMemsetD16,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -18278,14 +16445,14 @@ static CUresult enter_cuMemsetD16(CUdeviceptr dstDevice, unsigned short us, size
 }
 CUresult (*acu_slot_cuMemsetD16)(CUdeviceptr dstDevice, unsigned short us, size_t N) = enter_cuMemsetD16;
 static const acu_era eras_cuMemsetD16_ptds[] = {
-    {1, symbol_cuMemsetD16_cuMemsetD16_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD16_cuMemsetD16_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD16_ptds)(CUdeviceptr dstDevice, unsigned short us, size_t N);
 const acu_function acu_function_cuMemsetD16_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD16,
     .eras = eras_cuMemsetD16_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD16,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -18315,23 +16482,17 @@ CUresult acu_failed_cuMemsetD16(CUresult result, CUdeviceptr dstDevice, unsigned
 
 /* ---- cuMemsetD16Async */
 
-static const char name_cuMemsetD16Async[] = "cuMemsetD16Async";
+static const char name_cuMemsetD16Async[] = "cuMemsetD16Async\0dstDevice\0us\0N\0hStream";
 static const char symbol_cuMemsetD16Async_cuMemsetD16Async_ptsz[] = "cuMemsetD16Async_ptsz";
-static const char param_names_cuMemsetD16Async[] = "dstDevice\0us\0N\0hStream";
 static const acu_param params_cuMemsetD16Async[] = {
-    {param_names_cuMemsetD16Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD16Async + 10, &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD16Async + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD16Async + 15, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemsetD16Async[] = {
-    {1, name_cuMemsetD16Async, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemsetD16Async = {
     .library = &acu_cuda,
     .name = name_cuMemsetD16Async,
-    .eras = eras_cuMemsetD16Async,
     .params = params_cuMemsetD16Async,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -18354,8 +16515,7 @@ static CUresult enter_cuMemsetD16Async(CUdeviceptr dstDevice, unsigned short us,
 CUresult (*acu_slot_cuMemsetD16Async)(CUdeviceptr dstDevice, unsigned short us, size_t N,
         CUstream hStream) = enter_cuMemsetD16Async;
 static const acu_era eras_cuMemsetD16Async_ptds[] = {
-    {1, symbol_cuMemsetD16Async_cuMemsetD16Async_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD16Async_cuMemsetD16Async_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD16Async_ptds)(CUdeviceptr dstDevice, unsigned short us, size_t N,
         CUstream hStream);
@@ -18363,6 +16523,7 @@ const acu_function acu_function_cuMemsetD16Async_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD16Async,
     .eras = eras_cuMemsetD16Async_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD16Async,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -18395,25 +16556,24 @@ CUresult acu_failed_cuMemsetD16Async(CUresult result, CUdeviceptr dstDevice, uns
 
 /* ---- cuMemsetD2D16 */
 
-static const char name_cuMemsetD2D16[] = "cuMemsetD2D16";
+static const char name_cuMemsetD2D16[] = "cuMemsetD2D16\0dstDevice\0dstPitch\0us\0Width\0Height";
 static const char symbol_cuMemsetD2D16_cuMemsetD2D16_v2[] = "cuMemsetD2D16_v2";
 static const char symbol_cuMemsetD2D16_cuMemsetD2D16_v2_ptds[] = "cuMemsetD2D16_v2_ptds";
-static const char param_names_cuMemsetD2D16[] = "dstDevice\0dstPitch\0us\0Width\0Height";
 static const acu_param params_cuMemsetD2D16[] = {
-    {param_names_cuMemsetD2D16 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D16 + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D16 + 19, &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D16 + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D16 + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D16[] = {
-    {1, symbol_cuMemsetD2D16_cuMemsetD2D16_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD2D16_cuMemsetD2D16_v2, NULL},
 };
 const acu_function acu_function_cuMemsetD2D16 = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D16,
     .eras = eras_cuMemsetD2D16,
+    .era_count = 1,
     .params = params_cuMemsetD2D16,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18437,8 +16597,7 @@ static CUresult enter_cuMemsetD2D16(CUdeviceptr dstDevice, size_t dstPitch, unsi
 CUresult (*acu_slot_cuMemsetD2D16)(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us, size_t Width,
         size_t Height) = enter_cuMemsetD2D16;
 static const acu_era eras_cuMemsetD2D16_ptds[] = {
-    {1, symbol_cuMemsetD2D16_cuMemsetD2D16_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD2D16_cuMemsetD2D16_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD2D16_ptds)(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
         size_t Width, size_t Height);
@@ -18446,6 +16605,7 @@ const acu_function acu_function_cuMemsetD2D16_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D16,
     .eras = eras_cuMemsetD2D16_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD2D16,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18478,25 +16638,19 @@ CUresult acu_failed_cuMemsetD2D16(CUresult result, CUdeviceptr dstDevice, size_t
 
 /* ---- cuMemsetD2D16Async */
 
-static const char name_cuMemsetD2D16Async[] = "cuMemsetD2D16Async";
+static const char name_cuMemsetD2D16Async[] = "cuMemsetD2D16Async\0dstDevice\0dstPitch\0us\0Width\0Height\0hStream";
 static const char symbol_cuMemsetD2D16Async_cuMemsetD2D16Async_ptsz[] = "cuMemsetD2D16Async_ptsz";
-static const char param_names_cuMemsetD2D16Async[] = "dstDevice\0dstPitch\0us\0Width\0Height\0hStream";
 static const acu_param params_cuMemsetD2D16Async[] = {
-    {param_names_cuMemsetD2D16Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D16Async + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D16Async + 19, &acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D16Async + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D16Async + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D16Async + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemsetD2D16Async[] = {
-    {1, name_cuMemsetD2D16Async, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_short, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemsetD2D16Async = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D16Async,
-    .eras = eras_cuMemsetD2D16Async,
     .params = params_cuMemsetD2D16Async,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18520,8 +16674,7 @@ static CUresult enter_cuMemsetD2D16Async(CUdeviceptr dstDevice, size_t dstPitch,
 CUresult (*acu_slot_cuMemsetD2D16Async)(CUdeviceptr dstDevice, size_t dstPitch, unsigned short us,
         size_t Width, size_t Height, CUstream hStream) = enter_cuMemsetD2D16Async;
 static const acu_era eras_cuMemsetD2D16Async_ptds[] = {
-    {1, symbol_cuMemsetD2D16Async_cuMemsetD2D16Async_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD2D16Async_cuMemsetD2D16Async_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD2D16Async_ptds)(CUdeviceptr dstDevice, size_t dstPitch,
         unsigned short us, size_t Width, size_t Height, CUstream hStream);
@@ -18529,6 +16682,7 @@ const acu_function acu_function_cuMemsetD2D16Async_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D16Async,
     .eras = eras_cuMemsetD2D16Async_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD2D16Async,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18561,25 +16715,24 @@ CUresult acu_failed_cuMemsetD2D16Async(CUresult result, CUdeviceptr dstDevice, s
 
 /* ---- cuMemsetD2D32 */
 
-static const char name_cuMemsetD2D32[] = "cuMemsetD2D32";
+static const char name_cuMemsetD2D32[] = "cuMemsetD2D32\0dstDevice\0dstPitch\0ui\0Width\0Height";
 static const char symbol_cuMemsetD2D32_cuMemsetD2D32_v2[] = "cuMemsetD2D32_v2";
 static const char symbol_cuMemsetD2D32_cuMemsetD2D32_v2_ptds[] = "cuMemsetD2D32_v2_ptds";
-static const char param_names_cuMemsetD2D32[] = "dstDevice\0dstPitch\0ui\0Width\0Height";
 static const acu_param params_cuMemsetD2D32[] = {
-    {param_names_cuMemsetD2D32 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D32 + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D32 + 19, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D32 + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D32 + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D32[] = {
-    {1, symbol_cuMemsetD2D32_cuMemsetD2D32_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD2D32_cuMemsetD2D32_v2, NULL},
 };
 const acu_function acu_function_cuMemsetD2D32 = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D32,
     .eras = eras_cuMemsetD2D32,
+    .era_count = 1,
     .params = params_cuMemsetD2D32,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18603,8 +16756,7 @@ static CUresult enter_cuMemsetD2D32(CUdeviceptr dstDevice, size_t dstPitch, unsi
 CUresult (*acu_slot_cuMemsetD2D32)(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui, size_t Width,
         size_t Height) = enter_cuMemsetD2D32;
 static const acu_era eras_cuMemsetD2D32_ptds[] = {
-    {1, symbol_cuMemsetD2D32_cuMemsetD2D32_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD2D32_cuMemsetD2D32_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD2D32_ptds)(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
         size_t Width, size_t Height);
@@ -18612,6 +16764,7 @@ const acu_function acu_function_cuMemsetD2D32_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D32,
     .eras = eras_cuMemsetD2D32_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD2D32,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18644,25 +16797,19 @@ CUresult acu_failed_cuMemsetD2D32(CUresult result, CUdeviceptr dstDevice, size_t
 
 /* ---- cuMemsetD2D32Async */
 
-static const char name_cuMemsetD2D32Async[] = "cuMemsetD2D32Async";
+static const char name_cuMemsetD2D32Async[] = "cuMemsetD2D32Async\0dstDevice\0dstPitch\0ui\0Width\0Height\0hStream";
 static const char symbol_cuMemsetD2D32Async_cuMemsetD2D32Async_ptsz[] = "cuMemsetD2D32Async_ptsz";
-static const char param_names_cuMemsetD2D32Async[] = "dstDevice\0dstPitch\0ui\0Width\0Height\0hStream";
 static const acu_param params_cuMemsetD2D32Async[] = {
-    {param_names_cuMemsetD2D32Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D32Async + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D32Async + 19, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D32Async + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D32Async + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D32Async + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemsetD2D32Async[] = {
-    {1, name_cuMemsetD2D32Async, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemsetD2D32Async = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D32Async,
-    .eras = eras_cuMemsetD2D32Async,
     .params = params_cuMemsetD2D32Async,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18686,8 +16833,7 @@ static CUresult enter_cuMemsetD2D32Async(CUdeviceptr dstDevice, size_t dstPitch,
 CUresult (*acu_slot_cuMemsetD2D32Async)(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
         size_t Width, size_t Height, CUstream hStream) = enter_cuMemsetD2D32Async;
 static const acu_era eras_cuMemsetD2D32Async_ptds[] = {
-    {1, symbol_cuMemsetD2D32Async_cuMemsetD2D32Async_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD2D32Async_cuMemsetD2D32Async_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD2D32Async_ptds)(CUdeviceptr dstDevice, size_t dstPitch, unsigned int ui,
         size_t Width, size_t Height, CUstream hStream);
@@ -18695,6 +16841,7 @@ const acu_function acu_function_cuMemsetD2D32Async_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D32Async,
     .eras = eras_cuMemsetD2D32Async_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD2D32Async,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18727,25 +16874,24 @@ CUresult acu_failed_cuMemsetD2D32Async(CUresult result, CUdeviceptr dstDevice, s
 
 /* ---- cuMemsetD2D8 */
 
-static const char name_cuMemsetD2D8[] = "cuMemsetD2D8";
+static const char name_cuMemsetD2D8[] = "cuMemsetD2D8\0dstDevice\0dstPitch\0uc\0Width\0Height";
 static const char symbol_cuMemsetD2D8_cuMemsetD2D8_v2[] = "cuMemsetD2D8_v2";
 static const char symbol_cuMemsetD2D8_cuMemsetD2D8_v2_ptds[] = "cuMemsetD2D8_v2_ptds";
-static const char param_names_cuMemsetD2D8[] = "dstDevice\0dstPitch\0uc\0Width\0Height";
 static const acu_param params_cuMemsetD2D8[] = {
-    {param_names_cuMemsetD2D8 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D8 + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D8 + 19, &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D8 + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D8 + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD2D8[] = {
-    {1, symbol_cuMemsetD2D8_cuMemsetD2D8_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD2D8_cuMemsetD2D8_v2, NULL},
 };
 const acu_function acu_function_cuMemsetD2D8 = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D8,
     .eras = eras_cuMemsetD2D8,
+    .era_count = 1,
     .params = params_cuMemsetD2D8,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18769,8 +16915,7 @@ static CUresult enter_cuMemsetD2D8(CUdeviceptr dstDevice, size_t dstPitch, unsig
 CUresult (*acu_slot_cuMemsetD2D8)(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc, size_t Width,
         size_t Height) = enter_cuMemsetD2D8;
 static const acu_era eras_cuMemsetD2D8_ptds[] = {
-    {1, symbol_cuMemsetD2D8_cuMemsetD2D8_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD2D8_cuMemsetD2D8_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD2D8_ptds)(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
         size_t Width, size_t Height);
@@ -18778,6 +16923,7 @@ const acu_function acu_function_cuMemsetD2D8_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D8,
     .eras = eras_cuMemsetD2D8_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD2D8,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18810,25 +16956,19 @@ CUresult acu_failed_cuMemsetD2D8(CUresult result, CUdeviceptr dstDevice, size_t 
 
 /* ---- cuMemsetD2D8Async */
 
-static const char name_cuMemsetD2D8Async[] = "cuMemsetD2D8Async";
+static const char name_cuMemsetD2D8Async[] = "cuMemsetD2D8Async\0dstDevice\0dstPitch\0uc\0Width\0Height\0hStream";
 static const char symbol_cuMemsetD2D8Async_cuMemsetD2D8Async_ptsz[] = "cuMemsetD2D8Async_ptsz";
-static const char param_names_cuMemsetD2D8Async[] = "dstDevice\0dstPitch\0uc\0Width\0Height\0hStream";
 static const acu_param params_cuMemsetD2D8Async[] = {
-    {param_names_cuMemsetD2D8Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D8Async + 10, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D8Async + 19, &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D8Async + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D8Async + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD2D8Async + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemsetD2D8Async[] = {
-    {1, name_cuMemsetD2D8Async, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemsetD2D8Async = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D8Async,
-    .eras = eras_cuMemsetD2D8Async,
     .params = params_cuMemsetD2D8Async,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18852,8 +16992,7 @@ static CUresult enter_cuMemsetD2D8Async(CUdeviceptr dstDevice, size_t dstPitch, 
 CUresult (*acu_slot_cuMemsetD2D8Async)(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
         size_t Width, size_t Height, CUstream hStream) = enter_cuMemsetD2D8Async;
 static const acu_era eras_cuMemsetD2D8Async_ptds[] = {
-    {1, symbol_cuMemsetD2D8Async_cuMemsetD2D8Async_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD2D8Async_cuMemsetD2D8Async_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD2D8Async_ptds)(CUdeviceptr dstDevice, size_t dstPitch, unsigned char uc,
         size_t Width, size_t Height, CUstream hStream);
@@ -18861,6 +17000,7 @@ const acu_function acu_function_cuMemsetD2D8Async_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD2D8Async,
     .eras = eras_cuMemsetD2D8Async_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD2D8Async,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18893,23 +17033,22 @@ CUresult acu_failed_cuMemsetD2D8Async(CUresult result, CUdeviceptr dstDevice, si
 
 /* ---- cuMemsetD32 */
 
-static const char name_cuMemsetD32[] = "cuMemsetD32";
+static const char name_cuMemsetD32[] = "cuMemsetD32\0dstDevice\0ui\0N";
 static const char symbol_cuMemsetD32_cuMemsetD32_v2[] = "cuMemsetD32_v2";
 static const char symbol_cuMemsetD32_cuMemsetD32_v2_ptds[] = "cuMemsetD32_v2_ptds";
-static const char param_names_cuMemsetD32[] = "dstDevice\0ui\0N";
 static const acu_param params_cuMemsetD32[] = {
-    {param_names_cuMemsetD32 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD32 + 10, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD32 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD32[] = {
-    {1, symbol_cuMemsetD32_cuMemsetD32_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD32_cuMemsetD32_v2, NULL},
 };
 const acu_function acu_function_cuMemsetD32 = {
     .library = &acu_cuda,
     .name = name_cuMemsetD32,
     .eras = eras_cuMemsetD32,
+    .era_count = 1,
     .params = params_cuMemsetD32,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -18930,14 +17069,14 @@ static CUresult enter_cuMemsetD32(CUdeviceptr dstDevice, unsigned int ui, size_t
 }
 CUresult (*acu_slot_cuMemsetD32)(CUdeviceptr dstDevice, unsigned int ui, size_t N) = enter_cuMemsetD32;
 static const acu_era eras_cuMemsetD32_ptds[] = {
-    {1, symbol_cuMemsetD32_cuMemsetD32_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD32_cuMemsetD32_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD32_ptds)(CUdeviceptr dstDevice, unsigned int ui, size_t N);
 const acu_function acu_function_cuMemsetD32_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD32,
     .eras = eras_cuMemsetD32_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD32,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -18967,23 +17106,17 @@ CUresult acu_failed_cuMemsetD32(CUresult result, CUdeviceptr dstDevice, unsigned
 
 /* ---- cuMemsetD32Async */
 
-static const char name_cuMemsetD32Async[] = "cuMemsetD32Async";
+static const char name_cuMemsetD32Async[] = "cuMemsetD32Async\0dstDevice\0ui\0N\0hStream";
 static const char symbol_cuMemsetD32Async_cuMemsetD32Async_ptsz[] = "cuMemsetD32Async_ptsz";
-static const char param_names_cuMemsetD32Async[] = "dstDevice\0ui\0N\0hStream";
 static const acu_param params_cuMemsetD32Async[] = {
-    {param_names_cuMemsetD32Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD32Async + 10, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD32Async + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD32Async + 15, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemsetD32Async[] = {
-    {1, name_cuMemsetD32Async, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemsetD32Async = {
     .library = &acu_cuda,
     .name = name_cuMemsetD32Async,
-    .eras = eras_cuMemsetD32Async,
     .params = params_cuMemsetD32Async,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19006,8 +17139,7 @@ static CUresult enter_cuMemsetD32Async(CUdeviceptr dstDevice, unsigned int ui, s
 CUresult (*acu_slot_cuMemsetD32Async)(CUdeviceptr dstDevice, unsigned int ui, size_t N,
         CUstream hStream) = enter_cuMemsetD32Async;
 static const acu_era eras_cuMemsetD32Async_ptds[] = {
-    {1, symbol_cuMemsetD32Async_cuMemsetD32Async_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD32Async_cuMemsetD32Async_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD32Async_ptds)(CUdeviceptr dstDevice, unsigned int ui, size_t N,
         CUstream hStream);
@@ -19015,6 +17147,7 @@ const acu_function acu_function_cuMemsetD32Async_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD32Async,
     .eras = eras_cuMemsetD32Async_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD32Async,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19047,23 +17180,22 @@ CUresult acu_failed_cuMemsetD32Async(CUresult result, CUdeviceptr dstDevice, uns
 
 /* ---- cuMemsetD8 */
 
-static const char name_cuMemsetD8[] = "cuMemsetD8";
+static const char name_cuMemsetD8[] = "cuMemsetD8\0dstDevice\0uc\0N";
 static const char symbol_cuMemsetD8_cuMemsetD8_v2[] = "cuMemsetD8_v2";
 static const char symbol_cuMemsetD8_cuMemsetD8_v2_ptds[] = "cuMemsetD8_v2_ptds";
-static const char param_names_cuMemsetD8[] = "dstDevice\0uc\0N";
 static const acu_param params_cuMemsetD8[] = {
-    {param_names_cuMemsetD8 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD8 + 10, &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD8 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuMemsetD8[] = {
-    {1, symbol_cuMemsetD8_cuMemsetD8_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD8_cuMemsetD8_v2, NULL},
 };
 const acu_function acu_function_cuMemsetD8 = {
     .library = &acu_cuda,
     .name = name_cuMemsetD8,
     .eras = eras_cuMemsetD8,
+    .era_count = 1,
     .params = params_cuMemsetD8,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19084,14 +17216,14 @@ static CUresult enter_cuMemsetD8(CUdeviceptr dstDevice, unsigned char uc, size_t
 }
 CUresult (*acu_slot_cuMemsetD8)(CUdeviceptr dstDevice, unsigned char uc, size_t N) = enter_cuMemsetD8;
 static const acu_era eras_cuMemsetD8_ptds[] = {
-    {1, symbol_cuMemsetD8_cuMemsetD8_v2_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD8_cuMemsetD8_v2_ptds, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD8_ptds)(CUdeviceptr dstDevice, unsigned char uc, size_t N);
 const acu_function acu_function_cuMemsetD8_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD8,
     .eras = eras_cuMemsetD8_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD8,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19121,23 +17253,17 @@ CUresult acu_failed_cuMemsetD8(CUresult result, CUdeviceptr dstDevice, unsigned 
 
 /* ---- cuMemsetD8Async */
 
-static const char name_cuMemsetD8Async[] = "cuMemsetD8Async";
+static const char name_cuMemsetD8Async[] = "cuMemsetD8Async\0dstDevice\0uc\0N\0hStream";
 static const char symbol_cuMemsetD8Async_cuMemsetD8Async_ptsz[] = "cuMemsetD8Async_ptsz";
-static const char param_names_cuMemsetD8Async[] = "dstDevice\0uc\0N\0hStream";
 static const acu_param params_cuMemsetD8Async[] = {
-    {param_names_cuMemsetD8Async + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD8Async + 10, &acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD8Async + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMemsetD8Async + 15, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMemsetD8Async[] = {
-    {1, name_cuMemsetD8Async, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_char, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMemsetD8Async = {
     .library = &acu_cuda,
     .name = name_cuMemsetD8Async,
-    .eras = eras_cuMemsetD8Async,
     .params = params_cuMemsetD8Async,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19160,8 +17286,7 @@ static CUresult enter_cuMemsetD8Async(CUdeviceptr dstDevice, unsigned char uc, s
 CUresult (*acu_slot_cuMemsetD8Async)(CUdeviceptr dstDevice, unsigned char uc, size_t N,
         CUstream hStream) = enter_cuMemsetD8Async;
 static const acu_era eras_cuMemsetD8Async_ptds[] = {
-    {1, symbol_cuMemsetD8Async_cuMemsetD8Async_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuMemsetD8Async_cuMemsetD8Async_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuMemsetD8Async_ptds)(CUdeviceptr dstDevice, unsigned char uc, size_t N,
         CUstream hStream);
@@ -19169,6 +17294,7 @@ const acu_function acu_function_cuMemsetD8Async_ptds = {
     .library = &acu_cuda,
     .name = name_cuMemsetD8Async,
     .eras = eras_cuMemsetD8Async_ptds,
+    .era_count = 1,
     .params = params_cuMemsetD8Async,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19201,21 +17327,15 @@ CUresult acu_failed_cuMemsetD8Async(CUresult result, CUdeviceptr dstDevice, unsi
 
 /* ---- cuMipmappedArrayCreate */
 
-static const char name_cuMipmappedArrayCreate[] = "cuMipmappedArrayCreate";
-static const char param_names_cuMipmappedArrayCreate[] = "pHandle\0pMipmappedArrayDesc\0numMipmapLevels";
+static const char name_cuMipmappedArrayCreate[] = "cuMipmappedArrayCreate\0pHandle\0pMipmappedArrayDesc\0numMipmapLevels";
 static const acu_param params_cuMipmappedArrayCreate[] = {
-    {param_names_cuMipmappedArrayCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMipmappedArrayCreate + 8, &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMipmappedArrayCreate + 28, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMipmappedArrayCreate[] = {
-    {1, name_cuMipmappedArrayCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMipmappedArrayCreate = {
     .library = &acu_cuda,
     .name = name_cuMipmappedArrayCreate,
-    .eras = eras_cuMipmappedArrayCreate,
     .params = params_cuMipmappedArrayCreate,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19249,19 +17369,13 @@ CUresult acu_failed_cuMipmappedArrayCreate(CUresult result, CUmipmappedArray *pH
 
 /* ---- cuMipmappedArrayDestroy */
 
-static const char name_cuMipmappedArrayDestroy[] = "cuMipmappedArrayDestroy";
-static const char param_names_cuMipmappedArrayDestroy[] = "hMipmappedArray";
+static const char name_cuMipmappedArrayDestroy[] = "cuMipmappedArrayDestroy\0hMipmappedArray";
 static const acu_param params_cuMipmappedArrayDestroy[] = {
-    {param_names_cuMipmappedArrayDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMipmappedArrayDestroy[] = {
-    {1, name_cuMipmappedArrayDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMipmappedArrayDestroy = {
     .library = &acu_cuda,
     .name = name_cuMipmappedArrayDestroy,
-    .eras = eras_cuMipmappedArrayDestroy,
     .params = params_cuMipmappedArrayDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -19290,21 +17404,15 @@ CUresult acu_failed_cuMipmappedArrayDestroy(CUresult result, CUmipmappedArray hM
 
 /* ---- cuMipmappedArrayGetLevel */
 
-static const char name_cuMipmappedArrayGetLevel[] = "cuMipmappedArrayGetLevel";
-static const char param_names_cuMipmappedArrayGetLevel[] = "pLevelArray\0hMipmappedArray\0level";
+static const char name_cuMipmappedArrayGetLevel[] = "cuMipmappedArrayGetLevel\0pLevelArray\0hMipmappedArray\0level";
 static const acu_param params_cuMipmappedArrayGetLevel[] = {
-    {param_names_cuMipmappedArrayGetLevel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMipmappedArrayGetLevel + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMipmappedArrayGetLevel + 28, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMipmappedArrayGetLevel[] = {
-    {1, name_cuMipmappedArrayGetLevel, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMipmappedArrayGetLevel = {
     .library = &acu_cuda,
     .name = name_cuMipmappedArrayGetLevel,
-    .eras = eras_cuMipmappedArrayGetLevel,
     .params = params_cuMipmappedArrayGetLevel,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19337,23 +17445,17 @@ CUresult acu_failed_cuMipmappedArrayGetLevel(CUresult result, CUarray *pLevelArr
 
 /* ---- cuMipmappedArrayGetMemoryRequirements */
 
-static const char name_cuMipmappedArrayGetMemoryRequirements[] = "cuMipmappedArrayGetMemoryRequirements";
-static const char param_names_cuMipmappedArrayGetMemoryRequirements[] = "memoryRequirements\0mipmap\0device";
+static const char name_cuMipmappedArrayGetMemoryRequirements[] = "cuMipmappedArrayGetMemoryRequirements\0memoryRequirements\0mipmap\0device";
 static const acu_param params_cuMipmappedArrayGetMemoryRequirements[] = {
-    {param_names_cuMipmappedArrayGetMemoryRequirements + 0, &acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMipmappedArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMipmappedArrayGetMemoryRequirements + 26, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMipmappedArrayGetMemoryRequirements[] = "arrays with deferred mapping";
-static const acu_era eras_cuMipmappedArrayGetMemoryRequirements[] = {
-    {1, name_cuMipmappedArrayGetMemoryRequirements, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMipmappedArrayGetMemoryRequirements = {
     .library = &acu_cuda,
     .name = name_cuMipmappedArrayGetMemoryRequirements,
     .feature = feature_cuMipmappedArrayGetMemoryRequirements,
-    .eras = eras_cuMipmappedArrayGetMemoryRequirements,
     .params = params_cuMipmappedArrayGetMemoryRequirements,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19384,22 +17486,16 @@ CUresult acu_failed_cuMipmappedArrayGetMemoryRequirements(CUresult result,
 
 /* ---- cuMipmappedArrayGetSparseProperties */
 
-static const char name_cuMipmappedArrayGetSparseProperties[] = "cuMipmappedArrayGetSparseProperties";
-static const char param_names_cuMipmappedArrayGetSparseProperties[] = "sparseProperties\0mipmap";
+static const char name_cuMipmappedArrayGetSparseProperties[] = "cuMipmappedArrayGetSparseProperties\0sparseProperties\0mipmap";
 static const acu_param params_cuMipmappedArrayGetSparseProperties[] = {
-    {param_names_cuMipmappedArrayGetSparseProperties + 0, &acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMipmappedArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMipmappedArrayGetSparseProperties[] = "sparse arrays";
-static const acu_era eras_cuMipmappedArrayGetSparseProperties[] = {
-    {1, name_cuMipmappedArrayGetSparseProperties, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMipmappedArrayGetSparseProperties = {
     .library = &acu_cuda,
     .name = name_cuMipmappedArrayGetSparseProperties,
     .feature = feature_cuMipmappedArrayGetSparseProperties,
-    .eras = eras_cuMipmappedArrayGetSparseProperties,
     .params = params_cuMipmappedArrayGetSparseProperties,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19432,21 +17528,15 @@ CUresult acu_failed_cuMipmappedArrayGetSparseProperties(CUresult result,
 
 /* ---- cuModuleEnumerateFunctions */
 
-static const char name_cuModuleEnumerateFunctions[] = "cuModuleEnumerateFunctions";
-static const char param_names_cuModuleEnumerateFunctions[] = "functions\0numFunctions\0mod";
+static const char name_cuModuleEnumerateFunctions[] = "cuModuleEnumerateFunctions\0functions\0numFunctions\0mod";
 static const acu_param params_cuModuleEnumerateFunctions[] = {
-    {param_names_cuModuleEnumerateFunctions + 0, &acu_type_handle, 1, ACU_OUT, 1, -1, false},
-    {param_names_cuModuleEnumerateFunctions + 10, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuModuleEnumerateFunctions + 23, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuModuleEnumerateFunctions[] = {
-    {1, name_cuModuleEnumerateFunctions, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuModuleEnumerateFunctions = {
     .library = &acu_cuda,
     .name = name_cuModuleEnumerateFunctions,
-    .eras = eras_cuModuleEnumerateFunctions,
     .params = params_cuModuleEnumerateFunctions,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19479,21 +17569,15 @@ CUresult acu_failed_cuModuleEnumerateFunctions(CUresult result, CUfunction *func
 
 /* ---- cuModuleGetFunction */
 
-static const char name_cuModuleGetFunction[] = "cuModuleGetFunction";
-static const char param_names_cuModuleGetFunction[] = "hfunc\0hmod\0name";
+static const char name_cuModuleGetFunction[] = "cuModuleGetFunction\0hfunc\0hmod\0name";
 static const acu_param params_cuModuleGetFunction[] = {
-    {param_names_cuModuleGetFunction + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleGetFunction + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuModuleGetFunction + 11, &acu_type_text, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuModuleGetFunction[] = {
-    {1, name_cuModuleGetFunction, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuModuleGetFunction = {
     .library = &acu_cuda,
     .name = name_cuModuleGetFunction,
-    .eras = eras_cuModuleGetFunction,
     .params = params_cuModuleGetFunction,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19523,20 +17607,14 @@ CUresult acu_failed_cuModuleGetFunction(CUresult result, CUfunction *hfunc, CUmo
 
 /* ---- cuModuleGetFunctionCount */
 
-static const char name_cuModuleGetFunctionCount[] = "cuModuleGetFunctionCount";
-static const char param_names_cuModuleGetFunctionCount[] = "count\0mod";
+static const char name_cuModuleGetFunctionCount[] = "cuModuleGetFunctionCount\0count\0mod";
 static const acu_param params_cuModuleGetFunctionCount[] = {
-    {param_names_cuModuleGetFunctionCount + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleGetFunctionCount + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuModuleGetFunctionCount[] = {
-    {1, name_cuModuleGetFunctionCount, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuModuleGetFunctionCount = {
     .library = &acu_cuda,
     .name = name_cuModuleGetFunctionCount,
-    .eras = eras_cuModuleGetFunctionCount,
     .params = params_cuModuleGetFunctionCount,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19566,23 +17644,22 @@ CUresult acu_failed_cuModuleGetFunctionCount(CUresult result, unsigned int *coun
 
 /* ---- cuModuleGetGlobal */
 
-static const char name_cuModuleGetGlobal[] = "cuModuleGetGlobal";
+static const char name_cuModuleGetGlobal[] = "cuModuleGetGlobal\0dptr\0bytes\0hmod\0name";
 static const char symbol_cuModuleGetGlobal_cuModuleGetGlobal_v2[] = "cuModuleGetGlobal_v2";
-static const char param_names_cuModuleGetGlobal[] = "dptr\0bytes\0hmod\0name";
 static const acu_param params_cuModuleGetGlobal[] = {
-    {param_names_cuModuleGetGlobal + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleGetGlobal + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleGetGlobal + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuModuleGetGlobal + 16, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuModuleGetGlobal[] = {
-    {1, symbol_cuModuleGetGlobal_cuModuleGetGlobal_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuModuleGetGlobal_cuModuleGetGlobal_v2, NULL},
 };
 const acu_function acu_function_cuModuleGetGlobal = {
     .library = &acu_cuda,
     .name = name_cuModuleGetGlobal,
     .eras = eras_cuModuleGetGlobal,
+    .era_count = 1,
     .params = params_cuModuleGetGlobal,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19614,21 +17691,15 @@ CUresult acu_failed_cuModuleGetGlobal(CUresult result, CUdeviceptr *dptr, size_t
 
 /* ---- cuModuleGetLoadingMode */
 
-static const char name_cuModuleGetLoadingMode[] = "cuModuleGetLoadingMode";
-static const char param_names_cuModuleGetLoadingMode[] = "mode";
+static const char name_cuModuleGetLoadingMode[] = "cuModuleGetLoadingMode\0mode";
 static const acu_param params_cuModuleGetLoadingMode[] = {
-    {param_names_cuModuleGetLoadingMode + 0, &acu_cuda_type_CUmoduleLoadingMode_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUmoduleLoadingMode_enum, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuModuleGetLoadingMode[] = "query and control of lazy loading";
-static const acu_era eras_cuModuleGetLoadingMode[] = {
-    {1, name_cuModuleGetLoadingMode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuModuleGetLoadingMode = {
     .library = &acu_cuda,
     .name = name_cuModuleGetLoadingMode,
     .feature = feature_cuModuleGetLoadingMode,
-    .eras = eras_cuModuleGetLoadingMode,
     .params = params_cuModuleGetLoadingMode,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -19657,21 +17728,15 @@ CUresult acu_failed_cuModuleGetLoadingMode(CUresult result, CUmoduleLoadingMode 
 
 /* ---- cuModuleGetSurfRef */
 
-static const char name_cuModuleGetSurfRef[] = "cuModuleGetSurfRef";
-static const char param_names_cuModuleGetSurfRef[] = "pSurfRef\0hmod\0name";
+static const char name_cuModuleGetSurfRef[] = "cuModuleGetSurfRef\0pSurfRef\0hmod\0name";
 static const acu_param params_cuModuleGetSurfRef[] = {
-    {param_names_cuModuleGetSurfRef + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleGetSurfRef + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuModuleGetSurfRef + 14, &acu_type_text, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuModuleGetSurfRef[] = {
-    {1, name_cuModuleGetSurfRef, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuModuleGetSurfRef = {
     .library = &acu_cuda,
     .name = name_cuModuleGetSurfRef,
-    .eras = eras_cuModuleGetSurfRef,
     .params = params_cuModuleGetSurfRef,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19701,21 +17766,15 @@ CUresult acu_failed_cuModuleGetSurfRef(CUresult result, CUsurfref *pSurfRef, CUm
 
 /* ---- cuModuleGetTexRef */
 
-static const char name_cuModuleGetTexRef[] = "cuModuleGetTexRef";
-static const char param_names_cuModuleGetTexRef[] = "pTexRef\0hmod\0name";
+static const char name_cuModuleGetTexRef[] = "cuModuleGetTexRef\0pTexRef\0hmod\0name";
 static const acu_param params_cuModuleGetTexRef[] = {
-    {param_names_cuModuleGetTexRef + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleGetTexRef + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuModuleGetTexRef + 13, &acu_type_text, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuModuleGetTexRef[] = {
-    {1, name_cuModuleGetTexRef, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuModuleGetTexRef = {
     .library = &acu_cuda,
     .name = name_cuModuleGetTexRef,
-    .eras = eras_cuModuleGetTexRef,
     .params = params_cuModuleGetTexRef,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19745,20 +17804,14 @@ CUresult acu_failed_cuModuleGetTexRef(CUresult result, CUtexref *pTexRef, CUmodu
 
 /* ---- cuModuleLoad */
 
-static const char name_cuModuleLoad[] = "cuModuleLoad";
-static const char param_names_cuModuleLoad[] = "module\0fname";
+static const char name_cuModuleLoad[] = "cuModuleLoad\0module\0fname";
 static const acu_param params_cuModuleLoad[] = {
-    {param_names_cuModuleLoad + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleLoad + 7, &acu_type_text, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuModuleLoad[] = {
-    {1, name_cuModuleLoad, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuModuleLoad = {
     .library = &acu_cuda,
     .name = name_cuModuleLoad,
-    .eras = eras_cuModuleLoad,
     .params = params_cuModuleLoad,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19787,20 +17840,14 @@ CUresult acu_failed_cuModuleLoad(CUresult result, CUmodule *module, const char *
 
 /* ---- cuModuleLoadData */
 
-static const char name_cuModuleLoadData[] = "cuModuleLoadData";
-static const char param_names_cuModuleLoadData[] = "module\0image";
+static const char name_cuModuleLoadData[] = "cuModuleLoadData\0module\0image";
 static const acu_param params_cuModuleLoadData[] = {
-    {param_names_cuModuleLoadData + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleLoadData + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuModuleLoadData[] = {
-    {1, name_cuModuleLoadData, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuModuleLoadData = {
     .library = &acu_cuda,
     .name = name_cuModuleLoadData,
-    .eras = eras_cuModuleLoadData,
     .params = params_cuModuleLoadData,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19829,23 +17876,17 @@ CUresult acu_failed_cuModuleLoadData(CUresult result, CUmodule *module, const vo
 
 /* ---- cuModuleLoadDataEx */
 
-static const char name_cuModuleLoadDataEx[] = "cuModuleLoadDataEx";
-static const char param_names_cuModuleLoadDataEx[] = "module\0image\0numOptions\0options\0optionValues";
+static const char name_cuModuleLoadDataEx[] = "cuModuleLoadDataEx\0module\0image\0numOptions\0options\0optionValues";
 static const acu_param params_cuModuleLoadDataEx[] = {
-    {param_names_cuModuleLoadDataEx + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleLoadDataEx + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuModuleLoadDataEx + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuModuleLoadDataEx + 24, &acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 2, -1, false},
-    {param_names_cuModuleLoadDataEx + 32, &acu_type_pointer, 1, ACU_INOUT, 2, -1, false},
-};
-static const acu_era eras_cuModuleLoadDataEx[] = {
-    {1, name_cuModuleLoadDataEx, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUjit_option_enum, 1, ACU_IN, 2, -1, false},
+    {&acu_type_pointer, 1, ACU_INOUT, 2, -1, false},
 };
 const acu_function acu_function_cuModuleLoadDataEx = {
     .library = &acu_cuda,
     .name = name_cuModuleLoadDataEx,
-    .eras = eras_cuModuleLoadDataEx,
     .params = params_cuModuleLoadDataEx,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -19878,20 +17919,14 @@ CUresult acu_failed_cuModuleLoadDataEx(CUresult result, CUmodule *module, const 
 
 /* ---- cuModuleLoadFatBinary */
 
-static const char name_cuModuleLoadFatBinary[] = "cuModuleLoadFatBinary";
-static const char param_names_cuModuleLoadFatBinary[] = "module\0fatCubin";
+static const char name_cuModuleLoadFatBinary[] = "cuModuleLoadFatBinary\0module\0fatCubin";
 static const acu_param params_cuModuleLoadFatBinary[] = {
-    {param_names_cuModuleLoadFatBinary + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuModuleLoadFatBinary + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuModuleLoadFatBinary[] = {
-    {1, name_cuModuleLoadFatBinary, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuModuleLoadFatBinary = {
     .library = &acu_cuda,
     .name = name_cuModuleLoadFatBinary,
-    .eras = eras_cuModuleLoadFatBinary,
     .params = params_cuModuleLoadFatBinary,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19921,19 +17956,13 @@ CUresult acu_failed_cuModuleLoadFatBinary(CUresult result, CUmodule *module, con
 
 /* ---- cuModuleUnload */
 
-static const char name_cuModuleUnload[] = "cuModuleUnload";
-static const char param_names_cuModuleUnload[] = "hmod";
+static const char name_cuModuleUnload[] = "cuModuleUnload\0hmod";
 static const acu_param params_cuModuleUnload[] = {
-    {param_names_cuModuleUnload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuModuleUnload[] = {
-    {1, name_cuModuleUnload, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuModuleUnload = {
     .library = &acu_cuda,
     .name = name_cuModuleUnload,
-    .eras = eras_cuModuleUnload,
     .params = params_cuModuleUnload,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -19962,22 +17991,16 @@ CUresult acu_failed_cuModuleUnload(CUresult result, CUmodule hmod)
 
 /* ---- cuMulticastAddDevice */
 
-static const char name_cuMulticastAddDevice[] = "cuMulticastAddDevice";
-static const char param_names_cuMulticastAddDevice[] = "mcHandle\0dev";
+static const char name_cuMulticastAddDevice[] = "cuMulticastAddDevice\0mcHandle\0dev";
 static const acu_param params_cuMulticastAddDevice[] = {
-    {param_names_cuMulticastAddDevice + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastAddDevice + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMulticastAddDevice[] = "multicast objects";
-static const acu_era eras_cuMulticastAddDevice[] = {
-    {1, name_cuMulticastAddDevice, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMulticastAddDevice = {
     .library = &acu_cuda,
     .name = name_cuMulticastAddDevice,
     .feature = feature_cuMulticastAddDevice,
-    .eras = eras_cuMulticastAddDevice,
     .params = params_cuMulticastAddDevice,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20007,25 +18030,19 @@ CUresult acu_failed_cuMulticastAddDevice(CUresult result, CUmemGenericAllocation
 
 /* ---- cuMulticastBindAddr */
 
-static const char name_cuMulticastBindAddr[] = "cuMulticastBindAddr";
-static const char param_names_cuMulticastBindAddr[] = "mcHandle\0mcOffset\0memptr\0size\0flags";
+static const char name_cuMulticastBindAddr[] = "cuMulticastBindAddr\0mcHandle\0mcOffset\0memptr\0size\0flags";
 static const acu_param params_cuMulticastBindAddr[] = {
-    {param_names_cuMulticastBindAddr + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr + 18, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr + 30, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMulticastBindAddr[] = "multicast objects";
-static const acu_era eras_cuMulticastBindAddr[] = {
-    {1, name_cuMulticastBindAddr, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMulticastBindAddr = {
     .library = &acu_cuda,
     .name = name_cuMulticastBindAddr,
     .feature = feature_cuMulticastBindAddr,
-    .eras = eras_cuMulticastBindAddr,
     .params = params_cuMulticastBindAddr,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -20058,24 +18075,18 @@ CUresult acu_failed_cuMulticastBindAddr(CUresult result, CUmemGenericAllocationH
 
 /* ---- cuMulticastBindAddr_v2 */
 
-static const char name_cuMulticastBindAddr_v2[] = "cuMulticastBindAddr_v2";
-static const char param_names_cuMulticastBindAddr_v2[] = "mcHandle\0dev\0mcOffset\0memptr\0size\0flags";
+static const char name_cuMulticastBindAddr_v2[] = "cuMulticastBindAddr_v2\0mcHandle\0dev\0mcOffset\0memptr\0size\0flags";
 static const acu_param params_cuMulticastBindAddr_v2[] = {
-    {param_names_cuMulticastBindAddr_v2 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr_v2 + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr_v2 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr_v2 + 22, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr_v2 + 29, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindAddr_v2 + 34, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMulticastBindAddr_v2[] = {
-    {1, name_cuMulticastBindAddr_v2, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMulticastBindAddr_v2 = {
     .library = &acu_cuda,
     .name = name_cuMulticastBindAddr_v2,
-    .eras = eras_cuMulticastBindAddr_v2,
     .params = params_cuMulticastBindAddr_v2,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -20109,26 +18120,20 @@ CUresult acu_failed_cuMulticastBindAddr_v2(CUresult result, CUmemGenericAllocati
 
 /* ---- cuMulticastBindMem */
 
-static const char name_cuMulticastBindMem[] = "cuMulticastBindMem";
-static const char param_names_cuMulticastBindMem[] = "mcHandle\0mcOffset\0memHandle\0memOffset\0size\0flags";
+static const char name_cuMulticastBindMem[] = "cuMulticastBindMem\0mcHandle\0mcOffset\0memHandle\0memOffset\0size\0flags";
 static const acu_param params_cuMulticastBindMem[] = {
-    {param_names_cuMulticastBindMem + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem + 9, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem + 18, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem + 43, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMulticastBindMem[] = "multicast objects";
-static const acu_era eras_cuMulticastBindMem[] = {
-    {1, name_cuMulticastBindMem, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMulticastBindMem = {
     .library = &acu_cuda,
     .name = name_cuMulticastBindMem,
     .feature = feature_cuMulticastBindMem,
-    .eras = eras_cuMulticastBindMem,
     .params = params_cuMulticastBindMem,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -20164,25 +18169,19 @@ CUresult acu_failed_cuMulticastBindMem(CUresult result, CUmemGenericAllocationHa
 
 /* ---- cuMulticastBindMem_v2 */
 
-static const char name_cuMulticastBindMem_v2[] = "cuMulticastBindMem_v2";
-static const char param_names_cuMulticastBindMem_v2[] = "mcHandle\0dev\0mcOffset\0memHandle\0memOffset\0size\0flags";
+static const char name_cuMulticastBindMem_v2[] = "cuMulticastBindMem_v2\0mcHandle\0dev\0mcOffset\0memHandle\0memOffset\0size\0flags";
 static const acu_param params_cuMulticastBindMem_v2[] = {
-    {param_names_cuMulticastBindMem_v2 + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem_v2 + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem_v2 + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem_v2 + 22, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem_v2 + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem_v2 + 42, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastBindMem_v2 + 47, &acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuMulticastBindMem_v2[] = {
-    {1, name_cuMulticastBindMem_v2, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuMulticastBindMem_v2 = {
     .library = &acu_cuda,
     .name = name_cuMulticastBindMem_v2,
-    .eras = eras_cuMulticastBindMem_v2,
     .params = params_cuMulticastBindMem_v2,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -20219,22 +18218,16 @@ CUresult acu_failed_cuMulticastBindMem_v2(CUresult result, CUmemGenericAllocatio
 
 /* ---- cuMulticastCreate */
 
-static const char name_cuMulticastCreate[] = "cuMulticastCreate";
-static const char param_names_cuMulticastCreate[] = "mcHandle\0prop";
+static const char name_cuMulticastCreate[] = "cuMulticastCreate\0mcHandle\0prop";
 static const acu_param params_cuMulticastCreate[] = {
-    {param_names_cuMulticastCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMulticastCreate + 9, &acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMulticastCreate[] = "multicast objects";
-static const acu_era eras_cuMulticastCreate[] = {
-    {1, name_cuMulticastCreate, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMulticastCreate = {
     .library = &acu_cuda,
     .name = name_cuMulticastCreate,
     .feature = feature_cuMulticastCreate,
-    .eras = eras_cuMulticastCreate,
     .params = params_cuMulticastCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20267,23 +18260,17 @@ CUresult acu_failed_cuMulticastCreate(CUresult result, CUmemGenericAllocationHan
 
 /* ---- cuMulticastGetGranularity */
 
-static const char name_cuMulticastGetGranularity[] = "cuMulticastGetGranularity";
-static const char param_names_cuMulticastGetGranularity[] = "granularity\0prop\0option";
+static const char name_cuMulticastGetGranularity[] = "cuMulticastGetGranularity\0granularity\0prop\0option";
 static const acu_param params_cuMulticastGetGranularity[] = {
-    {param_names_cuMulticastGetGranularity + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuMulticastGetGranularity + 12, &acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastGetGranularity + 17, &acu_cuda_type_CUmulticastGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUmulticastObjectProp_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUmulticastGranularity_flags_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMulticastGetGranularity[] = "multicast objects";
-static const acu_era eras_cuMulticastGetGranularity[] = {
-    {1, name_cuMulticastGetGranularity, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMulticastGetGranularity = {
     .library = &acu_cuda,
     .name = name_cuMulticastGetGranularity,
     .feature = feature_cuMulticastGetGranularity,
-    .eras = eras_cuMulticastGetGranularity,
     .params = params_cuMulticastGetGranularity,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20316,24 +18303,18 @@ CUresult acu_failed_cuMulticastGetGranularity(CUresult result, size_t *granulari
 
 /* ---- cuMulticastUnbind */
 
-static const char name_cuMulticastUnbind[] = "cuMulticastUnbind";
-static const char param_names_cuMulticastUnbind[] = "mcHandle\0dev\0mcOffset\0size";
+static const char name_cuMulticastUnbind[] = "cuMulticastUnbind\0mcHandle\0dev\0mcOffset\0size";
 static const acu_param params_cuMulticastUnbind[] = {
-    {param_names_cuMulticastUnbind + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastUnbind + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastUnbind + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuMulticastUnbind + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuMulticastUnbind[] = "multicast objects";
-static const acu_era eras_cuMulticastUnbind[] = {
-    {1, name_cuMulticastUnbind, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuMulticastUnbind = {
     .library = &acu_cuda,
     .name = name_cuMulticastUnbind,
     .feature = feature_cuMulticastUnbind,
-    .eras = eras_cuMulticastUnbind,
     .params = params_cuMulticastUnbind,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -20366,22 +18347,16 @@ CUresult acu_failed_cuMulticastUnbind(CUresult result, CUmemGenericAllocationHan
 
 /* ---- cuOccupancyAvailableDynamicSMemPerBlock */
 
-static const char name_cuOccupancyAvailableDynamicSMemPerBlock[] = "cuOccupancyAvailableDynamicSMemPerBlock";
-static const char param_names_cuOccupancyAvailableDynamicSMemPerBlock[] = "dynamicSmemSize\0func\0numBlocks\0blockSize";
+static const char name_cuOccupancyAvailableDynamicSMemPerBlock[] = "cuOccupancyAvailableDynamicSMemPerBlock\0dynamicSmemSize\0func\0numBlocks\0blockSize";
 static const acu_param params_cuOccupancyAvailableDynamicSMemPerBlock[] = {
-    {param_names_cuOccupancyAvailableDynamicSMemPerBlock + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuOccupancyAvailableDynamicSMemPerBlock + 16, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyAvailableDynamicSMemPerBlock + 21, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyAvailableDynamicSMemPerBlock + 31, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuOccupancyAvailableDynamicSMemPerBlock[] = {
-    {1, name_cuOccupancyAvailableDynamicSMemPerBlock, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuOccupancyAvailableDynamicSMemPerBlock = {
     .library = &acu_cuda,
     .name = name_cuOccupancyAvailableDynamicSMemPerBlock,
-    .eras = eras_cuOccupancyAvailableDynamicSMemPerBlock,
     .params = params_cuOccupancyAvailableDynamicSMemPerBlock,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -20414,22 +18389,16 @@ CUresult acu_failed_cuOccupancyAvailableDynamicSMemPerBlock(CUresult result, siz
 
 /* ---- cuOccupancyMaxActiveBlocksPerMultiprocessor */
 
-static const char name_cuOccupancyMaxActiveBlocksPerMultiprocessor[] = "cuOccupancyMaxActiveBlocksPerMultiprocessor";
-static const char param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor[] = "numBlocks\0func\0blockSize\0dynamicSMemSize";
+static const char name_cuOccupancyMaxActiveBlocksPerMultiprocessor[] = "cuOccupancyMaxActiveBlocksPerMultiprocessor\0numBlocks\0func\0blockSize\0dynamicSMemSize";
 static const acu_param params_cuOccupancyMaxActiveBlocksPerMultiprocessor[] = {
-    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessor + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuOccupancyMaxActiveBlocksPerMultiprocessor[] = {
-    {1, name_cuOccupancyMaxActiveBlocksPerMultiprocessor, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuOccupancyMaxActiveBlocksPerMultiprocessor = {
     .library = &acu_cuda,
     .name = name_cuOccupancyMaxActiveBlocksPerMultiprocessor,
-    .eras = eras_cuOccupancyMaxActiveBlocksPerMultiprocessor,
     .params = params_cuOccupancyMaxActiveBlocksPerMultiprocessor,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -20462,23 +18431,17 @@ CUresult acu_failed_cuOccupancyMaxActiveBlocksPerMultiprocessor(CUresult result,
 
 /* ---- cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags */
 
-static const char name_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags";
-static const char param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "numBlocks\0func\0blockSize\0dynamicSMemSize\0flags";
+static const char name_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags\0numBlocks\0func\0blockSize\0dynamicSMemSize\0flags";
 static const acu_param params_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = {
-    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 41, &acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = {
-    {1, name_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags = {
     .library = &acu_cuda,
     .name = name_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-    .eras = eras_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     .params = params_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -20512,23 +18475,17 @@ CUresult acu_failed_cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(CUresul
 
 /* ---- cuOccupancyMaxActiveClusters */
 
-static const char name_cuOccupancyMaxActiveClusters[] = "cuOccupancyMaxActiveClusters";
-static const char param_names_cuOccupancyMaxActiveClusters[] = "numClusters\0func\0config";
+static const char name_cuOccupancyMaxActiveClusters[] = "cuOccupancyMaxActiveClusters\0numClusters\0func\0config";
 static const acu_param params_cuOccupancyMaxActiveClusters[] = {
-    {param_names_cuOccupancyMaxActiveClusters + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuOccupancyMaxActiveClusters + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxActiveClusters + 17, &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuOccupancyMaxActiveClusters[] = "thread block clusters";
-static const acu_era eras_cuOccupancyMaxActiveClusters[] = {
-    {1, name_cuOccupancyMaxActiveClusters, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuOccupancyMaxActiveClusters = {
     .library = &acu_cuda,
     .name = name_cuOccupancyMaxActiveClusters,
     .feature = feature_cuOccupancyMaxActiveClusters,
-    .eras = eras_cuOccupancyMaxActiveClusters,
     .params = params_cuOccupancyMaxActiveClusters,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20561,24 +18518,18 @@ CUresult acu_failed_cuOccupancyMaxActiveClusters(CUresult result, int *numCluste
 
 /* ---- cuOccupancyMaxPotentialBlockSize */
 
-static const char name_cuOccupancyMaxPotentialBlockSize[] = "cuOccupancyMaxPotentialBlockSize";
-static const char param_names_cuOccupancyMaxPotentialBlockSize[] = "minGridSize\0blockSize\0func\0blockSizeToDynamicSMemSize\0dynamicSMemSize\0blockSizeLimit";
+static const char name_cuOccupancyMaxPotentialBlockSize[] = "cuOccupancyMaxPotentialBlockSize\0minGridSize\0blockSize\0func\0blockSizeToDynamicSMemSize\0dynamicSMemSize\0blockSizeLimit";
 static const acu_param params_cuOccupancyMaxPotentialBlockSize[] = {
-    {param_names_cuOccupancyMaxPotentialBlockSize + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSize + 12, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSize + 22, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSize + 27, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSize + 54, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSize + 70, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuOccupancyMaxPotentialBlockSize[] = {
-    {1, name_cuOccupancyMaxPotentialBlockSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuOccupancyMaxPotentialBlockSize = {
     .library = &acu_cuda,
     .name = name_cuOccupancyMaxPotentialBlockSize,
-    .eras = eras_cuOccupancyMaxPotentialBlockSize,
     .params = params_cuOccupancyMaxPotentialBlockSize,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -20614,25 +18565,19 @@ CUresult acu_failed_cuOccupancyMaxPotentialBlockSize(CUresult result, int *minGr
 
 /* ---- cuOccupancyMaxPotentialBlockSizeWithFlags */
 
-static const char name_cuOccupancyMaxPotentialBlockSizeWithFlags[] = "cuOccupancyMaxPotentialBlockSizeWithFlags";
-static const char param_names_cuOccupancyMaxPotentialBlockSizeWithFlags[] = "minGridSize\0blockSize\0func\0blockSizeToDynamicSMemSize\0dynamicSMemSize\0blockSizeLimit\0flags";
+static const char name_cuOccupancyMaxPotentialBlockSizeWithFlags[] = "cuOccupancyMaxPotentialBlockSizeWithFlags\0minGridSize\0blockSize\0func\0blockSizeToDynamicSMemSize\0dynamicSMemSize\0blockSizeLimit\0flags";
 static const acu_param params_cuOccupancyMaxPotentialBlockSizeWithFlags[] = {
-    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 12, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 22, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 27, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 54, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 70, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialBlockSizeWithFlags + 85, &acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuOccupancyMaxPotentialBlockSizeWithFlags[] = {
-    {1, name_cuOccupancyMaxPotentialBlockSizeWithFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuOccupancyMaxPotentialBlockSizeWithFlags = {
     .library = &acu_cuda,
     .name = name_cuOccupancyMaxPotentialBlockSizeWithFlags,
-    .eras = eras_cuOccupancyMaxPotentialBlockSizeWithFlags,
     .params = params_cuOccupancyMaxPotentialBlockSizeWithFlags,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -20669,23 +18614,17 @@ CUresult acu_failed_cuOccupancyMaxPotentialBlockSizeWithFlags(CUresult result, i
 
 /* ---- cuOccupancyMaxPotentialClusterSize */
 
-static const char name_cuOccupancyMaxPotentialClusterSize[] = "cuOccupancyMaxPotentialClusterSize";
-static const char param_names_cuOccupancyMaxPotentialClusterSize[] = "clusterSize\0func\0config";
+static const char name_cuOccupancyMaxPotentialClusterSize[] = "cuOccupancyMaxPotentialClusterSize\0clusterSize\0func\0config";
 static const acu_param params_cuOccupancyMaxPotentialClusterSize[] = {
-    {param_names_cuOccupancyMaxPotentialClusterSize + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialClusterSize + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuOccupancyMaxPotentialClusterSize + 17, &acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cuOccupancyMaxPotentialClusterSize[] = "thread block clusters";
-static const acu_era eras_cuOccupancyMaxPotentialClusterSize[] = {
-    {1, name_cuOccupancyMaxPotentialClusterSize, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuOccupancyMaxPotentialClusterSize = {
     .library = &acu_cuda,
     .name = name_cuOccupancyMaxPotentialClusterSize,
     .feature = feature_cuOccupancyMaxPotentialClusterSize,
-    .eras = eras_cuOccupancyMaxPotentialClusterSize,
     .params = params_cuOccupancyMaxPotentialClusterSize,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20718,20 +18657,14 @@ CUresult acu_failed_cuOccupancyMaxPotentialClusterSize(CUresult result, int *clu
 
 /* ---- cuParamSetSize */
 
-static const char name_cuParamSetSize[] = "cuParamSetSize";
-static const char param_names_cuParamSetSize[] = "hfunc\0numbytes";
+static const char name_cuParamSetSize[] = "cuParamSetSize\0hfunc\0numbytes";
 static const acu_param params_cuParamSetSize[] = {
-    {param_names_cuParamSetSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSetSize + 6, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuParamSetSize[] = {
-    {1, name_cuParamSetSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuParamSetSize = {
     .library = &acu_cuda,
     .name = name_cuParamSetSize,
-    .eras = eras_cuParamSetSize,
     .params = params_cuParamSetSize,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20760,21 +18693,15 @@ CUresult acu_failed_cuParamSetSize(CUresult result, CUfunction hfunc, unsigned i
 
 /* ---- cuParamSetTexRef */
 
-static const char name_cuParamSetTexRef[] = "cuParamSetTexRef";
-static const char param_names_cuParamSetTexRef[] = "hfunc\0texunit\0hTexRef";
+static const char name_cuParamSetTexRef[] = "cuParamSetTexRef\0hfunc\0texunit\0hTexRef";
 static const acu_param params_cuParamSetTexRef[] = {
-    {param_names_cuParamSetTexRef + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSetTexRef + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSetTexRef + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuParamSetTexRef[] = {
-    {1, name_cuParamSetTexRef, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuParamSetTexRef = {
     .library = &acu_cuda,
     .name = name_cuParamSetTexRef,
-    .eras = eras_cuParamSetTexRef,
     .params = params_cuParamSetTexRef,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20804,21 +18731,15 @@ CUresult acu_failed_cuParamSetTexRef(CUresult result, CUfunction hfunc, int texu
 
 /* ---- cuParamSetf */
 
-static const char name_cuParamSetf[] = "cuParamSetf";
-static const char param_names_cuParamSetf[] = "hfunc\0offset\0value";
+static const char name_cuParamSetf[] = "cuParamSetf\0hfunc\0offset\0value";
 static const acu_param params_cuParamSetf[] = {
-    {param_names_cuParamSetf + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSetf + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSetf + 13, &acu_type_float, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuParamSetf[] = {
-    {1, name_cuParamSetf, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_float, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuParamSetf = {
     .library = &acu_cuda,
     .name = name_cuParamSetf,
-    .eras = eras_cuParamSetf,
     .params = params_cuParamSetf,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20847,21 +18768,15 @@ CUresult acu_failed_cuParamSetf(CUresult result, CUfunction hfunc, int offset, f
 
 /* ---- cuParamSeti */
 
-static const char name_cuParamSeti[] = "cuParamSeti";
-static const char param_names_cuParamSeti[] = "hfunc\0offset\0value";
+static const char name_cuParamSeti[] = "cuParamSeti\0hfunc\0offset\0value";
 static const acu_param params_cuParamSeti[] = {
-    {param_names_cuParamSeti + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSeti + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSeti + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuParamSeti[] = {
-    {1, name_cuParamSeti, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuParamSeti = {
     .library = &acu_cuda,
     .name = name_cuParamSeti,
-    .eras = eras_cuParamSeti,
     .params = params_cuParamSeti,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20890,22 +18805,16 @@ CUresult acu_failed_cuParamSeti(CUresult result, CUfunction hfunc, int offset, u
 
 /* ---- cuParamSetv */
 
-static const char name_cuParamSetv[] = "cuParamSetv";
-static const char param_names_cuParamSetv[] = "hfunc\0offset\0ptr\0numbytes";
+static const char name_cuParamSetv[] = "cuParamSetv\0hfunc\0offset\0ptr\0numbytes";
 static const acu_param params_cuParamSetv[] = {
-    {param_names_cuParamSetv + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSetv + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSetv + 13, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuParamSetv + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuParamSetv[] = {
-    {1, name_cuParamSetv, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuParamSetv = {
     .library = &acu_cuda,
     .name = name_cuParamSetv,
-    .eras = eras_cuParamSetv,
     .params = params_cuParamSetv,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -20937,21 +18846,15 @@ CUresult acu_failed_cuParamSetv(CUresult result, CUfunction hfunc, int offset, v
 
 /* ---- cuPointerGetAttribute */
 
-static const char name_cuPointerGetAttribute[] = "cuPointerGetAttribute";
-static const char param_names_cuPointerGetAttribute[] = "data\0attribute\0ptr";
+static const char name_cuPointerGetAttribute[] = "cuPointerGetAttribute\0data\0attribute\0ptr";
 static const acu_param params_cuPointerGetAttribute[] = {
-    {param_names_cuPointerGetAttribute + 0, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
-    {param_names_cuPointerGetAttribute + 5, &acu_cuda_type_CUpointer_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuPointerGetAttribute + 15, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuPointerGetAttribute[] = {
-    {1, name_cuPointerGetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {&acu_cuda_type_CUpointer_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuPointerGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuPointerGetAttribute,
-    .eras = eras_cuPointerGetAttribute,
     .params = params_cuPointerGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20983,22 +18886,16 @@ CUresult acu_failed_cuPointerGetAttribute(CUresult result, void *data, CUpointer
 
 /* ---- cuPointerGetAttributes */
 
-static const char name_cuPointerGetAttributes[] = "cuPointerGetAttributes";
-static const char param_names_cuPointerGetAttributes[] = "numAttributes\0attributes\0data\0ptr";
+static const char name_cuPointerGetAttributes[] = "cuPointerGetAttributes\0numAttributes\0attributes\0data\0ptr";
 static const acu_param params_cuPointerGetAttributes[] = {
-    {param_names_cuPointerGetAttributes + 0, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuPointerGetAttributes + 14, &acu_cuda_type_CUpointer_attribute_enum, 1, ACU_IN, 0, -1, false},
-    {param_names_cuPointerGetAttributes + 25, &acu_type_pointer, 1, ACU_IN, 0, -1, false},
-    {param_names_cuPointerGetAttributes + 30, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuPointerGetAttributes[] = {
-    {1, name_cuPointerGetAttributes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUpointer_attribute_enum, 1, ACU_IN, 0, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 0, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuPointerGetAttributes = {
     .library = &acu_cuda,
     .name = name_cuPointerGetAttributes,
-    .eras = eras_cuPointerGetAttributes,
     .params = params_cuPointerGetAttributes,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21031,21 +18928,15 @@ CUresult acu_failed_cuPointerGetAttributes(CUresult result, unsigned int numAttr
 
 /* ---- cuPointerSetAttribute */
 
-static const char name_cuPointerSetAttribute[] = "cuPointerSetAttribute";
-static const char param_names_cuPointerSetAttribute[] = "value\0attribute\0ptr";
+static const char name_cuPointerSetAttribute[] = "cuPointerSetAttribute\0value\0attribute\0ptr";
 static const acu_param params_cuPointerSetAttribute[] = {
-    {param_names_cuPointerSetAttribute + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuPointerSetAttribute + 6, &acu_cuda_type_CUpointer_attribute_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuPointerSetAttribute + 16, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuPointerSetAttribute[] = {
-    {1, name_cuPointerSetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUpointer_attribute_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuPointerSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuPointerSetAttribute,
-    .eras = eras_cuPointerSetAttribute,
     .params = params_cuPointerSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21077,23 +18968,17 @@ CUresult acu_failed_cuPointerSetAttribute(CUresult result, const void *value, CU
 
 /* ---- cuSignalExternalSemaphoresAsync */
 
-static const char name_cuSignalExternalSemaphoresAsync[] = "cuSignalExternalSemaphoresAsync";
+static const char name_cuSignalExternalSemaphoresAsync[] = "cuSignalExternalSemaphoresAsync\0extSemArray\0paramsArray\0numExtSems\0stream";
 static const char symbol_cuSignalExternalSemaphoresAsync_cuSignalExternalSemaphoresAsync_ptsz[] = "cuSignalExternalSemaphoresAsync_ptsz";
-static const char param_names_cuSignalExternalSemaphoresAsync[] = "extSemArray\0paramsArray\0numExtSems\0stream";
 static const acu_param params_cuSignalExternalSemaphoresAsync[] = {
-    {param_names_cuSignalExternalSemaphoresAsync + 0, &acu_type_handle, 1, ACU_IN, 2, -1, false},
-    {param_names_cuSignalExternalSemaphoresAsync + 12, &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, 1, ACU_IN, 2, -1, false},
-    {param_names_cuSignalExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuSignalExternalSemaphoresAsync + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuSignalExternalSemaphoresAsync[] = {
-    {1, name_cuSignalExternalSemaphoresAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {&acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuSignalExternalSemaphoresAsync = {
     .library = &acu_cuda,
     .name = name_cuSignalExternalSemaphoresAsync,
-    .eras = eras_cuSignalExternalSemaphoresAsync,
     .params = params_cuSignalExternalSemaphoresAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21119,8 +19004,7 @@ CUresult (*acu_slot_cuSignalExternalSemaphoresAsync)(const CUexternalSemaphore *
         const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray, unsigned int numExtSems,
         CUstream stream) = enter_cuSignalExternalSemaphoresAsync;
 static const acu_era eras_cuSignalExternalSemaphoresAsync_ptds[] = {
-    {1, symbol_cuSignalExternalSemaphoresAsync_cuSignalExternalSemaphoresAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuSignalExternalSemaphoresAsync_cuSignalExternalSemaphoresAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuSignalExternalSemaphoresAsync_ptds)(const CUexternalSemaphore *extSemArray,
         const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS *paramsArray, unsigned int numExtSems, CUstream stream);
@@ -21128,6 +19012,7 @@ const acu_function acu_function_cuSignalExternalSemaphoresAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuSignalExternalSemaphoresAsync,
     .eras = eras_cuSignalExternalSemaphoresAsync_ptds,
+    .era_count = 1,
     .params = params_cuSignalExternalSemaphoresAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21162,23 +19047,17 @@ CUresult acu_failed_cuSignalExternalSemaphoresAsync(CUresult result, const CUext
 
 /* ---- cuStreamAddCallback */
 
-static const char name_cuStreamAddCallback[] = "cuStreamAddCallback";
+static const char name_cuStreamAddCallback[] = "cuStreamAddCallback\0hStream\0callback\0userData\0flags";
 static const char symbol_cuStreamAddCallback_cuStreamAddCallback_ptsz[] = "cuStreamAddCallback_ptsz";
-static const char param_names_cuStreamAddCallback[] = "hStream\0callback\0userData\0flags";
 static const acu_param params_cuStreamAddCallback[] = {
-    {param_names_cuStreamAddCallback + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamAddCallback + 8, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamAddCallback + 17, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamAddCallback + 26, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuStreamAddCallback[] = {
-    {1, name_cuStreamAddCallback, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuStreamAddCallback = {
     .library = &acu_cuda,
     .name = name_cuStreamAddCallback,
-    .eras = eras_cuStreamAddCallback,
     .params = params_cuStreamAddCallback,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21202,8 +19081,7 @@ static CUresult enter_cuStreamAddCallback(CUstream hStream, CUstreamCallback cal
 CUresult (*acu_slot_cuStreamAddCallback)(CUstream hStream, CUstreamCallback callback, void *userData,
         unsigned int flags) = enter_cuStreamAddCallback;
 static const acu_era eras_cuStreamAddCallback_ptds[] = {
-    {1, symbol_cuStreamAddCallback_cuStreamAddCallback_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamAddCallback_cuStreamAddCallback_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamAddCallback_ptds)(CUstream hStream, CUstreamCallback callback,
         void *userData, unsigned int flags);
@@ -21211,6 +19089,7 @@ const acu_function acu_function_cuStreamAddCallback_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamAddCallback,
     .eras = eras_cuStreamAddCallback_ptds,
+    .era_count = 1,
     .params = params_cuStreamAddCallback,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21243,23 +19122,17 @@ CUresult acu_failed_cuStreamAddCallback(CUresult result, CUstream hStream, CUstr
 
 /* ---- cuStreamAttachMemAsync */
 
-static const char name_cuStreamAttachMemAsync[] = "cuStreamAttachMemAsync";
+static const char name_cuStreamAttachMemAsync[] = "cuStreamAttachMemAsync\0hStream\0dptr\0length\0flags";
 static const char symbol_cuStreamAttachMemAsync_cuStreamAttachMemAsync_ptsz[] = "cuStreamAttachMemAsync_ptsz";
-static const char param_names_cuStreamAttachMemAsync[] = "hStream\0dptr\0length\0flags";
 static const acu_param params_cuStreamAttachMemAsync[] = {
-    {param_names_cuStreamAttachMemAsync + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamAttachMemAsync + 8, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamAttachMemAsync + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamAttachMemAsync + 20, &acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuStreamAttachMemAsync[] = {
-    {1, name_cuStreamAttachMemAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuStreamAttachMemAsync = {
     .library = &acu_cuda,
     .name = name_cuStreamAttachMemAsync,
-    .eras = eras_cuStreamAttachMemAsync,
     .params = params_cuStreamAttachMemAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21283,8 +19156,7 @@ static CUresult enter_cuStreamAttachMemAsync(CUstream hStream, CUdeviceptr dptr,
 CUresult (*acu_slot_cuStreamAttachMemAsync)(CUstream hStream, CUdeviceptr dptr, size_t length,
         unsigned int flags) = enter_cuStreamAttachMemAsync;
 static const acu_era eras_cuStreamAttachMemAsync_ptds[] = {
-    {1, symbol_cuStreamAttachMemAsync_cuStreamAttachMemAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamAttachMemAsync_cuStreamAttachMemAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamAttachMemAsync_ptds)(CUstream hStream, CUdeviceptr dptr, size_t length,
         unsigned int flags);
@@ -21292,6 +19164,7 @@ const acu_function acu_function_cuStreamAttachMemAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamAttachMemAsync,
     .eras = eras_cuStreamAttachMemAsync_ptds,
+    .era_count = 1,
     .params = params_cuStreamAttachMemAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21324,26 +19197,25 @@ CUresult acu_failed_cuStreamAttachMemAsync(CUresult result, CUstream hStream, CU
 
 /* ---- cuStreamBatchMemOp */
 
-static const char name_cuStreamBatchMemOp[] = "cuStreamBatchMemOp";
+static const char name_cuStreamBatchMemOp[] = "cuStreamBatchMemOp\0stream\0count\0paramArray\0flags";
 static const char symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2[] = "cuStreamBatchMemOp_v2";
 static const char symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2_ptsz[] = "cuStreamBatchMemOp_v2_ptsz";
-static const char param_names_cuStreamBatchMemOp[] = "stream\0count\0paramArray\0flags";
 static const acu_param params_cuStreamBatchMemOp[] = {
-    {param_names_cuStreamBatchMemOp + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBatchMemOp + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBatchMemOp + 13, &acu_cuda_type_CUstreamBatchMemOpParams_union, 1, ACU_IN, 1, -1, false},
-    {param_names_cuStreamBatchMemOp + 24, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstreamBatchMemOpParams_union, 1, ACU_IN, 1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuStreamBatchMemOp[] = "stream memory operations";
 static const acu_era eras_cuStreamBatchMemOp[] = {
-    {1, symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2, NULL},
 };
 const acu_function acu_function_cuStreamBatchMemOp = {
     .library = &acu_cuda,
     .name = name_cuStreamBatchMemOp,
     .feature = feature_cuStreamBatchMemOp,
     .eras = eras_cuStreamBatchMemOp,
+    .era_count = 1,
     .params = params_cuStreamBatchMemOp,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21367,8 +19239,7 @@ static CUresult enter_cuStreamBatchMemOp(CUstream stream, unsigned int count,
 CUresult (*acu_slot_cuStreamBatchMemOp)(CUstream stream, unsigned int count,
         CUstreamBatchMemOpParams *paramArray, unsigned int flags) = enter_cuStreamBatchMemOp;
 static const acu_era eras_cuStreamBatchMemOp_ptds[] = {
-    {1, symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamBatchMemOp_cuStreamBatchMemOp_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamBatchMemOp_ptds)(CUstream stream, unsigned int count,
         CUstreamBatchMemOpParams *paramArray, unsigned int flags);
@@ -21377,6 +19248,7 @@ const acu_function acu_function_cuStreamBatchMemOp_ptds = {
     .name = name_cuStreamBatchMemOp,
     .feature = feature_cuStreamBatchMemOp,
     .eras = eras_cuStreamBatchMemOp_ptds,
+    .era_count = 1,
     .params = params_cuStreamBatchMemOp,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21409,22 +19281,21 @@ CUresult acu_failed_cuStreamBatchMemOp(CUresult result, CUstream stream, unsigne
 
 /* ---- cuStreamBeginCapture */
 
-static const char name_cuStreamBeginCapture[] = "cuStreamBeginCapture";
+static const char name_cuStreamBeginCapture[] = "cuStreamBeginCapture\0hStream\0mode";
 static const char symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2[] = "cuStreamBeginCapture_v2";
 static const char symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2_ptsz[] = "cuStreamBeginCapture_v2_ptsz";
-static const char param_names_cuStreamBeginCapture[] = "hStream\0mode";
 static const acu_param params_cuStreamBeginCapture[] = {
-    {param_names_cuStreamBeginCapture + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBeginCapture + 8, &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamBeginCapture[] = {
-    {1, symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2, NULL},
 };
 const acu_function acu_function_cuStreamBeginCapture = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginCapture,
     .eras = eras_cuStreamBeginCapture,
+    .era_count = 1,
     .params = params_cuStreamBeginCapture,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21446,14 +19317,14 @@ static CUresult enter_cuStreamBeginCapture(CUstream hStream, CUstreamCaptureMode
 CUresult (*acu_slot_cuStreamBeginCapture)(CUstream hStream,
         CUstreamCaptureMode mode) = enter_cuStreamBeginCapture;
 static const acu_era eras_cuStreamBeginCapture_ptds[] = {
-    {1, symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamBeginCapture_cuStreamBeginCapture_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamBeginCapture_ptds)(CUstream hStream, CUstreamCaptureMode mode);
 const acu_function acu_function_cuStreamBeginCapture_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginCapture,
     .eras = eras_cuStreamBeginCapture_ptds,
+    .era_count = 1,
     .params = params_cuStreamBeginCapture,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21483,21 +19354,15 @@ CUresult acu_failed_cuStreamBeginCapture(CUresult result, CUstream hStream, CUst
 
 /* ---- cuStreamBeginCaptureToCig */
 
-static const char name_cuStreamBeginCaptureToCig[] = "cuStreamBeginCaptureToCig";
+static const char name_cuStreamBeginCaptureToCig[] = "cuStreamBeginCaptureToCig\0hStream\0streamCigCaptureParams";
 static const char symbol_cuStreamBeginCaptureToCig_cuStreamBeginCaptureToCig_ptsz[] = "cuStreamBeginCaptureToCig_ptsz";
-static const char param_names_cuStreamBeginCaptureToCig[] = "hStream\0streamCigCaptureParams";
 static const acu_param params_cuStreamBeginCaptureToCig[] = {
-    {param_names_cuStreamBeginCaptureToCig + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBeginCaptureToCig + 8, &acu_cuda_type_CUstreamCigCaptureParams_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuStreamBeginCaptureToCig[] = {
-    {1, name_cuStreamBeginCaptureToCig, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstreamCigCaptureParams_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuStreamBeginCaptureToCig = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginCaptureToCig,
-    .eras = eras_cuStreamBeginCaptureToCig,
     .params = params_cuStreamBeginCaptureToCig,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21521,8 +19386,7 @@ static CUresult enter_cuStreamBeginCaptureToCig(CUstream hStream,
 CUresult (*acu_slot_cuStreamBeginCaptureToCig)(CUstream hStream,
         CUstreamCigCaptureParams *streamCigCaptureParams) = enter_cuStreamBeginCaptureToCig;
 static const acu_era eras_cuStreamBeginCaptureToCig_ptds[] = {
-    {1, symbol_cuStreamBeginCaptureToCig_cuStreamBeginCaptureToCig_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamBeginCaptureToCig_cuStreamBeginCaptureToCig_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamBeginCaptureToCig_ptds)(CUstream hStream,
         CUstreamCigCaptureParams *streamCigCaptureParams);
@@ -21530,6 +19394,7 @@ const acu_function acu_function_cuStreamBeginCaptureToCig_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginCaptureToCig,
     .eras = eras_cuStreamBeginCaptureToCig_ptds,
+    .era_count = 1,
     .params = params_cuStreamBeginCaptureToCig,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21562,27 +19427,21 @@ CUresult acu_failed_cuStreamBeginCaptureToCig(CUresult result, CUstream hStream,
 
 /* ---- cuStreamBeginCaptureToGraph */
 
-static const char name_cuStreamBeginCaptureToGraph[] = "cuStreamBeginCaptureToGraph";
+static const char name_cuStreamBeginCaptureToGraph[] = "cuStreamBeginCaptureToGraph\0hStream\0hGraph\0dependencies\0dependencyData\0numDependencies\0mode";
 static const char symbol_cuStreamBeginCaptureToGraph_cuStreamBeginCaptureToGraph_ptsz[] = "cuStreamBeginCaptureToGraph_ptsz";
-static const char param_names_cuStreamBeginCaptureToGraph[] = "hStream\0hGraph\0dependencies\0dependencyData\0numDependencies\0mode";
 static const acu_param params_cuStreamBeginCaptureToGraph[] = {
-    {param_names_cuStreamBeginCaptureToGraph + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBeginCaptureToGraph + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBeginCaptureToGraph + 15, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cuStreamBeginCaptureToGraph + 28, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {param_names_cuStreamBeginCaptureToGraph + 43, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBeginCaptureToGraph + 59, &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuStreamBeginCaptureToGraph[] = "stream capture to an existing graph";
-static const acu_era eras_cuStreamBeginCaptureToGraph[] = {
-    {1, name_cuStreamBeginCaptureToGraph, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuStreamBeginCaptureToGraph = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginCaptureToGraph,
     .feature = feature_cuStreamBeginCaptureToGraph,
-    .eras = eras_cuStreamBeginCaptureToGraph,
     .params = params_cuStreamBeginCaptureToGraph,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -21609,8 +19468,7 @@ CUresult (*acu_slot_cuStreamBeginCaptureToGraph)(CUstream hStream, CUgraph hGrap
         const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
         CUstreamCaptureMode mode) = enter_cuStreamBeginCaptureToGraph;
 static const acu_era eras_cuStreamBeginCaptureToGraph_ptds[] = {
-    {1, symbol_cuStreamBeginCaptureToGraph_cuStreamBeginCaptureToGraph_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamBeginCaptureToGraph_cuStreamBeginCaptureToGraph_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamBeginCaptureToGraph_ptds)(CUstream hStream, CUgraph hGraph,
         const CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
@@ -21620,6 +19478,7 @@ const acu_function acu_function_cuStreamBeginCaptureToGraph_ptds = {
     .name = name_cuStreamBeginCaptureToGraph,
     .feature = feature_cuStreamBeginCaptureToGraph,
     .eras = eras_cuStreamBeginCaptureToGraph_ptds,
+    .era_count = 1,
     .params = params_cuStreamBeginCaptureToGraph,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -21656,26 +19515,20 @@ CUresult acu_failed_cuStreamBeginCaptureToGraph(CUresult result, CUstream hStrea
 
 /* ---- cuStreamBeginRecaptureToGraph */
 
-static const char name_cuStreamBeginRecaptureToGraph[] = "cuStreamBeginRecaptureToGraph";
+static const char name_cuStreamBeginRecaptureToGraph[] = "cuStreamBeginRecaptureToGraph\0hStream\0mode\0hGraph\0callbackFunc\0userData";
 static const char symbol_cuStreamBeginRecaptureToGraph_cuStreamBeginRecaptureToGraph_ptsz[] = "cuStreamBeginRecaptureToGraph_ptsz";
-static const char param_names_cuStreamBeginRecaptureToGraph[] = "hStream\0mode\0hGraph\0callbackFunc\0userData";
 static const acu_param params_cuStreamBeginRecaptureToGraph[] = {
-    {param_names_cuStreamBeginRecaptureToGraph + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBeginRecaptureToGraph + 8, &acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBeginRecaptureToGraph + 13, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBeginRecaptureToGraph + 20, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamBeginRecaptureToGraph + 33, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstreamCaptureMode_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuStreamBeginRecaptureToGraph[] = "stream recapture";
-static const acu_era eras_cuStreamBeginRecaptureToGraph[] = {
-    {1, name_cuStreamBeginRecaptureToGraph, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuStreamBeginRecaptureToGraph = {
     .library = &acu_cuda,
     .name = name_cuStreamBeginRecaptureToGraph,
     .feature = feature_cuStreamBeginRecaptureToGraph,
-    .eras = eras_cuStreamBeginRecaptureToGraph,
     .params = params_cuStreamBeginRecaptureToGraph,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -21700,8 +19553,7 @@ CUresult (*acu_slot_cuStreamBeginRecaptureToGraph)(CUstream hStream, CUstreamCap
         CUgraph hGraph, CUgraphRecaptureCallback callbackFunc,
         void *userData) = enter_cuStreamBeginRecaptureToGraph;
 static const acu_era eras_cuStreamBeginRecaptureToGraph_ptds[] = {
-    {1, symbol_cuStreamBeginRecaptureToGraph_cuStreamBeginRecaptureToGraph_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamBeginRecaptureToGraph_cuStreamBeginRecaptureToGraph_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamBeginRecaptureToGraph_ptds)(CUstream hStream, CUstreamCaptureMode mode,
         CUgraph hGraph, CUgraphRecaptureCallback callbackFunc, void *userData);
@@ -21710,6 +19562,7 @@ const acu_function acu_function_cuStreamBeginRecaptureToGraph_ptds = {
     .name = name_cuStreamBeginRecaptureToGraph,
     .feature = feature_cuStreamBeginRecaptureToGraph,
     .eras = eras_cuStreamBeginRecaptureToGraph_ptds,
+    .era_count = 1,
     .params = params_cuStreamBeginRecaptureToGraph,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -21743,21 +19596,15 @@ CUresult acu_failed_cuStreamBeginRecaptureToGraph(CUresult result, CUstream hStr
 
 /* ---- cuStreamCopyAttributes */
 
-static const char name_cuStreamCopyAttributes[] = "cuStreamCopyAttributes";
+static const char name_cuStreamCopyAttributes[] = "cuStreamCopyAttributes\0dst\0src";
 static const char symbol_cuStreamCopyAttributes_cuStreamCopyAttributes_ptsz[] = "cuStreamCopyAttributes_ptsz";
-static const char param_names_cuStreamCopyAttributes[] = "dst\0src";
 static const acu_param params_cuStreamCopyAttributes[] = {
-    {param_names_cuStreamCopyAttributes + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamCopyAttributes + 4, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuStreamCopyAttributes[] = {
-    {1, name_cuStreamCopyAttributes, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuStreamCopyAttributes = {
     .library = &acu_cuda,
     .name = name_cuStreamCopyAttributes,
-    .eras = eras_cuStreamCopyAttributes,
     .params = params_cuStreamCopyAttributes,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21778,14 +19625,14 @@ static CUresult enter_cuStreamCopyAttributes(CUstream dst, CUstream src)
 }
 CUresult (*acu_slot_cuStreamCopyAttributes)(CUstream dst, CUstream src) = enter_cuStreamCopyAttributes;
 static const acu_era eras_cuStreamCopyAttributes_ptds[] = {
-    {1, symbol_cuStreamCopyAttributes_cuStreamCopyAttributes_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamCopyAttributes_cuStreamCopyAttributes_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamCopyAttributes_ptds)(CUstream dst, CUstream src);
 const acu_function acu_function_cuStreamCopyAttributes_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamCopyAttributes,
     .eras = eras_cuStreamCopyAttributes_ptds,
+    .era_count = 1,
     .params = params_cuStreamCopyAttributes,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21815,20 +19662,14 @@ CUresult acu_failed_cuStreamCopyAttributes(CUresult result, CUstream dst, CUstre
 
 /* ---- cuStreamCreate */
 
-static const char name_cuStreamCreate[] = "cuStreamCreate";
-static const char param_names_cuStreamCreate[] = "phStream\0Flags";
+static const char name_cuStreamCreate[] = "cuStreamCreate\0phStream\0Flags";
 static const acu_param params_cuStreamCreate[] = {
-    {param_names_cuStreamCreate + 0, &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuStreamCreate + 9, &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuStreamCreate[] = {
-    {1, name_cuStreamCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuStreamCreate = {
     .library = &acu_cuda,
     .name = name_cuStreamCreate,
-    .eras = eras_cuStreamCreate,
     .params = params_cuStreamCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21857,21 +19698,15 @@ CUresult acu_failed_cuStreamCreate(CUresult result, CUstream *phStream, unsigned
 
 /* ---- cuStreamCreateWithPriority */
 
-static const char name_cuStreamCreateWithPriority[] = "cuStreamCreateWithPriority";
-static const char param_names_cuStreamCreateWithPriority[] = "phStream\0flags\0priority";
+static const char name_cuStreamCreateWithPriority[] = "cuStreamCreateWithPriority\0phStream\0flags\0priority";
 static const acu_param params_cuStreamCreateWithPriority[] = {
-    {param_names_cuStreamCreateWithPriority + 0, &acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuStreamCreateWithPriority + 9, &acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamCreateWithPriority + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuStreamCreateWithPriority[] = {
-    {1, name_cuStreamCreateWithPriority, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuStreamCreateWithPriority = {
     .library = &acu_cuda,
     .name = name_cuStreamCreateWithPriority,
-    .eras = eras_cuStreamCreateWithPriority,
     .params = params_cuStreamCreateWithPriority,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21902,20 +19737,19 @@ CUresult acu_failed_cuStreamCreateWithPriority(CUresult result, CUstream *phStre
 
 /* ---- cuStreamDestroy */
 
-static const char name_cuStreamDestroy[] = "cuStreamDestroy";
+static const char name_cuStreamDestroy[] = "cuStreamDestroy\0hStream";
 static const char symbol_cuStreamDestroy_cuStreamDestroy_v2[] = "cuStreamDestroy_v2";
-static const char param_names_cuStreamDestroy[] = "hStream";
 static const acu_param params_cuStreamDestroy[] = {
-    {param_names_cuStreamDestroy + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamDestroy[] = {
-    {1, symbol_cuStreamDestroy_cuStreamDestroy_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamDestroy_cuStreamDestroy_v2, NULL},
 };
 const acu_function acu_function_cuStreamDestroy = {
     .library = &acu_cuda,
     .name = name_cuStreamDestroy,
     .eras = eras_cuStreamDestroy,
+    .era_count = 1,
     .params = params_cuStreamDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -21944,21 +19778,15 @@ CUresult acu_failed_cuStreamDestroy(CUresult result, CUstream hStream)
 
 /* ---- cuStreamEndCapture */
 
-static const char name_cuStreamEndCapture[] = "cuStreamEndCapture";
+static const char name_cuStreamEndCapture[] = "cuStreamEndCapture\0hStream\0phGraph";
 static const char symbol_cuStreamEndCapture_cuStreamEndCapture_ptsz[] = "cuStreamEndCapture_ptsz";
-static const char param_names_cuStreamEndCapture[] = "hStream\0phGraph";
 static const acu_param params_cuStreamEndCapture[] = {
-    {param_names_cuStreamEndCapture + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamEndCapture + 8, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuStreamEndCapture[] = {
-    {1, name_cuStreamEndCapture, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuStreamEndCapture = {
     .library = &acu_cuda,
     .name = name_cuStreamEndCapture,
-    .eras = eras_cuStreamEndCapture,
     .params = params_cuStreamEndCapture,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21979,14 +19807,14 @@ static CUresult enter_cuStreamEndCapture(CUstream hStream, CUgraph *phGraph)
 }
 CUresult (*acu_slot_cuStreamEndCapture)(CUstream hStream, CUgraph *phGraph) = enter_cuStreamEndCapture;
 static const acu_era eras_cuStreamEndCapture_ptds[] = {
-    {1, symbol_cuStreamEndCapture_cuStreamEndCapture_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamEndCapture_cuStreamEndCapture_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamEndCapture_ptds)(CUstream hStream, CUgraph *phGraph);
 const acu_function acu_function_cuStreamEndCapture_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamEndCapture,
     .eras = eras_cuStreamEndCapture_ptds,
+    .era_count = 1,
     .params = params_cuStreamEndCapture,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22016,20 +19844,14 @@ CUresult acu_failed_cuStreamEndCapture(CUresult result, CUstream hStream, CUgrap
 
 /* ---- cuStreamEndCaptureToCig */
 
-static const char name_cuStreamEndCaptureToCig[] = "cuStreamEndCaptureToCig";
+static const char name_cuStreamEndCaptureToCig[] = "cuStreamEndCaptureToCig\0hStream";
 static const char symbol_cuStreamEndCaptureToCig_cuStreamEndCaptureToCig_ptsz[] = "cuStreamEndCaptureToCig_ptsz";
-static const char param_names_cuStreamEndCaptureToCig[] = "hStream";
 static const acu_param params_cuStreamEndCaptureToCig[] = {
-    {param_names_cuStreamEndCaptureToCig + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuStreamEndCaptureToCig[] = {
-    {1, name_cuStreamEndCaptureToCig, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuStreamEndCaptureToCig = {
     .library = &acu_cuda,
     .name = name_cuStreamEndCaptureToCig,
-    .eras = eras_cuStreamEndCaptureToCig,
     .params = params_cuStreamEndCaptureToCig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -22050,14 +19872,14 @@ static CUresult enter_cuStreamEndCaptureToCig(CUstream hStream)
 }
 CUresult (*acu_slot_cuStreamEndCaptureToCig)(CUstream hStream) = enter_cuStreamEndCaptureToCig;
 static const acu_era eras_cuStreamEndCaptureToCig_ptds[] = {
-    {1, symbol_cuStreamEndCaptureToCig_cuStreamEndCaptureToCig_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamEndCaptureToCig_cuStreamEndCaptureToCig_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamEndCaptureToCig_ptds)(CUstream hStream);
 const acu_function acu_function_cuStreamEndCaptureToCig_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamEndCaptureToCig,
     .eras = eras_cuStreamEndCaptureToCig_ptds,
+    .era_count = 1,
     .params = params_cuStreamEndCaptureToCig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -22086,22 +19908,16 @@ CUresult acu_failed_cuStreamEndCaptureToCig(CUresult result, CUstream hStream)
 
 /* ---- cuStreamGetAttribute */
 
-static const char name_cuStreamGetAttribute[] = "cuStreamGetAttribute";
+static const char name_cuStreamGetAttribute[] = "cuStreamGetAttribute\0hStream\0attr\0value_out";
 static const char symbol_cuStreamGetAttribute_cuStreamGetAttribute_ptsz[] = "cuStreamGetAttribute_ptsz";
-static const char param_names_cuStreamGetAttribute[] = "hStream\0attr\0value_out";
 static const acu_param params_cuStreamGetAttribute[] = {
-    {param_names_cuStreamGetAttribute + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetAttribute + 8, &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetAttribute + 13, &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
-};
-static const acu_era eras_cuStreamGetAttribute[] = {
-    {1, name_cuStreamGetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_OUT, -1, 1, false},
 };
 const acu_function acu_function_cuStreamGetAttribute = {
     .library = &acu_cuda,
     .name = name_cuStreamGetAttribute,
-    .eras = eras_cuStreamGetAttribute,
     .params = params_cuStreamGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -22125,8 +19941,7 @@ static CUresult enter_cuStreamGetAttribute(CUstream hStream, CUstreamAttrID attr
 CUresult (*acu_slot_cuStreamGetAttribute)(CUstream hStream, CUstreamAttrID attr,
         CUstreamAttrValue *value_out) = enter_cuStreamGetAttribute;
 static const acu_era eras_cuStreamGetAttribute_ptds[] = {
-    {1, symbol_cuStreamGetAttribute_cuStreamGetAttribute_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetAttribute_cuStreamGetAttribute_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamGetAttribute_ptds)(CUstream hStream, CUstreamAttrID attr,
         CUstreamAttrValue *value_out);
@@ -22134,6 +19949,7 @@ const acu_function acu_function_cuStreamGetAttribute_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamGetAttribute,
     .eras = eras_cuStreamGetAttribute_ptds,
+    .era_count = 1,
     .params = params_cuStreamGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -22166,27 +19982,26 @@ CUresult acu_failed_cuStreamGetAttribute(CUresult result, CUstream hStream, CUst
 
 /* ---- cuStreamGetCaptureInfo */
 
-static const char name_cuStreamGetCaptureInfo[] = "cuStreamGetCaptureInfo";
+static const char name_cuStreamGetCaptureInfo[] = "cuStreamGetCaptureInfo\0hStream\0captureStatus_out\0id_out\0graph_out\0dependencies_out\0edgeData_out\0numDependencies_out";
 static const char symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3[] = "cuStreamGetCaptureInfo_v3";
 static const char symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3_ptsz[] = "cuStreamGetCaptureInfo_v3_ptsz";
-static const char param_names_cuStreamGetCaptureInfo[] = "hStream\0captureStatus_out\0id_out\0graph_out\0dependencies_out\0edgeData_out\0numDependencies_out";
 static const acu_param params_cuStreamGetCaptureInfo[] = {
-    {param_names_cuStreamGetCaptureInfo + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetCaptureInfo + 8, &acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuStreamGetCaptureInfo + 26, &acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuStreamGetCaptureInfo + 33, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuStreamGetCaptureInfo + 43, &acu_type_handle, 2, ACU_OUT, -1, -1, false},
-    {param_names_cuStreamGetCaptureInfo + 60, &acu_cuda_type_CUgraphEdgeData_st, 2, ACU_OUT, -1, -1, false},
-    {param_names_cuStreamGetCaptureInfo + 73, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_uint64_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 2, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 2, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cuStreamGetCaptureInfo[] = {
-    {1, symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3, NULL},
 };
 const acu_function acu_function_cuStreamGetCaptureInfo = {
     .library = &acu_cuda,
     .name = name_cuStreamGetCaptureInfo,
     .eras = eras_cuStreamGetCaptureInfo,
+    .era_count = 1,
     .params = params_cuStreamGetCaptureInfo,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -22213,8 +20028,7 @@ CUresult (*acu_slot_cuStreamGetCaptureInfo)(CUstream hStream, CUstreamCaptureSta
         cuuint64_t *id_out, CUgraph *graph_out, const CUgraphNode **dependencies_out,
         const CUgraphEdgeData **edgeData_out, size_t *numDependencies_out) = enter_cuStreamGetCaptureInfo;
 static const acu_era eras_cuStreamGetCaptureInfo_ptds[] = {
-    {1, symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetCaptureInfo_cuStreamGetCaptureInfo_v3_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamGetCaptureInfo_ptds)(CUstream hStream,
         CUstreamCaptureStatus *captureStatus_out, cuuint64_t *id_out, CUgraph *graph_out,
@@ -22224,6 +20038,7 @@ const acu_function acu_function_cuStreamGetCaptureInfo_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamGetCaptureInfo,
     .eras = eras_cuStreamGetCaptureInfo_ptds,
+    .era_count = 1,
     .params = params_cuStreamGetCaptureInfo,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -22262,21 +20077,15 @@ CUresult acu_failed_cuStreamGetCaptureInfo(CUresult result, CUstream hStream,
 
 /* ---- cuStreamGetCtx */
 
-static const char name_cuStreamGetCtx[] = "cuStreamGetCtx";
+static const char name_cuStreamGetCtx[] = "cuStreamGetCtx\0hStream\0pctx";
 static const char symbol_cuStreamGetCtx_cuStreamGetCtx_ptsz[] = "cuStreamGetCtx_ptsz";
-static const char param_names_cuStreamGetCtx[] = "hStream\0pctx";
 static const acu_param params_cuStreamGetCtx[] = {
-    {param_names_cuStreamGetCtx + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetCtx + 8, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuStreamGetCtx[] = {
-    {1, name_cuStreamGetCtx, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuStreamGetCtx = {
     .library = &acu_cuda,
     .name = name_cuStreamGetCtx,
-    .eras = eras_cuStreamGetCtx,
     .params = params_cuStreamGetCtx,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22297,14 +20106,14 @@ static CUresult enter_cuStreamGetCtx(CUstream hStream, CUcontext *pctx)
 }
 CUresult (*acu_slot_cuStreamGetCtx)(CUstream hStream, CUcontext *pctx) = enter_cuStreamGetCtx;
 static const acu_era eras_cuStreamGetCtx_ptds[] = {
-    {1, symbol_cuStreamGetCtx_cuStreamGetCtx_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetCtx_cuStreamGetCtx_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamGetCtx_ptds)(CUstream hStream, CUcontext *pctx);
 const acu_function acu_function_cuStreamGetCtx_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamGetCtx,
     .eras = eras_cuStreamGetCtx_ptds,
+    .era_count = 1,
     .params = params_cuStreamGetCtx,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22333,22 +20142,16 @@ CUresult acu_failed_cuStreamGetCtx(CUresult result, CUstream hStream, CUcontext 
 
 /* ---- cuStreamGetCtx_v2 */
 
-static const char name_cuStreamGetCtx_v2[] = "cuStreamGetCtx_v2";
+static const char name_cuStreamGetCtx_v2[] = "cuStreamGetCtx_v2\0hStream\0pCtx\0pGreenCtx";
 static const char symbol_cuStreamGetCtx_v2_cuStreamGetCtx_v2_ptsz[] = "cuStreamGetCtx_v2_ptsz";
-static const char param_names_cuStreamGetCtx_v2[] = "hStream\0pCtx\0pGreenCtx";
 static const acu_param params_cuStreamGetCtx_v2[] = {
-    {param_names_cuStreamGetCtx_v2 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetCtx_v2 + 8, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuStreamGetCtx_v2 + 13, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuStreamGetCtx_v2[] = {
-    {1, name_cuStreamGetCtx_v2, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuStreamGetCtx_v2 = {
     .library = &acu_cuda,
     .name = name_cuStreamGetCtx_v2,
-    .eras = eras_cuStreamGetCtx_v2,
     .params = params_cuStreamGetCtx_v2,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -22371,14 +20174,14 @@ static CUresult enter_cuStreamGetCtx_v2(CUstream hStream, CUcontext *pCtx, CUgre
 CUresult (*acu_slot_cuStreamGetCtx_v2)(CUstream hStream, CUcontext *pCtx,
         CUgreenCtx *pGreenCtx) = enter_cuStreamGetCtx_v2;
 static const acu_era eras_cuStreamGetCtx_v2_ptds[] = {
-    {1, symbol_cuStreamGetCtx_v2_cuStreamGetCtx_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetCtx_v2_cuStreamGetCtx_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamGetCtx_v2_ptds)(CUstream hStream, CUcontext *pCtx, CUgreenCtx *pGreenCtx);
 const acu_function acu_function_cuStreamGetCtx_v2_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamGetCtx_v2,
     .eras = eras_cuStreamGetCtx_v2_ptds,
+    .era_count = 1,
     .params = params_cuStreamGetCtx_v2,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -22410,24 +20213,18 @@ CUresult acu_failed_cuStreamGetCtx_v2(CUresult result, CUstream hStream, CUconte
 
 /* ---- cuStreamGetDevResource */
 
-static const char name_cuStreamGetDevResource[] = "cuStreamGetDevResource";
+static const char name_cuStreamGetDevResource[] = "cuStreamGetDevResource\0hStream\0resource\0type";
 static const char symbol_cuStreamGetDevResource_cuStreamGetDevResource_ptsz[] = "cuStreamGetDevResource_ptsz";
-static const char param_names_cuStreamGetDevResource[] = "hStream\0resource\0type";
 static const acu_param params_cuStreamGetDevResource[] = {
-    {param_names_cuStreamGetDevResource + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetDevResource + 8, &acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuStreamGetDevResource + 17, &acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUdevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUdevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuStreamGetDevResource[] = "execution contexts";
-static const acu_era eras_cuStreamGetDevResource[] = {
-    {1, name_cuStreamGetDevResource, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuStreamGetDevResource = {
     .library = &acu_cuda,
     .name = name_cuStreamGetDevResource,
     .feature = feature_cuStreamGetDevResource,
-    .eras = eras_cuStreamGetDevResource,
     .params = params_cuStreamGetDevResource,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -22451,8 +20248,7 @@ static CUresult enter_cuStreamGetDevResource(CUstream hStream, CUdevResource *re
 CUresult (*acu_slot_cuStreamGetDevResource)(CUstream hStream, CUdevResource *resource,
         CUdevResourceType type) = enter_cuStreamGetDevResource;
 static const acu_era eras_cuStreamGetDevResource_ptds[] = {
-    {1, symbol_cuStreamGetDevResource_cuStreamGetDevResource_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetDevResource_cuStreamGetDevResource_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamGetDevResource_ptds)(CUstream hStream, CUdevResource *resource,
         CUdevResourceType type);
@@ -22461,6 +20257,7 @@ const acu_function acu_function_cuStreamGetDevResource_ptds = {
     .name = name_cuStreamGetDevResource,
     .feature = feature_cuStreamGetDevResource,
     .eras = eras_cuStreamGetDevResource_ptds,
+    .era_count = 1,
     .params = params_cuStreamGetDevResource,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -22493,23 +20290,17 @@ CUresult acu_failed_cuStreamGetDevResource(CUresult result, CUstream hStream, CU
 
 /* ---- cuStreamGetDevice */
 
-static const char name_cuStreamGetDevice[] = "cuStreamGetDevice";
+static const char name_cuStreamGetDevice[] = "cuStreamGetDevice\0hStream\0device";
 static const char symbol_cuStreamGetDevice_cuStreamGetDevice_ptsz[] = "cuStreamGetDevice_ptsz";
-static const char param_names_cuStreamGetDevice[] = "hStream\0device";
 static const acu_param params_cuStreamGetDevice[] = {
-    {param_names_cuStreamGetDevice + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetDevice + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuStreamGetDevice[] = "query of a stream's device";
-static const acu_era eras_cuStreamGetDevice[] = {
-    {1, name_cuStreamGetDevice, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuStreamGetDevice = {
     .library = &acu_cuda,
     .name = name_cuStreamGetDevice,
     .feature = feature_cuStreamGetDevice,
-    .eras = eras_cuStreamGetDevice,
     .params = params_cuStreamGetDevice,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22530,8 +20321,7 @@ static CUresult enter_cuStreamGetDevice(CUstream hStream, CUdevice *device)
 }
 CUresult (*acu_slot_cuStreamGetDevice)(CUstream hStream, CUdevice *device) = enter_cuStreamGetDevice;
 static const acu_era eras_cuStreamGetDevice_ptds[] = {
-    {1, symbol_cuStreamGetDevice_cuStreamGetDevice_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetDevice_cuStreamGetDevice_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamGetDevice_ptds)(CUstream hStream, CUdevice *device);
 const acu_function acu_function_cuStreamGetDevice_ptds = {
@@ -22539,6 +20329,7 @@ const acu_function acu_function_cuStreamGetDevice_ptds = {
     .name = name_cuStreamGetDevice,
     .feature = feature_cuStreamGetDevice,
     .eras = eras_cuStreamGetDevice_ptds,
+    .era_count = 1,
     .params = params_cuStreamGetDevice,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22568,21 +20359,15 @@ CUresult acu_failed_cuStreamGetDevice(CUresult result, CUstream hStream, CUdevic
 
 /* ---- cuStreamGetFlags */
 
-static const char name_cuStreamGetFlags[] = "cuStreamGetFlags";
+static const char name_cuStreamGetFlags[] = "cuStreamGetFlags\0hStream\0flags";
 static const char symbol_cuStreamGetFlags_cuStreamGetFlags_ptsz[] = "cuStreamGetFlags_ptsz";
-static const char param_names_cuStreamGetFlags[] = "hStream\0flags";
 static const acu_param params_cuStreamGetFlags[] = {
-    {param_names_cuStreamGetFlags + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetFlags + 8, &acu_cuda_type_flags_streamCreate, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuStreamGetFlags[] = {
-    {1, name_cuStreamGetFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_streamCreate, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuStreamGetFlags = {
     .library = &acu_cuda,
     .name = name_cuStreamGetFlags,
-    .eras = eras_cuStreamGetFlags,
     .params = params_cuStreamGetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22603,14 +20388,14 @@ static CUresult enter_cuStreamGetFlags(CUstream hStream, unsigned int *flags)
 }
 CUresult (*acu_slot_cuStreamGetFlags)(CUstream hStream, unsigned int *flags) = enter_cuStreamGetFlags;
 static const acu_era eras_cuStreamGetFlags_ptds[] = {
-    {1, symbol_cuStreamGetFlags_cuStreamGetFlags_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetFlags_cuStreamGetFlags_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamGetFlags_ptds)(CUstream hStream, unsigned int *flags);
 const acu_function acu_function_cuStreamGetFlags_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamGetFlags,
     .eras = eras_cuStreamGetFlags_ptds,
+    .era_count = 1,
     .params = params_cuStreamGetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22640,22 +20425,16 @@ CUresult acu_failed_cuStreamGetFlags(CUresult result, CUstream hStream, unsigned
 
 /* ---- cuStreamGetGreenCtx */
 
-static const char name_cuStreamGetGreenCtx[] = "cuStreamGetGreenCtx";
-static const char param_names_cuStreamGetGreenCtx[] = "hStream\0phCtx";
+static const char name_cuStreamGetGreenCtx[] = "cuStreamGetGreenCtx\0hStream\0phCtx";
 static const acu_param params_cuStreamGetGreenCtx[] = {
-    {param_names_cuStreamGetGreenCtx + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetGreenCtx + 8, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuStreamGetGreenCtx[] = "green contexts of the driver API";
-static const acu_era eras_cuStreamGetGreenCtx[] = {
-    {1, name_cuStreamGetGreenCtx, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuStreamGetGreenCtx = {
     .library = &acu_cuda,
     .name = name_cuStreamGetGreenCtx,
     .feature = feature_cuStreamGetGreenCtx,
-    .eras = eras_cuStreamGetGreenCtx,
     .params = params_cuStreamGetGreenCtx,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22684,23 +20463,17 @@ CUresult acu_failed_cuStreamGetGreenCtx(CUresult result, CUstream hStream, CUgre
 
 /* ---- cuStreamGetId */
 
-static const char name_cuStreamGetId[] = "cuStreamGetId";
+static const char name_cuStreamGetId[] = "cuStreamGetId\0hStream\0streamId";
 static const char symbol_cuStreamGetId_cuStreamGetId_ptsz[] = "cuStreamGetId_ptsz";
-static const char param_names_cuStreamGetId[] = "hStream\0streamId";
 static const acu_param params_cuStreamGetId[] = {
-    {param_names_cuStreamGetId + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetId + 8, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cuStreamGetId[] = "stream ids";
-static const acu_era eras_cuStreamGetId[] = {
-    {1, name_cuStreamGetId, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuStreamGetId = {
     .library = &acu_cuda,
     .name = name_cuStreamGetId,
     .feature = feature_cuStreamGetId,
-    .eras = eras_cuStreamGetId,
     .params = params_cuStreamGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22721,8 +20494,7 @@ static CUresult enter_cuStreamGetId(CUstream hStream, unsigned long long *stream
 }
 CUresult (*acu_slot_cuStreamGetId)(CUstream hStream, unsigned long long *streamId) = enter_cuStreamGetId;
 static const acu_era eras_cuStreamGetId_ptds[] = {
-    {1, symbol_cuStreamGetId_cuStreamGetId_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetId_cuStreamGetId_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamGetId_ptds)(CUstream hStream, unsigned long long *streamId);
 const acu_function acu_function_cuStreamGetId_ptds = {
@@ -22730,6 +20502,7 @@ const acu_function acu_function_cuStreamGetId_ptds = {
     .name = name_cuStreamGetId,
     .feature = feature_cuStreamGetId,
     .eras = eras_cuStreamGetId_ptds,
+    .era_count = 1,
     .params = params_cuStreamGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22759,21 +20532,15 @@ CUresult acu_failed_cuStreamGetId(CUresult result, CUstream hStream, unsigned lo
 
 /* ---- cuStreamGetPriority */
 
-static const char name_cuStreamGetPriority[] = "cuStreamGetPriority";
+static const char name_cuStreamGetPriority[] = "cuStreamGetPriority\0hStream\0priority";
 static const char symbol_cuStreamGetPriority_cuStreamGetPriority_ptsz[] = "cuStreamGetPriority_ptsz";
-static const char param_names_cuStreamGetPriority[] = "hStream\0priority";
 static const acu_param params_cuStreamGetPriority[] = {
-    {param_names_cuStreamGetPriority + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamGetPriority + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuStreamGetPriority[] = {
-    {1, name_cuStreamGetPriority, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuStreamGetPriority = {
     .library = &acu_cuda,
     .name = name_cuStreamGetPriority,
-    .eras = eras_cuStreamGetPriority,
     .params = params_cuStreamGetPriority,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22794,14 +20561,14 @@ static CUresult enter_cuStreamGetPriority(CUstream hStream, int *priority)
 }
 CUresult (*acu_slot_cuStreamGetPriority)(CUstream hStream, int *priority) = enter_cuStreamGetPriority;
 static const acu_era eras_cuStreamGetPriority_ptds[] = {
-    {1, symbol_cuStreamGetPriority_cuStreamGetPriority_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamGetPriority_cuStreamGetPriority_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamGetPriority_ptds)(CUstream hStream, int *priority);
 const acu_function acu_function_cuStreamGetPriority_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamGetPriority,
     .eras = eras_cuStreamGetPriority_ptds,
+    .era_count = 1,
     .params = params_cuStreamGetPriority,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22831,21 +20598,15 @@ CUresult acu_failed_cuStreamGetPriority(CUresult result, CUstream hStream, int *
 
 /* ---- cuStreamIsCapturing */
 
-static const char name_cuStreamIsCapturing[] = "cuStreamIsCapturing";
+static const char name_cuStreamIsCapturing[] = "cuStreamIsCapturing\0hStream\0captureStatus";
 static const char symbol_cuStreamIsCapturing_cuStreamIsCapturing_ptsz[] = "cuStreamIsCapturing_ptsz";
-static const char param_names_cuStreamIsCapturing[] = "hStream\0captureStatus";
 static const acu_param params_cuStreamIsCapturing[] = {
-    {param_names_cuStreamIsCapturing + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamIsCapturing + 8, &acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuStreamIsCapturing[] = {
-    {1, name_cuStreamIsCapturing, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstreamCaptureStatus_enum, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuStreamIsCapturing = {
     .library = &acu_cuda,
     .name = name_cuStreamIsCapturing,
-    .eras = eras_cuStreamIsCapturing,
     .params = params_cuStreamIsCapturing,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22867,14 +20628,14 @@ static CUresult enter_cuStreamIsCapturing(CUstream hStream, CUstreamCaptureStatu
 CUresult (*acu_slot_cuStreamIsCapturing)(CUstream hStream,
         CUstreamCaptureStatus *captureStatus) = enter_cuStreamIsCapturing;
 static const acu_era eras_cuStreamIsCapturing_ptds[] = {
-    {1, symbol_cuStreamIsCapturing_cuStreamIsCapturing_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamIsCapturing_cuStreamIsCapturing_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamIsCapturing_ptds)(CUstream hStream, CUstreamCaptureStatus *captureStatus);
 const acu_function acu_function_cuStreamIsCapturing_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamIsCapturing,
     .eras = eras_cuStreamIsCapturing_ptds,
+    .era_count = 1,
     .params = params_cuStreamIsCapturing,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22905,21 +20666,15 @@ CUresult acu_failed_cuStreamIsCapturing(CUresult result, CUstream hStream,
 
 /* ---- cuStreamQuery */
 
-static const char name_cuStreamQuery[] = "cuStreamQuery";
+static const char name_cuStreamQuery[] = "cuStreamQuery\0hStream";
 static const char symbol_cuStreamQuery_cuStreamQuery_ptsz[] = "cuStreamQuery_ptsz";
-static const char param_names_cuStreamQuery[] = "hStream";
 static const acu_param params_cuStreamQuery[] = {
-    {param_names_cuStreamQuery + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cuStreamQuery[] = { CUDA_ERROR_NOT_READY, 0};
-static const acu_era eras_cuStreamQuery[] = {
-    {1, name_cuStreamQuery, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuStreamQuery = {
     .library = &acu_cuda,
     .name = name_cuStreamQuery,
-    .eras = eras_cuStreamQuery,
     .params = params_cuStreamQuery,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -22941,14 +20696,14 @@ static CUresult enter_cuStreamQuery(CUstream hStream)
 }
 CUresult (*acu_slot_cuStreamQuery)(CUstream hStream) = enter_cuStreamQuery;
 static const acu_era eras_cuStreamQuery_ptds[] = {
-    {1, symbol_cuStreamQuery_cuStreamQuery_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamQuery_cuStreamQuery_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamQuery_ptds)(CUstream hStream);
 const acu_function acu_function_cuStreamQuery_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamQuery,
     .eras = eras_cuStreamQuery_ptds,
+    .era_count = 1,
     .params = params_cuStreamQuery,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -22978,22 +20733,16 @@ CUresult acu_failed_cuStreamQuery(CUresult result, CUstream hStream)
 
 /* ---- cuStreamSetAttribute */
 
-static const char name_cuStreamSetAttribute[] = "cuStreamSetAttribute";
+static const char name_cuStreamSetAttribute[] = "cuStreamSetAttribute\0hStream\0attr\0value";
 static const char symbol_cuStreamSetAttribute_cuStreamSetAttribute_ptsz[] = "cuStreamSetAttribute_ptsz";
-static const char param_names_cuStreamSetAttribute[] = "hStream\0attr\0value";
 static const acu_param params_cuStreamSetAttribute[] = {
-    {param_names_cuStreamSetAttribute + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamSetAttribute + 8, &acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamSetAttribute + 13, &acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
-};
-static const acu_era eras_cuStreamSetAttribute[] = {
-    {1, name_cuStreamSetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchAttributeID_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUlaunchAttributeValue_union, 1, ACU_IN, -1, 1, false},
 };
 const acu_function acu_function_cuStreamSetAttribute = {
     .library = &acu_cuda,
     .name = name_cuStreamSetAttribute,
-    .eras = eras_cuStreamSetAttribute,
     .params = params_cuStreamSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -23017,8 +20766,7 @@ static CUresult enter_cuStreamSetAttribute(CUstream hStream, CUstreamAttrID attr
 CUresult (*acu_slot_cuStreamSetAttribute)(CUstream hStream, CUstreamAttrID attr,
         const CUstreamAttrValue *value) = enter_cuStreamSetAttribute;
 static const acu_era eras_cuStreamSetAttribute_ptds[] = {
-    {1, symbol_cuStreamSetAttribute_cuStreamSetAttribute_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamSetAttribute_cuStreamSetAttribute_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamSetAttribute_ptds)(CUstream hStream, CUstreamAttrID attr,
         const CUstreamAttrValue *value);
@@ -23026,6 +20774,7 @@ const acu_function acu_function_cuStreamSetAttribute_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamSetAttribute,
     .eras = eras_cuStreamSetAttribute_ptds,
+    .era_count = 1,
     .params = params_cuStreamSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -23058,20 +20807,14 @@ CUresult acu_failed_cuStreamSetAttribute(CUresult result, CUstream hStream, CUst
 
 /* ---- cuStreamSynchronize */
 
-static const char name_cuStreamSynchronize[] = "cuStreamSynchronize";
+static const char name_cuStreamSynchronize[] = "cuStreamSynchronize\0hStream";
 static const char symbol_cuStreamSynchronize_cuStreamSynchronize_ptsz[] = "cuStreamSynchronize_ptsz";
-static const char param_names_cuStreamSynchronize[] = "hStream";
 static const acu_param params_cuStreamSynchronize[] = {
-    {param_names_cuStreamSynchronize + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuStreamSynchronize[] = {
-    {1, name_cuStreamSynchronize, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuStreamSynchronize = {
     .library = &acu_cuda,
     .name = name_cuStreamSynchronize,
-    .eras = eras_cuStreamSynchronize,
     .params = params_cuStreamSynchronize,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -23092,14 +20835,14 @@ static CUresult enter_cuStreamSynchronize(CUstream hStream)
 }
 CUresult (*acu_slot_cuStreamSynchronize)(CUstream hStream) = enter_cuStreamSynchronize;
 static const acu_era eras_cuStreamSynchronize_ptds[] = {
-    {1, symbol_cuStreamSynchronize_cuStreamSynchronize_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamSynchronize_cuStreamSynchronize_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamSynchronize_ptds)(CUstream hStream);
 const acu_function acu_function_cuStreamSynchronize_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamSynchronize,
     .eras = eras_cuStreamSynchronize_ptds,
+    .era_count = 1,
     .params = params_cuStreamSynchronize,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -23128,25 +20871,24 @@ CUresult acu_failed_cuStreamSynchronize(CUresult result, CUstream hStream)
 
 /* ---- cuStreamUpdateCaptureDependencies */
 
-static const char name_cuStreamUpdateCaptureDependencies[] = "cuStreamUpdateCaptureDependencies";
+static const char name_cuStreamUpdateCaptureDependencies[] = "cuStreamUpdateCaptureDependencies\0hStream\0dependencies\0dependencyData\0numDependencies\0flags";
 static const char symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2[] = "cuStreamUpdateCaptureDependencies_v2";
 static const char symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2_ptsz[] = "cuStreamUpdateCaptureDependencies_v2_ptsz";
-static const char param_names_cuStreamUpdateCaptureDependencies[] = "hStream\0dependencies\0dependencyData\0numDependencies\0flags";
 static const acu_param params_cuStreamUpdateCaptureDependencies[] = {
-    {param_names_cuStreamUpdateCaptureDependencies + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamUpdateCaptureDependencies + 8, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cuStreamUpdateCaptureDependencies + 21, &acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 3, -1, false},
-    {param_names_cuStreamUpdateCaptureDependencies + 36, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamUpdateCaptureDependencies + 52, &acu_cuda_type_flags_updateCaptureDependencies, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_cuda_type_CUgraphEdgeData_st, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_updateCaptureDependencies, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuStreamUpdateCaptureDependencies[] = {
-    {1, symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2, NULL},
 };
 const acu_function acu_function_cuStreamUpdateCaptureDependencies = {
     .library = &acu_cuda,
     .name = name_cuStreamUpdateCaptureDependencies,
     .eras = eras_cuStreamUpdateCaptureDependencies,
+    .era_count = 1,
     .params = params_cuStreamUpdateCaptureDependencies,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -23171,8 +20913,7 @@ CUresult (*acu_slot_cuStreamUpdateCaptureDependencies)(CUstream hStream, CUgraph
         const CUgraphEdgeData *dependencyData, size_t numDependencies,
         unsigned int flags) = enter_cuStreamUpdateCaptureDependencies;
 static const acu_era eras_cuStreamUpdateCaptureDependencies_ptds[] = {
-    {1, symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamUpdateCaptureDependencies_cuStreamUpdateCaptureDependencies_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamUpdateCaptureDependencies_ptds)(CUstream hStream,
         CUgraphNode *dependencies, const CUgraphEdgeData *dependencyData, size_t numDependencies,
@@ -23181,6 +20922,7 @@ const acu_function acu_function_cuStreamUpdateCaptureDependencies_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamUpdateCaptureDependencies,
     .eras = eras_cuStreamUpdateCaptureDependencies_ptds,
+    .era_count = 1,
     .params = params_cuStreamUpdateCaptureDependencies,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -23215,22 +20957,16 @@ CUresult acu_failed_cuStreamUpdateCaptureDependencies(CUresult result, CUstream 
 
 /* ---- cuStreamWaitEvent */
 
-static const char name_cuStreamWaitEvent[] = "cuStreamWaitEvent";
+static const char name_cuStreamWaitEvent[] = "cuStreamWaitEvent\0hStream\0hEvent\0Flags";
 static const char symbol_cuStreamWaitEvent_cuStreamWaitEvent_ptsz[] = "cuStreamWaitEvent_ptsz";
-static const char param_names_cuStreamWaitEvent[] = "hStream\0hEvent\0Flags";
 static const acu_param params_cuStreamWaitEvent[] = {
-    {param_names_cuStreamWaitEvent + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWaitEvent + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWaitEvent + 15, &acu_cuda_type_flags_eventWait, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuStreamWaitEvent[] = {
-    {1, name_cuStreamWaitEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_eventWait, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuStreamWaitEvent = {
     .library = &acu_cuda,
     .name = name_cuStreamWaitEvent,
-    .eras = eras_cuStreamWaitEvent,
     .params = params_cuStreamWaitEvent,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -23252,14 +20988,14 @@ static CUresult enter_cuStreamWaitEvent(CUstream hStream, CUevent hEvent, unsign
 CUresult (*acu_slot_cuStreamWaitEvent)(CUstream hStream, CUevent hEvent,
         unsigned int Flags) = enter_cuStreamWaitEvent;
 static const acu_era eras_cuStreamWaitEvent_ptds[] = {
-    {1, symbol_cuStreamWaitEvent_cuStreamWaitEvent_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamWaitEvent_cuStreamWaitEvent_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamWaitEvent_ptds)(CUstream hStream, CUevent hEvent, unsigned int Flags);
 const acu_function acu_function_cuStreamWaitEvent_ptds = {
     .library = &acu_cuda,
     .name = name_cuStreamWaitEvent,
     .eras = eras_cuStreamWaitEvent_ptds,
+    .era_count = 1,
     .params = params_cuStreamWaitEvent,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -23289,26 +21025,25 @@ CUresult acu_failed_cuStreamWaitEvent(CUresult result, CUstream hStream, CUevent
 
 /* ---- cuStreamWaitValue32 */
 
-static const char name_cuStreamWaitValue32[] = "cuStreamWaitValue32";
+static const char name_cuStreamWaitValue32[] = "cuStreamWaitValue32\0stream\0addr\0value\0flags";
 static const char symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2[] = "cuStreamWaitValue32_v2";
 static const char symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2_ptsz[] = "cuStreamWaitValue32_v2_ptsz";
-static const char param_names_cuStreamWaitValue32[] = "stream\0addr\0value\0flags";
 static const acu_param params_cuStreamWaitValue32[] = {
-    {param_names_cuStreamWaitValue32 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWaitValue32 + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWaitValue32 + 12, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWaitValue32 + 18, &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuStreamWaitValue32[] = "stream memory operations";
 static const acu_era eras_cuStreamWaitValue32[] = {
-    {1, symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2, NULL},
 };
 const acu_function acu_function_cuStreamWaitValue32 = {
     .library = &acu_cuda,
     .name = name_cuStreamWaitValue32,
     .feature = feature_cuStreamWaitValue32,
     .eras = eras_cuStreamWaitValue32,
+    .era_count = 1,
     .params = params_cuStreamWaitValue32,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -23332,8 +21067,7 @@ static CUresult enter_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuu
 CUresult (*acu_slot_cuStreamWaitValue32)(CUstream stream, CUdeviceptr addr, cuuint32_t value,
         unsigned int flags) = enter_cuStreamWaitValue32;
 static const acu_era eras_cuStreamWaitValue32_ptds[] = {
-    {1, symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamWaitValue32_cuStreamWaitValue32_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamWaitValue32_ptds)(CUstream stream, CUdeviceptr addr, cuuint32_t value,
         unsigned int flags);
@@ -23342,6 +21076,7 @@ const acu_function acu_function_cuStreamWaitValue32_ptds = {
     .name = name_cuStreamWaitValue32,
     .feature = feature_cuStreamWaitValue32,
     .eras = eras_cuStreamWaitValue32_ptds,
+    .era_count = 1,
     .params = params_cuStreamWaitValue32,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -23374,26 +21109,25 @@ CUresult acu_failed_cuStreamWaitValue32(CUresult result, CUstream stream, CUdevi
 
 /* ---- cuStreamWaitValue64 */
 
-static const char name_cuStreamWaitValue64[] = "cuStreamWaitValue64";
+static const char name_cuStreamWaitValue64[] = "cuStreamWaitValue64\0stream\0addr\0value\0flags";
 static const char symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2[] = "cuStreamWaitValue64_v2";
 static const char symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2_ptsz[] = "cuStreamWaitValue64_v2_ptsz";
-static const char param_names_cuStreamWaitValue64[] = "stream\0addr\0value\0flags";
 static const acu_param params_cuStreamWaitValue64[] = {
-    {param_names_cuStreamWaitValue64 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWaitValue64 + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWaitValue64 + 12, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWaitValue64 + 18, &acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_streamWaitValue, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuStreamWaitValue64[] = "64-bit stream memory operations";
 static const acu_era eras_cuStreamWaitValue64[] = {
-    {1, symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2, NULL},
 };
 const acu_function acu_function_cuStreamWaitValue64 = {
     .library = &acu_cuda,
     .name = name_cuStreamWaitValue64,
     .feature = feature_cuStreamWaitValue64,
     .eras = eras_cuStreamWaitValue64,
+    .era_count = 1,
     .params = params_cuStreamWaitValue64,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -23417,8 +21151,7 @@ static CUresult enter_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuu
 CUresult (*acu_slot_cuStreamWaitValue64)(CUstream stream, CUdeviceptr addr, cuuint64_t value,
         unsigned int flags) = enter_cuStreamWaitValue64;
 static const acu_era eras_cuStreamWaitValue64_ptds[] = {
-    {1, symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamWaitValue64_cuStreamWaitValue64_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamWaitValue64_ptds)(CUstream stream, CUdeviceptr addr, cuuint64_t value,
         unsigned int flags);
@@ -23427,6 +21160,7 @@ const acu_function acu_function_cuStreamWaitValue64_ptds = {
     .name = name_cuStreamWaitValue64,
     .feature = feature_cuStreamWaitValue64,
     .eras = eras_cuStreamWaitValue64_ptds,
+    .era_count = 1,
     .params = params_cuStreamWaitValue64,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -23459,26 +21193,25 @@ CUresult acu_failed_cuStreamWaitValue64(CUresult result, CUstream stream, CUdevi
 
 /* ---- cuStreamWriteValue32 */
 
-static const char name_cuStreamWriteValue32[] = "cuStreamWriteValue32";
+static const char name_cuStreamWriteValue32[] = "cuStreamWriteValue32\0stream\0addr\0value\0flags";
 static const char symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2[] = "cuStreamWriteValue32_v2";
 static const char symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2_ptsz[] = "cuStreamWriteValue32_v2_ptsz";
-static const char param_names_cuStreamWriteValue32[] = "stream\0addr\0value\0flags";
 static const acu_param params_cuStreamWriteValue32[] = {
-    {param_names_cuStreamWriteValue32 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWriteValue32 + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWriteValue32 + 12, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWriteValue32 + 18, &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuStreamWriteValue32[] = "stream memory operations";
 static const acu_era eras_cuStreamWriteValue32[] = {
-    {1, symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2, NULL},
 };
 const acu_function acu_function_cuStreamWriteValue32 = {
     .library = &acu_cuda,
     .name = name_cuStreamWriteValue32,
     .feature = feature_cuStreamWriteValue32,
     .eras = eras_cuStreamWriteValue32,
+    .era_count = 1,
     .params = params_cuStreamWriteValue32,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -23502,8 +21235,7 @@ static CUresult enter_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cu
 CUresult (*acu_slot_cuStreamWriteValue32)(CUstream stream, CUdeviceptr addr, cuuint32_t value,
         unsigned int flags) = enter_cuStreamWriteValue32;
 static const acu_era eras_cuStreamWriteValue32_ptds[] = {
-    {1, symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamWriteValue32_cuStreamWriteValue32_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamWriteValue32_ptds)(CUstream stream, CUdeviceptr addr, cuuint32_t value,
         unsigned int flags);
@@ -23512,6 +21244,7 @@ const acu_function acu_function_cuStreamWriteValue32_ptds = {
     .name = name_cuStreamWriteValue32,
     .feature = feature_cuStreamWriteValue32,
     .eras = eras_cuStreamWriteValue32_ptds,
+    .era_count = 1,
     .params = params_cuStreamWriteValue32,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -23544,26 +21277,25 @@ CUresult acu_failed_cuStreamWriteValue32(CUresult result, CUstream stream, CUdev
 
 /* ---- cuStreamWriteValue64 */
 
-static const char name_cuStreamWriteValue64[] = "cuStreamWriteValue64";
+static const char name_cuStreamWriteValue64[] = "cuStreamWriteValue64\0stream\0addr\0value\0flags";
 static const char symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2[] = "cuStreamWriteValue64_v2";
 static const char symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2_ptsz[] = "cuStreamWriteValue64_v2_ptsz";
-static const char param_names_cuStreamWriteValue64[] = "stream\0addr\0value\0flags";
 static const acu_param params_cuStreamWriteValue64[] = {
-    {param_names_cuStreamWriteValue64 + 0, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWriteValue64 + 7, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWriteValue64 + 12, &acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuStreamWriteValue64 + 18, &acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_streamWriteValue, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuStreamWriteValue64[] = "64-bit stream memory operations";
 static const acu_era eras_cuStreamWriteValue64[] = {
-    {1, symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2, NULL},
 };
 const acu_function acu_function_cuStreamWriteValue64 = {
     .library = &acu_cuda,
     .name = name_cuStreamWriteValue64,
     .feature = feature_cuStreamWriteValue64,
     .eras = eras_cuStreamWriteValue64,
+    .era_count = 1,
     .params = params_cuStreamWriteValue64,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -23587,8 +21319,7 @@ static CUresult enter_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cu
 CUresult (*acu_slot_cuStreamWriteValue64)(CUstream stream, CUdeviceptr addr, cuuint64_t value,
         unsigned int flags) = enter_cuStreamWriteValue64;
 static const acu_era eras_cuStreamWriteValue64_ptds[] = {
-    {1, symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuStreamWriteValue64_cuStreamWriteValue64_v2_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuStreamWriteValue64_ptds)(CUstream stream, CUdeviceptr addr, cuuint64_t value,
         unsigned int flags);
@@ -23597,6 +21328,7 @@ const acu_function acu_function_cuStreamWriteValue64_ptds = {
     .name = name_cuStreamWriteValue64,
     .feature = feature_cuStreamWriteValue64,
     .eras = eras_cuStreamWriteValue64_ptds,
+    .era_count = 1,
     .params = params_cuStreamWriteValue64,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -23629,20 +21361,14 @@ CUresult acu_failed_cuStreamWriteValue64(CUresult result, CUstream stream, CUdev
 
 /* ---- cuSurfObjectCreate */
 
-static const char name_cuSurfObjectCreate[] = "cuSurfObjectCreate";
-static const char param_names_cuSurfObjectCreate[] = "pSurfObject\0pResDesc";
+static const char name_cuSurfObjectCreate[] = "cuSurfObjectCreate\0pSurfObject\0pResDesc";
 static const acu_param params_cuSurfObjectCreate[] = {
-    {param_names_cuSurfObjectCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuSurfObjectCreate + 12, &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuSurfObjectCreate[] = {
-    {1, name_cuSurfObjectCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuSurfObjectCreate = {
     .library = &acu_cuda,
     .name = name_cuSurfObjectCreate,
-    .eras = eras_cuSurfObjectCreate,
     .params = params_cuSurfObjectCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -23674,19 +21400,13 @@ CUresult acu_failed_cuSurfObjectCreate(CUresult result, CUsurfObject *pSurfObjec
 
 /* ---- cuSurfObjectDestroy */
 
-static const char name_cuSurfObjectDestroy[] = "cuSurfObjectDestroy";
-static const char param_names_cuSurfObjectDestroy[] = "surfObject";
+static const char name_cuSurfObjectDestroy[] = "cuSurfObjectDestroy\0surfObject";
 static const acu_param params_cuSurfObjectDestroy[] = {
-    {param_names_cuSurfObjectDestroy + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuSurfObjectDestroy[] = {
-    {1, name_cuSurfObjectDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuSurfObjectDestroy = {
     .library = &acu_cuda,
     .name = name_cuSurfObjectDestroy,
-    .eras = eras_cuSurfObjectDestroy,
     .params = params_cuSurfObjectDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -23715,20 +21435,14 @@ CUresult acu_failed_cuSurfObjectDestroy(CUresult result, CUsurfObject surfObject
 
 /* ---- cuSurfObjectGetResourceDesc */
 
-static const char name_cuSurfObjectGetResourceDesc[] = "cuSurfObjectGetResourceDesc";
-static const char param_names_cuSurfObjectGetResourceDesc[] = "pResDesc\0surfObject";
+static const char name_cuSurfObjectGetResourceDesc[] = "cuSurfObjectGetResourceDesc\0pResDesc\0surfObject";
 static const acu_param params_cuSurfObjectGetResourceDesc[] = {
-    {param_names_cuSurfObjectGetResourceDesc + 0, &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuSurfObjectGetResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuSurfObjectGetResourceDesc[] = {
-    {1, name_cuSurfObjectGetResourceDesc, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuSurfObjectGetResourceDesc = {
     .library = &acu_cuda,
     .name = name_cuSurfObjectGetResourceDesc,
-    .eras = eras_cuSurfObjectGetResourceDesc,
     .params = params_cuSurfObjectGetResourceDesc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -23759,20 +21473,14 @@ CUresult acu_failed_cuSurfObjectGetResourceDesc(CUresult result, CUDA_RESOURCE_D
 
 /* ---- cuSurfRefGetArray */
 
-static const char name_cuSurfRefGetArray[] = "cuSurfRefGetArray";
-static const char param_names_cuSurfRefGetArray[] = "phArray\0hSurfRef";
+static const char name_cuSurfRefGetArray[] = "cuSurfRefGetArray\0phArray\0hSurfRef";
 static const acu_param params_cuSurfRefGetArray[] = {
-    {param_names_cuSurfRefGetArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuSurfRefGetArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuSurfRefGetArray[] = {
-    {1, name_cuSurfRefGetArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuSurfRefGetArray = {
     .library = &acu_cuda,
     .name = name_cuSurfRefGetArray,
-    .eras = eras_cuSurfRefGetArray,
     .params = params_cuSurfRefGetArray,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -23801,21 +21509,15 @@ CUresult acu_failed_cuSurfRefGetArray(CUresult result, CUarray *phArray, CUsurfr
 
 /* ---- cuSurfRefSetArray */
 
-static const char name_cuSurfRefSetArray[] = "cuSurfRefSetArray";
-static const char param_names_cuSurfRefSetArray[] = "hSurfRef\0hArray\0Flags";
+static const char name_cuSurfRefSetArray[] = "cuSurfRefSetArray\0hSurfRef\0hArray\0Flags";
 static const acu_param params_cuSurfRefSetArray[] = {
-    {param_names_cuSurfRefSetArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuSurfRefSetArray + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuSurfRefSetArray + 16, &acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuSurfRefSetArray[] = {
-    {1, name_cuSurfRefSetArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuSurfRefSetArray = {
     .library = &acu_cuda,
     .name = name_cuSurfRefSetArray,
-    .eras = eras_cuSurfRefSetArray,
     .params = params_cuSurfRefSetArray,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -23845,35 +21547,29 @@ CUresult acu_failed_cuSurfRefSetArray(CUresult result, CUsurfref hSurfRef, CUarr
 
 /* ---- cuTensorMapEncodeIm2col */
 
-static const char name_cuTensorMapEncodeIm2col[] = "cuTensorMapEncodeIm2col";
-static const char param_names_cuTensorMapEncodeIm2col[] = "tensorMap\0tensorDataType\0tensorRank\0globalAddress\0globalDim\0globalStrides\0pixelBoxLowerCorner\0pixelBoxUpperCorner\0channelsPerPixel\0pixelsPerColumn\0elementStrides\0interleave\0swizzle\0l2Promotion\0oobFill";
+static const char name_cuTensorMapEncodeIm2col[] = "cuTensorMapEncodeIm2col\0tensorMap\0tensorDataType\0tensorRank\0globalAddress\0globalDim\0globalStrides\0pixelBoxLowerCorner\0pixelBoxUpperCorner\0channelsPerPixel\0pixelsPerColumn\0elementStrides\0interleave\0swizzle\0l2Promotion\0oobFill";
 static const acu_param params_cuTensorMapEncodeIm2col[] = {
-    {param_names_cuTensorMapEncodeIm2col + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 10, &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 25, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 36, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 50, &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 60, &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 74, &acu_type_int, 1, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 94, &acu_type_int, 1, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 114, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 131, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 147, &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 162, &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 173, &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 181, &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2col + 193, &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
+    {&acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuTensorMapEncodeIm2col[] = "tensor maps";
-static const acu_era eras_cuTensorMapEncodeIm2col[] = {
-    {1, name_cuTensorMapEncodeIm2col, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuTensorMapEncodeIm2col = {
     .library = &acu_cuda,
     .name = name_cuTensorMapEncodeIm2col,
     .feature = feature_cuTensorMapEncodeIm2col,
-    .eras = eras_cuTensorMapEncodeIm2col,
     .params = params_cuTensorMapEncodeIm2col,
     .param_count = 15,
     .returns = ACU_RETURNS_STATUS,
@@ -23922,36 +21618,30 @@ CUresult acu_failed_cuTensorMapEncodeIm2col(CUresult result, CUtensorMap *tensor
 
 /* ---- cuTensorMapEncodeIm2colWide */
 
-static const char name_cuTensorMapEncodeIm2colWide[] = "cuTensorMapEncodeIm2colWide";
-static const char param_names_cuTensorMapEncodeIm2colWide[] = "tensorMap\0tensorDataType\0tensorRank\0globalAddress\0globalDim\0globalStrides\0pixelBoxLowerCornerWidth\0pixelBoxUpperCornerWidth\0channelsPerPixel\0pixelsPerColumn\0elementStrides\0interleave\0mode\0swizzle\0l2Promotion\0oobFill";
+static const char name_cuTensorMapEncodeIm2colWide[] = "cuTensorMapEncodeIm2colWide\0tensorMap\0tensorDataType\0tensorRank\0globalAddress\0globalDim\0globalStrides\0pixelBoxLowerCornerWidth\0pixelBoxUpperCornerWidth\0channelsPerPixel\0pixelsPerColumn\0elementStrides\0interleave\0mode\0swizzle\0l2Promotion\0oobFill";
 static const acu_param params_cuTensorMapEncodeIm2colWide[] = {
-    {param_names_cuTensorMapEncodeIm2colWide + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 10, &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 25, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 36, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 50, &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 60, &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 74, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 99, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 124, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 141, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 157, &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 172, &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 183, &acu_cuda_type_CUtensorMapIm2ColWideMode_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 188, &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 196, &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeIm2colWide + 208, &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
+    {&acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapIm2ColWideMode_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuTensorMapEncodeIm2colWide[] = "wide im2col tensor maps";
-static const acu_era eras_cuTensorMapEncodeIm2colWide[] = {
-    {1, name_cuTensorMapEncodeIm2colWide, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuTensorMapEncodeIm2colWide = {
     .library = &acu_cuda,
     .name = name_cuTensorMapEncodeIm2colWide,
     .feature = feature_cuTensorMapEncodeIm2colWide,
-    .eras = eras_cuTensorMapEncodeIm2colWide,
     .params = params_cuTensorMapEncodeIm2colWide,
     .param_count = 16,
     .returns = ACU_RETURNS_STATUS,
@@ -24002,32 +21692,26 @@ CUresult acu_failed_cuTensorMapEncodeIm2colWide(CUresult result, CUtensorMap *te
 
 /* ---- cuTensorMapEncodeTiled */
 
-static const char name_cuTensorMapEncodeTiled[] = "cuTensorMapEncodeTiled";
-static const char param_names_cuTensorMapEncodeTiled[] = "tensorMap\0tensorDataType\0tensorRank\0globalAddress\0globalDim\0globalStrides\0boxDim\0elementStrides\0interleave\0swizzle\0l2Promotion\0oobFill";
+static const char name_cuTensorMapEncodeTiled[] = "cuTensorMapEncodeTiled\0tensorMap\0tensorDataType\0tensorRank\0globalAddress\0globalDim\0globalStrides\0boxDim\0elementStrides\0interleave\0swizzle\0l2Promotion\0oobFill";
 static const acu_param params_cuTensorMapEncodeTiled[] = {
-    {param_names_cuTensorMapEncodeTiled + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 10, &acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 25, &acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 36, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 50, &acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 60, &acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 74, &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 81, &acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 96, &acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 107, &acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 115, &acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapEncodeTiled + 127, &acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMap_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapDataType_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_uint64_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_uint64_t, 1, ACU_IN, -1, -1, false},
+    {&acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_uint32_t, 1, ACU_IN, 2, -1, false},
+    {&acu_cuda_type_CUtensorMapInterleave_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapSwizzle_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapL2promotion_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapFloatOOBfill_enum, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuTensorMapEncodeTiled[] = "tensor maps";
-static const acu_era eras_cuTensorMapEncodeTiled[] = {
-    {1, name_cuTensorMapEncodeTiled, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuTensorMapEncodeTiled = {
     .library = &acu_cuda,
     .name = name_cuTensorMapEncodeTiled,
     .feature = feature_cuTensorMapEncodeTiled,
-    .eras = eras_cuTensorMapEncodeTiled,
     .params = params_cuTensorMapEncodeTiled,
     .param_count = 12,
     .returns = ACU_RETURNS_STATUS,
@@ -24072,22 +21756,16 @@ CUresult acu_failed_cuTensorMapEncodeTiled(CUresult result, CUtensorMap *tensorM
 
 /* ---- cuTensorMapReplaceAddress */
 
-static const char name_cuTensorMapReplaceAddress[] = "cuTensorMapReplaceAddress";
-static const char param_names_cuTensorMapReplaceAddress[] = "tensorMap\0globalAddress";
+static const char name_cuTensorMapReplaceAddress[] = "cuTensorMapReplaceAddress\0tensorMap\0globalAddress";
 static const acu_param params_cuTensorMapReplaceAddress[] = {
-    {param_names_cuTensorMapReplaceAddress + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cuTensorMapReplaceAddress + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuTensorMapReplaceAddress[] = "tensor maps";
-static const acu_era eras_cuTensorMapReplaceAddress[] = {
-    {1, name_cuTensorMapReplaceAddress, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuTensorMapReplaceAddress = {
     .library = &acu_cuda,
     .name = name_cuTensorMapReplaceAddress,
     .feature = feature_cuTensorMapReplaceAddress,
-    .eras = eras_cuTensorMapReplaceAddress,
     .params = params_cuTensorMapReplaceAddress,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24117,21 +21795,15 @@ CUresult acu_failed_cuTensorMapReplaceAddress(CUresult result, CUtensorMap *tens
 
 /* ---- cuTensorMapSetAllocationClass */
 
-static const char name_cuTensorMapSetAllocationClass[] = "cuTensorMapSetAllocationClass";
-static const char param_names_cuTensorMapSetAllocationClass[] = "tensorMap\0allocClass\0outAllocClass";
+static const char name_cuTensorMapSetAllocationClass[] = "cuTensorMapSetAllocationClass\0tensorMap\0allocClass\0outAllocClass";
 static const acu_param params_cuTensorMapSetAllocationClass[] = {
-    {param_names_cuTensorMapSetAllocationClass + 0, &acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cuTensorMapSetAllocationClass + 10, &acu_cuda_type_CUtensorMapAllocClass_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTensorMapSetAllocationClass + 21, &acu_cuda_type_CUtensorMapAllocClass_enum, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuTensorMapSetAllocationClass[] = {
-    {1, name_cuTensorMapSetAllocationClass, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUtensorMap_st, 1, ACU_INOUT, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapAllocClass_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUtensorMapAllocClass_enum, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuTensorMapSetAllocationClass = {
     .library = &acu_cuda,
     .name = name_cuTensorMapSetAllocationClass,
-    .eras = eras_cuTensorMapSetAllocationClass,
     .params = params_cuTensorMapSetAllocationClass,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -24164,22 +21836,16 @@ CUresult acu_failed_cuTensorMapSetAllocationClass(CUresult result, CUtensorMap *
 
 /* ---- cuTexObjectCreate */
 
-static const char name_cuTexObjectCreate[] = "cuTexObjectCreate";
-static const char param_names_cuTexObjectCreate[] = "pTexObject\0pResDesc\0pTexDesc\0pResViewDesc";
+static const char name_cuTexObjectCreate[] = "cuTexObjectCreate\0pTexObject\0pResDesc\0pTexDesc\0pResViewDesc";
 static const acu_param params_cuTexObjectCreate[] = {
-    {param_names_cuTexObjectCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexObjectCreate + 11, &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuTexObjectCreate + 20, &acu_cuda_type_CUDA_TEXTURE_DESC_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuTexObjectCreate + 29, &acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexObjectCreate[] = {
-    {1, name_cuTexObjectCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_TEXTURE_DESC_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexObjectCreate = {
     .library = &acu_cuda,
     .name = name_cuTexObjectCreate,
-    .eras = eras_cuTexObjectCreate,
     .params = params_cuTexObjectCreate,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -24215,19 +21881,13 @@ CUresult acu_failed_cuTexObjectCreate(CUresult result, CUtexObject *pTexObject,
 
 /* ---- cuTexObjectDestroy */
 
-static const char name_cuTexObjectDestroy[] = "cuTexObjectDestroy";
-static const char param_names_cuTexObjectDestroy[] = "texObject";
+static const char name_cuTexObjectDestroy[] = "cuTexObjectDestroy\0texObject";
 static const acu_param params_cuTexObjectDestroy[] = {
-    {param_names_cuTexObjectDestroy + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexObjectDestroy[] = {
-    {1, name_cuTexObjectDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexObjectDestroy = {
     .library = &acu_cuda,
     .name = name_cuTexObjectDestroy,
-    .eras = eras_cuTexObjectDestroy,
     .params = params_cuTexObjectDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -24256,20 +21916,14 @@ CUresult acu_failed_cuTexObjectDestroy(CUresult result, CUtexObject texObject)
 
 /* ---- cuTexObjectGetResourceDesc */
 
-static const char name_cuTexObjectGetResourceDesc[] = "cuTexObjectGetResourceDesc";
-static const char param_names_cuTexObjectGetResourceDesc[] = "pResDesc\0texObject";
+static const char name_cuTexObjectGetResourceDesc[] = "cuTexObjectGetResourceDesc\0pResDesc\0texObject";
 static const acu_param params_cuTexObjectGetResourceDesc[] = {
-    {param_names_cuTexObjectGetResourceDesc + 0, &acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexObjectGetResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexObjectGetResourceDesc[] = {
-    {1, name_cuTexObjectGetResourceDesc, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUDA_RESOURCE_DESC_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexObjectGetResourceDesc = {
     .library = &acu_cuda,
     .name = name_cuTexObjectGetResourceDesc,
-    .eras = eras_cuTexObjectGetResourceDesc,
     .params = params_cuTexObjectGetResourceDesc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24300,20 +21954,14 @@ CUresult acu_failed_cuTexObjectGetResourceDesc(CUresult result, CUDA_RESOURCE_DE
 
 /* ---- cuTexObjectGetResourceViewDesc */
 
-static const char name_cuTexObjectGetResourceViewDesc[] = "cuTexObjectGetResourceViewDesc";
-static const char param_names_cuTexObjectGetResourceViewDesc[] = "pResViewDesc\0texObject";
+static const char name_cuTexObjectGetResourceViewDesc[] = "cuTexObjectGetResourceViewDesc\0pResViewDesc\0texObject";
 static const acu_param params_cuTexObjectGetResourceViewDesc[] = {
-    {param_names_cuTexObjectGetResourceViewDesc + 0, &acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexObjectGetResourceViewDesc + 13, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexObjectGetResourceViewDesc[] = {
-    {1, name_cuTexObjectGetResourceViewDesc, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexObjectGetResourceViewDesc = {
     .library = &acu_cuda,
     .name = name_cuTexObjectGetResourceViewDesc,
-    .eras = eras_cuTexObjectGetResourceViewDesc,
     .params = params_cuTexObjectGetResourceViewDesc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24346,20 +21994,14 @@ CUresult acu_failed_cuTexObjectGetResourceViewDesc(CUresult result, CUDA_RESOURC
 
 /* ---- cuTexObjectGetTextureDesc */
 
-static const char name_cuTexObjectGetTextureDesc[] = "cuTexObjectGetTextureDesc";
-static const char param_names_cuTexObjectGetTextureDesc[] = "pTexDesc\0texObject";
+static const char name_cuTexObjectGetTextureDesc[] = "cuTexObjectGetTextureDesc\0pTexDesc\0texObject";
 static const acu_param params_cuTexObjectGetTextureDesc[] = {
-    {param_names_cuTexObjectGetTextureDesc + 0, &acu_cuda_type_CUDA_TEXTURE_DESC_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexObjectGetTextureDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexObjectGetTextureDesc[] = {
-    {1, name_cuTexObjectGetTextureDesc, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUDA_TEXTURE_DESC_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexObjectGetTextureDesc = {
     .library = &acu_cuda,
     .name = name_cuTexObjectGetTextureDesc,
-    .eras = eras_cuTexObjectGetTextureDesc,
     .params = params_cuTexObjectGetTextureDesc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24390,19 +22032,13 @@ CUresult acu_failed_cuTexObjectGetTextureDesc(CUresult result, CUDA_TEXTURE_DESC
 
 /* ---- cuTexRefCreate */
 
-static const char name_cuTexRefCreate[] = "cuTexRefCreate";
-static const char param_names_cuTexRefCreate[] = "pTexRef";
+static const char name_cuTexRefCreate[] = "cuTexRefCreate\0pTexRef";
 static const acu_param params_cuTexRefCreate[] = {
-    {param_names_cuTexRefCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cuTexRefCreate[] = {
-    {1, name_cuTexRefCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefCreate = {
     .library = &acu_cuda,
     .name = name_cuTexRefCreate,
-    .eras = eras_cuTexRefCreate,
     .params = params_cuTexRefCreate,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -24431,19 +22067,13 @@ CUresult acu_failed_cuTexRefCreate(CUresult result, CUtexref *pTexRef)
 
 /* ---- cuTexRefDestroy */
 
-static const char name_cuTexRefDestroy[] = "cuTexRefDestroy";
-static const char param_names_cuTexRefDestroy[] = "hTexRef";
+static const char name_cuTexRefDestroy[] = "cuTexRefDestroy\0hTexRef";
 static const acu_param params_cuTexRefDestroy[] = {
-    {param_names_cuTexRefDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefDestroy[] = {
-    {1, name_cuTexRefDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefDestroy = {
     .library = &acu_cuda,
     .name = name_cuTexRefDestroy,
-    .eras = eras_cuTexRefDestroy,
     .params = params_cuTexRefDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -24472,21 +22102,20 @@ CUresult acu_failed_cuTexRefDestroy(CUresult result, CUtexref hTexRef)
 
 /* ---- cuTexRefGetAddress */
 
-static const char name_cuTexRefGetAddress[] = "cuTexRefGetAddress";
+static const char name_cuTexRefGetAddress[] = "cuTexRefGetAddress\0pdptr\0hTexRef";
 static const char symbol_cuTexRefGetAddress_cuTexRefGetAddress_v2[] = "cuTexRefGetAddress_v2";
-static const char param_names_cuTexRefGetAddress[] = "pdptr\0hTexRef";
 static const acu_param params_cuTexRefGetAddress[] = {
-    {param_names_cuTexRefGetAddress + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetAddress + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefGetAddress[] = {
-    {1, symbol_cuTexRefGetAddress_cuTexRefGetAddress_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuTexRefGetAddress_cuTexRefGetAddress_v2, NULL},
 };
 const acu_function acu_function_cuTexRefGetAddress = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetAddress,
     .eras = eras_cuTexRefGetAddress,
+    .era_count = 1,
     .params = params_cuTexRefGetAddress,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24515,21 +22144,15 @@ CUresult acu_failed_cuTexRefGetAddress(CUresult result, CUdeviceptr *pdptr, CUte
 
 /* ---- cuTexRefGetAddressMode */
 
-static const char name_cuTexRefGetAddressMode[] = "cuTexRefGetAddressMode";
-static const char param_names_cuTexRefGetAddressMode[] = "pam\0hTexRef\0dim";
+static const char name_cuTexRefGetAddressMode[] = "cuTexRefGetAddressMode\0pam\0hTexRef\0dim";
 static const acu_param params_cuTexRefGetAddressMode[] = {
-    {param_names_cuTexRefGetAddressMode + 0, &acu_cuda_type_CUaddress_mode_enum, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetAddressMode + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefGetAddressMode + 12, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetAddressMode[] = {
-    {1, name_cuTexRefGetAddressMode, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUaddress_mode_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetAddressMode = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetAddressMode,
-    .eras = eras_cuTexRefGetAddressMode,
     .params = params_cuTexRefGetAddressMode,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -24559,20 +22182,14 @@ CUresult acu_failed_cuTexRefGetAddressMode(CUresult result, CUaddress_mode *pam,
 
 /* ---- cuTexRefGetArray */
 
-static const char name_cuTexRefGetArray[] = "cuTexRefGetArray";
-static const char param_names_cuTexRefGetArray[] = "phArray\0hTexRef";
+static const char name_cuTexRefGetArray[] = "cuTexRefGetArray\0phArray\0hTexRef";
 static const acu_param params_cuTexRefGetArray[] = {
-    {param_names_cuTexRefGetArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetArray[] = {
-    {1, name_cuTexRefGetArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetArray = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetArray,
-    .eras = eras_cuTexRefGetArray,
     .params = params_cuTexRefGetArray,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24601,20 +22218,14 @@ CUresult acu_failed_cuTexRefGetArray(CUresult result, CUarray *phArray, CUtexref
 
 /* ---- cuTexRefGetBorderColor */
 
-static const char name_cuTexRefGetBorderColor[] = "cuTexRefGetBorderColor";
-static const char param_names_cuTexRefGetBorderColor[] = "pBorderColor\0hTexRef";
+static const char name_cuTexRefGetBorderColor[] = "cuTexRefGetBorderColor\0pBorderColor\0hTexRef";
 static const acu_param params_cuTexRefGetBorderColor[] = {
-    {param_names_cuTexRefGetBorderColor + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetBorderColor + 13, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetBorderColor[] = {
-    {1, name_cuTexRefGetBorderColor, NULL},
-    {0, NULL, NULL},
+    {&acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetBorderColor = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetBorderColor,
-    .eras = eras_cuTexRefGetBorderColor,
     .params = params_cuTexRefGetBorderColor,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24644,20 +22255,14 @@ CUresult acu_failed_cuTexRefGetBorderColor(CUresult result, float *pBorderColor,
 
 /* ---- cuTexRefGetFilterMode */
 
-static const char name_cuTexRefGetFilterMode[] = "cuTexRefGetFilterMode";
-static const char param_names_cuTexRefGetFilterMode[] = "pfm\0hTexRef";
+static const char name_cuTexRefGetFilterMode[] = "cuTexRefGetFilterMode\0pfm\0hTexRef";
 static const acu_param params_cuTexRefGetFilterMode[] = {
-    {param_names_cuTexRefGetFilterMode + 0, &acu_cuda_type_CUfilter_mode_enum, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetFilterMode + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetFilterMode[] = {
-    {1, name_cuTexRefGetFilterMode, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUfilter_mode_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetFilterMode = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetFilterMode,
-    .eras = eras_cuTexRefGetFilterMode,
     .params = params_cuTexRefGetFilterMode,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24687,20 +22292,14 @@ CUresult acu_failed_cuTexRefGetFilterMode(CUresult result, CUfilter_mode *pfm, C
 
 /* ---- cuTexRefGetFlags */
 
-static const char name_cuTexRefGetFlags[] = "cuTexRefGetFlags";
-static const char param_names_cuTexRefGetFlags[] = "pFlags\0hTexRef";
+static const char name_cuTexRefGetFlags[] = "cuTexRefGetFlags\0pFlags\0hTexRef";
 static const acu_param params_cuTexRefGetFlags[] = {
-    {param_names_cuTexRefGetFlags + 0, &acu_cuda_type_flags_textureReference, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetFlags + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetFlags[] = {
-    {1, name_cuTexRefGetFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_flags_textureReference, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetFlags = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetFlags,
-    .eras = eras_cuTexRefGetFlags,
     .params = params_cuTexRefGetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24729,21 +22328,15 @@ CUresult acu_failed_cuTexRefGetFlags(CUresult result, unsigned int *pFlags, CUte
 
 /* ---- cuTexRefGetFormat */
 
-static const char name_cuTexRefGetFormat[] = "cuTexRefGetFormat";
-static const char param_names_cuTexRefGetFormat[] = "pFormat\0pNumChannels\0hTexRef";
+static const char name_cuTexRefGetFormat[] = "cuTexRefGetFormat\0pFormat\0pNumChannels\0hTexRef";
 static const acu_param params_cuTexRefGetFormat[] = {
-    {param_names_cuTexRefGetFormat + 0, &acu_cuda_type_CUarray_format_enum, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetFormat + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetFormat + 21, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetFormat[] = {
-    {1, name_cuTexRefGetFormat, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUarray_format_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetFormat = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetFormat,
-    .eras = eras_cuTexRefGetFormat,
     .params = params_cuTexRefGetFormat,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -24775,20 +22368,14 @@ CUresult acu_failed_cuTexRefGetFormat(CUresult result, CUarray_format *pFormat, 
 
 /* ---- cuTexRefGetMaxAnisotropy */
 
-static const char name_cuTexRefGetMaxAnisotropy[] = "cuTexRefGetMaxAnisotropy";
-static const char param_names_cuTexRefGetMaxAnisotropy[] = "pmaxAniso\0hTexRef";
+static const char name_cuTexRefGetMaxAnisotropy[] = "cuTexRefGetMaxAnisotropy\0pmaxAniso\0hTexRef";
 static const acu_param params_cuTexRefGetMaxAnisotropy[] = {
-    {param_names_cuTexRefGetMaxAnisotropy + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetMaxAnisotropy + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetMaxAnisotropy[] = {
-    {1, name_cuTexRefGetMaxAnisotropy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetMaxAnisotropy = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetMaxAnisotropy,
-    .eras = eras_cuTexRefGetMaxAnisotropy,
     .params = params_cuTexRefGetMaxAnisotropy,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24818,20 +22405,14 @@ CUresult acu_failed_cuTexRefGetMaxAnisotropy(CUresult result, int *pmaxAniso, CU
 
 /* ---- cuTexRefGetMipmapFilterMode */
 
-static const char name_cuTexRefGetMipmapFilterMode[] = "cuTexRefGetMipmapFilterMode";
-static const char param_names_cuTexRefGetMipmapFilterMode[] = "pfm\0hTexRef";
+static const char name_cuTexRefGetMipmapFilterMode[] = "cuTexRefGetMipmapFilterMode\0pfm\0hTexRef";
 static const acu_param params_cuTexRefGetMipmapFilterMode[] = {
-    {param_names_cuTexRefGetMipmapFilterMode + 0, &acu_cuda_type_CUfilter_mode_enum, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetMipmapFilterMode + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetMipmapFilterMode[] = {
-    {1, name_cuTexRefGetMipmapFilterMode, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUfilter_mode_enum, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetMipmapFilterMode = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetMipmapFilterMode,
-    .eras = eras_cuTexRefGetMipmapFilterMode,
     .params = params_cuTexRefGetMipmapFilterMode,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24861,20 +22442,14 @@ CUresult acu_failed_cuTexRefGetMipmapFilterMode(CUresult result, CUfilter_mode *
 
 /* ---- cuTexRefGetMipmapLevelBias */
 
-static const char name_cuTexRefGetMipmapLevelBias[] = "cuTexRefGetMipmapLevelBias";
-static const char param_names_cuTexRefGetMipmapLevelBias[] = "pbias\0hTexRef";
+static const char name_cuTexRefGetMipmapLevelBias[] = "cuTexRefGetMipmapLevelBias\0pbias\0hTexRef";
 static const acu_param params_cuTexRefGetMipmapLevelBias[] = {
-    {param_names_cuTexRefGetMipmapLevelBias + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetMipmapLevelBias + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetMipmapLevelBias[] = {
-    {1, name_cuTexRefGetMipmapLevelBias, NULL},
-    {0, NULL, NULL},
+    {&acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetMipmapLevelBias = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetMipmapLevelBias,
-    .eras = eras_cuTexRefGetMipmapLevelBias,
     .params = params_cuTexRefGetMipmapLevelBias,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24904,21 +22479,15 @@ CUresult acu_failed_cuTexRefGetMipmapLevelBias(CUresult result, float *pbias, CU
 
 /* ---- cuTexRefGetMipmapLevelClamp */
 
-static const char name_cuTexRefGetMipmapLevelClamp[] = "cuTexRefGetMipmapLevelClamp";
-static const char param_names_cuTexRefGetMipmapLevelClamp[] = "pminMipmapLevelClamp\0pmaxMipmapLevelClamp\0hTexRef";
+static const char name_cuTexRefGetMipmapLevelClamp[] = "cuTexRefGetMipmapLevelClamp\0pminMipmapLevelClamp\0pmaxMipmapLevelClamp\0hTexRef";
 static const acu_param params_cuTexRefGetMipmapLevelClamp[] = {
-    {param_names_cuTexRefGetMipmapLevelClamp + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetMipmapLevelClamp + 21, &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetMipmapLevelClamp + 42, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetMipmapLevelClamp[] = {
-    {1, name_cuTexRefGetMipmapLevelClamp, NULL},
-    {0, NULL, NULL},
+    {&acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetMipmapLevelClamp = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetMipmapLevelClamp,
-    .eras = eras_cuTexRefGetMipmapLevelClamp,
     .params = params_cuTexRefGetMipmapLevelClamp,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -24951,20 +22520,14 @@ CUresult acu_failed_cuTexRefGetMipmapLevelClamp(CUresult result, float *pminMipm
 
 /* ---- cuTexRefGetMipmappedArray */
 
-static const char name_cuTexRefGetMipmappedArray[] = "cuTexRefGetMipmappedArray";
-static const char param_names_cuTexRefGetMipmappedArray[] = "phMipmappedArray\0hTexRef";
+static const char name_cuTexRefGetMipmappedArray[] = "cuTexRefGetMipmappedArray\0phMipmappedArray\0hTexRef";
 static const acu_param params_cuTexRefGetMipmappedArray[] = {
-    {param_names_cuTexRefGetMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefGetMipmappedArray + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefGetMipmappedArray[] = {
-    {1, name_cuTexRefGetMipmappedArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefGetMipmappedArray = {
     .library = &acu_cuda,
     .name = name_cuTexRefGetMipmappedArray,
-    .eras = eras_cuTexRefGetMipmappedArray,
     .params = params_cuTexRefGetMipmappedArray,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -24995,23 +22558,22 @@ CUresult acu_failed_cuTexRefGetMipmappedArray(CUresult result, CUmipmappedArray 
 
 /* ---- cuTexRefSetAddress */
 
-static const char name_cuTexRefSetAddress[] = "cuTexRefSetAddress";
+static const char name_cuTexRefSetAddress[] = "cuTexRefSetAddress\0ByteOffset\0hTexRef\0dptr\0bytes";
 static const char symbol_cuTexRefSetAddress_cuTexRefSetAddress_v2[] = "cuTexRefSetAddress_v2";
-static const char param_names_cuTexRefSetAddress[] = "ByteOffset\0hTexRef\0dptr\0bytes";
 static const acu_param params_cuTexRefSetAddress[] = {
-    {param_names_cuTexRefSetAddress + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuTexRefSetAddress + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetAddress + 19, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetAddress + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetAddress[] = {
-    {1, symbol_cuTexRefSetAddress_cuTexRefSetAddress_v2, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuTexRefSetAddress_cuTexRefSetAddress_v2, NULL},
 };
 const acu_function acu_function_cuTexRefSetAddress = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetAddress,
     .eras = eras_cuTexRefSetAddress,
+    .era_count = 1,
     .params = params_cuTexRefSetAddress,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -25043,23 +22605,22 @@ CUresult acu_failed_cuTexRefSetAddress(CUresult result, size_t *ByteOffset, CUte
 
 /* ---- cuTexRefSetAddress2D */
 
-static const char name_cuTexRefSetAddress2D[] = "cuTexRefSetAddress2D";
+static const char name_cuTexRefSetAddress2D[] = "cuTexRefSetAddress2D\0hTexRef\0desc\0dptr\0Pitch";
 static const char symbol_cuTexRefSetAddress2D_cuTexRefSetAddress2D_v3[] = "cuTexRefSetAddress2D_v3";
-static const char param_names_cuTexRefSetAddress2D[] = "hTexRef\0desc\0dptr\0Pitch";
 static const acu_param params_cuTexRefSetAddress2D[] = {
-    {param_names_cuTexRefSetAddress2D + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetAddress2D + 8, &acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetAddress2D + 13, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetAddress2D + 18, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cuTexRefSetAddress2D[] = {
-    {1, symbol_cuTexRefSetAddress2D_cuTexRefSetAddress2D_v3, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuTexRefSetAddress2D_cuTexRefSetAddress2D_v3, NULL},
 };
 const acu_function acu_function_cuTexRefSetAddress2D = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetAddress2D,
     .eras = eras_cuTexRefSetAddress2D,
+    .era_count = 1,
     .params = params_cuTexRefSetAddress2D,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -25092,21 +22653,15 @@ CUresult acu_failed_cuTexRefSetAddress2D(CUresult result, CUtexref hTexRef,
 
 /* ---- cuTexRefSetAddressMode */
 
-static const char name_cuTexRefSetAddressMode[] = "cuTexRefSetAddressMode";
-static const char param_names_cuTexRefSetAddressMode[] = "hTexRef\0dim\0am";
+static const char name_cuTexRefSetAddressMode[] = "cuTexRefSetAddressMode\0hTexRef\0dim\0am";
 static const acu_param params_cuTexRefSetAddressMode[] = {
-    {param_names_cuTexRefSetAddressMode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetAddressMode + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetAddressMode + 12, &acu_cuda_type_CUaddress_mode_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetAddressMode[] = {
-    {1, name_cuTexRefSetAddressMode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUaddress_mode_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetAddressMode = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetAddressMode,
-    .eras = eras_cuTexRefSetAddressMode,
     .params = params_cuTexRefSetAddressMode,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -25136,21 +22691,15 @@ CUresult acu_failed_cuTexRefSetAddressMode(CUresult result, CUtexref hTexRef, in
 
 /* ---- cuTexRefSetArray */
 
-static const char name_cuTexRefSetArray[] = "cuTexRefSetArray";
-static const char param_names_cuTexRefSetArray[] = "hTexRef\0hArray\0Flags";
+static const char name_cuTexRefSetArray[] = "cuTexRefSetArray\0hTexRef\0hArray\0Flags";
 static const acu_param params_cuTexRefSetArray[] = {
-    {param_names_cuTexRefSetArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetArray + 15, &acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetArray[] = {
-    {1, name_cuTexRefSetArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetArray = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetArray,
-    .eras = eras_cuTexRefSetArray,
     .params = params_cuTexRefSetArray,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -25180,20 +22729,14 @@ CUresult acu_failed_cuTexRefSetArray(CUresult result, CUtexref hTexRef, CUarray 
 
 /* ---- cuTexRefSetBorderColor */
 
-static const char name_cuTexRefSetBorderColor[] = "cuTexRefSetBorderColor";
-static const char param_names_cuTexRefSetBorderColor[] = "hTexRef\0pBorderColor";
+static const char name_cuTexRefSetBorderColor[] = "cuTexRefSetBorderColor\0hTexRef\0pBorderColor";
 static const acu_param params_cuTexRefSetBorderColor[] = {
-    {param_names_cuTexRefSetBorderColor + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetBorderColor + 8, &acu_type_float, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetBorderColor[] = {
-    {1, name_cuTexRefSetBorderColor, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_float, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetBorderColor = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetBorderColor,
-    .eras = eras_cuTexRefSetBorderColor,
     .params = params_cuTexRefSetBorderColor,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -25223,20 +22766,14 @@ CUresult acu_failed_cuTexRefSetBorderColor(CUresult result, CUtexref hTexRef, fl
 
 /* ---- cuTexRefSetFilterMode */
 
-static const char name_cuTexRefSetFilterMode[] = "cuTexRefSetFilterMode";
-static const char param_names_cuTexRefSetFilterMode[] = "hTexRef\0fm";
+static const char name_cuTexRefSetFilterMode[] = "cuTexRefSetFilterMode\0hTexRef\0fm";
 static const acu_param params_cuTexRefSetFilterMode[] = {
-    {param_names_cuTexRefSetFilterMode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetFilterMode + 8, &acu_cuda_type_CUfilter_mode_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetFilterMode[] = {
-    {1, name_cuTexRefSetFilterMode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUfilter_mode_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetFilterMode = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetFilterMode,
-    .eras = eras_cuTexRefSetFilterMode,
     .params = params_cuTexRefSetFilterMode,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -25265,20 +22802,14 @@ CUresult acu_failed_cuTexRefSetFilterMode(CUresult result, CUtexref hTexRef, CUf
 
 /* ---- cuTexRefSetFlags */
 
-static const char name_cuTexRefSetFlags[] = "cuTexRefSetFlags";
-static const char param_names_cuTexRefSetFlags[] = "hTexRef\0Flags";
+static const char name_cuTexRefSetFlags[] = "cuTexRefSetFlags\0hTexRef\0Flags";
 static const acu_param params_cuTexRefSetFlags[] = {
-    {param_names_cuTexRefSetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetFlags + 8, &acu_cuda_type_flags_textureReference, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetFlags[] = {
-    {1, name_cuTexRefSetFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_textureReference, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetFlags = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetFlags,
-    .eras = eras_cuTexRefSetFlags,
     .params = params_cuTexRefSetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -25307,21 +22838,15 @@ CUresult acu_failed_cuTexRefSetFlags(CUresult result, CUtexref hTexRef, unsigned
 
 /* ---- cuTexRefSetFormat */
 
-static const char name_cuTexRefSetFormat[] = "cuTexRefSetFormat";
-static const char param_names_cuTexRefSetFormat[] = "hTexRef\0fmt\0NumPackedComponents";
+static const char name_cuTexRefSetFormat[] = "cuTexRefSetFormat\0hTexRef\0fmt\0NumPackedComponents";
 static const acu_param params_cuTexRefSetFormat[] = {
-    {param_names_cuTexRefSetFormat + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetFormat + 8, &acu_cuda_type_CUarray_format_enum, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetFormat + 12, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetFormat[] = {
-    {1, name_cuTexRefSetFormat, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUarray_format_enum, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetFormat = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetFormat,
-    .eras = eras_cuTexRefSetFormat,
     .params = params_cuTexRefSetFormat,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -25353,20 +22878,14 @@ CUresult acu_failed_cuTexRefSetFormat(CUresult result, CUtexref hTexRef, CUarray
 
 /* ---- cuTexRefSetMaxAnisotropy */
 
-static const char name_cuTexRefSetMaxAnisotropy[] = "cuTexRefSetMaxAnisotropy";
-static const char param_names_cuTexRefSetMaxAnisotropy[] = "hTexRef\0maxAniso";
+static const char name_cuTexRefSetMaxAnisotropy[] = "cuTexRefSetMaxAnisotropy\0hTexRef\0maxAniso";
 static const acu_param params_cuTexRefSetMaxAnisotropy[] = {
-    {param_names_cuTexRefSetMaxAnisotropy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetMaxAnisotropy + 8, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetMaxAnisotropy[] = {
-    {1, name_cuTexRefSetMaxAnisotropy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetMaxAnisotropy = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetMaxAnisotropy,
-    .eras = eras_cuTexRefSetMaxAnisotropy,
     .params = params_cuTexRefSetMaxAnisotropy,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -25396,20 +22915,14 @@ CUresult acu_failed_cuTexRefSetMaxAnisotropy(CUresult result, CUtexref hTexRef, 
 
 /* ---- cuTexRefSetMipmapFilterMode */
 
-static const char name_cuTexRefSetMipmapFilterMode[] = "cuTexRefSetMipmapFilterMode";
-static const char param_names_cuTexRefSetMipmapFilterMode[] = "hTexRef\0fm";
+static const char name_cuTexRefSetMipmapFilterMode[] = "cuTexRefSetMipmapFilterMode\0hTexRef\0fm";
 static const acu_param params_cuTexRefSetMipmapFilterMode[] = {
-    {param_names_cuTexRefSetMipmapFilterMode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetMipmapFilterMode + 8, &acu_cuda_type_CUfilter_mode_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetMipmapFilterMode[] = {
-    {1, name_cuTexRefSetMipmapFilterMode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUfilter_mode_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetMipmapFilterMode = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetMipmapFilterMode,
-    .eras = eras_cuTexRefSetMipmapFilterMode,
     .params = params_cuTexRefSetMipmapFilterMode,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -25439,20 +22952,14 @@ CUresult acu_failed_cuTexRefSetMipmapFilterMode(CUresult result, CUtexref hTexRe
 
 /* ---- cuTexRefSetMipmapLevelBias */
 
-static const char name_cuTexRefSetMipmapLevelBias[] = "cuTexRefSetMipmapLevelBias";
-static const char param_names_cuTexRefSetMipmapLevelBias[] = "hTexRef\0bias";
+static const char name_cuTexRefSetMipmapLevelBias[] = "cuTexRefSetMipmapLevelBias\0hTexRef\0bias";
 static const acu_param params_cuTexRefSetMipmapLevelBias[] = {
-    {param_names_cuTexRefSetMipmapLevelBias + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetMipmapLevelBias + 8, &acu_type_float, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetMipmapLevelBias[] = {
-    {1, name_cuTexRefSetMipmapLevelBias, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_float, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetMipmapLevelBias = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetMipmapLevelBias,
-    .eras = eras_cuTexRefSetMipmapLevelBias,
     .params = params_cuTexRefSetMipmapLevelBias,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -25482,21 +22989,15 @@ CUresult acu_failed_cuTexRefSetMipmapLevelBias(CUresult result, CUtexref hTexRef
 
 /* ---- cuTexRefSetMipmapLevelClamp */
 
-static const char name_cuTexRefSetMipmapLevelClamp[] = "cuTexRefSetMipmapLevelClamp";
-static const char param_names_cuTexRefSetMipmapLevelClamp[] = "hTexRef\0minMipmapLevelClamp\0maxMipmapLevelClamp";
+static const char name_cuTexRefSetMipmapLevelClamp[] = "cuTexRefSetMipmapLevelClamp\0hTexRef\0minMipmapLevelClamp\0maxMipmapLevelClamp";
 static const acu_param params_cuTexRefSetMipmapLevelClamp[] = {
-    {param_names_cuTexRefSetMipmapLevelClamp + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetMipmapLevelClamp + 8, &acu_type_float, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetMipmapLevelClamp + 28, &acu_type_float, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetMipmapLevelClamp[] = {
-    {1, name_cuTexRefSetMipmapLevelClamp, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_float, 0, ACU_IN, -1, -1, false},
+    {&acu_type_float, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetMipmapLevelClamp = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetMipmapLevelClamp,
-    .eras = eras_cuTexRefSetMipmapLevelClamp,
     .params = params_cuTexRefSetMipmapLevelClamp,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -25529,21 +23030,15 @@ CUresult acu_failed_cuTexRefSetMipmapLevelClamp(CUresult result, CUtexref hTexRe
 
 /* ---- cuTexRefSetMipmappedArray */
 
-static const char name_cuTexRefSetMipmappedArray[] = "cuTexRefSetMipmappedArray";
-static const char param_names_cuTexRefSetMipmappedArray[] = "hTexRef\0hMipmappedArray\0Flags";
+static const char name_cuTexRefSetMipmappedArray[] = "cuTexRefSetMipmappedArray\0hTexRef\0hMipmappedArray\0Flags";
 static const acu_param params_cuTexRefSetMipmappedArray[] = {
-    {param_names_cuTexRefSetMipmappedArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetMipmappedArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuTexRefSetMipmappedArray + 24, &acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuTexRefSetMipmappedArray[] = {
-    {1, name_cuTexRefSetMipmappedArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_textureReferenceArray, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuTexRefSetMipmappedArray = {
     .library = &acu_cuda,
     .name = name_cuTexRefSetMipmappedArray,
-    .eras = eras_cuTexRefSetMipmappedArray,
     .params = params_cuTexRefSetMipmappedArray,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -25576,19 +23071,13 @@ CUresult acu_failed_cuTexRefSetMipmappedArray(CUresult result, CUtexref hTexRef,
 
 /* ---- cuThreadExchangeStreamCaptureMode */
 
-static const char name_cuThreadExchangeStreamCaptureMode[] = "cuThreadExchangeStreamCaptureMode";
-static const char param_names_cuThreadExchangeStreamCaptureMode[] = "mode";
+static const char name_cuThreadExchangeStreamCaptureMode[] = "cuThreadExchangeStreamCaptureMode\0mode";
 static const acu_param params_cuThreadExchangeStreamCaptureMode[] = {
-    {param_names_cuThreadExchangeStreamCaptureMode + 0, &acu_cuda_type_CUstreamCaptureMode_enum, 1, ACU_INOUT, -1, -1, false},
-};
-static const acu_era eras_cuThreadExchangeStreamCaptureMode[] = {
-    {1, name_cuThreadExchangeStreamCaptureMode, NULL},
-    {0, NULL, NULL},
+    {&acu_cuda_type_CUstreamCaptureMode_enum, 1, ACU_INOUT, -1, -1, false},
 };
 const acu_function acu_function_cuThreadExchangeStreamCaptureMode = {
     .library = &acu_cuda,
     .name = name_cuThreadExchangeStreamCaptureMode,
-    .eras = eras_cuThreadExchangeStreamCaptureMode,
     .params = params_cuThreadExchangeStreamCaptureMode,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -25617,25 +23106,19 @@ CUresult acu_failed_cuThreadExchangeStreamCaptureMode(CUresult result, CUstreamC
 
 /* ---- cuUserObjectCreate */
 
-static const char name_cuUserObjectCreate[] = "cuUserObjectCreate";
-static const char param_names_cuUserObjectCreate[] = "object_out\0ptr\0destroy\0initialRefcount\0flags";
+static const char name_cuUserObjectCreate[] = "cuUserObjectCreate\0object_out\0ptr\0destroy\0initialRefcount\0flags";
 static const acu_param params_cuUserObjectCreate[] = {
-    {param_names_cuUserObjectCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cuUserObjectCreate + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cuUserObjectCreate + 15, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cuUserObjectCreate + 23, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuUserObjectCreate + 39, &acu_cuda_type_flags_userObject, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_flags_userObject, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuUserObjectCreate[] = "graph user objects";
-static const acu_era eras_cuUserObjectCreate[] = {
-    {1, name_cuUserObjectCreate, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuUserObjectCreate = {
     .library = &acu_cuda,
     .name = name_cuUserObjectCreate,
     .feature = feature_cuUserObjectCreate,
-    .eras = eras_cuUserObjectCreate,
     .params = params_cuUserObjectCreate,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -25668,22 +23151,16 @@ CUresult acu_failed_cuUserObjectCreate(CUresult result, CUuserObject *object_out
 
 /* ---- cuUserObjectRelease */
 
-static const char name_cuUserObjectRelease[] = "cuUserObjectRelease";
-static const char param_names_cuUserObjectRelease[] = "object\0count";
+static const char name_cuUserObjectRelease[] = "cuUserObjectRelease\0object\0count";
 static const acu_param params_cuUserObjectRelease[] = {
-    {param_names_cuUserObjectRelease + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuUserObjectRelease + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuUserObjectRelease[] = "graph user objects";
-static const acu_era eras_cuUserObjectRelease[] = {
-    {1, name_cuUserObjectRelease, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuUserObjectRelease = {
     .library = &acu_cuda,
     .name = name_cuUserObjectRelease,
     .feature = feature_cuUserObjectRelease,
-    .eras = eras_cuUserObjectRelease,
     .params = params_cuUserObjectRelease,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -25712,22 +23189,16 @@ CUresult acu_failed_cuUserObjectRelease(CUresult result, CUuserObject object, un
 
 /* ---- cuUserObjectRetain */
 
-static const char name_cuUserObjectRetain[] = "cuUserObjectRetain";
-static const char param_names_cuUserObjectRetain[] = "object\0count";
+static const char name_cuUserObjectRetain[] = "cuUserObjectRetain\0object\0count";
 static const acu_param params_cuUserObjectRetain[] = {
-    {param_names_cuUserObjectRetain + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cuUserObjectRetain + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cuUserObjectRetain[] = "graph user objects";
-static const acu_era eras_cuUserObjectRetain[] = {
-    {1, name_cuUserObjectRetain, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cuUserObjectRetain = {
     .library = &acu_cuda,
     .name = name_cuUserObjectRetain,
     .feature = feature_cuUserObjectRetain,
-    .eras = eras_cuUserObjectRetain,
     .params = params_cuUserObjectRetain,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -25756,23 +23227,17 @@ CUresult acu_failed_cuUserObjectRetain(CUresult result, CUuserObject object, uns
 
 /* ---- cuWaitExternalSemaphoresAsync */
 
-static const char name_cuWaitExternalSemaphoresAsync[] = "cuWaitExternalSemaphoresAsync";
+static const char name_cuWaitExternalSemaphoresAsync[] = "cuWaitExternalSemaphoresAsync\0extSemArray\0paramsArray\0numExtSems\0stream";
 static const char symbol_cuWaitExternalSemaphoresAsync_cuWaitExternalSemaphoresAsync_ptsz[] = "cuWaitExternalSemaphoresAsync_ptsz";
-static const char param_names_cuWaitExternalSemaphoresAsync[] = "extSemArray\0paramsArray\0numExtSems\0stream";
 static const acu_param params_cuWaitExternalSemaphoresAsync[] = {
-    {param_names_cuWaitExternalSemaphoresAsync + 0, &acu_type_handle, 1, ACU_IN, 2, -1, false},
-    {param_names_cuWaitExternalSemaphoresAsync + 12, &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, 1, ACU_IN, 2, -1, false},
-    {param_names_cuWaitExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cuWaitExternalSemaphoresAsync + 35, &acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cuWaitExternalSemaphoresAsync[] = {
-    {1, name_cuWaitExternalSemaphoresAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {&acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cuda_type_CUstream, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cuWaitExternalSemaphoresAsync = {
     .library = &acu_cuda,
     .name = name_cuWaitExternalSemaphoresAsync,
-    .eras = eras_cuWaitExternalSemaphoresAsync,
     .params = params_cuWaitExternalSemaphoresAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -25798,8 +23263,7 @@ CUresult (*acu_slot_cuWaitExternalSemaphoresAsync)(const CUexternalSemaphore *ex
         const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray, unsigned int numExtSems,
         CUstream stream) = enter_cuWaitExternalSemaphoresAsync;
 static const acu_era eras_cuWaitExternalSemaphoresAsync_ptds[] = {
-    {1, symbol_cuWaitExternalSemaphoresAsync_cuWaitExternalSemaphoresAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cuWaitExternalSemaphoresAsync_cuWaitExternalSemaphoresAsync_ptsz, NULL},
 };
 extern CUresult (*acu_slot_cuWaitExternalSemaphoresAsync_ptds)(const CUexternalSemaphore *extSemArray,
         const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS *paramsArray, unsigned int numExtSems, CUstream stream);
@@ -25807,6 +23271,7 @@ const acu_function acu_function_cuWaitExternalSemaphoresAsync_ptds = {
     .library = &acu_cuda,
     .name = name_cuWaitExternalSemaphoresAsync,
     .eras = eras_cuWaitExternalSemaphoresAsync_ptds,
+    .era_count = 1,
     .params = params_cuWaitExternalSemaphoresAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,

@@ -3,7 +3,7 @@
  * The types of the CUDA driver API as data: enumerators and fields with the version that brought them,
  * what makes a union's member active, and how older versions lay a record out.
  *
- * The names of one type stand in one array, so that the linker drops them with the type.
+ * The names of a type and its parts are one text (acu_part_name), which the linker drops with the type.
  */
 #include "cuda_tables.h"
 
@@ -20,12 +20,18 @@ static const char names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st[] =
     "NumChannels\0"
     "Flags";
 static const acu_field fields_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st[] = {
-    {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 27, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 33, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 40, .type = &acu_type_size_t, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 46, .type = &acu_cuda_type_CUarray_format_enum, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 53, .type = &acu_type_unsigned_int, .offset = 28, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st + 65, .type = &acu_cuda_type_flags_array3D, .offset = 32, .count = 1},
+    /* Width */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* Height */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* Depth */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* Format */
+    {.type = &acu_cuda_type_CUarray_format_enum, .offset = 24, .count = 1},
+    /* NumChannels */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 1},
+    /* Flags */
+    {.type = &acu_cuda_type_flags_array3D, .offset = 32, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st = {
     .name = names_acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st,
@@ -44,10 +50,14 @@ static const char names_acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st[] =
     "Format\0"
     "NumChannels";
 static const acu_field fields_acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st[] = {
-    {.name = names_acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st + 25, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st + 31, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st + 38, .type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st + 45, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* Width */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* Height */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* Format */
+    {.type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1},
+    /* NumChannels */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st = {
     .name = names_acu_cuda_type_CUDA_ARRAY_DESCRIPTOR_st,
@@ -65,9 +75,12 @@ static const char names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st[] =
     "alignment\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st + 34, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st + 39, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st + 49, .type = &acu_type_unsigned_int, .offset = 16, .count = 4, .reserved = true},
+    /* size */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* alignment */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 4, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st = {
     .name = names_acu_cuda_type_CUDA_ARRAY_MEMORY_REQUIREMENTS_st,
@@ -89,13 +102,20 @@ static const char names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st[] =
     "flags\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st[] = {
-    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 32, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 49, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 67, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 84, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 102, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 114, .type = &acu_cuda_type_flags_arraySparseProperties, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st + 120, .type = &acu_type_unsigned_int, .offset = 28, .count = 4, .reserved = true},
+    /* tileExtent.width */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* tileExtent.height */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* tileExtent.depth */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* miptailFirstLevel */
+    {.type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    /* miptailSize */
+    {.type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_arraySparseProperties, .offset = 24, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 4, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st = {
     .name = names_acu_cuda_type_CUDA_ARRAY_SPARSE_PROPERTIES_st,
@@ -114,11 +134,14 @@ static const char names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st[] =
     "paramArray\0"
     "flags";
 static const acu_field fields_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st[] = {
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st + 36, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st + 40, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st + 46, .type = &acu_type_pointer, .offset = 16, .count = 1,
-     .target = &acu_cuda_type_CUstreamBatchMemOpParams_union, .target_count = 8},
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st + 57, .type = &acu_cuda_type_flags_none, .offset = 24, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* count */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* paramArray */
+    {.type = &acu_cuda_type_pointer_CUstreamBatchMemOpParams_union, .offset = 16, .count = 1, .target_count = 8},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st = {
     .name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v1_st,
@@ -137,11 +160,14 @@ static const char names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st[] =
     "paramArray\0"
     "flags";
 static const acu_field fields_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st[] = {
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st + 36, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st + 40, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st + 46, .type = &acu_type_pointer, .offset = 16, .count = 1,
-     .target = &acu_cuda_type_CUstreamBatchMemOpParams_union, .target_count = 8},
-    {.name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st + 57, .type = &acu_cuda_type_flags_none, .offset = 24, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* count */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* paramArray */
+    {.type = &acu_cuda_type_pointer_CUstreamBatchMemOpParams_union, .offset = 16, .count = 1, .target_count = 8},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st = {
     .name = names_acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st,
@@ -158,8 +184,10 @@ static const char names_acu_cuda_type_CUDA_CHILD_GRAPH_NODE_PARAMS_st[] =
     "graph\0"
     "ownership";
 static const acu_field fields_acu_cuda_type_CUDA_CHILD_GRAPH_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_CHILD_GRAPH_NODE_PARAMS_st + 32, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_CHILD_GRAPH_NODE_PARAMS_st + 38, .type = &acu_cuda_type_CUgraphChildGraphNodeOwnership_enum, .offset = 8, .count = 1, .since = 12090},
+    /* graph */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* ownership */
+    {.type = &acu_cuda_type_CUgraphChildGraphNodeOwnership_enum, .offset = 8, .count = 1, .since = 12090},
 };
 static const acu_layout layouts_acu_cuda_type_CUDA_CHILD_GRAPH_NODE_PARAMS_st[] = {
     { 12020, 12090, 8, NULL, NULL},
@@ -184,11 +212,16 @@ static const char names_acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS[] =
     "phGraph_out\0"
     "ctx";
 static const acu_field fields_acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS[] = {
-    {.name = names_acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS + 29, .type = &acu_type_uint64_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS + 36, .type = &acu_cuda_type_CUgraphConditionalNodeType_enum, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS + 41, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS + 46, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS + 58, .type = &acu_type_handle, .offset = 24, .count = 1},
+    /* handle */
+    {.type = &acu_type_uint64_t, .offset = 0, .count = 1},
+    /* type */
+    {.type = &acu_cuda_type_CUgraphConditionalNodeType_enum, .offset = 8, .count = 1},
+    /* size */
+    {.type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    /* phGraph_out */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS = {
     .name = names_acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS,
@@ -206,9 +239,12 @@ static const char names_acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st[] =
     "ctx\0"
     "gCtx";
 static const acu_field fields_acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st + 33, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st + 39, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st + 43, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 13040},
+    /* event */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 8, .count = 1, .since = 13040},
+    /* gCtx */
+    {.type = &acu_type_handle, .offset = 8, .count = 1, .since = 13040},
 };
 static const acu_layout layouts_acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st[] = {
     { 12020, 13040, 8, NULL, NULL},
@@ -229,7 +265,8 @@ static const char names_acu_cuda_type_CUDA_EVENT_WAIT_NODE_PARAMS_st[] =
     "CUDA_EVENT_WAIT_NODE_PARAMS_st\0"
     "event";
 static const acu_field fields_acu_cuda_type_CUDA_EVENT_WAIT_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EVENT_WAIT_NODE_PARAMS_st + 31, .type = &acu_type_handle, .offset = 0, .count = 1},
+    /* event */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_EVENT_WAIT_NODE_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_EVENT_WAIT_NODE_PARAMS_st,
@@ -248,10 +285,14 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st[] =
     "flags\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 36, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 43, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 48, .type = &acu_cuda_type_flags_none, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st + 54, .type = &acu_type_unsigned_int, .offset = 20, .count = 16, .reserved = true},
+    /* offset */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* size */
+    {.type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 16, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_BUFFER_DESC_st,
@@ -278,18 +319,26 @@ static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_ha
 static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_16_handle_win32_name[] = { 2, 3, 4, 5, 6, 7, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_nvSciBufObject[] = { 8, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 36, .type = &acu_cuda_type_CUexternalMemoryHandleType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 41, .type = &acu_type_int, .offset = 8, .count = 1,
+    /* type */
+    {.type = &acu_cuda_type_CUexternalMemoryHandleType_enum, .offset = 0, .count = 1},
+    /* handle.fd */
+    {.type = &acu_type_int, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_fd},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 51, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* handle.win32.handle */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_win32_handle},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 71, .type = &acu_type_pointer, .offset = 16, .count = 1,
+    /* handle.win32.name */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_16_handle_win32_name},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 89, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* handle.nvSciBufObject */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st_8_handle_nvSciBufObject},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 111, .type = &acu_type_unsigned_long_long, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 116, .type = &acu_cuda_type_flags_externalMemory, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st + 122, .type = &acu_type_unsigned_int, .offset = 36, .count = 16, .reserved = true},
+    /* size */
+    {.type = &acu_type_unsigned_long_long, .offset = 24, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_externalMemory, .offset = 32, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 36, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_st,
@@ -308,10 +357,14 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_
     "numLevels\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st + 45, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st + 52, .type = &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st + 62, .type = &acu_type_unsigned_int, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st + 72, .type = &acu_type_unsigned_int, .offset = 52, .count = 16, .reserved = true},
+    /* offset */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* arrayDesc */
+    {.type = &acu_cuda_type_CUDA_ARRAY3D_DESCRIPTOR_st, .offset = 8, .count = 1},
+    /* numLevels */
+    {.type = &acu_type_unsigned_int, .offset = 48, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 52, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC_st,
@@ -337,17 +390,24 @@ static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8
 static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_16_handle_win32_name[] = { 2, 3, 4, 5, 7, 8, 10, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_nvSciSyncObj[] = { 6, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 39, .type = &acu_cuda_type_CUexternalSemaphoreHandleType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 44, .type = &acu_type_int, .offset = 8, .count = 1,
+    /* type */
+    {.type = &acu_cuda_type_CUexternalSemaphoreHandleType_enum, .offset = 0, .count = 1},
+    /* handle.fd */
+    {.type = &acu_type_int, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_fd},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 54, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* handle.win32.handle */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_win32_handle},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 74, .type = &acu_type_pointer, .offset = 16, .count = 1,
+    /* handle.win32.name */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_16_handle_win32_name},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 92, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* handle.nvSciSyncObj */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st_8_handle_nvSciSyncObj},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 112, .type = &acu_cuda_type_flags_none, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st + 118, .type = &acu_type_unsigned_int, .offset = 28, .count = 16, .reserved = true},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 24, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_st,
@@ -368,12 +428,18 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st[]
     "flags\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 41, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 60, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 83, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 105, .type = &acu_type_unsigned_int, .offset = 24, .count = 12, .reserved = true},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 121, .type = &acu_cuda_type_flags_externalSemaphoreSignal, .offset = 72, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st + 127, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
+    /* params.fence.value */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* params.nvSciSync.fence */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* params.keyedMutex.key */
+    {.type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    /* params.reserved */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 12, .reserved = true},
+    /* flags */
+    {.type = &acu_cuda_type_flags_externalSemaphoreSignal, .offset = 72, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st,
@@ -395,13 +461,20 @@ static const char names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st[] =
     "flags\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 39, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 58, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 81, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 103, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 131, .type = &acu_type_unsigned_int, .offset = 32, .count = 10, .reserved = true},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 147, .type = &acu_cuda_type_flags_externalSemaphoreWait, .offset = 72, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st + 153, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
+    /* params.fence.value */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* params.nvSciSync.fence */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* params.keyedMutex.key */
+    {.type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    /* params.keyedMutex.timeoutMs */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    /* params.reserved */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 10, .reserved = true},
+    /* flags */
+    {.type = &acu_cuda_type_flags_externalSemaphoreWait, .offset = 72, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st,
@@ -419,10 +492,12 @@ static const char names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st[] =
     "paramsArray\0"
     "numExtSems";
 static const acu_field fields_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st + 35, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st + 47, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, .target_count = 16},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st + 59, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* extSemArray */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* paramsArray */
+    {.type = &acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, .offset = 8, .count = 1, .target_count = 16},
+    /* numExtSems */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_st,
@@ -442,12 +517,16 @@ static const char names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st[] =
     "ctx\0"
     "gCtx";
 static const acu_field fields_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 38, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 50, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, .target_count = 16},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 62, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 73, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st + 77, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
+    /* extSemArray */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* paramsArray */
+    {.type = &acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st, .offset = 8, .count = 1, .target_count = 16},
+    /* numExtSems */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
+    /* gCtx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
 };
 static const acu_layout layouts_acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st[] = {
     { 12020, 13040, 24, NULL, NULL},
@@ -470,10 +549,12 @@ static const char names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st[] =
     "paramsArray\0"
     "numExtSems";
 static const acu_field fields_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st + 33, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st + 45, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, .target_count = 16},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st + 57, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* extSemArray */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* paramsArray */
+    {.type = &acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, .offset = 8, .count = 1, .target_count = 16},
+    /* numExtSems */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_st,
@@ -493,12 +574,16 @@ static const char names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st[] =
     "ctx\0"
     "gCtx";
 static const acu_field fields_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st[] = {
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 36, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 48, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, .target_count = 16},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 60, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 71, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st + 75, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
+    /* extSemArray */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* paramsArray */
+    {.type = &acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st, .offset = 8, .count = 1, .target_count = 16},
+    /* numExtSems */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
+    /* gCtx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
 };
 static const acu_layout layouts_acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st[] = {
     { 12020, 13040, 24, NULL, NULL},
@@ -522,10 +607,14 @@ static const char names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st[] =
     "size\0"
     "flags";
 static const acu_field fields_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st[] = {
-    {.name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st + 29, .type = &acu_cuda_type_CUfabricCpyOperand_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st + 33, .type = &acu_cuda_type_CUfabricCpyOperand_st, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st + 37, .type = &acu_type_size_t, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st + 42, .type = &acu_cuda_type_flags_none, .offset = 56, .count = 1},
+    /* src */
+    {.type = &acu_cuda_type_CUfabricCpyOperand_st, .offset = 0, .count = 1},
+    /* dst */
+    {.type = &acu_cuda_type_CUfabricCpyOperand_st, .offset = 24, .count = 1},
+    /* size */
+    {.type = &acu_type_size_t, .offset = 48, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 56, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st = {
     .name = names_acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st,
@@ -545,12 +634,16 @@ static const char names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st[] 
     "ctx\0"
     "gCtx";
 static const acu_field fields_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st[] = {
-    {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 40, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 47, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st, .target_count = 0},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 54, .type = &acu_cuda_type_flags_none_64bit, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 60, .type = &acu_type_handle, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st + 64, .type = &acu_type_handle, .offset = 24, .count = 1},
+    /* numOps */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* opList */
+    {.type = &acu_cuda_type_pointer_CUDA_FABRIC_COPY_BATCH_OP_st, .offset = 8, .count = 1, .target_count = 0},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none_64bit, .offset = 16, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1},
+    /* gCtx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st = {
     .name = names_acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st,
@@ -569,10 +662,14 @@ static const char names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st[] =
     "hErrNode_out\0"
     "result_out";
 static const acu_field fields_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 33, .type = &acu_cuda_type_flags_graphInstantiate_64bit, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 39, .type = &acu_cuda_type_CUstream, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 53, .type = &acu_type_handle, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st + 66, .type = &acu_cuda_type_CUgraphInstantiateResult_enum, .offset = 24, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_graphInstantiate_64bit, .offset = 0, .count = 1},
+    /* hUploadStream */
+    {.type = &acu_cuda_type_CUstream, .offset = 8, .count = 1},
+    /* hErrNode_out */
+    {.type = &acu_type_handle, .offset = 16, .count = 1},
+    /* result_out */
+    {.type = &acu_cuda_type_CUgraphInstantiateResult_enum, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_GRAPH_INSTANTIATE_PARAMS_st,
@@ -589,8 +686,10 @@ static const char names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_st[] =
     "fn\0"
     "userData";
 static const acu_field fields_acu_cuda_type_CUDA_HOST_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_st + 25, .type = &acu_type_function, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_st + 28, .type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* fn */
+    {.type = &acu_type_function, .offset = 0, .count = 1},
+    /* userData */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_HOST_NODE_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_st,
@@ -610,11 +709,16 @@ static const char names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st[] =
     "ctx\0"
     "gCtx";
 static const acu_field fields_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st[] = {
-    {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 28, .type = &acu_type_function, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 31, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 40, .type = &acu_cuda_type_CUhostTaskSyncMode_enum, .offset = 16, .count = 1, .since = 13020},
-    {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 49, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st + 53, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
+    /* fn */
+    {.type = &acu_type_function, .offset = 0, .count = 1},
+    /* userData */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* syncMode */
+    {.type = &acu_cuda_type_CUhostTaskSyncMode_enum, .offset = 16, .count = 1, .since = 13020},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
+    /* gCtx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
 };
 static const acu_layout layouts_acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st[] = {
     { 12020, 13020, 16, NULL, NULL},
@@ -647,18 +751,30 @@ static const char names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st[] =
     "kern\0"
     "ctx";
 static const acu_field fields_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st[] = {
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 30, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 35, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 44, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 53, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 62, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 72, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 82, .type = &acu_type_unsigned_int, .offset = 28, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 92, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 107, .type = &acu_type_pointer, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 120, .type = &acu_type_pointer, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 126, .type = &acu_type_handle, .offset = 56, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st + 131, .type = &acu_type_handle, .offset = 64, .count = 1},
+    /* func */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* gridDimX */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* gridDimY */
+    {.type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    /* gridDimZ */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* blockDimX */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* blockDimY */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    /* blockDimZ */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 1},
+    /* sharedMemBytes */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    /* kernelParams */
+    {.type = &acu_type_pointer, .offset = 40, .count = 1},
+    /* extra */
+    {.type = &acu_type_pointer, .offset = 48, .count = 1},
+    /* kern */
+    {.type = &acu_type_handle, .offset = 56, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 64, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st = {
     .name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v2_st,
@@ -685,18 +801,30 @@ static const char names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st[] =
     "kern\0"
     "ctx";
 static const acu_field fields_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st[] = {
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 30, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 35, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 44, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 53, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 62, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 72, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 82, .type = &acu_type_unsigned_int, .offset = 28, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 92, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 107, .type = &acu_type_pointer, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 120, .type = &acu_type_pointer, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 126, .type = &acu_type_handle, .offset = 56, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st + 131, .type = &acu_type_handle, .offset = 64, .count = 1},
+    /* func */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* gridDimX */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* gridDimY */
+    {.type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    /* gridDimZ */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* blockDimX */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* blockDimY */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    /* blockDimZ */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 1},
+    /* sharedMemBytes */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    /* kernelParams */
+    {.type = &acu_type_pointer, .offset = 40, .count = 1},
+    /* extra */
+    {.type = &acu_type_pointer, .offset = 48, .count = 1},
+    /* kern */
+    {.type = &acu_type_handle, .offset = 56, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 64, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st = {
     .name = names_acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st,
@@ -721,16 +849,26 @@ static const char names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st[] =
     "hStream\0"
     "kernelParams";
 static const acu_field fields_acu_cuda_type_CUDA_LAUNCH_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 22, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 31, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 40, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 49, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 58, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 68, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 78, .type = &acu_type_unsigned_int, .offset = 28, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 88, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 103, .type = &acu_cuda_type_CUstream, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st + 111, .type = &acu_type_pointer, .offset = 48, .count = 1},
+    /* function */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* gridDimX */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* gridDimY */
+    {.type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    /* gridDimZ */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* blockDimX */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* blockDimY */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    /* blockDimZ */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 1},
+    /* sharedMemBytes */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    /* hStream */
+    {.type = &acu_cuda_type_CUstream, .offset = 40, .count = 1},
+    /* kernelParams */
+    {.type = &acu_type_pointer, .offset = 48, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_LAUNCH_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_LAUNCH_PARAMS_st,
@@ -761,22 +899,38 @@ static const char names_acu_cuda_type_CUDA_MEMCPY2D_st[] =
     "WidthInBytes\0"
     "Height";
 static const acu_field fields_acu_cuda_type_CUDA_MEMCPY2D_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 17, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 29, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 34, .type = &acu_cuda_type_CUmemorytype_enum, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 48, .type = &acu_type_pointer, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 56, .type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 66, .type = &acu_type_handle, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 75, .type = &acu_type_size_t, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 84, .type = &acu_type_size_t, .offset = 56, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 96, .type = &acu_type_size_t, .offset = 64, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 101, .type = &acu_cuda_type_CUmemorytype_enum, .offset = 72, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 115, .type = &acu_type_pointer, .offset = 80, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 123, .type = &acu_type_unsigned_long_long, .offset = 88, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 133, .type = &acu_type_handle, .offset = 96, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 142, .type = &acu_type_size_t, .offset = 104, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 151, .type = &acu_type_size_t, .offset = 112, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY2D_st + 164, .type = &acu_type_size_t, .offset = 120, .count = 1},
+    /* srcXInBytes */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* srcY */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* srcMemoryType */
+    {.type = &acu_cuda_type_CUmemorytype_enum, .offset = 16, .count = 1},
+    /* srcHost */
+    {.type = &acu_type_pointer, .offset = 24, .count = 1},
+    /* srcDevice */
+    {.type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
+    /* srcArray */
+    {.type = &acu_type_handle, .offset = 40, .count = 1},
+    /* srcPitch */
+    {.type = &acu_type_size_t, .offset = 48, .count = 1},
+    /* dstXInBytes */
+    {.type = &acu_type_size_t, .offset = 56, .count = 1},
+    /* dstY */
+    {.type = &acu_type_size_t, .offset = 64, .count = 1},
+    /* dstMemoryType */
+    {.type = &acu_cuda_type_CUmemorytype_enum, .offset = 72, .count = 1},
+    /* dstHost */
+    {.type = &acu_type_pointer, .offset = 80, .count = 1},
+    /* dstDevice */
+    {.type = &acu_type_unsigned_long_long, .offset = 88, .count = 1},
+    /* dstArray */
+    {.type = &acu_type_handle, .offset = 96, .count = 1},
+    /* dstPitch */
+    {.type = &acu_type_size_t, .offset = 104, .count = 1},
+    /* WidthInBytes */
+    {.type = &acu_type_size_t, .offset = 112, .count = 1},
+    /* Height */
+    {.type = &acu_type_size_t, .offset = 120, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_MEMCPY2D_st = {
     .name = names_acu_cuda_type_CUDA_MEMCPY2D_st,
@@ -796,11 +950,16 @@ static const char names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st[] =
     "srcAccessOrder\0"
     "flags";
 static const acu_field fields_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 26, .type = &acu_cuda_type_CUmemcpy3DOperand_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 30, .type = &acu_cuda_type_CUmemcpy3DOperand_st, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 34, .type = &acu_cuda_type_CUextent3D_st, .offset = 80, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 41, .type = &acu_cuda_type_CUmemcpySrcAccessOrder_enum, .offset = 104, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st + 56, .type = &acu_cuda_type_flags_memcpy, .offset = 108, .count = 1},
+    /* src */
+    {.type = &acu_cuda_type_CUmemcpy3DOperand_st, .offset = 0, .count = 1},
+    /* dst */
+    {.type = &acu_cuda_type_CUmemcpy3DOperand_st, .offset = 40, .count = 1},
+    /* extent */
+    {.type = &acu_cuda_type_CUextent3D_st, .offset = 80, .count = 1},
+    /* srcAccessOrder */
+    {.type = &acu_cuda_type_CUmemcpySrcAccessOrder_enum, .offset = 104, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_memcpy, .offset = 108, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUDA_MEMCPY3D_BATCH_OP_st[] = {
     { 12080, 13040, 112, NULL, NULL},
@@ -845,31 +1004,56 @@ static const char names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st[] =
     "Height\0"
     "Depth";
 static const acu_field fields_acu_cuda_type_CUDA_MEMCPY3D_PEER_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 22, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 34, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 39, .type = &acu_type_size_t, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 44, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 51, .type = &acu_cuda_type_CUmemorytype_enum, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 65, .type = &acu_type_pointer, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 73, .type = &acu_type_unsigned_long_long, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 83, .type = &acu_type_handle, .offset = 56, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 92, .type = &acu_type_handle, .offset = 64, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 103, .type = &acu_type_size_t, .offset = 72, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 112, .type = &acu_type_size_t, .offset = 80, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 122, .type = &acu_type_size_t, .offset = 88, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 134, .type = &acu_type_size_t, .offset = 96, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 139, .type = &acu_type_size_t, .offset = 104, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 144, .type = &acu_type_size_t, .offset = 112, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 151, .type = &acu_cuda_type_CUmemorytype_enum, .offset = 120, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 165, .type = &acu_type_pointer, .offset = 128, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 173, .type = &acu_type_unsigned_long_long, .offset = 136, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 183, .type = &acu_type_handle, .offset = 144, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 192, .type = &acu_type_handle, .offset = 152, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 203, .type = &acu_type_size_t, .offset = 160, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 212, .type = &acu_type_size_t, .offset = 168, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 222, .type = &acu_type_size_t, .offset = 176, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 235, .type = &acu_type_size_t, .offset = 184, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st + 242, .type = &acu_type_size_t, .offset = 192, .count = 1},
+    /* srcXInBytes */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* srcY */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* srcZ */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* srcLOD */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* srcMemoryType */
+    {.type = &acu_cuda_type_CUmemorytype_enum, .offset = 32, .count = 1},
+    /* srcHost */
+    {.type = &acu_type_pointer, .offset = 40, .count = 1},
+    /* srcDevice */
+    {.type = &acu_type_unsigned_long_long, .offset = 48, .count = 1},
+    /* srcArray */
+    {.type = &acu_type_handle, .offset = 56, .count = 1},
+    /* srcContext */
+    {.type = &acu_type_handle, .offset = 64, .count = 1},
+    /* srcPitch */
+    {.type = &acu_type_size_t, .offset = 72, .count = 1},
+    /* srcHeight */
+    {.type = &acu_type_size_t, .offset = 80, .count = 1},
+    /* dstXInBytes */
+    {.type = &acu_type_size_t, .offset = 88, .count = 1},
+    /* dstY */
+    {.type = &acu_type_size_t, .offset = 96, .count = 1},
+    /* dstZ */
+    {.type = &acu_type_size_t, .offset = 104, .count = 1},
+    /* dstLOD */
+    {.type = &acu_type_size_t, .offset = 112, .count = 1},
+    /* dstMemoryType */
+    {.type = &acu_cuda_type_CUmemorytype_enum, .offset = 120, .count = 1},
+    /* dstHost */
+    {.type = &acu_type_pointer, .offset = 128, .count = 1},
+    /* dstDevice */
+    {.type = &acu_type_unsigned_long_long, .offset = 136, .count = 1},
+    /* dstArray */
+    {.type = &acu_type_handle, .offset = 144, .count = 1},
+    /* dstContext */
+    {.type = &acu_type_handle, .offset = 152, .count = 1},
+    /* dstPitch */
+    {.type = &acu_type_size_t, .offset = 160, .count = 1},
+    /* dstHeight */
+    {.type = &acu_type_size_t, .offset = 168, .count = 1},
+    /* WidthInBytes */
+    {.type = &acu_type_size_t, .offset = 176, .count = 1},
+    /* Height */
+    {.type = &acu_type_size_t, .offset = 184, .count = 1},
+    /* Depth */
+    {.type = &acu_type_size_t, .offset = 192, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_MEMCPY3D_PEER_st = {
     .name = names_acu_cuda_type_CUDA_MEMCPY3D_PEER_st,
@@ -909,31 +1093,56 @@ static const char names_acu_cuda_type_CUDA_MEMCPY3D_st[] =
     "Height\0"
     "Depth";
 static const acu_field fields_acu_cuda_type_CUDA_MEMCPY3D_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 17, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 29, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 34, .type = &acu_type_size_t, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 39, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 46, .type = &acu_cuda_type_CUmemorytype_enum, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 60, .type = &acu_type_pointer, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 68, .type = &acu_type_unsigned_long_long, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 78, .type = &acu_type_handle, .offset = 56, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 87, .type = &acu_type_pointer, .offset = 64, .count = 1, .reserved = true},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 97, .type = &acu_type_size_t, .offset = 72, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 106, .type = &acu_type_size_t, .offset = 80, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 116, .type = &acu_type_size_t, .offset = 88, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 128, .type = &acu_type_size_t, .offset = 96, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 133, .type = &acu_type_size_t, .offset = 104, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 138, .type = &acu_type_size_t, .offset = 112, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 145, .type = &acu_cuda_type_CUmemorytype_enum, .offset = 120, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 159, .type = &acu_type_pointer, .offset = 128, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 167, .type = &acu_type_unsigned_long_long, .offset = 136, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 177, .type = &acu_type_handle, .offset = 144, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 186, .type = &acu_type_pointer, .offset = 152, .count = 1, .reserved = true},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 196, .type = &acu_type_size_t, .offset = 160, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 205, .type = &acu_type_size_t, .offset = 168, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 215, .type = &acu_type_size_t, .offset = 176, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 228, .type = &acu_type_size_t, .offset = 184, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY3D_st + 235, .type = &acu_type_size_t, .offset = 192, .count = 1},
+    /* srcXInBytes */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* srcY */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* srcZ */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* srcLOD */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* srcMemoryType */
+    {.type = &acu_cuda_type_CUmemorytype_enum, .offset = 32, .count = 1},
+    /* srcHost */
+    {.type = &acu_type_pointer, .offset = 40, .count = 1},
+    /* srcDevice */
+    {.type = &acu_type_unsigned_long_long, .offset = 48, .count = 1},
+    /* srcArray */
+    {.type = &acu_type_handle, .offset = 56, .count = 1},
+    /* reserved0 */
+    {.type = &acu_type_pointer, .offset = 64, .count = 1, .reserved = true},
+    /* srcPitch */
+    {.type = &acu_type_size_t, .offset = 72, .count = 1},
+    /* srcHeight */
+    {.type = &acu_type_size_t, .offset = 80, .count = 1},
+    /* dstXInBytes */
+    {.type = &acu_type_size_t, .offset = 88, .count = 1},
+    /* dstY */
+    {.type = &acu_type_size_t, .offset = 96, .count = 1},
+    /* dstZ */
+    {.type = &acu_type_size_t, .offset = 104, .count = 1},
+    /* dstLOD */
+    {.type = &acu_type_size_t, .offset = 112, .count = 1},
+    /* dstMemoryType */
+    {.type = &acu_cuda_type_CUmemorytype_enum, .offset = 120, .count = 1},
+    /* dstHost */
+    {.type = &acu_type_pointer, .offset = 128, .count = 1},
+    /* dstDevice */
+    {.type = &acu_type_unsigned_long_long, .offset = 136, .count = 1},
+    /* dstArray */
+    {.type = &acu_type_handle, .offset = 144, .count = 1},
+    /* reserved1 */
+    {.type = &acu_type_pointer, .offset = 152, .count = 1, .reserved = true},
+    /* dstPitch */
+    {.type = &acu_type_size_t, .offset = 160, .count = 1},
+    /* dstHeight */
+    {.type = &acu_type_size_t, .offset = 168, .count = 1},
+    /* WidthInBytes */
+    {.type = &acu_type_size_t, .offset = 176, .count = 1},
+    /* Height */
+    {.type = &acu_type_size_t, .offset = 184, .count = 1},
+    /* Depth */
+    {.type = &acu_type_size_t, .offset = 192, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_MEMCPY3D_st = {
     .name = names_acu_cuda_type_CUDA_MEMCPY3D_st,
@@ -957,16 +1166,24 @@ static const char names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st[] =
     "ctx\0"
     "gCtx";
 static const acu_field fields_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 36, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 42, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 47, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 52, .type = &acu_type_pointer, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 58, .type = &acu_type_pointer, .offset = 32, .count = 1,
-     .target = &acu_cuda_type_CUmemcpyAttributes_st, .target_count = 48},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 64, .type = &acu_type_pointer, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 74, .type = &acu_type_size_t, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 83, .type = &acu_type_handle, .offset = 56, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st + 87, .type = &acu_type_handle, .offset = 56, .count = 1},
+    /* count */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* dsts */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* srcs */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1},
+    /* sizes */
+    {.type = &acu_type_pointer, .offset = 24, .count = 1},
+    /* attrs */
+    {.type = &acu_cuda_type_pointer_CUmemcpyAttributes_st, .offset = 32, .count = 1, .target_count = 48},
+    /* attrsIdxs */
+    {.type = &acu_type_pointer, .offset = 40, .count = 1},
+    /* numAttrs */
+    {.type = &acu_type_size_t, .offset = 48, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 56, .count = 1},
+    /* gCtx */
+    {.type = &acu_type_handle, .offset = 56, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st = {
     .name = names_acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st,
@@ -985,10 +1202,14 @@ static const char names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st[] =
     "copyCtx\0"
     "copyParams";
 static const acu_field fields_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 27, .type = &acu_cuda_type_flags_none, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 33, .type = &acu_type_int, .offset = 4, .count = 1, .reserved = true},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 42, .type = &acu_type_handle, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st + 50, .type = &acu_cuda_type_CUDA_MEMCPY3D_st, .offset = 16, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 0, .count = 1},
+    /* reserved */
+    {.type = &acu_type_int, .offset = 4, .count = 1, .reserved = true},
+    /* copyCtx */
+    {.type = &acu_type_handle, .offset = 8, .count = 1},
+    /* copyParams */
+    {.type = &acu_cuda_type_CUDA_MEMCPY3D_st, .offset = 16, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st,
@@ -1009,12 +1230,18 @@ static const char names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st[] =
     "width\0"
     "height";
 static const acu_field fields_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st + 27, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st + 31, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st + 37, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st + 43, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st + 55, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st + 61, .type = &acu_type_size_t, .offset = 32, .count = 1},
+    /* dst */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* pitch */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* value */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* elementSize */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* width */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* height */
+    {.type = &acu_type_size_t, .offset = 32, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_st,
@@ -1036,13 +1263,20 @@ static const char names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st[] =
     "height\0"
     "ctx";
 static const acu_field fields_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st + 30, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st + 34, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st + 40, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st + 46, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st + 58, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st + 64, .type = &acu_type_size_t, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st + 71, .type = &acu_type_handle, .offset = 40, .count = 1},
+    /* dst */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* pitch */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* value */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* elementSize */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* width */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* height */
+    {.type = &acu_type_size_t, .offset = 32, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 40, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st = {
     .name = names_acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st,
@@ -1062,12 +1296,16 @@ static const char names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st[] =
     "bytesize\0"
     "dptr";
 static const acu_field fields_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 33, .type = &acu_cuda_type_CUmemPoolProps_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 43, .type = &acu_type_pointer, .offset = 88, .count = 1,
-     .target = &acu_cuda_type_CUmemAccessDesc_st, .target_count = 96},
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 55, .type = &acu_type_size_t, .offset = 96, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 71, .type = &acu_type_size_t, .offset = 104, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st + 80, .type = &acu_type_unsigned_long_long, .offset = 112, .count = 1},
+    /* poolProps */
+    {.type = &acu_cuda_type_CUmemPoolProps_st, .offset = 0, .count = 1},
+    /* accessDescs */
+    {.type = &acu_cuda_type_pointer_CUmemAccessDesc_st, .offset = 88, .count = 1, .target_count = 96},
+    /* accessDescCount */
+    {.type = &acu_type_size_t, .offset = 96, .count = 1},
+    /* bytesize */
+    {.type = &acu_type_size_t, .offset = 104, .count = 1},
+    /* dptr */
+    {.type = &acu_type_unsigned_long_long, .offset = 112, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v1_st[] = {
     { 12020, 13040, 120, NULL, NULL},
@@ -1092,12 +1330,16 @@ static const char names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st[] =
     "bytesize\0"
     "dptr";
 static const acu_field fields_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 33, .type = &acu_cuda_type_CUmemPoolProps_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 43, .type = &acu_type_pointer, .offset = 88, .count = 1,
-     .target = &acu_cuda_type_CUmemAccessDesc_st, .target_count = 96},
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 55, .type = &acu_type_size_t, .offset = 96, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 71, .type = &acu_type_size_t, .offset = 104, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st + 80, .type = &acu_type_unsigned_long_long, .offset = 112, .count = 1},
+    /* poolProps */
+    {.type = &acu_cuda_type_CUmemPoolProps_st, .offset = 0, .count = 1},
+    /* accessDescs */
+    {.type = &acu_cuda_type_pointer_CUmemAccessDesc_st, .offset = 88, .count = 1, .target_count = 96},
+    /* accessDescCount */
+    {.type = &acu_type_size_t, .offset = 96, .count = 1},
+    /* bytesize */
+    {.type = &acu_type_size_t, .offset = 104, .count = 1},
+    /* dptr */
+    {.type = &acu_type_unsigned_long_long, .offset = 112, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st[] = {
     { 12020, 13040, 120, NULL, NULL},
@@ -1118,7 +1360,8 @@ static const char names_acu_cuda_type_CUDA_MEM_FREE_NODE_PARAMS_st[] =
     "CUDA_MEM_FREE_NODE_PARAMS_st\0"
     "dptr";
 static const acu_field fields_acu_cuda_type_CUDA_MEM_FREE_NODE_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CUDA_MEM_FREE_NODE_PARAMS_st + 29, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* dptr */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_MEM_FREE_NODE_PARAMS_st = {
     .name = names_acu_cuda_type_CUDA_MEM_FREE_NODE_PARAMS_st,
@@ -1159,32 +1402,46 @@ static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_24_res_pitch2D_wid
 static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_32_res_pitch2D_height[] = { 3, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_40_res_pitch2D_pitchInBytes[] = { 3, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUDA_RESOURCE_DESC_st[] = {
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 22, .type = &acu_cuda_type_CUresourcetype_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 30, .type = &acu_type_handle, .offset = 8, .count = 1,
+    /* resType */
+    {.type = &acu_cuda_type_CUresourcetype_enum, .offset = 0, .count = 1},
+    /* res.array.hArray */
+    {.type = &acu_type_handle, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_array_hArray},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 47, .type = &acu_type_handle, .offset = 8, .count = 1,
+    /* res.mipmap.hMipmappedArray */
+    {.type = &acu_type_handle, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_mipmap_hMipmappedArray},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 74, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
+    /* res.linear.devPtr */
+    {.type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_linear_devPtr},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 92, .type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1,
+    /* res.linear.format */
+    {.type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_16_res_linear_format},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 110, .type = &acu_type_unsigned_int, .offset = 20, .count = 1,
+    /* res.linear.numChannels */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_20_res_linear_numChannels},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 133, .type = &acu_type_size_t, .offset = 24, .count = 1,
+    /* res.linear.sizeInBytes */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_24_res_linear_sizeInBytes},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 156, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
+    /* res.pitch2D.devPtr */
+    {.type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_8_res_pitch2D_devPtr},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 175, .type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1,
+    /* res.pitch2D.format */
+    {.type = &acu_cuda_type_CUarray_format_enum, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_16_res_pitch2D_format},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 194, .type = &acu_type_unsigned_int, .offset = 20, .count = 1,
+    /* res.pitch2D.numChannels */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_20_res_pitch2D_numChannels},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 218, .type = &acu_type_size_t, .offset = 24, .count = 1,
+    /* res.pitch2D.width */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_24_res_pitch2D_width},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 236, .type = &acu_type_size_t, .offset = 32, .count = 1,
+    /* res.pitch2D.height */
+    {.type = &acu_type_size_t, .offset = 32, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_32_res_pitch2D_height},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 255, .type = &acu_type_size_t, .offset = 40, .count = 1,
+    /* res.pitch2D.pitchInBytes */
+    {.type = &acu_type_size_t, .offset = 40, .count = 1,
      .tags = tags_acu_cuda_type_CUDA_RESOURCE_DESC_st_40_res_pitch2D_pitchInBytes},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st + 280, .type = &acu_cuda_type_flags_none, .offset = 136, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 136, .count = 1},
 };
 const acu_type acu_cuda_type_CUDA_RESOURCE_DESC_st = {
     .name = names_acu_cuda_type_CUDA_RESOURCE_DESC_st,
@@ -1208,15 +1465,24 @@ static const char names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st[] =
     "lastLayer\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st[] = {
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 27, .type = &acu_cuda_type_CUresourceViewFormat_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 34, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 40, .type = &acu_type_size_t, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 47, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 53, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 70, .type = &acu_type_unsigned_int, .offset = 36, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 86, .type = &acu_type_unsigned_int, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 97, .type = &acu_type_unsigned_int, .offset = 44, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st + 107, .type = &acu_type_unsigned_int, .offset = 48, .count = 16, .reserved = true},
+    /* format */
+    {.type = &acu_cuda_type_CUresourceViewFormat_enum, .offset = 0, .count = 1},
+    /* width */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* height */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* depth */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* firstMipmapLevel */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    /* lastMipmapLevel */
+    {.type = &acu_type_unsigned_int, .offset = 36, .count = 1},
+    /* firstLayer */
+    {.type = &acu_type_unsigned_int, .offset = 40, .count = 1},
+    /* lastLayer */
+    {.type = &acu_type_unsigned_int, .offset = 44, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 48, .count = 16, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st = {
     .name = names_acu_cuda_type_CUDA_RESOURCE_VIEW_DESC_st,
@@ -1241,16 +1507,26 @@ static const char names_acu_cuda_type_CUDA_TEXTURE_DESC_st[] =
     "borderColor\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUDA_TEXTURE_DESC_st[] = {
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 21, .type = &acu_cuda_type_CUaddress_mode_enum, .offset = 0, .count = 3},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 33, .type = &acu_cuda_type_CUfilter_mode_enum, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 44, .type = &acu_cuda_type_flags_textureReference, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 50, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 64, .type = &acu_cuda_type_CUfilter_mode_enum, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 81, .type = &acu_type_float, .offset = 28, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 97, .type = &acu_type_float, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 117, .type = &acu_type_float, .offset = 36, .count = 1},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 137, .type = &acu_type_float, .offset = 40, .count = 4},
-    {.name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st + 149, .type = &acu_type_int, .offset = 56, .count = 12, .reserved = true},
+    /* addressMode */
+    {.type = &acu_cuda_type_CUaddress_mode_enum, .offset = 0, .count = 3},
+    /* filterMode */
+    {.type = &acu_cuda_type_CUfilter_mode_enum, .offset = 12, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_textureReference, .offset = 16, .count = 1},
+    /* maxAnisotropy */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* mipmapFilterMode */
+    {.type = &acu_cuda_type_CUfilter_mode_enum, .offset = 24, .count = 1},
+    /* mipmapLevelBias */
+    {.type = &acu_type_float, .offset = 28, .count = 1},
+    /* minMipmapLevelClamp */
+    {.type = &acu_type_float, .offset = 32, .count = 1},
+    /* maxMipmapLevelClamp */
+    {.type = &acu_type_float, .offset = 36, .count = 1},
+    /* borderColor */
+    {.type = &acu_type_float, .offset = 40, .count = 4},
+    /* reserved */
+    {.type = &acu_type_int, .offset = 56, .count = 12, .reserved = true},
 };
 const acu_type acu_cuda_type_CUDA_TEXTURE_DESC_st = {
     .name = names_acu_cuda_type_CUDA_TEXTURE_DESC_st,
@@ -1271,12 +1547,18 @@ static const char names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st[] =
     "localityDomainId\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st[] = {
-    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 35, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 43, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 62, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 90, .type = &acu_cuda_type_flags_devSmResourceGroup, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 96, .type = &acu_type_unsigned_int, .offset = 16, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st + 113, .type = &acu_type_unsigned_int, .offset = 20, .count = 11, .reserved = true},
+    /* smCount */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* coscheduledSmCount */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* preferredCoscheduledSmCount */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_devSmResourceGroup, .offset = 12, .count = 1},
+    /* localityDomainId */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1, .since = 13040},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 11, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CU_DEV_SM_RESOURCE_GROUP_PARAMS_st[] = {
     { 13010, 13040, 64, NULL, NULL},
@@ -1301,11 +1583,16 @@ static const char names_acu_cuda_type_CUaccessPolicyWindow_st[] =
     "hitProp\0"
     "missProp";
 static const acu_field fields_acu_cuda_type_CUaccessPolicyWindow_st[] = {
-    {.name = names_acu_cuda_type_CUaccessPolicyWindow_st + 24, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUaccessPolicyWindow_st + 33, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUaccessPolicyWindow_st + 43, .type = &acu_type_float, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUaccessPolicyWindow_st + 52, .type = &acu_cuda_type_CUaccessProperty_enum, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUaccessPolicyWindow_st + 60, .type = &acu_cuda_type_CUaccessProperty_enum, .offset = 24, .count = 1},
+    /* base_ptr */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* num_bytes */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* hitRatio */
+    {.type = &acu_type_float, .offset = 16, .count = 1},
+    /* hitProp */
+    {.type = &acu_cuda_type_CUaccessProperty_enum, .offset = 20, .count = 1},
+    /* missProp */
+    {.type = &acu_cuda_type_CUaccessProperty_enum, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUaccessPolicyWindow_st = {
     .name = names_acu_cuda_type_CUaccessPolicyWindow_st,
@@ -1323,9 +1610,9 @@ static const char names_acu_cuda_type_CUaccessProperty_enum[] =
     "CU_ACCESS_PROPERTY_STREAMING\0"
     "CU_ACCESS_PROPERTY_PERSISTING";
 static const acu_value values_acu_cuda_type_CUaccessProperty_enum[] = {
-    { names_acu_cuda_type_CUaccessProperty_enum + 22, 0, 0},
-    { names_acu_cuda_type_CUaccessProperty_enum + 48, 1, 0},
-    { names_acu_cuda_type_CUaccessProperty_enum + 77, 2, 0},
+    { 0, 0 }, /* CU_ACCESS_PROPERTY_NORMAL */
+    { 1, 0 }, /* CU_ACCESS_PROPERTY_STREAMING */
+    { 2, 0 }, /* CU_ACCESS_PROPERTY_PERSISTING */
 };
 const acu_type acu_cuda_type_CUaccessProperty_enum = {
     .name = names_acu_cuda_type_CUaccessProperty_enum,
@@ -1344,10 +1631,10 @@ static const char names_acu_cuda_type_CUaddress_mode_enum[] =
     "CU_TR_ADDRESS_MODE_MIRROR\0"
     "CU_TR_ADDRESS_MODE_BORDER";
 static const acu_value values_acu_cuda_type_CUaddress_mode_enum[] = {
-    { names_acu_cuda_type_CUaddress_mode_enum + 20, 0, 0},
-    { names_acu_cuda_type_CUaddress_mode_enum + 44, 1, 0},
-    { names_acu_cuda_type_CUaddress_mode_enum + 69, 2, 0},
-    { names_acu_cuda_type_CUaddress_mode_enum + 95, 3, 0},
+    { 0, 0 }, /* CU_TR_ADDRESS_MODE_WRAP */
+    { 1, 0 }, /* CU_TR_ADDRESS_MODE_CLAMP */
+    { 2, 0 }, /* CU_TR_ADDRESS_MODE_MIRROR */
+    { 3, 0 }, /* CU_TR_ADDRESS_MODE_BORDER */
 };
 const acu_type acu_cuda_type_CUaddress_mode_enum = {
     .name = names_acu_cuda_type_CUaddress_mode_enum,
@@ -1397,41 +1684,63 @@ static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_24_subresource_miptail
 static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_32_subresource_miptail_offset[] = { 1, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUarrayMapInfo_st_40_subresource_miptail_size[] = { 1, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUarrayMapInfo_st[] = {
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 18, .type = &acu_cuda_type_CUresourcetype_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 31, .type = &acu_type_handle, .offset = 8, .count = 1,
+    /* resourceType */
+    {.type = &acu_cuda_type_CUresourcetype_enum, .offset = 0, .count = 1},
+    /* resource.mipmap */
+    {.type = &acu_type_handle, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_8_resource_mipmap},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 47, .type = &acu_type_handle, .offset = 8, .count = 1,
+    /* resource.array */
+    {.type = &acu_type_handle, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_8_resource_array},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 62, .type = &acu_cuda_type_CUarraySparseSubresourceType_enum, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 78, .type = &acu_type_unsigned_int, .offset = 24, .count = 1, .tag_offset = 16,
+    /* subresourceType */
+    {.type = &acu_cuda_type_CUarraySparseSubresourceType_enum, .offset = 16, .count = 1},
+    /* subresource.sparseLevel.level */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_24_subresource_sparseLevel_level},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 108, .type = &acu_type_unsigned_int, .offset = 28, .count = 1, .tag_offset = 16,
+    /* subresource.sparseLevel.layer */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_28_subresource_sparseLevel_layer},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 138, .type = &acu_type_unsigned_int, .offset = 32, .count = 1, .tag_offset = 16,
+    /* subresource.sparseLevel.offsetX */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_32_subresource_sparseLevel_offsetX},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 170, .type = &acu_type_unsigned_int, .offset = 36, .count = 1, .tag_offset = 16,
+    /* subresource.sparseLevel.offsetY */
+    {.type = &acu_type_unsigned_int, .offset = 36, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_36_subresource_sparseLevel_offsetY},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 202, .type = &acu_type_unsigned_int, .offset = 40, .count = 1, .tag_offset = 16,
+    /* subresource.sparseLevel.offsetZ */
+    {.type = &acu_type_unsigned_int, .offset = 40, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_40_subresource_sparseLevel_offsetZ},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 234, .type = &acu_type_unsigned_int, .offset = 44, .count = 1, .tag_offset = 16,
+    /* subresource.sparseLevel.extentWidth */
+    {.type = &acu_type_unsigned_int, .offset = 44, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_44_subresource_sparseLevel_extentWidth},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 270, .type = &acu_type_unsigned_int, .offset = 48, .count = 1, .tag_offset = 16,
+    /* subresource.sparseLevel.extentHeight */
+    {.type = &acu_type_unsigned_int, .offset = 48, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_48_subresource_sparseLevel_extentHeight},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 307, .type = &acu_type_unsigned_int, .offset = 52, .count = 1, .tag_offset = 16,
+    /* subresource.sparseLevel.extentDepth */
+    {.type = &acu_type_unsigned_int, .offset = 52, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_52_subresource_sparseLevel_extentDepth},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 343, .type = &acu_type_unsigned_int, .offset = 24, .count = 1, .tag_offset = 16,
+    /* subresource.miptail.layer */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_24_subresource_miptail_layer},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 369, .type = &acu_type_unsigned_long_long, .offset = 32, .count = 1, .tag_offset = 16,
+    /* subresource.miptail.offset */
+    {.type = &acu_type_unsigned_long_long, .offset = 32, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_32_subresource_miptail_offset},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 396, .type = &acu_type_unsigned_long_long, .offset = 40, .count = 1, .tag_offset = 16,
+    /* subresource.miptail.size */
+    {.type = &acu_type_unsigned_long_long, .offset = 40, .count = 1, .tag_offset = 16,
      .tags = tags_acu_cuda_type_CUarrayMapInfo_st_40_subresource_miptail_size},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 421, .type = &acu_cuda_type_CUmemOperationType_enum, .offset = 56, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 438, .type = &acu_cuda_type_CUmemHandleType_enum, .offset = 60, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 452, .type = &acu_type_unsigned_long_long, .offset = 64, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 472, .type = &acu_type_unsigned_long_long, .offset = 72, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 479, .type = &acu_type_unsigned_int, .offset = 80, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 493, .type = &acu_cuda_type_flags_none, .offset = 84, .count = 1},
-    {.name = names_acu_cuda_type_CUarrayMapInfo_st + 499, .type = &acu_type_unsigned_int, .offset = 88, .count = 2, .reserved = true},
+    /* memOperationType */
+    {.type = &acu_cuda_type_CUmemOperationType_enum, .offset = 56, .count = 1},
+    /* memHandleType */
+    {.type = &acu_cuda_type_CUmemHandleType_enum, .offset = 60, .count = 1},
+    /* memHandle.memHandle */
+    {.type = &acu_type_unsigned_long_long, .offset = 64, .count = 1},
+    /* offset */
+    {.type = &acu_type_unsigned_long_long, .offset = 72, .count = 1},
+    /* deviceBitMask */
+    {.type = &acu_type_unsigned_int, .offset = 80, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 84, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 88, .count = 2, .reserved = true},
 };
 const acu_type acu_cuda_type_CUarrayMapInfo_st = {
     .name = names_acu_cuda_type_CUarrayMapInfo_st,
@@ -1448,8 +1757,8 @@ static const char names_acu_cuda_type_CUarraySparseSubresourceType_enum[] =
     "CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL\0"
     "CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL";
 static const acu_value values_acu_cuda_type_CUarraySparseSubresourceType_enum[] = {
-    { names_acu_cuda_type_CUarraySparseSubresourceType_enum + 34, 0, 0},
-    { names_acu_cuda_type_CUarraySparseSubresourceType_enum + 80, 1, 0},
+    { 0, 0 }, /* CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL */
+    { 1, 0 }, /* CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL */
 };
 const acu_type acu_cuda_type_CUarraySparseSubresourceType_enum = {
     .name = names_acu_cuda_type_CUarraySparseSubresourceType_enum,
@@ -1530,72 +1839,72 @@ static const char names_acu_cuda_type_CUarray_format_enum[] =
     "CU_AD_FORMAT_SNORM_INT16X4\0"
     "CU_AD_FORMAT_MAX";
 static const acu_value values_acu_cuda_type_CUarray_format_enum[] = {
-    { names_acu_cuda_type_CUarray_format_enum + 20, 1, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 47, 2, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 75, 3, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 103, 8, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 128, 9, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 154, 10, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 180, 16, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 198, 32, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 217, 80, 12080},
-    { names_acu_cuda_type_CUarray_format_enum + 249, 81, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 279, 82, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 309, 83, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 343, 84, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 378, 85, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 412, 86, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 447, 87, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 481, 88, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 516, 89, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 546, 90, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 577, 91, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 607, 92, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 638, 93, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 668, 94, 13010},
-    { names_acu_cuda_type_CUarray_format_enum + 699, 145, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 722, 146, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 750, 147, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 773, 148, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 801, 149, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 824, 150, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 852, 151, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 875, 152, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 898, 153, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 921, 154, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 944, 155, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 967, 156, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 990, 157, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1013, 158, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1041, 159, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1059, 161, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1077, 162, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1095, 163, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1113, 164, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1131, 165, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1149, 166, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1167, 167, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1185, 168, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1203, 169, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1221, 176, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1239, 177, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1257, 178, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1283, 179, 12050},
-    { names_acu_cuda_type_CUarray_format_enum + 1310, 180, 12080},
-    { names_acu_cuda_type_CUarray_format_enum + 1346, 181, 12080},
-    { names_acu_cuda_type_CUarray_format_enum + 1383, 192, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1409, 193, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1435, 194, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1461, 195, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1488, 196, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1515, 197, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1542, 198, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1568, 199, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1594, 200, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1620, 201, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1647, 202, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1674, 203, 0},
-    { names_acu_cuda_type_CUarray_format_enum + 1701, 2147483647, 12050},
+    { 1, 0 }, /* CU_AD_FORMAT_UNSIGNED_INT8 */
+    { 2, 0 }, /* CU_AD_FORMAT_UNSIGNED_INT16 */
+    { 3, 0 }, /* CU_AD_FORMAT_UNSIGNED_INT32 */
+    { 8, 0 }, /* CU_AD_FORMAT_SIGNED_INT8 */
+    { 9, 0 }, /* CU_AD_FORMAT_SIGNED_INT16 */
+    { 10, 0 }, /* CU_AD_FORMAT_SIGNED_INT32 */
+    { 16, 0 }, /* CU_AD_FORMAT_HALF */
+    { 32, 0 }, /* CU_AD_FORMAT_FLOAT */
+    { 80, 12080 }, /* CU_AD_FORMAT_UNORM_INT_101010_2 */
+    { 81, 13010 }, /* CU_AD_FORMAT_UINT8_PACKED_422 */
+    { 82, 13010 }, /* CU_AD_FORMAT_UINT8_PACKED_444 */
+    { 83, 13010 }, /* CU_AD_FORMAT_UINT8_SEMIPLANAR_420 */
+    { 84, 13010 }, /* CU_AD_FORMAT_UINT16_SEMIPLANAR_420 */
+    { 85, 13010 }, /* CU_AD_FORMAT_UINT8_SEMIPLANAR_422 */
+    { 86, 13010 }, /* CU_AD_FORMAT_UINT16_SEMIPLANAR_422 */
+    { 87, 13010 }, /* CU_AD_FORMAT_UINT8_SEMIPLANAR_444 */
+    { 88, 13010 }, /* CU_AD_FORMAT_UINT16_SEMIPLANAR_444 */
+    { 89, 13010 }, /* CU_AD_FORMAT_UINT8_PLANAR_420 */
+    { 90, 13010 }, /* CU_AD_FORMAT_UINT16_PLANAR_420 */
+    { 91, 13010 }, /* CU_AD_FORMAT_UINT8_PLANAR_422 */
+    { 92, 13010 }, /* CU_AD_FORMAT_UINT16_PLANAR_422 */
+    { 93, 13010 }, /* CU_AD_FORMAT_UINT8_PLANAR_444 */
+    { 94, 13010 }, /* CU_AD_FORMAT_UINT16_PLANAR_444 */
+    { 145, 0 }, /* CU_AD_FORMAT_BC1_UNORM */
+    { 146, 0 }, /* CU_AD_FORMAT_BC1_UNORM_SRGB */
+    { 147, 0 }, /* CU_AD_FORMAT_BC2_UNORM */
+    { 148, 0 }, /* CU_AD_FORMAT_BC2_UNORM_SRGB */
+    { 149, 0 }, /* CU_AD_FORMAT_BC3_UNORM */
+    { 150, 0 }, /* CU_AD_FORMAT_BC3_UNORM_SRGB */
+    { 151, 0 }, /* CU_AD_FORMAT_BC4_UNORM */
+    { 152, 0 }, /* CU_AD_FORMAT_BC4_SNORM */
+    { 153, 0 }, /* CU_AD_FORMAT_BC5_UNORM */
+    { 154, 0 }, /* CU_AD_FORMAT_BC5_SNORM */
+    { 155, 0 }, /* CU_AD_FORMAT_BC6H_UF16 */
+    { 156, 0 }, /* CU_AD_FORMAT_BC6H_SF16 */
+    { 157, 0 }, /* CU_AD_FORMAT_BC7_UNORM */
+    { 158, 0 }, /* CU_AD_FORMAT_BC7_UNORM_SRGB */
+    { 159, 12050 }, /* CU_AD_FORMAT_P010 */
+    { 161, 12050 }, /* CU_AD_FORMAT_P016 */
+    { 162, 12050 }, /* CU_AD_FORMAT_NV16 */
+    { 163, 12050 }, /* CU_AD_FORMAT_P210 */
+    { 164, 12050 }, /* CU_AD_FORMAT_P216 */
+    { 165, 12050 }, /* CU_AD_FORMAT_YUY2 */
+    { 166, 12050 }, /* CU_AD_FORMAT_Y210 */
+    { 167, 12050 }, /* CU_AD_FORMAT_Y216 */
+    { 168, 12050 }, /* CU_AD_FORMAT_AYUV */
+    { 169, 12050 }, /* CU_AD_FORMAT_Y410 */
+    { 176, 0 }, /* CU_AD_FORMAT_NV12 */
+    { 177, 12050 }, /* CU_AD_FORMAT_Y416 */
+    { 178, 12050 }, /* CU_AD_FORMAT_Y444_PLANAR8 */
+    { 179, 12050 }, /* CU_AD_FORMAT_Y444_PLANAR10 */
+    { 180, 12080 }, /* CU_AD_FORMAT_YUV444_8bit_SemiPlanar */
+    { 181, 12080 }, /* CU_AD_FORMAT_YUV444_16bit_SemiPlanar */
+    { 192, 0 }, /* CU_AD_FORMAT_UNORM_INT8X1 */
+    { 193, 0 }, /* CU_AD_FORMAT_UNORM_INT8X2 */
+    { 194, 0 }, /* CU_AD_FORMAT_UNORM_INT8X4 */
+    { 195, 0 }, /* CU_AD_FORMAT_UNORM_INT16X1 */
+    { 196, 0 }, /* CU_AD_FORMAT_UNORM_INT16X2 */
+    { 197, 0 }, /* CU_AD_FORMAT_UNORM_INT16X4 */
+    { 198, 0 }, /* CU_AD_FORMAT_SNORM_INT8X1 */
+    { 199, 0 }, /* CU_AD_FORMAT_SNORM_INT8X2 */
+    { 200, 0 }, /* CU_AD_FORMAT_SNORM_INT8X4 */
+    { 201, 0 }, /* CU_AD_FORMAT_SNORM_INT16X1 */
+    { 202, 0 }, /* CU_AD_FORMAT_SNORM_INT16X2 */
+    { 203, 0 }, /* CU_AD_FORMAT_SNORM_INT16X4 */
+    { 2147483647, 12050 }, /* CU_AD_FORMAT_MAX */
 };
 const acu_type acu_cuda_type_CUarray_format_enum = {
     .name = names_acu_cuda_type_CUarray_format_enum,
@@ -1624,20 +1933,20 @@ static const char names_acu_cuda_type_CUatomicOperation_enum[] =
     "CU_ATOMIC_OPERATION_FLOAT_MAX\0"
     "CU_ATOMIC_OPERATION_MAX";
 static const acu_value values_acu_cuda_type_CUatomicOperation_enum[] = {
-    { names_acu_cuda_type_CUatomicOperation_enum + 23, 0, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 55, 1, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 87, 2, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 119, 3, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 157, 4, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 195, 5, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 219, 6, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 242, 7, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 266, 8, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 295, 9, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 319, 10, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 349, 11, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 379, 12, 13000},
-    { names_acu_cuda_type_CUatomicOperation_enum + 409, 13, 13000},
+    { 0, 13000 }, /* CU_ATOMIC_OPERATION_INTEGER_ADD */
+    { 1, 13000 }, /* CU_ATOMIC_OPERATION_INTEGER_MIN */
+    { 2, 13000 }, /* CU_ATOMIC_OPERATION_INTEGER_MAX */
+    { 3, 13000 }, /* CU_ATOMIC_OPERATION_INTEGER_INCREMENT */
+    { 4, 13000 }, /* CU_ATOMIC_OPERATION_INTEGER_DECREMENT */
+    { 5, 13000 }, /* CU_ATOMIC_OPERATION_AND */
+    { 6, 13000 }, /* CU_ATOMIC_OPERATION_OR */
+    { 7, 13000 }, /* CU_ATOMIC_OPERATION_XOR */
+    { 8, 13000 }, /* CU_ATOMIC_OPERATION_EXCHANGE */
+    { 9, 13000 }, /* CU_ATOMIC_OPERATION_CAS */
+    { 10, 13000 }, /* CU_ATOMIC_OPERATION_FLOAT_ADD */
+    { 11, 13000 }, /* CU_ATOMIC_OPERATION_FLOAT_MIN */
+    { 12, 13000 }, /* CU_ATOMIC_OPERATION_FLOAT_MAX */
+    { 13, 13000 }, /* CU_ATOMIC_OPERATION_MAX */
 };
 const acu_type acu_cuda_type_CUatomicOperation_enum = {
     .name = names_acu_cuda_type_CUatomicOperation_enum,
@@ -1654,8 +1963,10 @@ static const char names_acu_cuda_type_CUcheckpointCheckpointArgs_st[] =
     "customStorageInfo_out\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUcheckpointCheckpointArgs_st[] = {
-    {.name = names_acu_cuda_type_CUcheckpointCheckpointArgs_st + 30, .type = &acu_type_pointer, .offset = 0, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUcheckpointCheckpointArgs_st + 52, .type = &acu_type_char, .offset = 8, .count = 56, .reserved = true},
+    /* customStorageInfo_out */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1, .since = 13040},
+    /* reserved */
+    {.type = &acu_type_char, .offset = 8, .count = 56, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUcheckpointCheckpointArgs_st[] = {
     { 12080, 13040, 64, NULL, NULL},
@@ -1677,8 +1988,10 @@ static const char names_acu_cuda_type_CUcheckpointGpuPair_st[] =
     "oldUuid\0"
     "newUuid";
 static const acu_field fields_acu_cuda_type_CUcheckpointGpuPair_st[] = {
-    {.name = names_acu_cuda_type_CUcheckpointGpuPair_st + 23, .type = &acu_cuda_type_CUuuid_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUcheckpointGpuPair_st + 31, .type = &acu_cuda_type_CUuuid_st, .offset = 16, .count = 1},
+    /* oldUuid */
+    {.type = &acu_cuda_type_CUuuid_st, .offset = 0, .count = 1},
+    /* newUuid */
+    {.type = &acu_cuda_type_CUuuid_st, .offset = 16, .count = 1},
 };
 const acu_type acu_cuda_type_CUcheckpointGpuPair_st = {
     .name = names_acu_cuda_type_CUcheckpointGpuPair_st,
@@ -1696,9 +2009,12 @@ static const char names_acu_cuda_type_CUcheckpointLockArgs_st[] =
     "reserved0\0"
     "reserved1";
 static const acu_field fields_acu_cuda_type_CUcheckpointLockArgs_st[] = {
-    {.name = names_acu_cuda_type_CUcheckpointLockArgs_st + 24, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUcheckpointLockArgs_st + 34, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .reserved = true},
-    {.name = names_acu_cuda_type_CUcheckpointLockArgs_st + 44, .type = &acu_type_uint64_t, .offset = 8, .count = 7, .reserved = true},
+    /* timeoutMs */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* reserved0 */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1, .reserved = true},
+    /* reserved1 */
+    {.type = &acu_type_uint64_t, .offset = 8, .count = 7, .reserved = true},
 };
 const acu_type acu_cuda_type_CUcheckpointLockArgs_st = {
     .name = names_acu_cuda_type_CUcheckpointLockArgs_st,
@@ -1717,11 +2033,14 @@ static const char names_acu_cuda_type_CUcheckpointRestoreArgs_st[] =
     "customStorageInfo_out\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUcheckpointRestoreArgs_st[] = {
-    {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 27, .type = &acu_type_pointer, .offset = 0, .count = 1, .since = 13000,
-     .target = &acu_cuda_type_CUcheckpointGpuPair_st, .target_count = 8},
-    {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 36, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 13000},
-    {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 50, .type = &acu_type_pointer, .offset = 16, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUcheckpointRestoreArgs_st + 72, .type = &acu_type_char, .offset = 24, .count = 40, .reserved = true},
+    /* gpuPairs */
+    {.type = &acu_cuda_type_pointer_CUcheckpointGpuPair_st, .offset = 0, .count = 1, .since = 13000, .target_count = 8},
+    /* gpuPairsCount */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 13000},
+    /* customStorageInfo_out */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1, .since = 13040},
+    /* reserved */
+    {.type = &acu_type_char, .offset = 24, .count = 40, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUcheckpointRestoreArgs_st[] = {
     { 12080, 13040, 64, NULL, NULL},
@@ -1742,7 +2061,8 @@ static const char names_acu_cuda_type_CUcheckpointUnlockArgs_st[] =
     "CUcheckpointUnlockArgs_st\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUcheckpointUnlockArgs_st[] = {
-    {.name = names_acu_cuda_type_CUcheckpointUnlockArgs_st + 26, .type = &acu_type_uint64_t, .offset = 0, .count = 8, .reserved = true},
+    /* reserved */
+    {.type = &acu_type_uint64_t, .offset = 0, .count = 8, .reserved = true},
 };
 const acu_type acu_cuda_type_CUcheckpointUnlockArgs_st = {
     .name = names_acu_cuda_type_CUcheckpointUnlockArgs_st,
@@ -1759,8 +2079,8 @@ static const char names_acu_cuda_type_CUcigDataType_enum[] =
     "CIG_DATA_TYPE_D3D12_COMMAND_QUEUE\0"
     "CIG_DATA_TYPE_NV_BLOB";
 static const acu_value values_acu_cuda_type_CUcigDataType_enum[] = {
-    { names_acu_cuda_type_CUcigDataType_enum + 19, 1, 12050},
-    { names_acu_cuda_type_CUcigDataType_enum + 53, 2, 12090},
+    { 1, 12050 }, /* CIG_DATA_TYPE_D3D12_COMMAND_QUEUE */
+    { 2, 12090 }, /* CIG_DATA_TYPE_NV_BLOB */
 };
 const acu_type acu_cuda_type_CUcigDataType_enum = {
     .name = names_acu_cuda_type_CUcigDataType_enum,
@@ -1777,8 +2097,10 @@ static const char names_acu_cuda_type_CUcliqueInfo_st[] =
     "type\0"
     "id";
 static const acu_field fields_acu_cuda_type_CUcliqueInfo_st[] = {
-    {.name = names_acu_cuda_type_CUcliqueInfo_st + 16, .type = &acu_cuda_type_CUcliqueType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUcliqueInfo_st + 21, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* type */
+    {.type = &acu_cuda_type_CUcliqueType_enum, .offset = 0, .count = 1},
+    /* id */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
 };
 const acu_type acu_cuda_type_CUcliqueInfo_st = {
     .name = names_acu_cuda_type_CUcliqueInfo_st,
@@ -1797,10 +2119,10 @@ static const char names_acu_cuda_type_CUcliqueType_enum[] =
     "CU_CLIQUE_TYPE_UNICAST_LOGICAL_ENDPOINT\0"
     "CU_CLIQUE_TYPE_MULTICAST_LOGICAL_ENDPOINT";
 static const acu_value values_acu_cuda_type_CUcliqueType_enum[] = {
-    { names_acu_cuda_type_CUcliqueType_enum + 18, 0, 13040},
-    { names_acu_cuda_type_CUcliqueType_enum + 49, 1, 13040},
-    { names_acu_cuda_type_CUcliqueType_enum + 82, 2, 13040},
-    { names_acu_cuda_type_CUcliqueType_enum + 122, 3, 13040},
+    { 0, 13040 }, /* CU_CLIQUE_TYPE_UNICAST_POINTER */
+    { 1, 13040 }, /* CU_CLIQUE_TYPE_MULTICAST_POINTER */
+    { 2, 13040 }, /* CU_CLIQUE_TYPE_UNICAST_LOGICAL_ENDPOINT */
+    { 3, 13040 }, /* CU_CLIQUE_TYPE_MULTICAST_LOGICAL_ENDPOINT */
 };
 const acu_type acu_cuda_type_CUcliqueType_enum = {
     .name = names_acu_cuda_type_CUcliqueType_enum,
@@ -1819,10 +2141,10 @@ static const char names_acu_cuda_type_CUclusterSchedulingPolicy_enum[] =
     "CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING\0"
     "CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY";
 static const acu_value values_acu_cuda_type_CUclusterSchedulingPolicy_enum[] = {
-    { names_acu_cuda_type_CUclusterSchedulingPolicy_enum + 31, 0, 11080},
-    { names_acu_cuda_type_CUclusterSchedulingPolicy_enum + 68, 1, 11080},
-    { names_acu_cuda_type_CUclusterSchedulingPolicy_enum + 104, 2, 11080},
-    { names_acu_cuda_type_CUclusterSchedulingPolicy_enum + 148, 3, 13040},
+    { 0, 11080 }, /* CU_CLUSTER_SCHEDULING_POLICY_DEFAULT */
+    { 1, 11080 }, /* CU_CLUSTER_SCHEDULING_POLICY_SPREAD */
+    { 2, 11080 }, /* CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING */
+    { 3, 13040 }, /* CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY */
 };
 const acu_type acu_cuda_type_CUclusterSchedulingPolicy_enum = {
     .name = names_acu_cuda_type_CUclusterSchedulingPolicy_enum,
@@ -1845,14 +2167,14 @@ static const char names_acu_cuda_type_CUcoredumpSettings_enum[] =
     "CU_COREDUMP_GENERATION_FLAGS\0"
     "CU_COREDUMP_MAX";
 static const acu_value values_acu_cuda_type_CUcoredumpSettings_enum[] = {
-    { names_acu_cuda_type_CUcoredumpSettings_enum + 24, 1, 12010},
-    { names_acu_cuda_type_CUcoredumpSettings_enum + 56, 2, 12010},
-    { names_acu_cuda_type_CUcoredumpSettings_enum + 81, 3, 12010},
-    { names_acu_cuda_type_CUcoredumpSettings_enum + 105, 4, 12010},
-    { names_acu_cuda_type_CUcoredumpSettings_enum + 137, 5, 12010},
-    { names_acu_cuda_type_CUcoredumpSettings_enum + 154, 6, 12010},
-    { names_acu_cuda_type_CUcoredumpSettings_enum + 171, 7, 12050},
-    { names_acu_cuda_type_CUcoredumpSettings_enum + 200, 8, 12010},
+    { 1, 12010 }, /* CU_COREDUMP_ENABLE_ON_EXCEPTION */
+    { 2, 12010 }, /* CU_COREDUMP_TRIGGER_HOST */
+    { 3, 12010 }, /* CU_COREDUMP_LIGHTWEIGHT */
+    { 4, 12010 }, /* CU_COREDUMP_ENABLE_USER_TRIGGER */
+    { 5, 12010 }, /* CU_COREDUMP_FILE */
+    { 6, 12010 }, /* CU_COREDUMP_PIPE */
+    { 7, 12050 }, /* CU_COREDUMP_GENERATION_FLAGS */
+    { 8, 12010 }, /* CU_COREDUMP_MAX */
 };
 const acu_type acu_cuda_type_CUcoredumpSettings_enum = {
     .name = names_acu_cuda_type_CUcoredumpSettings_enum,
@@ -1869,8 +2191,10 @@ static const char names_acu_cuda_type_CUctxCigParam_st[] =
     "sharedDataType\0"
     "sharedData";
 static const acu_field fields_acu_cuda_type_CUctxCigParam_st[] = {
-    {.name = names_acu_cuda_type_CUctxCigParam_st + 17, .type = &acu_cuda_type_CUcigDataType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUctxCigParam_st + 32, .type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* sharedDataType */
+    {.type = &acu_cuda_type_CUcigDataType_enum, .offset = 0, .count = 1},
+    /* sharedData */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
 };
 const acu_type acu_cuda_type_CUctxCigParam_st = {
     .name = names_acu_cuda_type_CUctxCigParam_st,
@@ -1888,11 +2212,12 @@ static const char names_acu_cuda_type_CUctxCreateParams_st[] =
     "numExecAffinityParams\0"
     "cigParams";
 static const acu_field fields_acu_cuda_type_CUctxCreateParams_st[] = {
-    {.name = names_acu_cuda_type_CUctxCreateParams_st + 21, .type = &acu_type_pointer, .offset = 0, .count = 1,
-     .target = &acu_cuda_type_CUexecAffinityParam_st, .target_count = 8},
-    {.name = names_acu_cuda_type_CUctxCreateParams_st + 40, .type = &acu_type_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUctxCreateParams_st + 62, .type = &acu_type_pointer, .offset = 16, .count = 1,
-     .target = &acu_cuda_type_CUctxCigParam_st, .target_count = -1},
+    /* execAffinityParams */
+    {.type = &acu_cuda_type_pointer_CUexecAffinityParam_st, .offset = 0, .count = 1, .target_count = 8},
+    /* numExecAffinityParams */
+    {.type = &acu_type_int, .offset = 8, .count = 1},
+    /* cigParams */
+    {.type = &acu_cuda_type_pointer_CUctxCigParam_st, .offset = 16, .count = 1, .target_count = -1},
 };
 const acu_type acu_cuda_type_CUctxCreateParams_st = {
     .name = names_acu_cuda_type_CUctxCreateParams_st,
@@ -1911,10 +2236,10 @@ static const char names_acu_cuda_type_CUdevResourceType[] =
     "CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG\0"
     "CU_DEV_RESOURCE_TYPE_WORKQUEUE";
 static const acu_value values_acu_cuda_type_CUdevResourceType[] = {
-    { names_acu_cuda_type_CUdevResourceType + 18, 0, 12040},
-    { names_acu_cuda_type_CUdevResourceType + 47, 1, 12040},
-    { names_acu_cuda_type_CUdevResourceType + 71, 1000, 13010},
-    { names_acu_cuda_type_CUdevResourceType + 109, 10000, 13010},
+    { 0, 12040 }, /* CU_DEV_RESOURCE_TYPE_INVALID */
+    { 1, 12040 }, /* CU_DEV_RESOURCE_TYPE_SM */
+    { 1000, 13010 }, /* CU_DEV_RESOURCE_TYPE_WORKQUEUE_CONFIG */
+    { 10000, 13010 }, /* CU_DEV_RESOURCE_TYPE_WORKQUEUE */
 };
 const acu_type acu_cuda_type_CUdevResourceType = {
     .name = names_acu_cuda_type_CUdevResourceType,
@@ -1938,15 +2263,21 @@ static const int32_t tags_acu_cuda_type_CUdevResource_st_96_sm[] = { 1, ACU_TAG_
 static const int32_t tags_acu_cuda_type_CUdevResource_st_96_wqConfig[] = { 1000, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUdevResource_st_96_wq[] = { 10000, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUdevResource_st[] = {
-    {.name = names_acu_cuda_type_CUdevResource_st + 17, .type = &acu_cuda_type_CUdevResourceType, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUdevResource_st + 22, .type = &acu_type_unsigned_char, .offset = 4, .count = 92},
-    {.name = names_acu_cuda_type_CUdevResource_st + 40, .type = &acu_cuda_type_CUdevSmResource_st, .offset = 96, .count = 1,
+    /* type */
+    {.type = &acu_cuda_type_CUdevResourceType, .offset = 0, .count = 1},
+    /* _internal_padding */
+    {.type = &acu_type_unsigned_char, .offset = 4, .count = 92},
+    /* sm */
+    {.type = &acu_cuda_type_CUdevSmResource_st, .offset = 96, .count = 1,
      .tags = tags_acu_cuda_type_CUdevResource_st_96_sm},
-    {.name = names_acu_cuda_type_CUdevResource_st + 43, .type = &acu_cuda_type_CUdevWorkqueueConfigResource_st, .offset = 96, .count = 1, .since = 13010,
+    /* wqConfig */
+    {.type = &acu_cuda_type_CUdevWorkqueueConfigResource_st, .offset = 96, .count = 1, .since = 13010,
      .tags = tags_acu_cuda_type_CUdevResource_st_96_wqConfig},
-    {.name = names_acu_cuda_type_CUdevResource_st + 52, .type = &acu_cuda_type_CUdevWorkqueueResource_st, .offset = 96, .count = 1, .since = 13010,
+    /* wq */
+    {.type = &acu_cuda_type_CUdevWorkqueueResource_st, .offset = 96, .count = 1, .since = 13010,
      .tags = tags_acu_cuda_type_CUdevResource_st_96_wq},
-    {.name = names_acu_cuda_type_CUdevResource_st + 55, .type = &acu_type_pointer, .offset = 136, .count = 1},
+    /* nextResource */
+    {.type = &acu_type_pointer, .offset = 136, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUdevResource_st[] = {
     { 12040, 13040, 144, NULL, NULL},
@@ -1971,11 +2302,16 @@ static const char names_acu_cuda_type_CUdevSmResource_st[] =
     "flags\0"
     "localityDomainId";
 static const acu_field fields_acu_cuda_type_CUdevSmResource_st[] = {
-    {.name = names_acu_cuda_type_CUdevSmResource_st + 19, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUdevSmResource_st + 27, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 13000},
-    {.name = names_acu_cuda_type_CUdevSmResource_st + 46, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 13000},
-    {.name = names_acu_cuda_type_CUdevSmResource_st + 69, .type = &acu_cuda_type_flags_devSmResourceGroup, .offset = 12, .count = 1, .since = 13010},
-    {.name = names_acu_cuda_type_CUdevSmResource_st + 75, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* smCount */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* minSmPartitionSize */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 13000},
+    /* smCoscheduledAlignment */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 13000},
+    /* flags */
+    {.type = &acu_cuda_type_flags_devSmResourceGroup, .offset = 12, .count = 1, .since = 13010},
+    /* localityDomainId */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUdevSmResource_st[] = {
     { 12040, 13000, 4, NULL, NULL},
@@ -2000,9 +2336,12 @@ static const char names_acu_cuda_type_CUdevWorkqueueConfigResource_st[] =
     "wqConcurrencyLimit\0"
     "sharingScope";
 static const acu_field fields_acu_cuda_type_CUdevWorkqueueConfigResource_st[] = {
-    {.name = names_acu_cuda_type_CUdevWorkqueueConfigResource_st + 32, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUdevWorkqueueConfigResource_st + 39, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUdevWorkqueueConfigResource_st + 58, .type = &acu_cuda_type_CUdevWorkqueueConfigScope, .offset = 8, .count = 1},
+    /* device */
+    {.type = &acu_type_int, .offset = 0, .count = 1},
+    /* wqConcurrencyLimit */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* sharingScope */
+    {.type = &acu_cuda_type_CUdevWorkqueueConfigScope, .offset = 8, .count = 1},
 };
 const acu_type acu_cuda_type_CUdevWorkqueueConfigResource_st = {
     .name = names_acu_cuda_type_CUdevWorkqueueConfigResource_st,
@@ -2019,8 +2358,8 @@ static const char names_acu_cuda_type_CUdevWorkqueueConfigScope[] =
     "CU_WORKQUEUE_SCOPE_DEVICE_CTX\0"
     "CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED";
 static const acu_value values_acu_cuda_type_CUdevWorkqueueConfigScope[] = {
-    { names_acu_cuda_type_CUdevWorkqueueConfigScope + 26, 0, 13010},
-    { names_acu_cuda_type_CUdevWorkqueueConfigScope + 56, 1, 13010},
+    { 0, 13010 }, /* CU_WORKQUEUE_SCOPE_DEVICE_CTX */
+    { 1, 13010 }, /* CU_WORKQUEUE_SCOPE_GREEN_CTX_BALANCED */
 };
 const acu_type acu_cuda_type_CUdevWorkqueueConfigScope = {
     .name = names_acu_cuda_type_CUdevWorkqueueConfigScope,
@@ -2036,7 +2375,8 @@ static const char names_acu_cuda_type_CUdevWorkqueueResource_st[] =
     "CUdevWorkqueueResource_st\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUdevWorkqueueResource_st[] = {
-    {.name = names_acu_cuda_type_CUdevWorkqueueResource_st + 26, .type = &acu_type_unsigned_char, .offset = 0, .count = 40},
+    /* reserved */
+    {.type = &acu_type_unsigned_char, .offset = 0, .count = 40},
 };
 const acu_type acu_cuda_type_CUdevWorkqueueResource_st = {
     .name = names_acu_cuda_type_CUdevWorkqueueResource_st,
@@ -2057,12 +2397,12 @@ static const char names_acu_cuda_type_CUdevice_P2PAttribute_enum[] =
     "CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED\0"
     "CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED";
 static const acu_value values_acu_cuda_type_CUdevice_P2PAttribute_enum[] = {
-    { names_acu_cuda_type_CUdevice_P2PAttribute_enum + 27, 1, 0},
-    { names_acu_cuda_type_CUdevice_P2PAttribute_enum + 68, 2, 0},
-    { names_acu_cuda_type_CUdevice_P2PAttribute_enum + 109, 3, 0},
-    { names_acu_cuda_type_CUdevice_P2PAttribute_enum + 157, 4, 0},
-    { names_acu_cuda_type_CUdevice_P2PAttribute_enum + 205, 4, 0},
-    { names_acu_cuda_type_CUdevice_P2PAttribute_enum + 257, 5, 13000},
+    { 1, 0 }, /* CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK */
+    { 2, 0 }, /* CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED */
+    { 3, 0 }, /* CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED */
+    { 4, 0 }, /* CU_DEVICE_P2P_ATTRIBUTE_ACCESS_ACCESS_SUPPORTED */
+    { 4, 0 }, /* CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED */
+    { 5, 13000 }, /* CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED */
 };
 const acu_type acu_cuda_type_CUdevice_P2PAttribute_enum = {
     .name = names_acu_cuda_type_CUdevice_P2PAttribute_enum,
@@ -2164,8 +2504,7 @@ static const char names_acu_cuda_type_CUdevice_attribute_enum[] =
     "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR\0"
     "CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR\0"
     "CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY\0"
-    "CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD";
-static const char names1_acu_cuda_type_CUdevice_attribute_enum[] =
+    "CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD\0"
     "CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID\0"
     "CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED\0"
     "CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO\0"
@@ -2246,174 +2585,174 @@ static const char names1_acu_cuda_type_CUdevice_attribute_enum[] =
     "CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_LOCALIZED_MEMORY_SUPPORTED\0"
     "CU_DEVICE_ATTRIBUTE_MAX";
 static const acu_value values_acu_cuda_type_CUdevice_attribute_enum[] = {
-    { names_acu_cuda_type_CUdevice_attribute_enum + 24, 1, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 66, 2, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 102, 3, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 138, 4, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 174, 5, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 209, 6, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 244, 7, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 279, 8, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 327, 8, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 371, 9, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 413, 10, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 443, 11, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 473, 12, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 517, 12, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 557, 13, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 588, 14, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 626, 15, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 658, 16, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 699, 17, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 739, 18, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 770, 19, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 810, 20, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 843, 21, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 887, 22, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 931, 23, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 976, 24, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1020, 25, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1065, 26, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1109, 27, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1161, 27, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1211, 28, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1264, 28, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1315, 29, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1368, 29, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1422, 30, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1460, 31, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1499, 32, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1531, 33, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1562, 34, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1596, 35, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1627, 36, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1665, 37, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1709, 38, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1743, 39, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1794, 40, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1833, 41, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1872, 42, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1924, 43, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 1977, 44, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2014, 45, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2065, 46, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2117, 47, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2171, 48, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2226, 49, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2280, 50, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2314, 51, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2358, 52, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2407, 53, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2464, 54, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2522, 55, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2566, 56, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2610, 57, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2655, 58, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2699, 59, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2744, 60, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2788, 61, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2840, 62, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2893, 63, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2945, 64, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 2998, 65, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3051, 66, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3100, 67, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3157, 68, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3215, 69, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3266, 70, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3317, 71, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3369, 72, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3420, 73, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3474, 74, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3529, 75, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3574, 76, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3619, 77, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3673, 78, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3721, 79, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3767, 80, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3812, 81, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3869, 82, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3922, 83, 0},
-    { names_acu_cuda_type_CUdevice_attribute_enum + 3957, 84, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 0, 85, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 45, 86, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 94, 87, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 152, 88, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 195, 89, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 241, 90, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 290, 91, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 350, 92, 12000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 396, 93, 12000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 449, 94, 12000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 502, 95, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 541, 96, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 593, 97, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 647, 98, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 691, 99, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 735, 100, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 800, 101, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 856, 102, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 913, 102, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 969, 103, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1033, 104, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1088, 105, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1147, 106, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1197, 107, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1247, 108, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1296, 109, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1346, 110, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1406, 111, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1459, 112, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1507, 113, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1561, 114, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1618, 115, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1661, 116, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1707, 117, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1764, 118, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1816, 119, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1867, 120, 11080},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1902, 121, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 1960, 122, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2010, 123, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2060, 124, 0},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2098, 125, 12000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2138, 126, 12000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2180, 127, 12000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2228, 128, 12030},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2277, 129, 12000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2323, 130, 12020},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2355, 131, 12020},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2383, 132, 12010},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2423, 133, 12030},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2455, 134, 12020},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2488, 135, 12050},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2528, 136, 12080},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2578, 137, 12080},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2628, 138, 12090},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2669, 139, 12080},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2707, 140, 12080},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2748, 141, 12090},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2814, 142, 12090},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2867, 143, 12080},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2921, 144, 13000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 2969, 145, 13000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3030, 146, 13000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3079, 147, 13000},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3141, 148, 13010},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3188, 149, 13040},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3230, 150, 13040},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3288, 151, 13030},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3336, 152, 13030},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3379, 153, 13030},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3434, 154, 13030},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3491, 155, 13030},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3550, 156, 13030},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3628, 157, 13040},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3685, 158, 13040},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3745, 159, 13050},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3794, 160, 13050},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3847, 161, 13040},
-    { names1_acu_cuda_type_CUdevice_attribute_enum + 3915, 162, 0},
+    { 1, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
+    { 2, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X */
+    { 3, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y */
+    { 4, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z */
+    { 5, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X */
+    { 6, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y */
+    { 7, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z */
+    { 8, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK */
+    { 8, 0 }, /* CU_DEVICE_ATTRIBUTE_SHARED_MEMORY_PER_BLOCK */
+    { 9, 0 }, /* CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY */
+    { 10, 0 }, /* CU_DEVICE_ATTRIBUTE_WARP_SIZE */
+    { 11, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_PITCH */
+    { 12, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK */
+    { 12, 0 }, /* CU_DEVICE_ATTRIBUTE_REGISTERS_PER_BLOCK */
+    { 13, 0 }, /* CU_DEVICE_ATTRIBUTE_CLOCK_RATE */
+    { 14, 0 }, /* CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT */
+    { 15, 0 }, /* CU_DEVICE_ATTRIBUTE_GPU_OVERLAP */
+    { 16, 0 }, /* CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT */
+    { 17, 0 }, /* CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT */
+    { 18, 0 }, /* CU_DEVICE_ATTRIBUTE_INTEGRATED */
+    { 19, 0 }, /* CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY */
+    { 20, 0 }, /* CU_DEVICE_ATTRIBUTE_COMPUTE_MODE */
+    { 21, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH */
+    { 22, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_WIDTH */
+    { 23, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_HEIGHT */
+    { 24, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH */
+    { 25, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT */
+    { 26, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH */
+    { 27, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_WIDTH */
+    { 27, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_ARRAY_WIDTH */
+    { 28, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_HEIGHT */
+    { 28, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_ARRAY_HEIGHT */
+    { 29, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LAYERED_LAYERS */
+    { 29, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_ARRAY_NUMSLICES */
+    { 30, 0 }, /* CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT */
+    { 31, 0 }, /* CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS */
+    { 32, 0 }, /* CU_DEVICE_ATTRIBUTE_ECC_ENABLED */
+    { 33, 0 }, /* CU_DEVICE_ATTRIBUTE_PCI_BUS_ID */
+    { 34, 0 }, /* CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID */
+    { 35, 0 }, /* CU_DEVICE_ATTRIBUTE_TCC_DRIVER */
+    { 36, 0 }, /* CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE */
+    { 37, 0 }, /* CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH */
+    { 38, 0 }, /* CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE */
+    { 39, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR */
+    { 40, 0 }, /* CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT */
+    { 41, 0 }, /* CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING */
+    { 42, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_WIDTH */
+    { 43, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LAYERED_LAYERS */
+    { 44, 0 }, /* CU_DEVICE_ATTRIBUTE_CAN_TEX2D_GATHER */
+    { 45, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_WIDTH */
+    { 46, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_GATHER_HEIGHT */
+    { 47, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_WIDTH_ALTERNATE */
+    { 48, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_HEIGHT_ALTERNATE */
+    { 49, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE3D_DEPTH_ALTERNATE */
+    { 50, 0 }, /* CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID */
+    { 51, 0 }, /* CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT */
+    { 52, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_WIDTH */
+    { 53, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_WIDTH */
+    { 54, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURECUBEMAP_LAYERED_LAYERS */
+    { 55, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_WIDTH */
+    { 56, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_WIDTH */
+    { 57, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_HEIGHT */
+    { 58, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_WIDTH */
+    { 59, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_HEIGHT */
+    { 60, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE3D_DEPTH */
+    { 61, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_WIDTH */
+    { 62, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE1D_LAYERED_LAYERS */
+    { 63, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_WIDTH */
+    { 64, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_HEIGHT */
+    { 65, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACE2D_LAYERED_LAYERS */
+    { 66, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_WIDTH */
+    { 67, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_WIDTH */
+    { 68, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_SURFACECUBEMAP_LAYERED_LAYERS */
+    { 69, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH */
+    { 70, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_WIDTH */
+    { 71, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_HEIGHT */
+    { 72, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_LINEAR_PITCH */
+    { 73, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_WIDTH */
+    { 74, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE2D_MIPMAPPED_HEIGHT */
+    { 75, 0 }, /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR */
+    { 76, 0 }, /* CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR */
+    { 77, 0 }, /* CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_MIPMAPPED_WIDTH */
+    { 78, 0 }, /* CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED */
+    { 79, 0 }, /* CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED */
+    { 80, 0 }, /* CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED */
+    { 81, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR */
+    { 82, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR */
+    { 83, 0 }, /* CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY */
+    { 84, 0 }, /* CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD */
+    { 85, 0 }, /* CU_DEVICE_ATTRIBUTE_MULTI_GPU_BOARD_GROUP_ID */
+    { 86, 0 }, /* CU_DEVICE_ATTRIBUTE_HOST_NATIVE_ATOMIC_SUPPORTED */
+    { 87, 0 }, /* CU_DEVICE_ATTRIBUTE_SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO */
+    { 88, 0 }, /* CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS */
+    { 89, 0 }, /* CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS */
+    { 90, 0 }, /* CU_DEVICE_ATTRIBUTE_COMPUTE_PREEMPTION_SUPPORTED */
+    { 91, 0 }, /* CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM */
+    { 92, 12000 }, /* CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1 */
+    { 93, 12000 }, /* CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1 */
+    { 94, 12000 }, /* CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR_V1 */
+    { 95, 0 }, /* CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH */
+    { 96, 0 }, /* CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH */
+    { 97, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
+    { 98, 0 }, /* CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES */
+    { 99, 0 }, /* CU_DEVICE_ATTRIBUTE_HOST_REGISTER_SUPPORTED */
+    { 100, 0 }, /* CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS_USES_HOST_PAGE_TABLES */
+    { 101, 0 }, /* CU_DEVICE_ATTRIBUTE_DIRECT_MANAGED_MEM_ACCESS_FROM_HOST */
+    { 102, 0 }, /* CU_DEVICE_ATTRIBUTE_VIRTUAL_ADDRESS_MANAGEMENT_SUPPORTED */
+    { 102, 0 }, /* CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+    { 103, 0 }, /* CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED */
+    { 104, 0 }, /* CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_HANDLE_SUPPORTED */
+    { 105, 0 }, /* CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_WIN32_KMT_HANDLE_SUPPORTED */
+    { 106, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR */
+    { 107, 0 }, /* CU_DEVICE_ATTRIBUTE_GENERIC_COMPRESSION_SUPPORTED */
+    { 108, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_PERSISTING_L2_CACHE_SIZE */
+    { 109, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE */
+    { 110, 0 }, /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED */
+    { 111, 0 }, /* CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK */
+    { 112, 0 }, /* CU_DEVICE_ATTRIBUTE_SPARSE_CUDA_ARRAY_SUPPORTED */
+    { 113, 0 }, /* CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED */
+    { 114, 0 }, /* CU_DEVICE_ATTRIBUTE_TIMELINE_SEMAPHORE_INTEROP_SUPPORTED */
+    { 115, 0 }, /* CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED */
+    { 116, 0 }, /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_SUPPORTED */
+    { 117, 0 }, /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS */
+    { 118, 0 }, /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WRITES_ORDERING */
+    { 119, 0 }, /* CU_DEVICE_ATTRIBUTE_MEMPOOL_SUPPORTED_HANDLE_TYPES */
+    { 120, 11080 }, /* CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH */
+    { 121, 0 }, /* CU_DEVICE_ATTRIBUTE_DEFERRED_MAPPING_CUDA_ARRAY_SUPPORTED */
+    { 122, 0 }, /* CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS */
+    { 123, 0 }, /* CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR */
+    { 124, 0 }, /* CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED */
+    { 125, 12000 }, /* CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED */
+    { 126, 12000 }, /* CU_DEVICE_ATTRIBUTE_MEM_SYNC_DOMAIN_COUNT */
+    { 127, 12000 }, /* CU_DEVICE_ATTRIBUTE_TENSOR_MAP_ACCESS_SUPPORTED */
+    { 128, 12030 }, /* CU_DEVICE_ATTRIBUTE_HANDLE_TYPE_FABRIC_SUPPORTED */
+    { 129, 12000 }, /* CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS */
+    { 130, 12020 }, /* CU_DEVICE_ATTRIBUTE_NUMA_CONFIG */
+    { 131, 12020 }, /* CU_DEVICE_ATTRIBUTE_NUMA_ID */
+    { 132, 12010 }, /* CU_DEVICE_ATTRIBUTE_MULTICAST_SUPPORTED */
+    { 133, 12030 }, /* CU_DEVICE_ATTRIBUTE_MPS_ENABLED */
+    { 134, 12020 }, /* CU_DEVICE_ATTRIBUTE_HOST_NUMA_ID */
+    { 135, 12050 }, /* CU_DEVICE_ATTRIBUTE_D3D12_CIG_SUPPORTED */
+    { 136, 12080 }, /* CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK */
+    { 137, 12080 }, /* CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_MAXIMUM_LENGTH */
+    { 138, 12090 }, /* CU_DEVICE_ATTRIBUTE_VULKAN_CIG_SUPPORTED */
+    { 139, 12080 }, /* CU_DEVICE_ATTRIBUTE_GPU_PCI_DEVICE_ID */
+    { 140, 12080 }, /* CU_DEVICE_ATTRIBUTE_GPU_PCI_SUBSYSTEM_ID */
+    { 141, 12090 }, /* CU_DEVICE_ATTRIBUTE_HOST_NUMA_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+    { 142, 12090 }, /* CU_DEVICE_ATTRIBUTE_HOST_NUMA_MEMORY_POOLS_SUPPORTED */
+    { 143, 12080 }, /* CU_DEVICE_ATTRIBUTE_HOST_NUMA_MULTINODE_IPC_SUPPORTED */
+    { 144, 13000 }, /* CU_DEVICE_ATTRIBUTE_HOST_MEMORY_POOLS_SUPPORTED */
+    { 145, 13000 }, /* CU_DEVICE_ATTRIBUTE_HOST_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
+    { 146, 13000 }, /* CU_DEVICE_ATTRIBUTE_HOST_ALLOC_DMA_BUF_SUPPORTED */
+    { 147, 13000 }, /* CU_DEVICE_ATTRIBUTE_ONLY_PARTIAL_HOST_NATIVE_ATOMIC_SUPPORTED */
+    { 148, 13010 }, /* CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED */
+    { 149, 13040 }, /* CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_COUNT */
+    { 150, 13040 }, /* CU_DEVICE_ATTRIBUTE_MAX_OVERSIZED_SHARED_MEMORY_PER_BLOCK */
+    { 151, 13030 }, /* CU_DEVICE_ATTRIBUTE_D3D12_CIG_STREAMS_SUPPORTED */
+    { 152, 13030 }, /* CU_DEVICE_ATTRIBUTE_DMA_BUF_MMAP_SUPPORTED */
+    { 153, 13030 }, /* CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_SUPPORTED */
+    { 154, 13030 }, /* CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_MULTICAST_SUPPORTED */
+    { 155, 13030 }, /* CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_COUNTED_OPS_SUPPORTED */
+    { 156, 13030 }, /* CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_UNICAST_ACCESS_ON_OWNER_DEVICE_SUPPORTED */
+    { 157, 13040 }, /* CU_DEVICE_ATTRIBUTE_LOCALITY_DOMAIN_MULTIPROCESSOR_COUNT */
+    { 158, 13040 }, /* CU_DEVICE_ATTRIBUTE_LOGICAL_ENDPOINT_SUPPORTED_HANDLE_TYPES */
+    { 159, 13050 }, /* CU_DEVICE_ATTRIBUTE_VULKAN_CIG_STREAMS_SUPPORTED */
+    { 160, 13050 }, /* CU_DEVICE_ATTRIBUTE_TENSOR_MAP_LARGE_TENSOR_MIN_SIZE */
+    { 161, 13040 }, /* CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_LOCALIZED_MEMORY_SUPPORTED */
+    { 162, 0 }, /* CU_DEVICE_ATTRIBUTE_MAX */
 };
 const acu_type acu_cuda_type_CUdevice_attribute_enum = {
     .name = names_acu_cuda_type_CUdevice_attribute_enum,
@@ -2438,16 +2777,26 @@ static const char names_acu_cuda_type_CUdevprop_st[] =
     "clockRate\0"
     "textureAlign";
 static const acu_field fields_acu_cuda_type_CUdevprop_st[] = {
-    {.name = names_acu_cuda_type_CUdevprop_st + 13, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUdevprop_st + 32, .type = &acu_type_int, .offset = 4, .count = 3},
-    {.name = names_acu_cuda_type_CUdevprop_st + 46, .type = &acu_type_int, .offset = 16, .count = 3},
-    {.name = names_acu_cuda_type_CUdevprop_st + 58, .type = &acu_type_int, .offset = 28, .count = 1},
-    {.name = names_acu_cuda_type_CUdevprop_st + 76, .type = &acu_type_int, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUdevprop_st + 96, .type = &acu_type_int, .offset = 36, .count = 1},
-    {.name = names_acu_cuda_type_CUdevprop_st + 106, .type = &acu_type_int, .offset = 40, .count = 1},
-    {.name = names_acu_cuda_type_CUdevprop_st + 115, .type = &acu_type_int, .offset = 44, .count = 1},
-    {.name = names_acu_cuda_type_CUdevprop_st + 128, .type = &acu_type_int, .offset = 48, .count = 1},
-    {.name = names_acu_cuda_type_CUdevprop_st + 138, .type = &acu_type_int, .offset = 52, .count = 1},
+    /* maxThreadsPerBlock */
+    {.type = &acu_type_int, .offset = 0, .count = 1},
+    /* maxThreadsDim */
+    {.type = &acu_type_int, .offset = 4, .count = 3},
+    /* maxGridSize */
+    {.type = &acu_type_int, .offset = 16, .count = 3},
+    /* sharedMemPerBlock */
+    {.type = &acu_type_int, .offset = 28, .count = 1},
+    /* totalConstantMemory */
+    {.type = &acu_type_int, .offset = 32, .count = 1},
+    /* SIMDWidth */
+    {.type = &acu_type_int, .offset = 36, .count = 1},
+    /* memPitch */
+    {.type = &acu_type_int, .offset = 40, .count = 1},
+    /* regsPerBlock */
+    {.type = &acu_type_int, .offset = 44, .count = 1},
+    /* clockRate */
+    {.type = &acu_type_int, .offset = 48, .count = 1},
+    /* textureAlign */
+    {.type = &acu_type_int, .offset = 52, .count = 1},
 };
 const acu_type acu_cuda_type_CUdevprop_st = {
     .name = names_acu_cuda_type_CUdevprop_st,
@@ -2465,9 +2814,9 @@ static const char names_acu_cuda_type_CUdriverProcAddressQueryResult_enum[] =
     "CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND\0"
     "CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT";
 static const acu_value values_acu_cuda_type_CUdriverProcAddressQueryResult_enum[] = {
-    { names_acu_cuda_type_CUdriverProcAddressQueryResult_enum + 36, 0, 12000},
-    { names_acu_cuda_type_CUdriverProcAddressQueryResult_enum + 64, 1, 12000},
-    { names_acu_cuda_type_CUdriverProcAddressQueryResult_enum + 101, 2, 12000},
+    { 0, 12000 }, /* CU_GET_PROC_ADDRESS_SUCCESS */
+    { 1, 12000 }, /* CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND */
+    { 2, 12000 }, /* CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT */
 };
 const acu_type acu_cuda_type_CUdriverProcAddressQueryResult_enum = {
     .name = names_acu_cuda_type_CUdriverProcAddressQueryResult_enum,
@@ -2485,8 +2834,10 @@ static const char names_acu_cuda_type_CUexecAffinityParam_st[] =
     "param.smCount";
 static const int32_t tags_acu_cuda_type_CUexecAffinityParam_st_4_param_smCount[] = { 0, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUexecAffinityParam_st[] = {
-    {.name = names_acu_cuda_type_CUexecAffinityParam_st + 23, .type = &acu_cuda_type_CUexecAffinityType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUexecAffinityParam_st + 28, .type = &acu_cuda_type_CUexecAffinitySmCount_st, .offset = 4, .count = 1,
+    /* type */
+    {.type = &acu_cuda_type_CUexecAffinityType_enum, .offset = 0, .count = 1},
+    /* param.smCount */
+    {.type = &acu_cuda_type_CUexecAffinitySmCount_st, .offset = 4, .count = 1,
      .tags = tags_acu_cuda_type_CUexecAffinityParam_st_4_param_smCount},
 };
 const acu_type acu_cuda_type_CUexecAffinityParam_st = {
@@ -2503,7 +2854,8 @@ static const char names_acu_cuda_type_CUexecAffinitySmCount_st[] =
     "CUexecAffinitySmCount_st\0"
     "val";
 static const acu_field fields_acu_cuda_type_CUexecAffinitySmCount_st[] = {
-    {.name = names_acu_cuda_type_CUexecAffinitySmCount_st + 25, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* val */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
 };
 const acu_type acu_cuda_type_CUexecAffinitySmCount_st = {
     .name = names_acu_cuda_type_CUexecAffinitySmCount_st,
@@ -2520,8 +2872,8 @@ static const char names_acu_cuda_type_CUexecAffinityType_enum[] =
     "CU_EXEC_AFFINITY_TYPE_SM_COUNT\0"
     "CU_EXEC_AFFINITY_TYPE_MAX";
 static const acu_value values_acu_cuda_type_CUexecAffinityType_enum[] = {
-    { names_acu_cuda_type_CUexecAffinityType_enum + 24, 0, 0},
-    { names_acu_cuda_type_CUexecAffinityType_enum + 55, 1, 0},
+    { 0, 0 }, /* CU_EXEC_AFFINITY_TYPE_SM_COUNT */
+    { 1, 0 }, /* CU_EXEC_AFFINITY_TYPE_MAX */
 };
 const acu_type acu_cuda_type_CUexecAffinityType_enum = {
     .name = names_acu_cuda_type_CUexecAffinityType_enum,
@@ -2539,9 +2891,12 @@ static const char names_acu_cuda_type_CUextent3D_st[] =
     "height\0"
     "depth";
 static const acu_field fields_acu_cuda_type_CUextent3D_st[] = {
-    {.name = names_acu_cuda_type_CUextent3D_st + 14, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUextent3D_st + 20, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUextent3D_st + 27, .type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* width */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* height */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* depth */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
 };
 const acu_type acu_cuda_type_CUextent3D_st = {
     .name = names_acu_cuda_type_CUextent3D_st,
@@ -2565,15 +2920,15 @@ static const char names_acu_cuda_type_CUexternalMemoryHandleType_enum[] =
     "CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF\0"
     "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD";
 static const acu_value values_acu_cuda_type_CUexternalMemoryHandleType_enum[] = {
-    { names_acu_cuda_type_CUexternalMemoryHandleType_enum + 32, 1, 0},
-    { names_acu_cuda_type_CUexternalMemoryHandleType_enum + 73, 2, 0},
-    { names_acu_cuda_type_CUexternalMemoryHandleType_enum + 117, 3, 0},
-    { names_acu_cuda_type_CUexternalMemoryHandleType_enum + 165, 4, 0},
-    { names_acu_cuda_type_CUexternalMemoryHandleType_enum + 207, 5, 0},
-    { names_acu_cuda_type_CUexternalMemoryHandleType_enum + 253, 6, 0},
-    { names_acu_cuda_type_CUexternalMemoryHandleType_enum + 299, 7, 0},
-    { names_acu_cuda_type_CUexternalMemoryHandleType_enum + 349, 8, 0},
-    { names_acu_cuda_type_CUexternalMemoryHandleType_enum + 389, 9, 13000},
+    { 1, 0 }, /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD */
+    { 2, 0 }, /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32 */
+    { 3, 0 }, /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT */
+    { 4, 0 }, /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP */
+    { 5, 0 }, /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_RESOURCE */
+    { 6, 0 }, /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE */
+    { 7, 0 }, /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE_KMT */
+    { 8, 0 }, /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF */
+    { 9, 13000 }, /* CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD */
 };
 const acu_type acu_cuda_type_CUexternalMemoryHandleType_enum = {
     .name = names_acu_cuda_type_CUexternalMemoryHandleType_enum,
@@ -2598,16 +2953,16 @@ static const char names_acu_cuda_type_CUexternalSemaphoreHandleType_enum[] =
     "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD\0"
     "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32";
 static const acu_value values_acu_cuda_type_CUexternalSemaphoreHandleType_enum[] = {
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 35, 1, 0},
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 79, 2, 0},
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 126, 3, 0},
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 177, 4, 0},
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 223, 5, 0},
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 269, 6, 0},
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 313, 7, 0},
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 365, 8, 0},
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 421, 9, 0},
-    { names_acu_cuda_type_CUexternalSemaphoreHandleType_enum + 477, 10, 0},
+    { 1, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD */
+    { 2, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32 */
+    { 3, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT */
+    { 4, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE */
+    { 5, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE */
+    { 6, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC */
+    { 7, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX */
+    { 8, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT */
+    { 9, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD */
+    { 10, 0 }, /* CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32 */
 };
 const acu_type acu_cuda_type_CUexternalSemaphoreHandleType_enum = {
     .name = names_acu_cuda_type_CUexternalSemaphoreHandleType_enum,
@@ -2625,9 +2980,9 @@ static const char names_acu_cuda_type_CUfabricCpyOperandType_enum[] =
     "CU_FABRIC_COPY_OPERAND_TYPE_LOGICAL_ENDPOINT\0"
     "CU_FABRIC_COPY_OPERAND_TYPE_MAX";
 static const acu_value values_acu_cuda_type_CUfabricCpyOperandType_enum[] = {
-    { names_acu_cuda_type_CUfabricCpyOperandType_enum + 28, 1, 13050},
-    { names_acu_cuda_type_CUfabricCpyOperandType_enum + 64, 2, 13050},
-    { names_acu_cuda_type_CUfabricCpyOperandType_enum + 109, 2147483647, 13050},
+    { 1, 13050 }, /* CU_FABRIC_COPY_OPERAND_TYPE_POINTER */
+    { 2, 13050 }, /* CU_FABRIC_COPY_OPERAND_TYPE_LOGICAL_ENDPOINT */
+    { 2147483647, 13050 }, /* CU_FABRIC_COPY_OPERAND_TYPE_MAX */
 };
 const acu_type acu_cuda_type_CUfabricCpyOperandType_enum = {
     .name = names_acu_cuda_type_CUfabricCpyOperandType_enum,
@@ -2651,14 +3006,19 @@ static const int32_t tags_acu_cuda_type_CUfabricCpyOperand_st_16_op_ptr_locHint[
 static const int32_t tags_acu_cuda_type_CUfabricCpyOperand_st_8_op_le_id[] = { 2, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUfabricCpyOperand_st_16_op_le_offset[] = { 2, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUfabricCpyOperand_st[] = {
-    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 22, .type = &acu_cuda_type_CUfabricCpyOperandType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 27, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
+    /* type */
+    {.type = &acu_cuda_type_CUfabricCpyOperandType_enum, .offset = 0, .count = 1},
+    /* op.ptr.ptr */
+    {.type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUfabricCpyOperand_st_8_op_ptr_ptr},
-    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 38, .type = &acu_cuda_type_CUmemLocation_st, .offset = 16, .count = 1,
+    /* op.ptr.locHint */
+    {.type = &acu_cuda_type_CUmemLocation_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUfabricCpyOperand_st_16_op_ptr_locHint},
-    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 53, .type = &acu_type_uint32_t, .offset = 8, .count = 1,
+    /* op.le.id */
+    {.type = &acu_type_uint32_t, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUfabricCpyOperand_st_8_op_le_id},
-    {.name = names_acu_cuda_type_CUfabricCpyOperand_st + 62, .type = &acu_type_uint64_t, .offset = 16, .count = 1,
+    /* op.le.offset */
+    {.type = &acu_type_uint64_t, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUfabricCpyOperand_st_16_op_le_offset},
 };
 const acu_type acu_cuda_type_CUfabricCpyOperand_st = {
@@ -2676,8 +3036,8 @@ static const char names_acu_cuda_type_CUfilter_mode_enum[] =
     "CU_TR_FILTER_MODE_POINT\0"
     "CU_TR_FILTER_MODE_LINEAR";
 static const acu_value values_acu_cuda_type_CUfilter_mode_enum[] = {
-    { names_acu_cuda_type_CUfilter_mode_enum + 19, 0, 0},
-    { names_acu_cuda_type_CUfilter_mode_enum + 43, 1, 0},
+    { 0, 0 }, /* CU_TR_FILTER_MODE_POINT */
+    { 1, 0 }, /* CU_TR_FILTER_MODE_LINEAR */
 };
 const acu_type acu_cuda_type_CUfilter_mode_enum = {
     .name = names_acu_cuda_type_CUfilter_mode_enum,
@@ -2694,8 +3054,8 @@ static const char names_acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum[] =
     "CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER\0"
     "CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES";
 static const acu_value values_acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum[] = {
-    { names_acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum + 37, 100, 0},
-    { names_acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum + 78, 200, 0},
+    { 100, 0 }, /* CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER */
+    { 200, 0 }, /* CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES */
 };
 const acu_type acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum = {
     .name = names_acu_cuda_type_CUflushGPUDirectRDMAWritesScope_enum,
@@ -2711,7 +3071,7 @@ static const char names_acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum[] =
     "CUflushGPUDirectRDMAWritesTarget_enum\0"
     "CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX";
 static const acu_value values_acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum[] = {
-    { names_acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum + 38, 0, 0},
+    { 0, 0 }, /* CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX */
 };
 const acu_type acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum = {
     .name = names_acu_cuda_type_CUflushGPUDirectRDMAWritesTarget_enum,
@@ -2730,10 +3090,10 @@ static const char names_acu_cuda_type_CUfunc_cache_enum[] =
     "CU_FUNC_CACHE_PREFER_L1\0"
     "CU_FUNC_CACHE_PREFER_EQUAL";
 static const acu_value values_acu_cuda_type_CUfunc_cache_enum[] = {
-    { names_acu_cuda_type_CUfunc_cache_enum + 18, 0, 0},
-    { names_acu_cuda_type_CUfunc_cache_enum + 44, 1, 0},
-    { names_acu_cuda_type_CUfunc_cache_enum + 72, 2, 0},
-    { names_acu_cuda_type_CUfunc_cache_enum + 96, 3, 0},
+    { 0, 0 }, /* CU_FUNC_CACHE_PREFER_NONE */
+    { 1, 0 }, /* CU_FUNC_CACHE_PREFER_SHARED */
+    { 2, 0 }, /* CU_FUNC_CACHE_PREFER_L1 */
+    { 3, 0 }, /* CU_FUNC_CACHE_PREFER_EQUAL */
 };
 const acu_type acu_cuda_type_CUfunc_cache_enum = {
     .name = names_acu_cuda_type_CUfunc_cache_enum,
@@ -2751,9 +3111,9 @@ static const char names_acu_cuda_type_CUfunctionLoadingState_enum[] =
     "CU_FUNCTION_LOADING_STATE_LOADED\0"
     "CU_FUNCTION_LOADING_STATE_MAX";
 static const acu_value values_acu_cuda_type_CUfunctionLoadingState_enum[] = {
-    { names_acu_cuda_type_CUfunctionLoadingState_enum + 28, 0, 12040},
-    { names_acu_cuda_type_CUfunctionLoadingState_enum + 63, 1, 12040},
-    { names_acu_cuda_type_CUfunctionLoadingState_enum + 96, 2, 12040},
+    { 0, 12040 }, /* CU_FUNCTION_LOADING_STATE_UNLOADED */
+    { 1, 12040 }, /* CU_FUNCTION_LOADING_STATE_LOADED */
+    { 2, 12040 }, /* CU_FUNCTION_LOADING_STATE_MAX */
 };
 const acu_type acu_cuda_type_CUfunctionLoadingState_enum = {
     .name = names_acu_cuda_type_CUfunctionLoadingState_enum,
@@ -2787,25 +3147,25 @@ static const char names_acu_cuda_type_CUfunction_attribute_enum[] =
     "CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE\0"
     "CU_FUNC_ATTRIBUTE_MAX";
 static const acu_value values_acu_cuda_type_CUfunction_attribute_enum[] = {
-    { names_acu_cuda_type_CUfunction_attribute_enum + 26, 0, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 66, 1, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 102, 2, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 137, 3, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 172, 4, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 199, 5, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 229, 6, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 262, 7, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 294, 8, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 342, 9, 0},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 393, 10, 11080},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 436, 11, 11080},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 477, 12, 11080},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 519, 13, 11080},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 560, 14, 11080},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 612, 15, 11080},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 667, 16, 13030},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 714, 17, 13040},
-    { names_acu_cuda_type_CUfunction_attribute_enum + 751, 18, 0},
+    { 0, 0 }, /* CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK */
+    { 1, 0 }, /* CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES */
+    { 2, 0 }, /* CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES */
+    { 3, 0 }, /* CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES */
+    { 4, 0 }, /* CU_FUNC_ATTRIBUTE_NUM_REGS */
+    { 5, 0 }, /* CU_FUNC_ATTRIBUTE_PTX_VERSION */
+    { 6, 0 }, /* CU_FUNC_ATTRIBUTE_BINARY_VERSION */
+    { 7, 0 }, /* CU_FUNC_ATTRIBUTE_CACHE_MODE_CA */
+    { 8, 0 }, /* CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES */
+    { 9, 0 }, /* CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT */
+    { 10, 11080 }, /* CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET */
+    { 11, 11080 }, /* CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH */
+    { 12, 11080 }, /* CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT */
+    { 13, 11080 }, /* CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH */
+    { 14, 11080 }, /* CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED */
+    { 15, 11080 }, /* CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE */
+    { 16, 13030 }, /* CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED */
+    { 17, 13040 }, /* CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE */
+    { 18, 0 }, /* CU_FUNC_ATTRIBUTE_MAX */
 };
 const acu_type acu_cuda_type_CUfunction_attribute_enum = {
     .name = names_acu_cuda_type_CUfunction_attribute_enum,
@@ -2823,9 +3183,9 @@ static const char names_acu_cuda_type_CUgraphChildGraphNodeOwnership_enum[] =
     "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE\0"
     "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE";
 static const acu_value values_acu_cuda_type_CUgraphChildGraphNodeOwnership_enum[] = {
-    { names_acu_cuda_type_CUgraphChildGraphNodeOwnership_enum + 36, -1, 13020},
-    { names_acu_cuda_type_CUgraphChildGraphNodeOwnership_enum + 75, 0, 12090},
-    { names_acu_cuda_type_CUgraphChildGraphNodeOwnership_enum + 112, 1, 12090},
+    { -1, 13020 }, /* CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID */
+    { 0, 12090 }, /* CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE */
+    { 1, 12090 }, /* CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE */
 };
 const acu_type acu_cuda_type_CUgraphChildGraphNodeOwnership_enum = {
     .name = names_acu_cuda_type_CUgraphChildGraphNodeOwnership_enum,
@@ -2843,9 +3203,9 @@ static const char names_acu_cuda_type_CUgraphConditionalNodeType_enum[] =
     "CU_GRAPH_COND_TYPE_WHILE\0"
     "CU_GRAPH_COND_TYPE_SWITCH";
 static const acu_value values_acu_cuda_type_CUgraphConditionalNodeType_enum[] = {
-    { names_acu_cuda_type_CUgraphConditionalNodeType_enum + 32, 0, 12030},
-    { names_acu_cuda_type_CUgraphConditionalNodeType_enum + 54, 1, 12030},
-    { names_acu_cuda_type_CUgraphConditionalNodeType_enum + 79, 2, 12080},
+    { 0, 12030 }, /* CU_GRAPH_COND_TYPE_IF */
+    { 1, 12030 }, /* CU_GRAPH_COND_TYPE_WHILE */
+    { 2, 12080 }, /* CU_GRAPH_COND_TYPE_SWITCH */
 };
 const acu_type acu_cuda_type_CUgraphConditionalNodeType_enum = {
     .name = names_acu_cuda_type_CUgraphConditionalNodeType_enum,
@@ -2862,8 +3222,8 @@ static const char names_acu_cuda_type_CUgraphDependencyType_enum_8bit[] =
     "CU_GRAPH_DEPENDENCY_TYPE_DEFAULT\0"
     "CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC";
 static const acu_value values_acu_cuda_type_CUgraphDependencyType_enum_8bit[] = {
-    { names_acu_cuda_type_CUgraphDependencyType_enum_8bit + 27, 0, 12030},
-    { names_acu_cuda_type_CUgraphDependencyType_enum_8bit + 60, 1, 12030},
+    { 0, 12030 }, /* CU_GRAPH_DEPENDENCY_TYPE_DEFAULT */
+    { 1, 12030 }, /* CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC */
 };
 const acu_type acu_cuda_type_CUgraphDependencyType_enum_8bit = {
     .name = names_acu_cuda_type_CUgraphDependencyType_enum_8bit,
@@ -2882,10 +3242,14 @@ static const char names_acu_cuda_type_CUgraphEdgeData_st[] =
     "type\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUgraphEdgeData_st[] = {
-    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 19, .type = &acu_cuda_type_kernelNodePort_8bit, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 29, .type = &acu_type_unsigned_char, .offset = 1, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 37, .type = &acu_cuda_type_CUgraphDependencyType_enum_8bit, .offset = 2, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphEdgeData_st + 42, .type = &acu_type_unsigned_char, .offset = 3, .count = 5, .reserved = true},
+    /* from_port */
+    {.type = &acu_cuda_type_kernelNodePort_8bit, .offset = 0, .count = 1},
+    /* to_port */
+    {.type = &acu_type_unsigned_char, .offset = 1, .count = 1},
+    /* type */
+    {.type = &acu_cuda_type_CUgraphDependencyType_enum_8bit, .offset = 2, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_char, .offset = 3, .count = 5, .reserved = true},
 };
 const acu_type acu_cuda_type_CUgraphEdgeData_st = {
     .name = names_acu_cuda_type_CUgraphEdgeData_st,
@@ -2903,9 +3267,12 @@ static const char names_acu_cuda_type_CUgraphExecUpdateResultInfo_st[] =
     "errorNode\0"
     "errorFromNode";
 static const acu_field fields_acu_cuda_type_CUgraphExecUpdateResultInfo_st[] = {
-    {.name = names_acu_cuda_type_CUgraphExecUpdateResultInfo_st + 31, .type = &acu_cuda_type_CUgraphExecUpdateResult_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphExecUpdateResultInfo_st + 38, .type = &acu_type_handle, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphExecUpdateResultInfo_st + 48, .type = &acu_type_handle, .offset = 16, .count = 1},
+    /* result */
+    {.type = &acu_cuda_type_CUgraphExecUpdateResult_enum, .offset = 0, .count = 1},
+    /* errorNode */
+    {.type = &acu_type_handle, .offset = 8, .count = 1},
+    /* errorFromNode */
+    {.type = &acu_type_handle, .offset = 16, .count = 1},
 };
 const acu_type acu_cuda_type_CUgraphExecUpdateResultInfo_st = {
     .name = names_acu_cuda_type_CUgraphExecUpdateResultInfo_st,
@@ -2929,15 +3296,15 @@ static const char names_acu_cuda_type_CUgraphExecUpdateResult_enum[] =
     "CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE\0"
     "CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED";
 static const acu_value values_acu_cuda_type_CUgraphExecUpdateResult_enum[] = {
-    { names_acu_cuda_type_CUgraphExecUpdateResult_enum + 29, 0, 0},
-    { names_acu_cuda_type_CUgraphExecUpdateResult_enum + 58, 1, 0},
-    { names_acu_cuda_type_CUgraphExecUpdateResult_enum + 85, 2, 0},
-    { names_acu_cuda_type_CUgraphExecUpdateResult_enum + 129, 3, 0},
-    { names_acu_cuda_type_CUgraphExecUpdateResult_enum + 174, 4, 0},
-    { names_acu_cuda_type_CUgraphExecUpdateResult_enum + 218, 5, 0},
-    { names_acu_cuda_type_CUgraphExecUpdateResult_enum + 264, 6, 0},
-    { names_acu_cuda_type_CUgraphExecUpdateResult_enum + 305, 7, 0},
-    { names_acu_cuda_type_CUgraphExecUpdateResult_enum + 360, 8, 0},
+    { 0, 0 }, /* CU_GRAPH_EXEC_UPDATE_SUCCESS */
+    { 1, 0 }, /* CU_GRAPH_EXEC_UPDATE_ERROR */
+    { 2, 0 }, /* CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED */
+    { 3, 0 }, /* CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED */
+    { 4, 0 }, /* CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED */
+    { 5, 0 }, /* CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED */
+    { 6, 0 }, /* CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED */
+    { 7, 0 }, /* CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE */
+    { 8, 0 }, /* CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED */
 };
 const acu_type acu_cuda_type_CUgraphExecUpdateResult_enum = {
     .name = names_acu_cuda_type_CUgraphExecUpdateResult_enum,
@@ -2958,12 +3325,12 @@ static const char names_acu_cuda_type_CUgraphInstantiateResult_enum[] =
     "CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED\0"
     "CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED";
 static const acu_value values_acu_cuda_type_CUgraphInstantiateResult_enum[] = {
-    { names_acu_cuda_type_CUgraphInstantiateResult_enum + 30, 0, 12000},
-    { names_acu_cuda_type_CUgraphInstantiateResult_enum + 61, 1, 12000},
-    { names_acu_cuda_type_CUgraphInstantiateResult_enum + 90, 2, 12000},
-    { names_acu_cuda_type_CUgraphInstantiateResult_enum + 131, 3, 12000},
-    { names_acu_cuda_type_CUgraphInstantiateResult_enum + 183, 4, 12000},
-    { names_acu_cuda_type_CUgraphInstantiateResult_enum + 234, 5, 12080},
+    { 0, 12000 }, /* CUDA_GRAPH_INSTANTIATE_SUCCESS */
+    { 1, 12000 }, /* CUDA_GRAPH_INSTANTIATE_ERROR */
+    { 2, 12000 }, /* CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE */
+    { 3, 12000 }, /* CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED */
+    { 4, 12000 }, /* CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED */
+    { 5, 12080 }, /* CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED */
 };
 const acu_type acu_cuda_type_CUgraphInstantiateResult_enum = {
     .name = names_acu_cuda_type_CUgraphInstantiateResult_enum,
@@ -2982,10 +3349,10 @@ static const char names_acu_cuda_type_CUgraphMem_attribute_enum[] =
     "CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT\0"
     "CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH";
 static const acu_value values_acu_cuda_type_CUgraphMem_attribute_enum[] = {
-    { names_acu_cuda_type_CUgraphMem_attribute_enum + 26, 0, 0},
-    { names_acu_cuda_type_CUgraphMem_attribute_enum + 61, 1, 0},
-    { names_acu_cuda_type_CUgraphMem_attribute_enum + 93, 2, 0},
-    { names_acu_cuda_type_CUgraphMem_attribute_enum + 132, 3, 0},
+    { 0, 0 }, /* CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT */
+    { 1, 0 }, /* CU_GRAPH_MEM_ATTR_USED_MEM_HIGH */
+    { 2, 0 }, /* CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT */
+    { 3, 0 }, /* CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH */
 };
 const acu_type acu_cuda_type_CUgraphMem_attribute_enum = {
     .name = names_acu_cuda_type_CUgraphMem_attribute_enum,
@@ -3033,39 +3400,57 @@ static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_conditional[] = 
 static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_memcpyBatch[] = { 14, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUgraphNodeParams_st_16_fabricCpyBatch[] = { 18, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUgraphNodeParams_st[] = {
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 21, .type = &acu_cuda_type_CUgraphNodeType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 26, .type = &acu_type_int, .offset = 4, .count = 3, .reserved = true},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 36, .type = &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st, .offset = 16, .count = 1,
+    /* type */
+    {.type = &acu_cuda_type_CUgraphNodeType_enum, .offset = 0, .count = 1},
+    /* reserved0 */
+    {.type = &acu_type_int, .offset = 4, .count = 3, .reserved = true},
+    /* kernel */
+    {.type = &acu_cuda_type_CUDA_KERNEL_NODE_PARAMS_v3_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_kernel},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 43, .type = &acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st, .offset = 16, .count = 1,
+    /* memcpy */
+    {.type = &acu_cuda_type_CUDA_MEMCPY_NODE_PARAMS_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_memcpy},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 50, .type = &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+    /* memset */
+    {.type = &acu_cuda_type_CUDA_MEMSET_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_memset},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 57, .type = &acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+    /* host */
+    {.type = &acu_cuda_type_CUDA_HOST_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_host},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 62, .type = &acu_cuda_type_CUDA_CHILD_GRAPH_NODE_PARAMS_st, .offset = 16, .count = 1,
+    /* graph */
+    {.type = &acu_cuda_type_CUDA_CHILD_GRAPH_NODE_PARAMS_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_graph},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 68, .type = &acu_cuda_type_CUDA_EVENT_WAIT_NODE_PARAMS_st, .offset = 16, .count = 1,
+    /* eventWait */
+    {.type = &acu_cuda_type_CUDA_EVENT_WAIT_NODE_PARAMS_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_eventWait},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 78, .type = &acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st, .offset = 16, .count = 1,
+    /* eventRecord */
+    {.type = &acu_cuda_type_CUDA_EVENT_RECORD_NODE_PARAMS_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_eventRecord},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 90, .type = &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+    /* extSemSignal */
+    {.type = &acu_cuda_type_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_extSemSignal},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 103, .type = &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+    /* extSemWait */
+    {.type = &acu_cuda_type_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_extSemWait},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 114, .type = &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+    /* alloc */
+    {.type = &acu_cuda_type_CUDA_MEM_ALLOC_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_alloc},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 120, .type = &acu_cuda_type_CUDA_MEM_FREE_NODE_PARAMS_st, .offset = 16, .count = 1,
+    /* free */
+    {.type = &acu_cuda_type_CUDA_MEM_FREE_NODE_PARAMS_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_free},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 125, .type = &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
+    /* memOp */
+    {.type = &acu_cuda_type_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_memOp},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 131, .type = &acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS, .offset = 16, .count = 1, .since = 12030,
+    /* conditional */
+    {.type = &acu_cuda_type_CUDA_CONDITIONAL_NODE_PARAMS, .offset = 16, .count = 1, .since = 12030,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_conditional},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 143, .type = &acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st, .offset = 16, .count = 1, .since = 13050,
+    /* memcpyBatch */
+    {.type = &acu_cuda_type_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1_st, .offset = 16, .count = 1, .since = 13050,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_memcpyBatch},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 155, .type = &acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st, .offset = 16, .count = 1, .since = 13050,
+    /* fabricCpyBatch */
+    {.type = &acu_cuda_type_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1_st, .offset = 16, .count = 1, .since = 13050,
      .tags = tags_acu_cuda_type_CUgraphNodeParams_st_16_fabricCpyBatch},
-    {.name = names_acu_cuda_type_CUgraphNodeParams_st + 170, .type = &acu_type_long_long, .offset = 248, .count = 1, .reserved = true},
+    /* reserved2 */
+    {.type = &acu_type_long_long, .offset = 248, .count = 1, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUgraphNodeParams_st[] = {
     { 12020, 13050, 256, NULL, NULL},
@@ -3103,24 +3488,24 @@ static const char names_acu_cuda_type_CUgraphNodeType_enum[] =
     "CU_GRAPH_NODE_TYPE_EXTERNAL_ENGINE\0"
     "CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH";
 static const acu_value values_acu_cuda_type_CUgraphNodeType_enum[] = {
-    { names_acu_cuda_type_CUgraphNodeType_enum + 21, 0, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 47, 1, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 73, 2, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 99, 3, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 123, 4, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 148, 5, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 173, 6, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 203, 7, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 235, 8, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 271, 9, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 305, 10, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 334, 11, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 362, 12, 0},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 394, 13, 12030},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 425, 14, 13050},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 457, 16, 13030},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 488, 17, 13050},
-    { names_acu_cuda_type_CUgraphNodeType_enum + 523, 18, 13050},
+    { 0, 0 }, /* CU_GRAPH_NODE_TYPE_KERNEL */
+    { 1, 0 }, /* CU_GRAPH_NODE_TYPE_MEMCPY */
+    { 2, 0 }, /* CU_GRAPH_NODE_TYPE_MEMSET */
+    { 3, 0 }, /* CU_GRAPH_NODE_TYPE_HOST */
+    { 4, 0 }, /* CU_GRAPH_NODE_TYPE_GRAPH */
+    { 5, 0 }, /* CU_GRAPH_NODE_TYPE_EMPTY */
+    { 6, 0 }, /* CU_GRAPH_NODE_TYPE_WAIT_EVENT */
+    { 7, 0 }, /* CU_GRAPH_NODE_TYPE_EVENT_RECORD */
+    { 8, 0 }, /* CU_GRAPH_NODE_TYPE_EXT_SEMAS_SIGNAL */
+    { 9, 0 }, /* CU_GRAPH_NODE_TYPE_EXT_SEMAS_WAIT */
+    { 10, 0 }, /* CU_GRAPH_NODE_TYPE_MEM_ALLOC */
+    { 11, 0 }, /* CU_GRAPH_NODE_TYPE_MEM_FREE */
+    { 12, 0 }, /* CU_GRAPH_NODE_TYPE_BATCH_MEM_OP */
+    { 13, 12030 }, /* CU_GRAPH_NODE_TYPE_CONDITIONAL */
+    { 14, 13050 }, /* CU_GRAPH_NODE_TYPE_MEMCPY_BATCH */
+    { 16, 13030 }, /* CU_GRAPH_NODE_TYPE_RESERVED_16 */
+    { 17, 13050 }, /* CU_GRAPH_NODE_TYPE_EXTERNAL_ENGINE */
+    { 18, 13050 }, /* CU_GRAPH_NODE_TYPE_FABRIC_CPY_BATCH */
 };
 const acu_type acu_cuda_type_CUgraphNodeType_enum = {
     .name = names_acu_cuda_type_CUgraphNodeType_enum,
@@ -3137,8 +3522,8 @@ static const char names_acu_cuda_type_CUhostTaskSyncMode_enum[] =
     "CU_HOST_TASK_BLOCKING\0"
     "CU_HOST_TASK_SPINWAIT";
 static const acu_value values_acu_cuda_type_CUhostTaskSyncMode_enum[] = {
-    { names_acu_cuda_type_CUhostTaskSyncMode_enum + 24, 0, 13020},
-    { names_acu_cuda_type_CUhostTaskSyncMode_enum + 46, 1, 13020},
+    { 0, 13020 }, /* CU_HOST_TASK_BLOCKING */
+    { 1, 13020 }, /* CU_HOST_TASK_SPINWAIT */
 };
 const acu_type acu_cuda_type_CUhostTaskSyncMode_enum = {
     .name = names_acu_cuda_type_CUhostTaskSyncMode_enum,
@@ -3154,7 +3539,8 @@ static const char names_acu_cuda_type_CUipcEventHandle_st[] =
     "CUipcEventHandle_st\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUipcEventHandle_st[] = {
-    {.name = names_acu_cuda_type_CUipcEventHandle_st + 20, .type = &acu_type_char, .offset = 0, .count = 64},
+    /* reserved */
+    {.type = &acu_type_char, .offset = 0, .count = 64},
 };
 const acu_type acu_cuda_type_CUipcEventHandle_st = {
     .name = names_acu_cuda_type_CUipcEventHandle_st,
@@ -3170,7 +3556,8 @@ static const char names_acu_cuda_type_CUipcMemHandle_st[] =
     "CUipcMemHandle_st\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUipcMemHandle_st[] = {
-    {.name = names_acu_cuda_type_CUipcMemHandle_st + 18, .type = &acu_type_char, .offset = 0, .count = 64},
+    /* reserved */
+    {.type = &acu_type_char, .offset = 0, .count = 64},
 };
 const acu_type acu_cuda_type_CUipcMemHandle_st = {
     .name = names_acu_cuda_type_CUipcMemHandle_st,
@@ -3192,13 +3579,13 @@ static const char names_acu_cuda_type_CUjitInputType_enum[] =
     "CU_JIT_INPUT_NVVM\0"
     "CU_JIT_NUM_INPUT_TYPES";
 static const acu_value values_acu_cuda_type_CUjitInputType_enum[] = {
-    { names_acu_cuda_type_CUjitInputType_enum + 20, 0, 0},
-    { names_acu_cuda_type_CUjitInputType_enum + 39, 1, 0},
-    { names_acu_cuda_type_CUjitInputType_enum + 56, 2, 0},
-    { names_acu_cuda_type_CUjitInputType_enum + 79, 3, 0},
-    { names_acu_cuda_type_CUjitInputType_enum + 99, 4, 0},
-    { names_acu_cuda_type_CUjitInputType_enum + 120, 5, 0},
-    { names_acu_cuda_type_CUjitInputType_enum + 138, 6, 0},
+    { 0, 0 }, /* CU_JIT_INPUT_CUBIN */
+    { 1, 0 }, /* CU_JIT_INPUT_PTX */
+    { 2, 0 }, /* CU_JIT_INPUT_FATBINARY */
+    { 3, 0 }, /* CU_JIT_INPUT_OBJECT */
+    { 4, 0 }, /* CU_JIT_INPUT_LIBRARY */
+    { 5, 0 }, /* CU_JIT_INPUT_NVVM */
+    { 6, 0 }, /* CU_JIT_NUM_INPUT_TYPES */
 };
 const acu_type acu_cuda_type_CUjitInputType_enum = {
     .name = names_acu_cuda_type_CUjitInputType_enum,
@@ -3250,43 +3637,43 @@ static const char names_acu_cuda_type_CUjit_option_enum[] =
     "CU_JIT_BINARY_LOADER_THREAD_COUNT\0"
     "CU_JIT_NUM_OPTIONS";
 static const acu_value values_acu_cuda_type_CUjit_option_enum[] = {
-    { names_acu_cuda_type_CUjit_option_enum + 18, 0, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 39, 1, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 64, 2, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 81, 3, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 104, 4, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 138, 5, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 162, 6, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 197, 7, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 223, 8, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 252, 9, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 266, 10, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 291, 11, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 318, 12, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 337, 13, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 363, 14, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 381, 15, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 401, 16, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 421, 17, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 448, 18, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 479, 19, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 506, 20, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 517, 21, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 528, 22, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 544, 23, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 561, 24, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 572, 25, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 603, 26, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 634, 27, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 667, 28, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 700, 29, 0},
-    { names_acu_cuda_type_CUjit_option_enum + 740, 30, 12000},
-    { names_acu_cuda_type_CUjit_option_enum + 773, 31, 12030},
-    { names_acu_cuda_type_CUjit_option_enum + 795, 32, 12040},
-    { names_acu_cuda_type_CUjit_option_enum + 824, 33, 12040},
-    { names_acu_cuda_type_CUjit_option_enum + 857, 34, 13000},
-    { names_acu_cuda_type_CUjit_option_enum + 878, 35, 13010},
-    { names_acu_cuda_type_CUjit_option_enum + 912, 36, 0},
+    { 0, 0 }, /* CU_JIT_MAX_REGISTERS */
+    { 1, 0 }, /* CU_JIT_THREADS_PER_BLOCK */
+    { 2, 0 }, /* CU_JIT_WALL_TIME */
+    { 3, 0 }, /* CU_JIT_INFO_LOG_BUFFER */
+    { 4, 0 }, /* CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES */
+    { 5, 0 }, /* CU_JIT_ERROR_LOG_BUFFER */
+    { 6, 0 }, /* CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES */
+    { 7, 0 }, /* CU_JIT_OPTIMIZATION_LEVEL */
+    { 8, 0 }, /* CU_JIT_TARGET_FROM_CUCONTEXT */
+    { 9, 0 }, /* CU_JIT_TARGET */
+    { 10, 0 }, /* CU_JIT_FALLBACK_STRATEGY */
+    { 11, 0 }, /* CU_JIT_GENERATE_DEBUG_INFO */
+    { 12, 0 }, /* CU_JIT_LOG_VERBOSE */
+    { 13, 0 }, /* CU_JIT_GENERATE_LINE_INFO */
+    { 14, 0 }, /* CU_JIT_CACHE_MODE */
+    { 15, 0 }, /* CU_JIT_NEW_SM3X_OPT */
+    { 16, 0 }, /* CU_JIT_FAST_COMPILE */
+    { 17, 0 }, /* CU_JIT_GLOBAL_SYMBOL_NAMES */
+    { 18, 0 }, /* CU_JIT_GLOBAL_SYMBOL_ADDRESSES */
+    { 19, 0 }, /* CU_JIT_GLOBAL_SYMBOL_COUNT */
+    { 20, 0 }, /* CU_JIT_LTO */
+    { 21, 0 }, /* CU_JIT_FTZ */
+    { 22, 0 }, /* CU_JIT_PREC_DIV */
+    { 23, 0 }, /* CU_JIT_PREC_SQRT */
+    { 24, 0 }, /* CU_JIT_FMA */
+    { 25, 0 }, /* CU_JIT_REFERENCED_KERNEL_NAMES */
+    { 26, 0 }, /* CU_JIT_REFERENCED_KERNEL_COUNT */
+    { 27, 0 }, /* CU_JIT_REFERENCED_VARIABLE_NAMES */
+    { 28, 0 }, /* CU_JIT_REFERENCED_VARIABLE_COUNT */
+    { 29, 0 }, /* CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES */
+    { 30, 12000 }, /* CU_JIT_POSITION_INDEPENDENT_CODE */
+    { 31, 12030 }, /* CU_JIT_MIN_CTA_PER_SM */
+    { 32, 12040 }, /* CU_JIT_MAX_THREADS_PER_BLOCK */
+    { 33, 12040 }, /* CU_JIT_OVERRIDE_DIRECTIVE_VALUES */
+    { 34, 13000 }, /* CU_JIT_SPLIT_COMPILE */
+    { 35, 13010 }, /* CU_JIT_BINARY_LOADER_THREAD_COUNT */
+    { 36, 0 }, /* CU_JIT_NUM_OPTIONS */
 };
 const acu_type acu_cuda_type_CUjit_option_enum = {
     .name = names_acu_cuda_type_CUjit_option_enum,
@@ -3319,24 +3706,24 @@ static const char names_acu_cuda_type_CUlaunchAttributeID_enum[] =
     "CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE\0"
     "CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE";
 static const acu_value values_acu_cuda_type_CUlaunchAttributeID_enum[] = {
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 25, 0, 11080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 52, 1, 11080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 93, 2, 11080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 125, 3, 11080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 168, 4, 11080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 206, 5, 11080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 263, 6, 11080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 317, 7, 11080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 356, 8, 11080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 385, 9, 12000},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 425, 10, 12000},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 461, 11, 12080},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 509, 12, 12030},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 553, 13, 12040},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 602, 14, 12050},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 655, 16, 13000},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 706, 17, 13020},
-    { names_acu_cuda_type_CUlaunchAttributeID_enum + 753, 18, 13020},
+    { 0, 11080 }, /* CU_LAUNCH_ATTRIBUTE_IGNORE */
+    { 1, 11080 }, /* CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW */
+    { 2, 11080 }, /* CU_LAUNCH_ATTRIBUTE_COOPERATIVE */
+    { 3, 11080 }, /* CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY */
+    { 4, 11080 }, /* CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION */
+    { 5, 11080 }, /* CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE */
+    { 6, 11080 }, /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+    { 7, 11080 }, /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT */
+    { 8, 11080 }, /* CU_LAUNCH_ATTRIBUTE_PRIORITY */
+    { 9, 12000 }, /* CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP */
+    { 10, 12000 }, /* CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN */
+    { 11, 12080 }, /* CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION */
+    { 12, 12030 }, /* CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT */
+    { 13, 12040 }, /* CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE */
+    { 14, 12050 }, /* CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT */
+    { 16, 13000 }, /* CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING */
+    { 17, 13020 }, /* CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE */
+    { 18, 13020 }, /* CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE */
 };
 const acu_type acu_cuda_type_CUlaunchAttributeID_enum = {
     .name = names_acu_cuda_type_CUlaunchAttributeID_enum,
@@ -3354,9 +3741,9 @@ static const char names_acu_cuda_type_CUlaunchAttributePortableClusterMode_enum[
     "CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE\0"
     "CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE";
 static const acu_value values_acu_cuda_type_CUlaunchAttributePortableClusterMode_enum[] = {
-    { names_acu_cuda_type_CUlaunchAttributePortableClusterMode_enum + 42, 0, 13020},
-    { names_acu_cuda_type_CUlaunchAttributePortableClusterMode_enum + 82, 1, 13020},
-    { names_acu_cuda_type_CUlaunchAttributePortableClusterMode_enum + 131, 2, 13020},
+    { 0, 13020 }, /* CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT */
+    { 1, 13020 }, /* CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE */
+    { 2, 13020 }, /* CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE */
 };
 const acu_type acu_cuda_type_CUlaunchAttributePortableClusterMode_enum = {
     .name = names_acu_cuda_type_CUlaunchAttributePortableClusterMode_enum,
@@ -3421,55 +3808,80 @@ static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_nvlinkUti
 static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_portableClusterSizeMode[] = { 17, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUlaunchAttributeValue_union_0_sharedMemoryMode[] = { 18, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUlaunchAttributeValue_union[] = {
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 29, .type = &acu_cuda_type_CUaccessPolicyWindow_st, .offset = 0, .count = 1, .tag_offset = -1,
+    /* accessPolicyWindow */
+    {.type = &acu_cuda_type_CUaccessPolicyWindow_st, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_accessPolicyWindow},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 48, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+    /* cooperative */
+    {.type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_cooperative},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 60, .type = &acu_cuda_type_CUsynchronizationPolicy_enum, .offset = 0, .count = 1, .tag_offset = -1,
+    /* syncPolicy */
+    {.type = &acu_cuda_type_CUsynchronizationPolicy_enum, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_syncPolicy},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 71, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .tag_offset = -1,
+    /* clusterDim.x */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_clusterDim_x},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 84, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .tag_offset = -1,
+    /* clusterDim.y */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_4_clusterDim_y},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 97, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .tag_offset = -1,
+    /* clusterDim.z */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_clusterDim_z},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 110, .type = &acu_cuda_type_CUclusterSchedulingPolicy_enum, .offset = 0, .count = 1, .tag_offset = -1,
+    /* clusterSchedulingPolicyPreference */
+    {.type = &acu_cuda_type_CUclusterSchedulingPolicy_enum, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_clusterSchedulingPolicyPreference},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 144, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+    /* programmaticStreamSerializationAllowed */
+    {.type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_programmaticStreamSerializationAllowed},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 183, .type = &acu_type_handle, .offset = 0, .count = 1, .tag_offset = -1,
+    /* programmaticEvent.event */
+    {.type = &acu_type_handle, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_programmaticEvent_event},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 207, .type = &acu_cuda_type_flags_eventRecord, .offset = 8, .count = 1, .tag_offset = -1,
+    /* programmaticEvent.flags */
+    {.type = &acu_cuda_type_flags_eventRecord, .offset = 8, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_programmaticEvent_flags},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 231, .type = &acu_type_int, .offset = 12, .count = 1, .tag_offset = -1,
+    /* programmaticEvent.triggerAtBlockStart */
+    {.type = &acu_type_int, .offset = 12, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_12_programmaticEvent_triggerAtBlockStart},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 269, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 12030, .tag_offset = -1,
+    /* launchCompletionEvent.event */
+    {.type = &acu_type_handle, .offset = 0, .count = 1, .since = 12030, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_launchCompletionEvent_event},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 297, .type = &acu_cuda_type_flags_eventRecord, .offset = 8, .count = 1, .since = 12030, .tag_offset = -1,
+    /* launchCompletionEvent.flags */
+    {.type = &acu_cuda_type_flags_eventRecord, .offset = 8, .count = 1, .since = 12030, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_launchCompletionEvent_flags},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 325, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+    /* priority */
+    {.type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_priority},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 334, .type = &acu_cuda_type_CUlaunchMemSyncDomainMap_st, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
+    /* memSyncDomainMap */
+    {.type = &acu_cuda_type_CUlaunchMemSyncDomainMap_st, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_memSyncDomainMap},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 351, .type = &acu_cuda_type_CUlaunchMemSyncDomain_enum, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
+    /* memSyncDomain */
+    {.type = &acu_cuda_type_CUlaunchMemSyncDomain_enum, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_memSyncDomain},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 365, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12080, .tag_offset = -1,
+    /* preferredClusterDim.x */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12080, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_preferredClusterDim_x},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 387, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 12080, .tag_offset = -1,
+    /* preferredClusterDim.y */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 12080, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_4_preferredClusterDim_y},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 409, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 12080, .tag_offset = -1,
+    /* preferredClusterDim.z */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 12080, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_preferredClusterDim_z},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 431, .type = &acu_type_int, .offset = 0, .count = 1, .since = 12040, .tag_offset = -1,
+    /* deviceUpdatableKernelNode.deviceUpdatable */
+    {.type = &acu_type_int, .offset = 0, .count = 1, .since = 12040, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_deviceUpdatableKernelNode_deviceUpdatable},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 473, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 12040, .tag_offset = -1,
+    /* deviceUpdatableKernelNode.devNode */
+    {.type = &acu_type_handle, .offset = 8, .count = 1, .since = 12040, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_8_deviceUpdatableKernelNode_devNode},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 507, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12050, .tag_offset = -1,
+    /* sharedMemCarveout */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12050, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_sharedMemCarveout},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 525, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 13000, .tag_offset = -1,
+    /* nvlinkUtilCentricScheduling */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 13000, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_nvlinkUtilCentricScheduling},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 553, .type = &acu_cuda_type_CUlaunchAttributePortableClusterMode_enum, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
+    /* portableClusterSizeMode */
+    {.type = &acu_cuda_type_CUlaunchAttributePortableClusterMode_enum, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_portableClusterSizeMode},
-    {.name = names_acu_cuda_type_CUlaunchAttributeValue_union + 577, .type = &acu_cuda_type_CUsharedMemoryMode_enum, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
+    /* sharedMemoryMode */
+    {.type = &acu_cuda_type_CUsharedMemoryMode_enum, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
      .tags = tags_acu_cuda_type_CUlaunchAttributeValue_union_0_sharedMemoryMode},
 };
 static const acu_layout layouts_acu_cuda_type_CUlaunchAttributeValue_union[] = {
@@ -3492,8 +3904,10 @@ static const char names_acu_cuda_type_CUlaunchAttribute_st[] =
     "id\0"
     "value";
 static const acu_field fields_acu_cuda_type_CUlaunchAttribute_st[] = {
-    {.name = names_acu_cuda_type_CUlaunchAttribute_st + 21, .type = &acu_cuda_type_CUlaunchAttributeID_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchAttribute_st + 24, .type = &acu_cuda_type_CUlaunchAttributeValue_union, .offset = 8, .count = 1},
+    /* id */
+    {.type = &acu_cuda_type_CUlaunchAttributeID_enum, .offset = 0, .count = 1},
+    /* value */
+    {.type = &acu_cuda_type_CUlaunchAttributeValue_union, .offset = 8, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUlaunchAttribute_st[] = {
     { 11080, 13020, 72, NULL, NULL},
@@ -3523,17 +3937,26 @@ static const char names_acu_cuda_type_CUlaunchConfig_st[] =
     "attrs\0"
     "numAttrs";
 static const acu_field fields_acu_cuda_type_CUlaunchConfig_st[] = {
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 18, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 27, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 36, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 45, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 55, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 65, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 75, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 90, .type = &acu_cuda_type_CUstream, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 98, .type = &acu_type_pointer, .offset = 40, .count = 1,
-     .target = &acu_cuda_type_CUlaunchAttribute_st, .target_count = 48},
-    {.name = names_acu_cuda_type_CUlaunchConfig_st + 104, .type = &acu_type_unsigned_int, .offset = 48, .count = 1},
+    /* gridDimX */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* gridDimY */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* gridDimZ */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* blockDimX */
+    {.type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    /* blockDimY */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* blockDimZ */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* sharedMemBytes */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    /* hStream */
+    {.type = &acu_cuda_type_CUstream, .offset = 32, .count = 1},
+    /* attrs */
+    {.type = &acu_cuda_type_pointer_CUlaunchAttribute_st, .offset = 40, .count = 1, .target_count = 48},
+    /* numAttrs */
+    {.type = &acu_type_unsigned_int, .offset = 48, .count = 1},
 };
 const acu_type acu_cuda_type_CUlaunchConfig_st = {
     .name = names_acu_cuda_type_CUlaunchConfig_st,
@@ -3550,8 +3973,10 @@ static const char names_acu_cuda_type_CUlaunchMemSyncDomainMap_st[] =
     "default_\0"
     "remote";
 static const acu_field fields_acu_cuda_type_CUlaunchMemSyncDomainMap_st[] = {
-    {.name = names_acu_cuda_type_CUlaunchMemSyncDomainMap_st + 28, .type = &acu_type_unsigned_char, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlaunchMemSyncDomainMap_st + 37, .type = &acu_type_unsigned_char, .offset = 1, .count = 1},
+    /* default_ */
+    {.type = &acu_type_unsigned_char, .offset = 0, .count = 1},
+    /* remote */
+    {.type = &acu_type_unsigned_char, .offset = 1, .count = 1},
 };
 const acu_type acu_cuda_type_CUlaunchMemSyncDomainMap_st = {
     .name = names_acu_cuda_type_CUlaunchMemSyncDomainMap_st,
@@ -3568,8 +3993,8 @@ static const char names_acu_cuda_type_CUlaunchMemSyncDomain_enum[] =
     "CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT\0"
     "CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE";
 static const acu_value values_acu_cuda_type_CUlaunchMemSyncDomain_enum[] = {
-    { names_acu_cuda_type_CUlaunchMemSyncDomain_enum + 27, 0, 12000},
-    { names_acu_cuda_type_CUlaunchMemSyncDomain_enum + 61, 1, 12000},
+    { 0, 12000 }, /* CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT */
+    { 1, 12000 }, /* CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE */
 };
 const acu_type acu_cuda_type_CUlaunchMemSyncDomain_enum = {
     .name = names_acu_cuda_type_CUlaunchMemSyncDomain_enum,
@@ -3587,9 +4012,9 @@ static const char names_acu_cuda_type_CUlibraryOption_enum[] =
     "CU_LIBRARY_BINARY_IS_PRESERVED\0"
     "CU_LIBRARY_NUM_OPTIONS";
 static const acu_value values_acu_cuda_type_CUlibraryOption_enum[] = {
-    { names_acu_cuda_type_CUlibraryOption_enum + 21, 0, 12000},
-    { names_acu_cuda_type_CUlibraryOption_enum + 71, 1, 12000},
-    { names_acu_cuda_type_CUlibraryOption_enum + 102, 2, 12000},
+    { 0, 12000 }, /* CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE */
+    { 1, 12000 }, /* CU_LIBRARY_BINARY_IS_PRESERVED */
+    { 2, 12000 }, /* CU_LIBRARY_NUM_OPTIONS */
 };
 const acu_type acu_cuda_type_CUlibraryOption_enum = {
     .name = names_acu_cuda_type_CUlibraryOption_enum,
@@ -3616,18 +4041,18 @@ static const char names_acu_cuda_type_CUlimit_enum[] =
     "CU_LIMIT_PER_BLOCK_MEMORY_SIZE\0"
     "CU_LIMIT_MAX";
 static const acu_value values_acu_cuda_type_CUlimit_enum[] = {
-    { names_acu_cuda_type_CUlimit_enum + 13, 0, 0},
-    { names_acu_cuda_type_CUlimit_enum + 33, 1, 0},
-    { names_acu_cuda_type_CUlimit_enum + 59, 2, 0},
-    { names_acu_cuda_type_CUlimit_enum + 85, 3, 0},
-    { names_acu_cuda_type_CUlimit_enum + 117, 4, 0},
-    { names_acu_cuda_type_CUlimit_enum + 159, 5, 0},
-    { names_acu_cuda_type_CUlimit_enum + 193, 6, 0},
-    { names_acu_cuda_type_CUlimit_enum + 227, 7, 12050},
-    { names_acu_cuda_type_CUlimit_enum + 247, 8, 12050},
-    { names_acu_cuda_type_CUlimit_enum + 268, 9, 12050},
-    { names_acu_cuda_type_CUlimit_enum + 304, 10, 13040},
-    { names_acu_cuda_type_CUlimit_enum + 335, 11, 0},
+    { 0, 0 }, /* CU_LIMIT_STACK_SIZE */
+    { 1, 0 }, /* CU_LIMIT_PRINTF_FIFO_SIZE */
+    { 2, 0 }, /* CU_LIMIT_MALLOC_HEAP_SIZE */
+    { 3, 0 }, /* CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH */
+    { 4, 0 }, /* CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT */
+    { 5, 0 }, /* CU_LIMIT_MAX_L2_FETCH_GRANULARITY */
+    { 6, 0 }, /* CU_LIMIT_PERSISTING_L2_CACHE_SIZE */
+    { 7, 12050 }, /* CU_LIMIT_SHMEM_SIZE */
+    { 8, 12050 }, /* CU_LIMIT_CIG_ENABLED */
+    { 9, 12050 }, /* CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED */
+    { 10, 13040 }, /* CU_LIMIT_PER_BLOCK_MEMORY_SIZE */
+    { 11, 0 }, /* CU_LIMIT_MAX */
 };
 const acu_type acu_cuda_type_CUlimit_enum = {
     .name = names_acu_cuda_type_CUlimit_enum,
@@ -3644,8 +4069,8 @@ static const char names_acu_cuda_type_CUlogicalEndpointIpcHandleType_enum[] =
     "CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_NONE\0"
     "CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_FABRIC";
 static const acu_value values_acu_cuda_type_CUlogicalEndpointIpcHandleType_enum[] = {
-    { names_acu_cuda_type_CUlogicalEndpointIpcHandleType_enum + 36, 0, 13030},
-    { names_acu_cuda_type_CUlogicalEndpointIpcHandleType_enum + 77, 1, 13030},
+    { 0, 13030 }, /* CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_NONE */
+    { 1, 13030 }, /* CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_FABRIC */
 };
 const acu_type acu_cuda_type_CUlogicalEndpointIpcHandleType_enum = {
     .name = names_acu_cuda_type_CUlogicalEndpointIpcHandleType_enum,
@@ -3668,14 +4093,20 @@ static const char names_acu_cuda_type_CUlogicalEndpointProp_struct[] =
 static const int32_t tags_acu_cuda_type_CUlogicalEndpointProp_struct_4_unicast_device[] = { 1, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUlogicalEndpointProp_struct_4_multicast_numDevices[] = { 2, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUlogicalEndpointProp_struct[] = {
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 29, .type = &acu_cuda_type_CUlogicalEndpointType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 34, .type = &acu_type_int, .offset = 4, .count = 1,
+    /* type */
+    {.type = &acu_cuda_type_CUlogicalEndpointType_enum, .offset = 0, .count = 1},
+    /* unicast.device */
+    {.type = &acu_type_int, .offset = 4, .count = 1,
      .tags = tags_acu_cuda_type_CUlogicalEndpointProp_struct_4_unicast_device},
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 49, .type = &acu_type_unsigned_int, .offset = 4, .count = 1,
+    /* multicast.numDevices */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1,
      .tags = tags_acu_cuda_type_CUlogicalEndpointProp_struct_4_multicast_numDevices},
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 70, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 75, .type = &acu_cuda_type_flags_logicalEndpointIpc, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUlogicalEndpointProp_struct + 90, .type = &acu_cuda_type_flags_logicalEndpoint, .offset = 20, .count = 1},
+    /* size */
+    {.type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
+    /* ipcHandleTypes */
+    {.type = &acu_cuda_type_flags_logicalEndpointIpc, .offset = 16, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_logicalEndpoint, .offset = 20, .count = 1},
 };
 const acu_type acu_cuda_type_CUlogicalEndpointProp_struct = {
     .name = names_acu_cuda_type_CUlogicalEndpointProp_struct,
@@ -3693,9 +4124,9 @@ static const char names_acu_cuda_type_CUlogicalEndpointType_enum[] =
     "CU_LOGICAL_ENDPOINT_TYPE_UNICAST\0"
     "CU_LOGICAL_ENDPOINT_TYPE_MULTICAST";
 static const acu_value values_acu_cuda_type_CUlogicalEndpointType_enum[] = {
-    { names_acu_cuda_type_CUlogicalEndpointType_enum + 27, 0, 13030},
-    { names_acu_cuda_type_CUlogicalEndpointType_enum + 60, 1, 13030},
-    { names_acu_cuda_type_CUlogicalEndpointType_enum + 93, 2, 13030},
+    { 0, 13030 }, /* CU_LOGICAL_ENDPOINT_TYPE_INVALID */
+    { 1, 13030 }, /* CU_LOGICAL_ENDPOINT_TYPE_UNICAST */
+    { 2, 13030 }, /* CU_LOGICAL_ENDPOINT_TYPE_MULTICAST */
 };
 const acu_type acu_cuda_type_CUlogicalEndpointType_enum = {
     .name = names_acu_cuda_type_CUlogicalEndpointType_enum,
@@ -3712,8 +4143,10 @@ static const char names_acu_cuda_type_CUmemAccessDesc_st[] =
     "location\0"
     "flags";
 static const acu_field fields_acu_cuda_type_CUmemAccessDesc_st[] = {
-    {.name = names_acu_cuda_type_CUmemAccessDesc_st + 19, .type = &acu_cuda_type_CUmemLocation_st, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAccessDesc_st + 28, .type = &acu_cuda_type_CUmemAccess_flags_enum, .offset = 8, .count = 1},
+    /* location */
+    {.type = &acu_cuda_type_CUmemLocation_st, .offset = 0, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_CUmemAccess_flags_enum, .offset = 8, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemAccessDesc_st[] = {
     { 11070, 13040, 12, NULL, NULL},
@@ -3737,10 +4170,10 @@ static const char names_acu_cuda_type_CUmemAccess_flags_enum[] =
     "CU_MEM_ACCESS_FLAGS_PROT_READWRITE\0"
     "CU_MEM_ACCESS_FLAGS_PROT_MAX";
 static const acu_value values_acu_cuda_type_CUmemAccess_flags_enum[] = {
-    { names_acu_cuda_type_CUmemAccess_flags_enum + 23, 0, 0},
-    { names_acu_cuda_type_CUmemAccess_flags_enum + 53, 1, 0},
-    { names_acu_cuda_type_CUmemAccess_flags_enum + 83, 3, 0},
-    { names_acu_cuda_type_CUmemAccess_flags_enum + 118, 2147483647, 0},
+    { 0, 0 }, /* CU_MEM_ACCESS_FLAGS_PROT_NONE */
+    { 1, 0 }, /* CU_MEM_ACCESS_FLAGS_PROT_READ */
+    { 3, 0 }, /* CU_MEM_ACCESS_FLAGS_PROT_READWRITE */
+    { 2147483647, 0 }, /* CU_MEM_ACCESS_FLAGS_PROT_MAX */
 };
 const acu_type acu_cuda_type_CUmemAccess_flags_enum = {
     .name = names_acu_cuda_type_CUmemAccess_flags_enum,
@@ -3759,10 +4192,10 @@ static const char names_acu_cuda_type_CUmemAccess_flags_enum_64bit[] =
     "CU_MEM_ACCESS_FLAGS_PROT_READWRITE\0"
     "CU_MEM_ACCESS_FLAGS_PROT_MAX";
 static const acu_value values_acu_cuda_type_CUmemAccess_flags_enum_64bit[] = {
-    { names_acu_cuda_type_CUmemAccess_flags_enum_64bit + 23, 0, 0},
-    { names_acu_cuda_type_CUmemAccess_flags_enum_64bit + 53, 1, 0},
-    { names_acu_cuda_type_CUmemAccess_flags_enum_64bit + 83, 3, 0},
-    { names_acu_cuda_type_CUmemAccess_flags_enum_64bit + 118, 2147483647, 0},
+    { 0, 0 }, /* CU_MEM_ACCESS_FLAGS_PROT_NONE */
+    { 1, 0 }, /* CU_MEM_ACCESS_FLAGS_PROT_READ */
+    { 3, 0 }, /* CU_MEM_ACCESS_FLAGS_PROT_READWRITE */
+    { 2147483647, 0 }, /* CU_MEM_ACCESS_FLAGS_PROT_MAX */
 };
 const acu_type acu_cuda_type_CUmemAccess_flags_enum_64bit = {
     .name = names_acu_cuda_type_CUmemAccess_flags_enum_64bit,
@@ -3779,8 +4212,8 @@ static const char names_acu_cuda_type_CUmemAllocationCompType_enum_8bit[] =
     "CU_MEM_ALLOCATION_COMP_NONE\0"
     "CU_MEM_ALLOCATION_COMP_GENERIC";
 static const acu_value values_acu_cuda_type_CUmemAllocationCompType_enum_8bit[] = {
-    { names_acu_cuda_type_CUmemAllocationCompType_enum_8bit + 29, 0, 0},
-    { names_acu_cuda_type_CUmemAllocationCompType_enum_8bit + 57, 1, 0},
+    { 0, 0 }, /* CU_MEM_ALLOCATION_COMP_NONE */
+    { 1, 0 }, /* CU_MEM_ALLOCATION_COMP_GENERIC */
 };
 const acu_type acu_cuda_type_CUmemAllocationCompType_enum_8bit = {
     .name = names_acu_cuda_type_CUmemAllocationCompType_enum_8bit,
@@ -3797,8 +4230,8 @@ static const char names_acu_cuda_type_CUmemAllocationGranularity_flags_enum[] =
     "CU_MEM_ALLOC_GRANULARITY_MINIMUM\0"
     "CU_MEM_ALLOC_GRANULARITY_RECOMMENDED";
 static const acu_value values_acu_cuda_type_CUmemAllocationGranularity_flags_enum[] = {
-    { names_acu_cuda_type_CUmemAllocationGranularity_flags_enum + 38, 0, 0},
-    { names_acu_cuda_type_CUmemAllocationGranularity_flags_enum + 71, 1, 0},
+    { 0, 0 }, /* CU_MEM_ALLOC_GRANULARITY_MINIMUM */
+    { 1, 0 }, /* CU_MEM_ALLOC_GRANULARITY_RECOMMENDED */
 };
 const acu_type acu_cuda_type_CUmemAllocationGranularity_flags_enum = {
     .name = names_acu_cuda_type_CUmemAllocationGranularity_flags_enum,
@@ -3819,12 +4252,12 @@ static const char names_acu_cuda_type_CUmemAllocationHandleType_enum[] =
     "CU_MEM_HANDLE_TYPE_FABRIC\0"
     "CU_MEM_HANDLE_TYPE_MAX";
 static const acu_value values_acu_cuda_type_CUmemAllocationHandleType_enum[] = {
-    { names_acu_cuda_type_CUmemAllocationHandleType_enum + 31, 0, 0},
-    { names_acu_cuda_type_CUmemAllocationHandleType_enum + 55, 1, 0},
-    { names_acu_cuda_type_CUmemAllocationHandleType_enum + 96, 2, 0},
-    { names_acu_cuda_type_CUmemAllocationHandleType_enum + 121, 4, 0},
-    { names_acu_cuda_type_CUmemAllocationHandleType_enum + 150, 8, 12030},
-    { names_acu_cuda_type_CUmemAllocationHandleType_enum + 176, 2147483647, 0},
+    { 0, 0 }, /* CU_MEM_HANDLE_TYPE_NONE */
+    { 1, 0 }, /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
+    { 2, 0 }, /* CU_MEM_HANDLE_TYPE_WIN32 */
+    { 4, 0 }, /* CU_MEM_HANDLE_TYPE_WIN32_KMT */
+    { 8, 12030 }, /* CU_MEM_HANDLE_TYPE_FABRIC */
+    { 2147483647, 0 }, /* CU_MEM_HANDLE_TYPE_MAX */
 };
 const acu_type acu_cuda_type_CUmemAllocationHandleType_enum = {
     .name = names_acu_cuda_type_CUmemAllocationHandleType_enum,
@@ -3847,14 +4280,22 @@ static const char names_acu_cuda_type_CUmemAllocationProp_st[] =
     "allocFlags.usage\0"
     "allocFlags.reserved";
 static const acu_field fields_acu_cuda_type_CUmemAllocationProp_st[] = {
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 23, .type = &acu_cuda_type_CUmemAllocationType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 28, .type = &acu_cuda_type_flags_memHandleType, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 49, .type = &acu_cuda_type_CUmemLocation_st, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 58, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 78, .type = &acu_cuda_type_CUmemAllocationCompType_enum_8bit, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 105, .type = &acu_type_unsigned_char, .offset = 25, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 137, .type = &acu_cuda_type_flags_memCreateUsage_16bit, .offset = 26, .count = 1},
-    {.name = names_acu_cuda_type_CUmemAllocationProp_st + 154, .type = &acu_type_unsigned_char, .offset = 28, .count = 4, .reserved = true},
+    /* type */
+    {.type = &acu_cuda_type_CUmemAllocationType_enum, .offset = 0, .count = 1},
+    /* requestedHandleTypes */
+    {.type = &acu_cuda_type_flags_memHandleType, .offset = 4, .count = 1},
+    /* location */
+    {.type = &acu_cuda_type_CUmemLocation_st, .offset = 8, .count = 1},
+    /* win32HandleMetaData */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1},
+    /* allocFlags.compressionType */
+    {.type = &acu_cuda_type_CUmemAllocationCompType_enum_8bit, .offset = 24, .count = 1},
+    /* allocFlags.gpuDirectRDMACapable */
+    {.type = &acu_type_unsigned_char, .offset = 25, .count = 1},
+    /* allocFlags.usage */
+    {.type = &acu_cuda_type_flags_memCreateUsage_16bit, .offset = 26, .count = 1},
+    /* allocFlags.reserved */
+    {.type = &acu_type_unsigned_char, .offset = 28, .count = 4, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemAllocationProp_st[] = {
     { 11070, 13040, 32, NULL, NULL},
@@ -3878,10 +4319,10 @@ static const char names_acu_cuda_type_CUmemAllocationType_enum[] =
     "CU_MEM_ALLOCATION_TYPE_MANAGED\0"
     "CU_MEM_ALLOCATION_TYPE_MAX";
 static const acu_value values_acu_cuda_type_CUmemAllocationType_enum[] = {
-    { names_acu_cuda_type_CUmemAllocationType_enum + 25, 0, 0},
-    { names_acu_cuda_type_CUmemAllocationType_enum + 56, 1, 0},
-    { names_acu_cuda_type_CUmemAllocationType_enum + 86, 2, 13000},
-    { names_acu_cuda_type_CUmemAllocationType_enum + 117, 2147483647, 0},
+    { 0, 0 }, /* CU_MEM_ALLOCATION_TYPE_INVALID */
+    { 1, 0 }, /* CU_MEM_ALLOCATION_TYPE_PINNED */
+    { 2, 13000 }, /* CU_MEM_ALLOCATION_TYPE_MANAGED */
+    { 2147483647, 0 }, /* CU_MEM_ALLOCATION_TYPE_MAX */
 };
 const acu_type acu_cuda_type_CUmemAllocationType_enum = {
     .name = names_acu_cuda_type_CUmemAllocationType_enum,
@@ -3900,10 +4341,10 @@ static const char names_acu_cuda_type_CUmemDecompressAlgorithm_enum[] =
     "CU_MEM_DECOMPRESS_ALGORITHM_SNAPPY\0"
     "CU_MEM_DECOMPRESS_ALGORITHM_LZ4";
 static const acu_value values_acu_cuda_type_CUmemDecompressAlgorithm_enum[] = {
-    { names_acu_cuda_type_CUmemDecompressAlgorithm_enum + 30, 0, 12080},
-    { names_acu_cuda_type_CUmemDecompressAlgorithm_enum + 60, 1, 12080},
-    { names_acu_cuda_type_CUmemDecompressAlgorithm_enum + 96, 2, 12080},
-    { names_acu_cuda_type_CUmemDecompressAlgorithm_enum + 131, 4, 12090},
+    { 0, 12080 }, /* CU_MEM_DECOMPRESS_UNSUPPORTED */
+    { 1, 12080 }, /* CU_MEM_DECOMPRESS_ALGORITHM_DEFLATE */
+    { 2, 12080 }, /* CU_MEM_DECOMPRESS_ALGORITHM_SNAPPY */
+    { 4, 12090 }, /* CU_MEM_DECOMPRESS_ALGORITHM_LZ4 */
 };
 const acu_type acu_cuda_type_CUmemDecompressAlgorithm_enum = {
     .name = names_acu_cuda_type_CUmemDecompressAlgorithm_enum,
@@ -3924,12 +4365,18 @@ static const char names_acu_cuda_type_CUmemDecompressParams_st[] =
     "dst\0"
     "algo";
 static const acu_field fields_acu_cuda_type_CUmemDecompressParams_st[] = {
-    {.name = names_acu_cuda_type_CUmemDecompressParams_st + 25, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemDecompressParams_st + 37, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUmemDecompressParams_st + 49, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUmemDecompressParams_st + 61, .type = &acu_type_pointer, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUmemDecompressParams_st + 65, .type = &acu_type_pointer, .offset = 32, .count = 1},
-    {.name = names_acu_cuda_type_CUmemDecompressParams_st + 69, .type = &acu_cuda_type_CUmemDecompressAlgorithm_enum, .offset = 40, .count = 1},
+    /* srcNumBytes */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* dstNumBytes */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* dstActBytes */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1},
+    /* src */
+    {.type = &acu_type_pointer, .offset = 24, .count = 1},
+    /* dst */
+    {.type = &acu_type_pointer, .offset = 32, .count = 1},
+    /* algo */
+    {.type = &acu_cuda_type_CUmemDecompressAlgorithm_enum, .offset = 40, .count = 1},
 };
 const acu_type acu_cuda_type_CUmemDecompressParams_st = {
     .name = names_acu_cuda_type_CUmemDecompressParams_st,
@@ -3945,7 +4392,7 @@ static const char names_acu_cuda_type_CUmemHandleType_enum[] =
     "CUmemHandleType_enum\0"
     "CU_MEM_HANDLE_TYPE_GENERIC";
 static const acu_value values_acu_cuda_type_CUmemHandleType_enum[] = {
-    { names_acu_cuda_type_CUmemHandleType_enum + 21, 0, 0},
+    { 0, 0 }, /* CU_MEM_HANDLE_TYPE_GENERIC */
 };
 const acu_type acu_cuda_type_CUmemHandleType_enum = {
     .name = names_acu_cuda_type_CUmemHandleType_enum,
@@ -3969,15 +4416,15 @@ static const char names_acu_cuda_type_CUmemLocationType_enum[] =
     "CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN\0"
     "CU_MEM_LOCATION_TYPE_MAX";
 static const acu_value values_acu_cuda_type_CUmemLocationType_enum[] = {
-    { names_acu_cuda_type_CUmemLocationType_enum + 23, 0, 0},
-    { names_acu_cuda_type_CUmemLocationType_enum + 52, 0, 13000},
-    { names_acu_cuda_type_CUmemLocationType_enum + 78, 1, 0},
-    { names_acu_cuda_type_CUmemLocationType_enum + 106, 2, 12020},
-    { names_acu_cuda_type_CUmemLocationType_enum + 132, 3, 12020},
-    { names_acu_cuda_type_CUmemLocationType_enum + 163, 4, 12020},
-    { names_acu_cuda_type_CUmemLocationType_enum + 202, 5, 13020},
-    { names_acu_cuda_type_CUmemLocationType_enum + 233, 6, 13040},
-    { names_acu_cuda_type_CUmemLocationType_enum + 277, 2147483647, 0},
+    { 0, 0 }, /* CU_MEM_LOCATION_TYPE_INVALID */
+    { 0, 13000 }, /* CU_MEM_LOCATION_TYPE_NONE */
+    { 1, 0 }, /* CU_MEM_LOCATION_TYPE_DEVICE */
+    { 2, 12020 }, /* CU_MEM_LOCATION_TYPE_HOST */
+    { 3, 12020 }, /* CU_MEM_LOCATION_TYPE_HOST_NUMA */
+    { 4, 12020 }, /* CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT */
+    { 5, 13020 }, /* CU_MEM_LOCATION_TYPE_INVISIBLE */
+    { 6, 13040 }, /* CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN */
+    { 2147483647, 0 }, /* CU_MEM_LOCATION_TYPE_MAX */
 };
 const acu_type acu_cuda_type_CUmemLocationType_enum = {
     .name = names_acu_cuda_type_CUmemLocationType_enum,
@@ -3999,12 +4446,16 @@ static const int32_t tags_acu_cuda_type_CUmemLocation_st_4_id[] = { 0, 1, 2, 3, 
 static const int32_t tags_acu_cuda_type_CUmemLocation_st_4_localized_deviceId[] = { 6, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUmemLocation_st_5_localized_localityDomainId[] = { 6, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUmemLocation_st[] = {
-    {.name = names_acu_cuda_type_CUmemLocation_st + 17, .type = &acu_cuda_type_CUmemLocationType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemLocation_st + 22, .type = &acu_type_int, .offset = 4, .count = 1,
+    /* type */
+    {.type = &acu_cuda_type_CUmemLocationType_enum, .offset = 0, .count = 1},
+    /* id */
+    {.type = &acu_type_int, .offset = 4, .count = 1,
      .tags = tags_acu_cuda_type_CUmemLocation_st_4_id},
-    {.name = names_acu_cuda_type_CUmemLocation_st + 25, .type = &acu_type_unsigned_char, .offset = 4, .count = 1, .since = 13040,
+    /* localized.deviceId */
+    {.type = &acu_type_unsigned_char, .offset = 4, .count = 1, .since = 13040,
      .tags = tags_acu_cuda_type_CUmemLocation_st_4_localized_deviceId},
-    {.name = names_acu_cuda_type_CUmemLocation_st + 44, .type = &acu_type_unsigned_char, .offset = 5, .count = 1, .since = 13040,
+    /* localized.localityDomainId */
+    {.type = &acu_type_unsigned_char, .offset = 5, .count = 1, .since = 13040,
      .tags = tags_acu_cuda_type_CUmemLocation_st_5_localized_localityDomainId},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemLocation_st[] = {
@@ -4027,8 +4478,8 @@ static const char names_acu_cuda_type_CUmemOperationType_enum[] =
     "CU_MEM_OPERATION_TYPE_MAP\0"
     "CU_MEM_OPERATION_TYPE_UNMAP";
 static const acu_value values_acu_cuda_type_CUmemOperationType_enum[] = {
-    { names_acu_cuda_type_CUmemOperationType_enum + 24, 1, 0},
-    { names_acu_cuda_type_CUmemOperationType_enum + 50, 2, 0},
+    { 1, 0 }, /* CU_MEM_OPERATION_TYPE_MAP */
+    { 2, 0 }, /* CU_MEM_OPERATION_TYPE_UNMAP */
 };
 const acu_type acu_cuda_type_CUmemOperationType_enum = {
     .name = names_acu_cuda_type_CUmemOperationType_enum,
@@ -4051,14 +4502,22 @@ static const char names_acu_cuda_type_CUmemPoolProps_st[] =
     "gpuDirectRDMACapable\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUmemPoolProps_st[] = {
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 18, .type = &acu_cuda_type_CUmemAllocationType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 28, .type = &acu_cuda_type_flags_memHandleType, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 40, .type = &acu_cuda_type_CUmemLocation_st, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 49, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 73, .type = &acu_type_size_t, .offset = 24, .count = 1, .since = 12020},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 81, .type = &acu_cuda_type_flags_memPoolUsage_16bit, .offset = 32, .count = 1, .since = 12060},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 87, .type = &acu_type_unsigned_char, .offset = 34, .count = 1, .since = 13040},
-    {.name = names_acu_cuda_type_CUmemPoolProps_st + 108, .type = &acu_type_unsigned_char, .offset = 35, .count = 53, .reserved = true},
+    /* allocType */
+    {.type = &acu_cuda_type_CUmemAllocationType_enum, .offset = 0, .count = 1},
+    /* handleTypes */
+    {.type = &acu_cuda_type_flags_memHandleType, .offset = 4, .count = 1},
+    /* location */
+    {.type = &acu_cuda_type_CUmemLocation_st, .offset = 8, .count = 1},
+    /* win32SecurityAttributes */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1},
+    /* maxSize */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1, .since = 12020},
+    /* usage */
+    {.type = &acu_cuda_type_flags_memPoolUsage_16bit, .offset = 32, .count = 1, .since = 12060},
+    /* gpuDirectRDMACapable */
+    {.type = &acu_type_unsigned_char, .offset = 34, .count = 1, .since = 13040},
+    /* reserved */
+    {.type = &acu_type_unsigned_char, .offset = 35, .count = 53, .reserved = true},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemPoolProps_st[] = {
     { 11070, 13040, 88, NULL, NULL},
@@ -4079,7 +4538,8 @@ static const char names_acu_cuda_type_CUmemPoolPtrExportData_st[] =
     "CUmemPoolPtrExportData_st\0"
     "reserved";
 static const acu_field fields_acu_cuda_type_CUmemPoolPtrExportData_st[] = {
-    {.name = names_acu_cuda_type_CUmemPoolPtrExportData_st + 26, .type = &acu_type_unsigned_char, .offset = 0, .count = 64},
+    /* reserved */
+    {.type = &acu_type_unsigned_char, .offset = 0, .count = 64},
 };
 const acu_type acu_cuda_type_CUmemPoolPtrExportData_st = {
     .name = names_acu_cuda_type_CUmemPoolPtrExportData_st,
@@ -4109,21 +4569,21 @@ static const char names_acu_cuda_type_CUmemPool_attribute_enum[] =
     "CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED\0"
     "CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID";
 static const acu_value values_acu_cuda_type_CUmemPool_attribute_enum[] = {
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 25, 1, 0},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 73, 2, 0},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 115, 3, 0},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 165, 4, 0},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 199, 5, 0},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 236, 6, 0},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 270, 7, 0},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 303, 8, 0},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 333, 9, 13020},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 365, 10, 13020},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 401, 11, 13020},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 429, 12, 13020},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 459, 13, 13020},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 489, 14, 13020},
-    { names_acu_cuda_type_CUmemPool_attribute_enum + 527, 15, 13040},
+    { 1, 0 }, /* CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES */
+    { 2, 0 }, /* CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC */
+    { 3, 0 }, /* CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES */
+    { 4, 0 }, /* CU_MEMPOOL_ATTR_RELEASE_THRESHOLD */
+    { 5, 0 }, /* CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT */
+    { 6, 0 }, /* CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH */
+    { 7, 0 }, /* CU_MEMPOOL_ATTR_USED_MEM_CURRENT */
+    { 8, 0 }, /* CU_MEMPOOL_ATTR_USED_MEM_HIGH */
+    { 9, 13020 }, /* CU_MEMPOOL_ATTR_ALLOCATION_TYPE */
+    { 10, 13020 }, /* CU_MEMPOOL_ATTR_EXPORT_HANDLE_TYPES */
+    { 11, 13020 }, /* CU_MEMPOOL_ATTR_LOCATION_ID */
+    { 12, 13020 }, /* CU_MEMPOOL_ATTR_LOCATION_TYPE */
+    { 13, 13020 }, /* CU_MEMPOOL_ATTR_MAX_POOL_SIZE */
+    { 14, 13020 }, /* CU_MEMPOOL_ATTR_HW_DECOMPRESS_ENABLED */
+    { 15, 13040 }, /* CU_MEMPOOL_ATTR_LOCALITY_DOMAIN_ID */
 };
 const acu_type acu_cuda_type_CUmemPool_attribute_enum = {
     .name = names_acu_cuda_type_CUmemPool_attribute_enum,
@@ -4140,8 +4600,8 @@ static const char names_acu_cuda_type_CUmemRangeHandleType_enum[] =
     "CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD\0"
     "CU_MEM_RANGE_HANDLE_TYPE_MAX";
 static const acu_value values_acu_cuda_type_CUmemRangeHandleType_enum[] = {
-    { names_acu_cuda_type_CUmemRangeHandleType_enum + 26, 1, 0},
-    { names_acu_cuda_type_CUmemRangeHandleType_enum + 62, 2147483647, 0},
+    { 1, 0 }, /* CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD */
+    { 2147483647, 0 }, /* CU_MEM_RANGE_HANDLE_TYPE_MAX */
 };
 const acu_type acu_cuda_type_CUmemRangeHandleType_enum = {
     .name = names_acu_cuda_type_CUmemRangeHandleType_enum,
@@ -4162,12 +4622,12 @@ static const char names_acu_cuda_type_CUmem_advise_enum[] =
     "CU_MEM_ADVISE_SET_ACCESSED_BY\0"
     "CU_MEM_ADVISE_UNSET_ACCESSED_BY";
 static const acu_value values_acu_cuda_type_CUmem_advise_enum[] = {
-    { names_acu_cuda_type_CUmem_advise_enum + 18, 1, 0},
-    { names_acu_cuda_type_CUmem_advise_enum + 48, 2, 0},
-    { names_acu_cuda_type_CUmem_advise_enum + 80, 3, 0},
-    { names_acu_cuda_type_CUmem_advise_enum + 117, 4, 0},
-    { names_acu_cuda_type_CUmem_advise_enum + 156, 5, 0},
-    { names_acu_cuda_type_CUmem_advise_enum + 186, 6, 0},
+    { 1, 0 }, /* CU_MEM_ADVISE_SET_READ_MOSTLY */
+    { 2, 0 }, /* CU_MEM_ADVISE_UNSET_READ_MOSTLY */
+    { 3, 0 }, /* CU_MEM_ADVISE_SET_PREFERRED_LOCATION */
+    { 4, 0 }, /* CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION */
+    { 5, 0 }, /* CU_MEM_ADVISE_SET_ACCESSED_BY */
+    { 6, 0 }, /* CU_MEM_ADVISE_UNSET_ACCESSED_BY */
 };
 const acu_type acu_cuda_type_CUmem_advise_enum = {
     .name = names_acu_cuda_type_CUmem_advise_enum,
@@ -4190,14 +4650,14 @@ static const char names_acu_cuda_type_CUmem_range_attribute_enum[] =
     "CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE\0"
     "CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID";
 static const acu_value values_acu_cuda_type_CUmem_range_attribute_enum[] = {
-    { names_acu_cuda_type_CUmem_range_attribute_enum + 27, 1, 0},
-    { names_acu_cuda_type_CUmem_range_attribute_enum + 62, 2, 0},
-    { names_acu_cuda_type_CUmem_range_attribute_enum + 104, 3, 0},
-    { names_acu_cuda_type_CUmem_range_attribute_enum + 139, 4, 0},
-    { names_acu_cuda_type_CUmem_range_attribute_enum + 185, 5, 12020},
-    { names_acu_cuda_type_CUmem_range_attribute_enum + 232, 6, 12020},
-    { names_acu_cuda_type_CUmem_range_attribute_enum + 277, 7, 12020},
-    { names_acu_cuda_type_CUmem_range_attribute_enum + 328, 8, 12020},
+    { 1, 0 }, /* CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY */
+    { 2, 0 }, /* CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION */
+    { 3, 0 }, /* CU_MEM_RANGE_ATTRIBUTE_ACCESSED_BY */
+    { 4, 0 }, /* CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION */
+    { 5, 12020 }, /* CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_TYPE */
+    { 6, 12020 }, /* CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION_ID */
+    { 7, 12020 }, /* CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_TYPE */
+    { 8, 12020 }, /* CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION_ID */
 };
 const acu_type acu_cuda_type_CUmem_range_attribute_enum = {
     .name = names_acu_cuda_type_CUmem_range_attribute_enum,
@@ -4215,9 +4675,9 @@ static const char names_acu_cuda_type_CUmemcpy3DOperandType_enum[] =
     "CU_MEMCPY_OPERAND_TYPE_ARRAY\0"
     "CU_MEMCPY_OPERAND_TYPE_MAX";
 static const acu_value values_acu_cuda_type_CUmemcpy3DOperandType_enum[] = {
-    { names_acu_cuda_type_CUmemcpy3DOperandType_enum + 27, 1, 12080},
-    { names_acu_cuda_type_CUmemcpy3DOperandType_enum + 58, 2, 12080},
-    { names_acu_cuda_type_CUmemcpy3DOperandType_enum + 87, 2147483647, 12080},
+    { 1, 12080 }, /* CU_MEMCPY_OPERAND_TYPE_POINTER */
+    { 2, 12080 }, /* CU_MEMCPY_OPERAND_TYPE_ARRAY */
+    { 2147483647, 12080 }, /* CU_MEMCPY_OPERAND_TYPE_MAX */
 };
 const acu_type acu_cuda_type_CUmemcpy3DOperandType_enum = {
     .name = names_acu_cuda_type_CUmemcpy3DOperandType_enum,
@@ -4245,18 +4705,25 @@ static const int32_t tags_acu_cuda_type_CUmemcpy3DOperand_st_32_op_ptr_locHint[]
 static const int32_t tags_acu_cuda_type_CUmemcpy3DOperand_st_8_op_array_array[] = { 2, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUmemcpy3DOperand_st_16_op_array_offset[] = { 2, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUmemcpy3DOperand_st[] = {
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 21, .type = &acu_cuda_type_CUmemcpy3DOperandType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 26, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
+    /* type */
+    {.type = &acu_cuda_type_CUmemcpy3DOperandType_enum, .offset = 0, .count = 1},
+    /* op.ptr.ptr */
+    {.type = &acu_type_unsigned_long_long, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_8_op_ptr_ptr},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 37, .type = &acu_type_size_t, .offset = 16, .count = 1,
+    /* op.ptr.rowLength */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_16_op_ptr_rowLength},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 54, .type = &acu_type_size_t, .offset = 24, .count = 1,
+    /* op.ptr.layerHeight */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1,
      .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_24_op_ptr_layerHeight},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 73, .type = &acu_cuda_type_CUmemLocation_st, .offset = 32, .count = 1,
+    /* op.ptr.locHint */
+    {.type = &acu_cuda_type_CUmemLocation_st, .offset = 32, .count = 1,
      .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_32_op_ptr_locHint},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 88, .type = &acu_type_handle, .offset = 8, .count = 1,
+    /* op.array.array */
+    {.type = &acu_type_handle, .offset = 8, .count = 1,
      .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_8_op_array_array},
-    {.name = names_acu_cuda_type_CUmemcpy3DOperand_st + 103, .type = &acu_cuda_type_CUoffset3D_st, .offset = 16, .count = 1,
+    /* op.array.offset */
+    {.type = &acu_cuda_type_CUoffset3D_st, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUmemcpy3DOperand_st_16_op_array_offset},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemcpy3DOperand_st[] = {
@@ -4281,10 +4748,14 @@ static const char names_acu_cuda_type_CUmemcpyAttributes_st[] =
     "dstLocHint\0"
     "flags";
 static const acu_field fields_acu_cuda_type_CUmemcpyAttributes_st[] = {
-    {.name = names_acu_cuda_type_CUmemcpyAttributes_st + 22, .type = &acu_cuda_type_CUmemcpySrcAccessOrder_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpyAttributes_st + 37, .type = &acu_cuda_type_CUmemLocation_st, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpyAttributes_st + 48, .type = &acu_cuda_type_CUmemLocation_st, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUmemcpyAttributes_st + 59, .type = &acu_cuda_type_flags_memcpy, .offset = 20, .count = 1},
+    /* srcAccessOrder */
+    {.type = &acu_cuda_type_CUmemcpySrcAccessOrder_enum, .offset = 0, .count = 1},
+    /* srcLocHint */
+    {.type = &acu_cuda_type_CUmemLocation_st, .offset = 4, .count = 1},
+    /* dstLocHint */
+    {.type = &acu_cuda_type_CUmemLocation_st, .offset = 12, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_memcpy, .offset = 20, .count = 1},
 };
 static const acu_layout layouts_acu_cuda_type_CUmemcpyAttributes_st[] = {
     { 12080, 13040, 24, NULL, NULL},
@@ -4309,11 +4780,11 @@ static const char names_acu_cuda_type_CUmemcpySrcAccessOrder_enum[] =
     "CU_MEMCPY_SRC_ACCESS_ORDER_ANY\0"
     "CU_MEMCPY_SRC_ACCESS_ORDER_MAX";
 static const acu_value values_acu_cuda_type_CUmemcpySrcAccessOrder_enum[] = {
-    { names_acu_cuda_type_CUmemcpySrcAccessOrder_enum + 28, 0, 12080},
-    { names_acu_cuda_type_CUmemcpySrcAccessOrder_enum + 63, 1, 12080},
-    { names_acu_cuda_type_CUmemcpySrcAccessOrder_enum + 97, 2, 12080},
-    { names_acu_cuda_type_CUmemcpySrcAccessOrder_enum + 140, 3, 12080},
-    { names_acu_cuda_type_CUmemcpySrcAccessOrder_enum + 171, 2147483647, 12080},
+    { 0, 12080 }, /* CU_MEMCPY_SRC_ACCESS_ORDER_INVALID */
+    { 1, 12080 }, /* CU_MEMCPY_SRC_ACCESS_ORDER_STREAM */
+    { 2, 12080 }, /* CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL */
+    { 3, 12080 }, /* CU_MEMCPY_SRC_ACCESS_ORDER_ANY */
+    { 2147483647, 12080 }, /* CU_MEMCPY_SRC_ACCESS_ORDER_MAX */
 };
 const acu_type acu_cuda_type_CUmemcpySrcAccessOrder_enum = {
     .name = names_acu_cuda_type_CUmemcpySrcAccessOrder_enum,
@@ -4332,10 +4803,10 @@ static const char names_acu_cuda_type_CUmemorytype_enum[] =
     "CU_MEMORYTYPE_ARRAY\0"
     "CU_MEMORYTYPE_UNIFIED";
 static const acu_value values_acu_cuda_type_CUmemorytype_enum[] = {
-    { names_acu_cuda_type_CUmemorytype_enum + 18, 1, 0},
-    { names_acu_cuda_type_CUmemorytype_enum + 37, 2, 0},
-    { names_acu_cuda_type_CUmemorytype_enum + 58, 3, 0},
-    { names_acu_cuda_type_CUmemorytype_enum + 78, 4, 0},
+    { 1, 0 }, /* CU_MEMORYTYPE_HOST */
+    { 2, 0 }, /* CU_MEMORYTYPE_DEVICE */
+    { 3, 0 }, /* CU_MEMORYTYPE_ARRAY */
+    { 4, 0 }, /* CU_MEMORYTYPE_UNIFIED */
 };
 const acu_type acu_cuda_type_CUmemorytype_enum = {
     .name = names_acu_cuda_type_CUmemorytype_enum,
@@ -4352,8 +4823,8 @@ static const char names_acu_cuda_type_CUmoduleLoadingMode_enum[] =
     "CU_MODULE_EAGER_LOADING\0"
     "CU_MODULE_LAZY_LOADING";
 static const acu_value values_acu_cuda_type_CUmoduleLoadingMode_enum[] = {
-    { names_acu_cuda_type_CUmoduleLoadingMode_enum + 25, 1, 0},
-    { names_acu_cuda_type_CUmoduleLoadingMode_enum + 49, 2, 0},
+    { 1, 0 }, /* CU_MODULE_EAGER_LOADING */
+    { 2, 0 }, /* CU_MODULE_LAZY_LOADING */
 };
 const acu_type acu_cuda_type_CUmoduleLoadingMode_enum = {
     .name = names_acu_cuda_type_CUmoduleLoadingMode_enum,
@@ -4370,8 +4841,8 @@ static const char names_acu_cuda_type_CUmulticastGranularity_flags_enum[] =
     "CU_MULTICAST_GRANULARITY_MINIMUM\0"
     "CU_MULTICAST_GRANULARITY_RECOMMENDED";
 static const acu_value values_acu_cuda_type_CUmulticastGranularity_flags_enum[] = {
-    { names_acu_cuda_type_CUmulticastGranularity_flags_enum + 34, 0, 12010},
-    { names_acu_cuda_type_CUmulticastGranularity_flags_enum + 67, 1, 12010},
+    { 0, 12010 }, /* CU_MULTICAST_GRANULARITY_MINIMUM */
+    { 1, 12010 }, /* CU_MULTICAST_GRANULARITY_RECOMMENDED */
 };
 const acu_type acu_cuda_type_CUmulticastGranularity_flags_enum = {
     .name = names_acu_cuda_type_CUmulticastGranularity_flags_enum,
@@ -4390,10 +4861,14 @@ static const char names_acu_cuda_type_CUmulticastObjectProp_st[] =
     "handleTypes\0"
     "flags";
 static const acu_field fields_acu_cuda_type_CUmulticastObjectProp_st[] = {
-    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 25, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 36, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 41, .type = &acu_cuda_type_flags_memHandleType_64bit, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUmulticastObjectProp_st + 53, .type = &acu_cuda_type_flags_none_64bit, .offset = 24, .count = 1},
+    /* numDevices */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* size */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* handleTypes */
+    {.type = &acu_cuda_type_flags_memHandleType_64bit, .offset = 16, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none_64bit, .offset = 24, .count = 1},
 };
 const acu_type acu_cuda_type_CUmulticastObjectProp_st = {
     .name = names_acu_cuda_type_CUmulticastObjectProp_st,
@@ -4411,9 +4886,12 @@ static const char names_acu_cuda_type_CUoffset3D_st[] =
     "y\0"
     "z";
 static const acu_field fields_acu_cuda_type_CUoffset3D_st[] = {
-    {.name = names_acu_cuda_type_CUoffset3D_st + 14, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUoffset3D_st + 16, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUoffset3D_st + 18, .type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* x */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* y */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* z */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
 };
 const acu_type acu_cuda_type_CUoffset3D_st = {
     .name = names_acu_cuda_type_CUoffset3D_st,
@@ -4450,28 +4928,28 @@ static const char names_acu_cuda_type_CUpointer_attribute_enum[] =
     "CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE\0"
     "CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL";
 static const acu_value values_acu_cuda_type_CUpointer_attribute_enum[] = {
-    { names_acu_cuda_type_CUpointer_attribute_enum + 25, 1, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 54, 2, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 87, 3, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 123, 4, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 157, 5, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 189, 6, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 222, 7, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 253, 8, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 285, 9, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 321, 10, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 369, 11, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 407, 12, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 439, 13, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 467, 14, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 509, 15, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 557, 16, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 591, 17, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 627, 18, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 661, 19, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 700, 20, 0},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 737, 21, 12080},
-    { names_acu_cuda_type_CUpointer_attribute_enum + 783, 22, 13040},
+    { 1, 0 }, /* CU_POINTER_ATTRIBUTE_CONTEXT */
+    { 2, 0 }, /* CU_POINTER_ATTRIBUTE_MEMORY_TYPE */
+    { 3, 0 }, /* CU_POINTER_ATTRIBUTE_DEVICE_POINTER */
+    { 4, 0 }, /* CU_POINTER_ATTRIBUTE_HOST_POINTER */
+    { 5, 0 }, /* CU_POINTER_ATTRIBUTE_P2P_TOKENS */
+    { 6, 0 }, /* CU_POINTER_ATTRIBUTE_SYNC_MEMOPS */
+    { 7, 0 }, /* CU_POINTER_ATTRIBUTE_BUFFER_ID */
+    { 8, 0 }, /* CU_POINTER_ATTRIBUTE_IS_MANAGED */
+    { 9, 0 }, /* CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL */
+    { 10, 0 }, /* CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE */
+    { 11, 0 }, /* CU_POINTER_ATTRIBUTE_RANGE_START_ADDR */
+    { 12, 0 }, /* CU_POINTER_ATTRIBUTE_RANGE_SIZE */
+    { 13, 0 }, /* CU_POINTER_ATTRIBUTE_MAPPED */
+    { 14, 0 }, /* CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES */
+    { 15, 0 }, /* CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE */
+    { 16, 0 }, /* CU_POINTER_ATTRIBUTE_ACCESS_FLAGS */
+    { 17, 0 }, /* CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE */
+    { 18, 0 }, /* CU_POINTER_ATTRIBUTE_MAPPING_SIZE */
+    { 19, 0 }, /* CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR */
+    { 20, 0 }, /* CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID */
+    { 21, 12080 }, /* CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE */
+    { 22, 13040 }, /* CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL */
 };
 const acu_type acu_cuda_type_CUpointer_attribute_enum = {
     .name = names_acu_cuda_type_CUpointer_attribute_enum,
@@ -4492,12 +4970,12 @@ static const char names_acu_cuda_type_CUprocessState_enum[] =
     "CU_PROCESS_STATE_CHECKPOINTING\0"
     "CU_PROCESS_STATE_RESTORING";
 static const acu_value values_acu_cuda_type_CUprocessState_enum[] = {
-    { names_acu_cuda_type_CUprocessState_enum + 20, 0, 12080},
-    { names_acu_cuda_type_CUprocessState_enum + 45, 1, 12080},
-    { names_acu_cuda_type_CUprocessState_enum + 69, 2, 12080},
-    { names_acu_cuda_type_CUprocessState_enum + 99, 3, 12080},
-    { names_acu_cuda_type_CUprocessState_enum + 123, 4, 13040},
-    { names_acu_cuda_type_CUprocessState_enum + 154, 5, 13040},
+    { 0, 12080 }, /* CU_PROCESS_STATE_RUNNING */
+    { 1, 12080 }, /* CU_PROCESS_STATE_LOCKED */
+    { 2, 12080 }, /* CU_PROCESS_STATE_CHECKPOINTED */
+    { 3, 12080 }, /* CU_PROCESS_STATE_FAILED */
+    { 4, 13040 }, /* CU_PROCESS_STATE_CHECKPOINTING */
+    { 5, 13040 }, /* CU_PROCESS_STATE_RESTORING */
 };
 const acu_type acu_cuda_type_CUprocessState_enum = {
     .name = names_acu_cuda_type_CUprocessState_enum,
@@ -4547,41 +5025,41 @@ static const char names_acu_cuda_type_CUresourceViewFormat_enum[] =
     "CU_RES_VIEW_FORMAT_SIGNED_BC6H\0"
     "CU_RES_VIEW_FORMAT_UNSIGNED_BC7";
 static const acu_value values_acu_cuda_type_CUresourceViewFormat_enum[] = {
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 26, 0, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 50, 1, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 78, 2, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 106, 3, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 134, 4, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 162, 5, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 190, 6, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 218, 7, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 247, 8, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 276, 9, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 305, 10, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 334, 11, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 363, 12, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 392, 13, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 421, 14, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 450, 15, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 479, 16, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 508, 17, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 537, 18, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 566, 19, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 596, 20, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 626, 21, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 656, 22, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 686, 23, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 716, 24, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 746, 25, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 778, 26, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 810, 27, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 842, 28, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 874, 29, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 904, 30, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 936, 31, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 966, 32, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 999, 33, 0},
-    { names_acu_cuda_type_CUresourceViewFormat_enum + 1030, 34, 0},
+    { 0, 0 }, /* CU_RES_VIEW_FORMAT_NONE */
+    { 1, 0 }, /* CU_RES_VIEW_FORMAT_UINT_1X8 */
+    { 2, 0 }, /* CU_RES_VIEW_FORMAT_UINT_2X8 */
+    { 3, 0 }, /* CU_RES_VIEW_FORMAT_UINT_4X8 */
+    { 4, 0 }, /* CU_RES_VIEW_FORMAT_SINT_1X8 */
+    { 5, 0 }, /* CU_RES_VIEW_FORMAT_SINT_2X8 */
+    { 6, 0 }, /* CU_RES_VIEW_FORMAT_SINT_4X8 */
+    { 7, 0 }, /* CU_RES_VIEW_FORMAT_UINT_1X16 */
+    { 8, 0 }, /* CU_RES_VIEW_FORMAT_UINT_2X16 */
+    { 9, 0 }, /* CU_RES_VIEW_FORMAT_UINT_4X16 */
+    { 10, 0 }, /* CU_RES_VIEW_FORMAT_SINT_1X16 */
+    { 11, 0 }, /* CU_RES_VIEW_FORMAT_SINT_2X16 */
+    { 12, 0 }, /* CU_RES_VIEW_FORMAT_SINT_4X16 */
+    { 13, 0 }, /* CU_RES_VIEW_FORMAT_UINT_1X32 */
+    { 14, 0 }, /* CU_RES_VIEW_FORMAT_UINT_2X32 */
+    { 15, 0 }, /* CU_RES_VIEW_FORMAT_UINT_4X32 */
+    { 16, 0 }, /* CU_RES_VIEW_FORMAT_SINT_1X32 */
+    { 17, 0 }, /* CU_RES_VIEW_FORMAT_SINT_2X32 */
+    { 18, 0 }, /* CU_RES_VIEW_FORMAT_SINT_4X32 */
+    { 19, 0 }, /* CU_RES_VIEW_FORMAT_FLOAT_1X16 */
+    { 20, 0 }, /* CU_RES_VIEW_FORMAT_FLOAT_2X16 */
+    { 21, 0 }, /* CU_RES_VIEW_FORMAT_FLOAT_4X16 */
+    { 22, 0 }, /* CU_RES_VIEW_FORMAT_FLOAT_1X32 */
+    { 23, 0 }, /* CU_RES_VIEW_FORMAT_FLOAT_2X32 */
+    { 24, 0 }, /* CU_RES_VIEW_FORMAT_FLOAT_4X32 */
+    { 25, 0 }, /* CU_RES_VIEW_FORMAT_UNSIGNED_BC1 */
+    { 26, 0 }, /* CU_RES_VIEW_FORMAT_UNSIGNED_BC2 */
+    { 27, 0 }, /* CU_RES_VIEW_FORMAT_UNSIGNED_BC3 */
+    { 28, 0 }, /* CU_RES_VIEW_FORMAT_UNSIGNED_BC4 */
+    { 29, 0 }, /* CU_RES_VIEW_FORMAT_SIGNED_BC4 */
+    { 30, 0 }, /* CU_RES_VIEW_FORMAT_UNSIGNED_BC5 */
+    { 31, 0 }, /* CU_RES_VIEW_FORMAT_SIGNED_BC5 */
+    { 32, 0 }, /* CU_RES_VIEW_FORMAT_UNSIGNED_BC6H */
+    { 33, 0 }, /* CU_RES_VIEW_FORMAT_SIGNED_BC6H */
+    { 34, 0 }, /* CU_RES_VIEW_FORMAT_UNSIGNED_BC7 */
 };
 const acu_type acu_cuda_type_CUresourceViewFormat_enum = {
     .name = names_acu_cuda_type_CUresourceViewFormat_enum,
@@ -4600,10 +5078,10 @@ static const char names_acu_cuda_type_CUresourcetype_enum[] =
     "CU_RESOURCE_TYPE_LINEAR\0"
     "CU_RESOURCE_TYPE_PITCH2D";
 static const acu_value values_acu_cuda_type_CUresourcetype_enum[] = {
-    { names_acu_cuda_type_CUresourcetype_enum + 20, 0, 0},
-    { names_acu_cuda_type_CUresourcetype_enum + 43, 1, 0},
-    { names_acu_cuda_type_CUresourcetype_enum + 76, 2, 0},
-    { names_acu_cuda_type_CUresourcetype_enum + 100, 3, 0},
+    { 0, 0 }, /* CU_RESOURCE_TYPE_ARRAY */
+    { 1, 0 }, /* CU_RESOURCE_TYPE_MIPMAPPED_ARRAY */
+    { 2, 0 }, /* CU_RESOURCE_TYPE_LINEAR */
+    { 3, 0 }, /* CU_RESOURCE_TYPE_PITCH2D */
 };
 const acu_type acu_cuda_type_CUresourcetype_enum = {
     .name = names_acu_cuda_type_CUresourcetype_enum,
@@ -4623,11 +5101,11 @@ static const char names_acu_cuda_type_CUsharedMemoryMode_enum[] =
     "CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY\0"
     "CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY";
 static const acu_value values_acu_cuda_type_CUsharedMemoryMode_enum[] = {
-    { names_acu_cuda_type_CUsharedMemoryMode_enum + 24, 0, 13020},
-    { names_acu_cuda_type_CUsharedMemoryMode_enum + 54, 1, 13020},
-    { names_acu_cuda_type_CUsharedMemoryMode_enum + 93, 2, 13020},
-    { names_acu_cuda_type_CUsharedMemoryMode_enum + 134, 3, 13040},
-    { names_acu_cuda_type_CUsharedMemoryMode_enum + 186, 4, 13040},
+    { 0, 13020 }, /* CU_SHARED_MEMORY_MODE_DEFAULT */
+    { 1, 13020 }, /* CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE */
+    { 2, 13020 }, /* CU_SHARED_MEMORY_MODE_ALLOW_NON_PORTABLE */
+    { 3, 13040 }, /* CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY */
+    { 4, 13040 }, /* CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY */
 };
 const acu_type acu_cuda_type_CUsharedMemoryMode_enum = {
     .name = names_acu_cuda_type_CUsharedMemoryMode_enum,
@@ -4645,9 +5123,9 @@ static const char names_acu_cuda_type_CUsharedconfig_enum[] =
     "CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE\0"
     "CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE";
 static const acu_value values_acu_cuda_type_CUsharedconfig_enum[] = {
-    { names_acu_cuda_type_CUsharedconfig_enum + 20, 0, 0},
-    { names_acu_cuda_type_CUsharedconfig_enum + 59, 1, 0},
-    { names_acu_cuda_type_CUsharedconfig_enum + 100, 2, 0},
+    { 0, 0 }, /* CU_SHARED_MEM_CONFIG_DEFAULT_BANK_SIZE */
+    { 1, 0 }, /* CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE */
+    { 2, 0 }, /* CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE */
 };
 const acu_type acu_cuda_type_CUsharedconfig_enum = {
     .name = names_acu_cuda_type_CUsharedconfig_enum,
@@ -4664,8 +5142,8 @@ static const char names_acu_cuda_type_CUstream[] =
     "CU_STREAM_LEGACY\0"
     "CU_STREAM_PER_THREAD";
 static const acu_value values_acu_cuda_type_CUstream[] = {
-    { names_acu_cuda_type_CUstream + 9, 1, 0},
-    { names_acu_cuda_type_CUstream + 26, 2, 0},
+    { 1, 0 }, /* CU_STREAM_LEGACY */
+    { 2, 0 }, /* CU_STREAM_PER_THREAD */
 };
 const acu_type acu_cuda_type_CUstream = {
     .name = names_acu_cuda_type_CUstream,
@@ -4682,8 +5160,8 @@ static const char names_acu_cuda_type_CUstreamAtomicReductionDataType_enum[] =
     "CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32\0"
     "CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64";
 static const acu_value values_acu_cuda_type_CUstreamAtomicReductionDataType_enum[] = {
-    { names_acu_cuda_type_CUstreamAtomicReductionDataType_enum + 37, 14, 13010},
-    { names_acu_cuda_type_CUstreamAtomicReductionDataType_enum + 76, 22, 13010},
+    { 14, 13010 }, /* CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32 */
+    { 22, 13010 }, /* CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64 */
 };
 const acu_type acu_cuda_type_CUstreamAtomicReductionDataType_enum = {
     .name = names_acu_cuda_type_CUstreamAtomicReductionDataType_enum,
@@ -4701,9 +5179,9 @@ static const char names_acu_cuda_type_CUstreamAtomicReductionOpType_enum[] =
     "CU_STREAM_ATOMIC_REDUCTION_OP_AND\0"
     "CU_STREAM_ATOMIC_REDUCTION_OP_OR";
 static const acu_value values_acu_cuda_type_CUstreamAtomicReductionOpType_enum[] = {
-    { names_acu_cuda_type_CUstreamAtomicReductionOpType_enum + 35, 0, 13010},
-    { names_acu_cuda_type_CUstreamAtomicReductionOpType_enum + 69, 5, 13010},
-    { names_acu_cuda_type_CUstreamAtomicReductionOpType_enum + 103, 6, 13010},
+    { 0, 13010 }, /* CU_STREAM_ATOMIC_REDUCTION_OP_ADD */
+    { 5, 13010 }, /* CU_STREAM_ATOMIC_REDUCTION_OP_AND */
+    { 6, 13010 }, /* CU_STREAM_ATOMIC_REDUCTION_OP_OR */
 };
 const acu_type acu_cuda_type_CUstreamAtomicReductionOpType_enum = {
     .name = names_acu_cuda_type_CUstreamAtomicReductionOpType_enum,
@@ -4728,15 +5206,20 @@ static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_flushRe
 static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_memoryBarrier[] = { 6, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_atomicReduction[] = { 8, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUstreamBatchMemOpParams_union[] = {
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 31, .type = &acu_cuda_type_CUstreamMemOpWaitValueParams_st, .offset = 0, .count = 1,
+    /* waitValue */
+    {.type = &acu_cuda_type_CUstreamMemOpWaitValueParams_st, .offset = 0, .count = 1,
      .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_waitValue},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 41, .type = &acu_cuda_type_CUstreamMemOpWriteValueParams_st, .offset = 0, .count = 1,
+    /* writeValue */
+    {.type = &acu_cuda_type_CUstreamMemOpWriteValueParams_st, .offset = 0, .count = 1,
      .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_writeValue},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 52, .type = &acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st, .offset = 0, .count = 1,
+    /* flushRemoteWrites */
+    {.type = &acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st, .offset = 0, .count = 1,
      .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_flushRemoteWrites},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 70, .type = &acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st, .offset = 0, .count = 1,
+    /* memoryBarrier */
+    {.type = &acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st, .offset = 0, .count = 1,
      .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_memoryBarrier},
-    {.name = names_acu_cuda_type_CUstreamBatchMemOpParams_union + 84, .type = &acu_cuda_type_CUstreamMemOpAtomicReductionParams_st, .offset = 0, .count = 1, .since = 13010,
+    /* atomicReduction */
+    {.type = &acu_cuda_type_CUstreamMemOpAtomicReductionParams_st, .offset = 0, .count = 1, .since = 13010,
      .tags = tags_acu_cuda_type_CUstreamBatchMemOpParams_union_0_atomicReduction},
 };
 static const acu_layout layouts_acu_cuda_type_CUstreamBatchMemOpParams_union[] = {
@@ -4764,13 +5247,13 @@ static const char names_acu_cuda_type_CUstreamBatchMemOpType_enum[] =
     "CU_STREAM_MEM_OP_BARRIER\0"
     "CU_STREAM_MEM_OP_ATOMIC_REDUCTION";
 static const acu_value values_acu_cuda_type_CUstreamBatchMemOpType_enum[] = {
-    { names_acu_cuda_type_CUstreamBatchMemOpType_enum + 28, 1, 0},
-    { names_acu_cuda_type_CUstreamBatchMemOpType_enum + 59, 2, 0},
-    { names_acu_cuda_type_CUstreamBatchMemOpType_enum + 91, 3, 0},
-    { names_acu_cuda_type_CUstreamBatchMemOpType_enum + 128, 4, 0},
-    { names_acu_cuda_type_CUstreamBatchMemOpType_enum + 159, 5, 0},
-    { names_acu_cuda_type_CUstreamBatchMemOpType_enum + 191, 6, 0},
-    { names_acu_cuda_type_CUstreamBatchMemOpType_enum + 216, 8, 13010},
+    { 1, 0 }, /* CU_STREAM_MEM_OP_WAIT_VALUE_32 */
+    { 2, 0 }, /* CU_STREAM_MEM_OP_WRITE_VALUE_32 */
+    { 3, 0 }, /* CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES */
+    { 4, 0 }, /* CU_STREAM_MEM_OP_WAIT_VALUE_64 */
+    { 5, 0 }, /* CU_STREAM_MEM_OP_WRITE_VALUE_64 */
+    { 6, 0 }, /* CU_STREAM_MEM_OP_BARRIER */
+    { 8, 13010 }, /* CU_STREAM_MEM_OP_ATOMIC_REDUCTION */
 };
 const acu_type acu_cuda_type_CUstreamBatchMemOpType_enum = {
     .name = names_acu_cuda_type_CUstreamBatchMemOpType_enum,
@@ -4788,9 +5271,9 @@ static const char names_acu_cuda_type_CUstreamCaptureMode_enum[] =
     "CU_STREAM_CAPTURE_MODE_THREAD_LOCAL\0"
     "CU_STREAM_CAPTURE_MODE_RELAXED";
 static const acu_value values_acu_cuda_type_CUstreamCaptureMode_enum[] = {
-    { names_acu_cuda_type_CUstreamCaptureMode_enum + 25, 0, 0},
-    { names_acu_cuda_type_CUstreamCaptureMode_enum + 55, 1, 0},
-    { names_acu_cuda_type_CUstreamCaptureMode_enum + 91, 2, 0},
+    { 0, 0 }, /* CU_STREAM_CAPTURE_MODE_GLOBAL */
+    { 1, 0 }, /* CU_STREAM_CAPTURE_MODE_THREAD_LOCAL */
+    { 2, 0 }, /* CU_STREAM_CAPTURE_MODE_RELAXED */
 };
 const acu_type acu_cuda_type_CUstreamCaptureMode_enum = {
     .name = names_acu_cuda_type_CUstreamCaptureMode_enum,
@@ -4808,9 +5291,9 @@ static const char names_acu_cuda_type_CUstreamCaptureStatus_enum[] =
     "CU_STREAM_CAPTURE_STATUS_ACTIVE\0"
     "CU_STREAM_CAPTURE_STATUS_INVALIDATED";
 static const acu_value values_acu_cuda_type_CUstreamCaptureStatus_enum[] = {
-    { names_acu_cuda_type_CUstreamCaptureStatus_enum + 27, 0, 0},
-    { names_acu_cuda_type_CUstreamCaptureStatus_enum + 57, 1, 0},
-    { names_acu_cuda_type_CUstreamCaptureStatus_enum + 89, 2, 0},
+    { 0, 0 }, /* CU_STREAM_CAPTURE_STATUS_NONE */
+    { 1, 0 }, /* CU_STREAM_CAPTURE_STATUS_ACTIVE */
+    { 2, 0 }, /* CU_STREAM_CAPTURE_STATUS_INVALIDATED */
 };
 const acu_type acu_cuda_type_CUstreamCaptureStatus_enum = {
     .name = names_acu_cuda_type_CUstreamCaptureStatus_enum,
@@ -4826,8 +5309,8 @@ static const char names_acu_cuda_type_CUstreamCigCaptureParams_st[] =
     "CUstreamCigCaptureParams_st\0"
     "streamCigParams";
 static const acu_field fields_acu_cuda_type_CUstreamCigCaptureParams_st[] = {
-    {.name = names_acu_cuda_type_CUstreamCigCaptureParams_st + 28, .type = &acu_type_pointer, .offset = 0, .count = 1,
-     .target = &acu_cuda_type_CUstreamCigParam_st, .target_count = -1},
+    /* streamCigParams */
+    {.type = &acu_cuda_type_pointer_CUstreamCigParam_st, .offset = 0, .count = 1, .target_count = -1},
 };
 const acu_type acu_cuda_type_CUstreamCigCaptureParams_st = {
     .name = names_acu_cuda_type_CUstreamCigCaptureParams_st,
@@ -4844,8 +5327,8 @@ static const char names_acu_cuda_type_CUstreamCigDataType_enum[] =
     "STREAM_CIG_DATA_TYPE_D3D12_COMMAND_LIST\0"
     "STREAM_CIG_DATA_TYPE_VULKAN_COMMAND_BUFFER_HANDLE_NV";
 static const acu_value values_acu_cuda_type_CUstreamCigDataType_enum[] = {
-    { names_acu_cuda_type_CUstreamCigDataType_enum + 25, 1, 13020},
-    { names_acu_cuda_type_CUstreamCigDataType_enum + 65, 2, 13050},
+    { 1, 13020 }, /* STREAM_CIG_DATA_TYPE_D3D12_COMMAND_LIST */
+    { 2, 13050 }, /* STREAM_CIG_DATA_TYPE_VULKAN_COMMAND_BUFFER_HANDLE_NV */
 };
 const acu_type acu_cuda_type_CUstreamCigDataType_enum = {
     .name = names_acu_cuda_type_CUstreamCigDataType_enum,
@@ -4862,8 +5345,10 @@ static const char names_acu_cuda_type_CUstreamCigParam_st[] =
     "streamSharedDataType\0"
     "streamSharedData";
 static const acu_field fields_acu_cuda_type_CUstreamCigParam_st[] = {
-    {.name = names_acu_cuda_type_CUstreamCigParam_st + 20, .type = &acu_cuda_type_CUstreamCigDataType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamCigParam_st + 41, .type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* streamSharedDataType */
+    {.type = &acu_cuda_type_CUstreamCigDataType_enum, .offset = 0, .count = 1},
+    /* streamSharedData */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamCigParam_st = {
     .name = names_acu_cuda_type_CUstreamCigParam_st,
@@ -4885,13 +5370,20 @@ static const char names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st[] =
     "value\0"
     "alias";
 static const acu_field fields_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st[] = {
-    {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 38, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 48, .type = &acu_cuda_type_flags_none, .offset = 4, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 54, .type = &acu_cuda_type_CUstreamAtomicReductionOpType_enum, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 66, .type = &acu_cuda_type_CUstreamAtomicReductionDataType_enum, .offset = 12, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 75, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 83, .type = &acu_type_uint64_t, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st + 89, .type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
+    /* operation */
+    {.type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 4, .count = 1},
+    /* reductionOp */
+    {.type = &acu_cuda_type_CUstreamAtomicReductionOpType_enum, .offset = 8, .count = 1},
+    /* dataType */
+    {.type = &acu_cuda_type_CUstreamAtomicReductionDataType_enum, .offset = 12, .count = 1},
+    /* address */
+    {.type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    /* value */
+    {.type = &acu_type_uint64_t, .offset = 24, .count = 1},
+    /* alias */
+    {.type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamMemOpAtomicReductionParams_st = {
     .name = names_acu_cuda_type_CUstreamMemOpAtomicReductionParams_st,
@@ -4908,8 +5400,10 @@ static const char names_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st[] 
     "operation\0"
     "flags";
 static const acu_field fields_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st[] = {
-    {.name = names_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st + 40, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st + 50, .type = &acu_cuda_type_flags_none, .offset = 4, .count = 1},
+    /* operation */
+    {.type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_none, .offset = 4, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st = {
     .name = names_acu_cuda_type_CUstreamMemOpFlushRemoteWritesParams_st,
@@ -4926,8 +5420,10 @@ static const char names_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st[] =
     "operation\0"
     "flags";
 static const acu_field fields_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st[] = {
-    {.name = names_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st + 36, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st + 46, .type = &acu_cuda_type_CUstreamMemoryBarrier_flags_enum, .offset = 4, .count = 1},
+    /* operation */
+    {.type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_CUstreamMemoryBarrier_flags_enum, .offset = 4, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st = {
     .name = names_acu_cuda_type_CUstreamMemOpMemoryBarrierParams_st,
@@ -4950,14 +5446,20 @@ static const char names_acu_cuda_type_CUstreamMemOpWaitValueParams_st[] =
 static const int32_t tags_acu_cuda_type_CUstreamMemOpWaitValueParams_st_16_value[] = { 1, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUstreamMemOpWaitValueParams_st_16_value64[] = { 4, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUstreamMemOpWaitValueParams_st[] = {
-    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 32, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 42, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 50, .type = &acu_type_uint32_t, .offset = 16, .count = 1,
+    /* operation */
+    {.type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
+    /* address */
+    {.type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
+    /* value */
+    {.type = &acu_type_uint32_t, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUstreamMemOpWaitValueParams_st_16_value},
-    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 56, .type = &acu_type_uint64_t, .offset = 16, .count = 1,
+    /* value64 */
+    {.type = &acu_type_uint64_t, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUstreamMemOpWaitValueParams_st_16_value64},
-    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 64, .type = &acu_cuda_type_flags_streamWaitValue, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st + 70, .type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_streamWaitValue, .offset = 24, .count = 1},
+    /* alias */
+    {.type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamMemOpWaitValueParams_st = {
     .name = names_acu_cuda_type_CUstreamMemOpWaitValueParams_st,
@@ -4980,14 +5482,20 @@ static const char names_acu_cuda_type_CUstreamMemOpWriteValueParams_st[] =
 static const int32_t tags_acu_cuda_type_CUstreamMemOpWriteValueParams_st_16_value[] = { 2, ACU_TAG_END};
 static const int32_t tags_acu_cuda_type_CUstreamMemOpWriteValueParams_st_16_value64[] = { 5, ACU_TAG_END};
 static const acu_field fields_acu_cuda_type_CUstreamMemOpWriteValueParams_st[] = {
-    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 33, .type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 43, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 51, .type = &acu_type_uint32_t, .offset = 16, .count = 1,
+    /* operation */
+    {.type = &acu_cuda_type_CUstreamBatchMemOpType_enum, .offset = 0, .count = 1},
+    /* address */
+    {.type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
+    /* value */
+    {.type = &acu_type_uint32_t, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUstreamMemOpWriteValueParams_st_16_value},
-    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 57, .type = &acu_type_uint64_t, .offset = 16, .count = 1,
+    /* value64 */
+    {.type = &acu_type_uint64_t, .offset = 16, .count = 1,
      .tags = tags_acu_cuda_type_CUstreamMemOpWriteValueParams_st_16_value64},
-    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 65, .type = &acu_cuda_type_flags_streamWriteValue, .offset = 24, .count = 1},
-    {.name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st + 71, .type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
+    /* flags */
+    {.type = &acu_cuda_type_flags_streamWriteValue, .offset = 24, .count = 1},
+    /* alias */
+    {.type = &acu_type_unsigned_long_long, .offset = 32, .count = 1},
 };
 const acu_type acu_cuda_type_CUstreamMemOpWriteValueParams_st = {
     .name = names_acu_cuda_type_CUstreamMemOpWriteValueParams_st,
@@ -5004,8 +5512,8 @@ static const char names_acu_cuda_type_CUstreamMemoryBarrier_flags_enum[] =
     "CU_STREAM_MEMORY_BARRIER_TYPE_SYS\0"
     "CU_STREAM_MEMORY_BARRIER_TYPE_GPU";
 static const acu_value values_acu_cuda_type_CUstreamMemoryBarrier_flags_enum[] = {
-    { names_acu_cuda_type_CUstreamMemoryBarrier_flags_enum + 33, 0, 0},
-    { names_acu_cuda_type_CUstreamMemoryBarrier_flags_enum + 67, 1, 0},
+    { 0, 0 }, /* CU_STREAM_MEMORY_BARRIER_TYPE_SYS */
+    { 1, 0 }, /* CU_STREAM_MEMORY_BARRIER_TYPE_GPU */
 };
 const acu_type acu_cuda_type_CUstreamMemoryBarrier_flags_enum = {
     .name = names_acu_cuda_type_CUstreamMemoryBarrier_flags_enum,
@@ -5024,10 +5532,10 @@ static const char names_acu_cuda_type_CUsynchronizationPolicy_enum[] =
     "CU_SYNC_POLICY_YIELD\0"
     "CU_SYNC_POLICY_BLOCKING_SYNC";
 static const acu_value values_acu_cuda_type_CUsynchronizationPolicy_enum[] = {
-    { names_acu_cuda_type_CUsynchronizationPolicy_enum + 29, 1, 0},
-    { names_acu_cuda_type_CUsynchronizationPolicy_enum + 49, 2, 0},
-    { names_acu_cuda_type_CUsynchronizationPolicy_enum + 69, 3, 0},
-    { names_acu_cuda_type_CUsynchronizationPolicy_enum + 90, 4, 0},
+    { 1, 0 }, /* CU_SYNC_POLICY_AUTO */
+    { 2, 0 }, /* CU_SYNC_POLICY_SPIN */
+    { 3, 0 }, /* CU_SYNC_POLICY_YIELD */
+    { 4, 0 }, /* CU_SYNC_POLICY_BLOCKING_SYNC */
 };
 const acu_type acu_cuda_type_CUsynchronizationPolicy_enum = {
     .name = names_acu_cuda_type_CUsynchronizationPolicy_enum,
@@ -5045,9 +5553,9 @@ static const char names_acu_cuda_type_CUtensorMapAllocClass_enum[] =
     "CU_TENSOR_MAP_ALLOC_CLASS_SMALL\0"
     "CU_TENSOR_MAP_ALLOC_CLASS_LARGE";
 static const acu_value values_acu_cuda_type_CUtensorMapAllocClass_enum[] = {
-    { names_acu_cuda_type_CUtensorMapAllocClass_enum + 27, 0, 13050},
-    { names_acu_cuda_type_CUtensorMapAllocClass_enum + 58, 1, 13050},
-    { names_acu_cuda_type_CUtensorMapAllocClass_enum + 90, 2, 13050},
+    { 0, 13050 }, /* CU_TENSOR_MAP_ALLOC_CLASS_AUTO */
+    { 1, 13050 }, /* CU_TENSOR_MAP_ALLOC_CLASS_SMALL */
+    { 2, 13050 }, /* CU_TENSOR_MAP_ALLOC_CLASS_LARGE */
 };
 const acu_type acu_cuda_type_CUtensorMapAllocClass_enum = {
     .name = names_acu_cuda_type_CUtensorMapAllocClass_enum,
@@ -5078,22 +5586,22 @@ static const char names_acu_cuda_type_CUtensorMapDataType_enum[] =
     "CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B\0"
     "CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B";
 static const acu_value values_acu_cuda_type_CUtensorMapDataType_enum[] = {
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 25, 0, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 55, 1, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 86, 2, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 117, 3, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 147, 4, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 178, 5, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 208, 6, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 240, 7, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 272, 8, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 304, 9, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 337, 10, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 373, 11, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 406, 12, 12000},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 443, 13, 12080},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 480, 14, 12080},
-    { names_acu_cuda_type_CUtensorMapDataType_enum + 518, 15, 12080},
+    { 0, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_UINT8 */
+    { 1, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_UINT16 */
+    { 2, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_UINT32 */
+    { 3, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_INT32 */
+    { 4, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_UINT64 */
+    { 5, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_INT64 */
+    { 6, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_FLOAT16 */
+    { 7, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_FLOAT32 */
+    { 8, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_FLOAT64 */
+    { 9, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 */
+    { 10, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ */
+    { 11, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 */
+    { 12, 12000 }, /* CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ */
+    { 13, 12080 }, /* CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B */
+    { 14, 12080 }, /* CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B */
+    { 15, 12080 }, /* CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B */
 };
 const acu_type acu_cuda_type_CUtensorMapDataType_enum = {
     .name = names_acu_cuda_type_CUtensorMapDataType_enum,
@@ -5110,8 +5618,8 @@ static const char names_acu_cuda_type_CUtensorMapFloatOOBfill_enum[] =
     "CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE\0"
     "CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA";
 static const acu_value values_acu_cuda_type_CUtensorMapFloatOOBfill_enum[] = {
-    { names_acu_cuda_type_CUtensorMapFloatOOBfill_enum + 29, 0, 12000},
-    { names_acu_cuda_type_CUtensorMapFloatOOBfill_enum + 63, 1, 12000},
+    { 0, 12000 }, /* CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE */
+    { 1, 12000 }, /* CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA */
 };
 const acu_type acu_cuda_type_CUtensorMapFloatOOBfill_enum = {
     .name = names_acu_cuda_type_CUtensorMapFloatOOBfill_enum,
@@ -5128,8 +5636,8 @@ static const char names_acu_cuda_type_CUtensorMapIm2ColWideMode_enum[] =
     "CU_TENSOR_MAP_IM2COL_WIDE_MODE_W\0"
     "CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128";
 static const acu_value values_acu_cuda_type_CUtensorMapIm2ColWideMode_enum[] = {
-    { names_acu_cuda_type_CUtensorMapIm2ColWideMode_enum + 31, 0, 12080},
-    { names_acu_cuda_type_CUtensorMapIm2ColWideMode_enum + 64, 1, 12080},
+    { 0, 12080 }, /* CU_TENSOR_MAP_IM2COL_WIDE_MODE_W */
+    { 1, 12080 }, /* CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128 */
 };
 const acu_type acu_cuda_type_CUtensorMapIm2ColWideMode_enum = {
     .name = names_acu_cuda_type_CUtensorMapIm2ColWideMode_enum,
@@ -5147,9 +5655,9 @@ static const char names_acu_cuda_type_CUtensorMapInterleave_enum[] =
     "CU_TENSOR_MAP_INTERLEAVE_16B\0"
     "CU_TENSOR_MAP_INTERLEAVE_32B";
 static const acu_value values_acu_cuda_type_CUtensorMapInterleave_enum[] = {
-    { names_acu_cuda_type_CUtensorMapInterleave_enum + 27, 0, 12000},
-    { names_acu_cuda_type_CUtensorMapInterleave_enum + 57, 1, 12000},
-    { names_acu_cuda_type_CUtensorMapInterleave_enum + 86, 2, 12000},
+    { 0, 12000 }, /* CU_TENSOR_MAP_INTERLEAVE_NONE */
+    { 1, 12000 }, /* CU_TENSOR_MAP_INTERLEAVE_16B */
+    { 2, 12000 }, /* CU_TENSOR_MAP_INTERLEAVE_32B */
 };
 const acu_type acu_cuda_type_CUtensorMapInterleave_enum = {
     .name = names_acu_cuda_type_CUtensorMapInterleave_enum,
@@ -5168,10 +5676,10 @@ static const char names_acu_cuda_type_CUtensorMapL2promotion_enum[] =
     "CU_TENSOR_MAP_L2_PROMOTION_L2_128B\0"
     "CU_TENSOR_MAP_L2_PROMOTION_L2_256B";
 static const acu_value values_acu_cuda_type_CUtensorMapL2promotion_enum[] = {
-    { names_acu_cuda_type_CUtensorMapL2promotion_enum + 28, 0, 12000},
-    { names_acu_cuda_type_CUtensorMapL2promotion_enum + 60, 1, 12000},
-    { names_acu_cuda_type_CUtensorMapL2promotion_enum + 94, 2, 12000},
-    { names_acu_cuda_type_CUtensorMapL2promotion_enum + 129, 3, 12000},
+    { 0, 12000 }, /* CU_TENSOR_MAP_L2_PROMOTION_NONE */
+    { 1, 12000 }, /* CU_TENSOR_MAP_L2_PROMOTION_L2_64B */
+    { 2, 12000 }, /* CU_TENSOR_MAP_L2_PROMOTION_L2_128B */
+    { 3, 12000 }, /* CU_TENSOR_MAP_L2_PROMOTION_L2_256B */
 };
 const acu_type acu_cuda_type_CUtensorMapL2promotion_enum = {
     .name = names_acu_cuda_type_CUtensorMapL2promotion_enum,
@@ -5193,13 +5701,13 @@ static const char names_acu_cuda_type_CUtensorMapSwizzle_enum[] =
     "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B\0"
     "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B";
 static const acu_value values_acu_cuda_type_CUtensorMapSwizzle_enum[] = {
-    { names_acu_cuda_type_CUtensorMapSwizzle_enum + 24, 0, 12000},
-    { names_acu_cuda_type_CUtensorMapSwizzle_enum + 51, 1, 12000},
-    { names_acu_cuda_type_CUtensorMapSwizzle_enum + 77, 2, 12000},
-    { names_acu_cuda_type_CUtensorMapSwizzle_enum + 103, 3, 12000},
-    { names_acu_cuda_type_CUtensorMapSwizzle_enum + 130, 4, 12080},
-    { names_acu_cuda_type_CUtensorMapSwizzle_enum + 166, 5, 12080},
-    { names_acu_cuda_type_CUtensorMapSwizzle_enum + 210, 6, 12080},
+    { 0, 12000 }, /* CU_TENSOR_MAP_SWIZZLE_NONE */
+    { 1, 12000 }, /* CU_TENSOR_MAP_SWIZZLE_32B */
+    { 2, 12000 }, /* CU_TENSOR_MAP_SWIZZLE_64B */
+    { 3, 12000 }, /* CU_TENSOR_MAP_SWIZZLE_128B */
+    { 4, 12080 }, /* CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B */
+    { 5, 12080 }, /* CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B */
+    { 6, 12080 }, /* CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B */
 };
 const acu_type acu_cuda_type_CUtensorMapSwizzle_enum = {
     .name = names_acu_cuda_type_CUtensorMapSwizzle_enum,
@@ -5215,7 +5723,8 @@ static const char names_acu_cuda_type_CUtensorMap_st[] =
     "CUtensorMap_st\0"
     "opaque";
 static const acu_field fields_acu_cuda_type_CUtensorMap_st[] = {
-    {.name = names_acu_cuda_type_CUtensorMap_st + 15, .type = &acu_type_uint64_t, .offset = 0, .count = 16},
+    /* opaque */
+    {.type = &acu_type_uint64_t, .offset = 0, .count = 16},
 };
 const acu_type acu_cuda_type_CUtensorMap_st = {
     .name = names_acu_cuda_type_CUtensorMap_st,
@@ -5231,7 +5740,8 @@ static const char names_acu_cuda_type_CUuuid_st[] =
     "CUuuid_st\0"
     "bytes";
 static const acu_field fields_acu_cuda_type_CUuuid_st[] = {
-    {.name = names_acu_cuda_type_CUuuid_st + 10, .type = &acu_type_char, .offset = 0, .count = 16},
+    /* bytes */
+    {.type = &acu_type_char, .offset = 0, .count = 16},
 };
 const acu_type acu_cuda_type_CUuuid_st = {
     .name = names_acu_cuda_type_CUuuid_st,
@@ -5352,112 +5862,112 @@ static const char names_acu_cuda_type_cudaError_enum[] =
     "CUDA_ERROR_FABRIC_NOT_READY\0"
     "CUDA_ERROR_UNKNOWN";
 static const acu_value values_acu_cuda_type_cudaError_enum[] = {
-    { names_acu_cuda_type_cudaError_enum + 15, 0, 0},
-    { names_acu_cuda_type_cudaError_enum + 28, 1, 0},
-    { names_acu_cuda_type_cudaError_enum + 53, 2, 0},
-    { names_acu_cuda_type_cudaError_enum + 78, 3, 0},
-    { names_acu_cuda_type_cudaError_enum + 105, 4, 0},
-    { names_acu_cuda_type_cudaError_enum + 130, 5, 0},
-    { names_acu_cuda_type_cudaError_enum + 159, 6, 0},
-    { names_acu_cuda_type_cudaError_enum + 195, 7, 0},
-    { names_acu_cuda_type_cudaError_enum + 231, 8, 0},
-    { names_acu_cuda_type_cudaError_enum + 267, 34, 0},
-    { names_acu_cuda_type_cudaError_enum + 291, 36, 13000},
-    { names_acu_cuda_type_cudaError_enum + 329, 46, 0},
-    { names_acu_cuda_type_cudaError_enum + 359, 47, 13040},
-    { names_acu_cuda_type_cudaError_enum + 394, 100, 0},
-    { names_acu_cuda_type_cudaError_enum + 415, 101, 0},
-    { names_acu_cuda_type_cudaError_enum + 441, 102, 0},
-    { names_acu_cuda_type_cudaError_enum + 472, 200, 0},
-    { names_acu_cuda_type_cudaError_enum + 497, 201, 0},
-    { names_acu_cuda_type_cudaError_enum + 524, 202, 0},
-    { names_acu_cuda_type_cudaError_enum + 559, 205, 0},
-    { names_acu_cuda_type_cudaError_enum + 581, 206, 0},
-    { names_acu_cuda_type_cudaError_enum + 605, 207, 0},
-    { names_acu_cuda_type_cudaError_enum + 632, 208, 0},
-    { names_acu_cuda_type_cudaError_enum + 658, 209, 0},
-    { names_acu_cuda_type_cudaError_enum + 687, 210, 0},
-    { names_acu_cuda_type_cudaError_enum + 715, 211, 0},
-    { names_acu_cuda_type_cudaError_enum + 737, 212, 0},
-    { names_acu_cuda_type_cudaError_enum + 768, 213, 0},
-    { names_acu_cuda_type_cudaError_enum + 801, 214, 0},
-    { names_acu_cuda_type_cudaError_enum + 830, 215, 0},
-    { names_acu_cuda_type_cudaError_enum + 859, 216, 0},
-    { names_acu_cuda_type_cudaError_enum + 893, 217, 0},
-    { names_acu_cuda_type_cudaError_enum + 928, 218, 0},
-    { names_acu_cuda_type_cudaError_enum + 951, 219, 0},
-    { names_acu_cuda_type_cudaError_enum + 987, 220, 0},
-    { names_acu_cuda_type_cudaError_enum + 1019, 221, 0},
-    { names_acu_cuda_type_cudaError_enum + 1053, 222, 0},
-    { names_acu_cuda_type_cudaError_enum + 1088, 223, 0},
-    { names_acu_cuda_type_cudaError_enum + 1124, 224, 0},
-    { names_acu_cuda_type_cudaError_enum + 1161, 225, 12010},
-    { names_acu_cuda_type_cudaError_enum + 1197, 226, 12080},
-    { names_acu_cuda_type_cudaError_enum + 1218, 227, 13040},
-    { names_acu_cuda_type_cudaError_enum + 1257, 300, 0},
-    { names_acu_cuda_type_cudaError_enum + 1283, 301, 0},
-    { names_acu_cuda_type_cudaError_enum + 1309, 302, 0},
-    { names_acu_cuda_type_cudaError_enum + 1351, 303, 0},
-    { names_acu_cuda_type_cudaError_enum + 1388, 304, 0},
-    { names_acu_cuda_type_cudaError_enum + 1416, 400, 0},
-    { names_acu_cuda_type_cudaError_enum + 1442, 401, 0},
-    { names_acu_cuda_type_cudaError_enum + 1467, 402, 12030},
-    { names_acu_cuda_type_cudaError_enum + 1490, 500, 0},
-    { names_acu_cuda_type_cudaError_enum + 1511, 600, 0},
-    { names_acu_cuda_type_cudaError_enum + 1532, 700, 0},
-    { names_acu_cuda_type_cudaError_enum + 1559, 701, 0},
-    { names_acu_cuda_type_cudaError_enum + 1594, 702, 0},
-    { names_acu_cuda_type_cudaError_enum + 1620, 703, 0},
-    { names_acu_cuda_type_cudaError_enum + 1661, 704, 0},
-    { names_acu_cuda_type_cudaError_enum + 1700, 705, 0},
-    { names_acu_cuda_type_cudaError_enum + 1735, 708, 0},
-    { names_acu_cuda_type_cudaError_enum + 1769, 709, 0},
-    { names_acu_cuda_type_cudaError_enum + 1801, 710, 0},
-    { names_acu_cuda_type_cudaError_enum + 1819, 711, 0},
-    { names_acu_cuda_type_cudaError_enum + 1845, 712, 0},
-    { names_acu_cuda_type_cudaError_enum + 1887, 713, 0},
-    { names_acu_cuda_type_cudaError_enum + 1925, 714, 0},
-    { names_acu_cuda_type_cudaError_enum + 1957, 715, 0},
-    { names_acu_cuda_type_cudaError_enum + 1988, 716, 0},
-    { names_acu_cuda_type_cudaError_enum + 2018, 717, 0},
-    { names_acu_cuda_type_cudaError_enum + 2051, 718, 0},
-    { names_acu_cuda_type_cudaError_enum + 2073, 719, 0},
-    { names_acu_cuda_type_cudaError_enum + 2098, 720, 0},
-    { names_acu_cuda_type_cudaError_enum + 2138, 721, 12080},
-    { names_acu_cuda_type_cudaError_enum + 2168, 800, 0},
-    { names_acu_cuda_type_cudaError_enum + 2193, 801, 0},
-    { names_acu_cuda_type_cudaError_enum + 2218, 802, 0},
-    { names_acu_cuda_type_cudaError_enum + 2246, 803, 0},
-    { names_acu_cuda_type_cudaError_enum + 2280, 804, 0},
-    { names_acu_cuda_type_cudaError_enum + 2322, 805, 0},
-    { names_acu_cuda_type_cudaError_enum + 2355, 806, 0},
-    { names_acu_cuda_type_cudaError_enum + 2382, 807, 0},
-    { names_acu_cuda_type_cudaError_enum + 2414, 808, 0},
-    { names_acu_cuda_type_cudaError_enum + 2449, 809, 0},
-    { names_acu_cuda_type_cudaError_enum + 2488, 810, 11080},
-    { names_acu_cuda_type_cudaError_enum + 2521, 811, 12000},
-    { names_acu_cuda_type_cudaError_enum + 2550, 812, 12000},
-    { names_acu_cuda_type_cudaError_enum + 2582, 900, 0},
-    { names_acu_cuda_type_cudaError_enum + 2620, 901, 0},
-    { names_acu_cuda_type_cudaError_enum + 2658, 902, 0},
-    { names_acu_cuda_type_cudaError_enum + 2690, 903, 0},
-    { names_acu_cuda_type_cudaError_enum + 2726, 904, 0},
-    { names_acu_cuda_type_cudaError_enum + 2761, 905, 0},
-    { names_acu_cuda_type_cudaError_enum + 2797, 906, 0},
-    { names_acu_cuda_type_cudaError_enum + 2832, 907, 0},
-    { names_acu_cuda_type_cudaError_enum + 2858, 908, 0},
-    { names_acu_cuda_type_cudaError_enum + 2897, 909, 0},
-    { names_acu_cuda_type_cudaError_enum + 2916, 910, 0},
-    { names_acu_cuda_type_cudaError_enum + 2953, 911, 0},
-    { names_acu_cuda_type_cudaError_enum + 2980, 912, 11080},
-    { names_acu_cuda_type_cudaError_enum + 3012, 913, 12040},
-    { names_acu_cuda_type_cudaError_enum + 3043, 914, 12040},
-    { names_acu_cuda_type_cudaError_enum + 3076, 915, 12040},
-    { names_acu_cuda_type_cudaError_enum + 3118, 916, 12080},
-    { names_acu_cuda_type_cudaError_enum + 3142, 917, 13010},
-    { names_acu_cuda_type_cudaError_enum + 3169, 918, 13030},
-    { names_acu_cuda_type_cudaError_enum + 3204, 919, 13040},
-    { names_acu_cuda_type_cudaError_enum + 3232, 999, 0},
+    { 0, 0 }, /* CUDA_SUCCESS */
+    { 1, 0 }, /* CUDA_ERROR_INVALID_VALUE */
+    { 2, 0 }, /* CUDA_ERROR_OUT_OF_MEMORY */
+    { 3, 0 }, /* CUDA_ERROR_NOT_INITIALIZED */
+    { 4, 0 }, /* CUDA_ERROR_DEINITIALIZED */
+    { 5, 0 }, /* CUDA_ERROR_PROFILER_DISABLED */
+    { 6, 0 }, /* CUDA_ERROR_PROFILER_NOT_INITIALIZED */
+    { 7, 0 }, /* CUDA_ERROR_PROFILER_ALREADY_STARTED */
+    { 8, 0 }, /* CUDA_ERROR_PROFILER_ALREADY_STOPPED */
+    { 34, 0 }, /* CUDA_ERROR_STUB_LIBRARY */
+    { 36, 13000 }, /* CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER */
+    { 46, 0 }, /* CUDA_ERROR_DEVICE_UNAVAILABLE */
+    { 47, 13040 }, /* CUDA_ERROR_MULTICAST_RESOURCE_FULL */
+    { 100, 0 }, /* CUDA_ERROR_NO_DEVICE */
+    { 101, 0 }, /* CUDA_ERROR_INVALID_DEVICE */
+    { 102, 0 }, /* CUDA_ERROR_DEVICE_NOT_LICENSED */
+    { 200, 0 }, /* CUDA_ERROR_INVALID_IMAGE */
+    { 201, 0 }, /* CUDA_ERROR_INVALID_CONTEXT */
+    { 202, 0 }, /* CUDA_ERROR_CONTEXT_ALREADY_CURRENT */
+    { 205, 0 }, /* CUDA_ERROR_MAP_FAILED */
+    { 206, 0 }, /* CUDA_ERROR_UNMAP_FAILED */
+    { 207, 0 }, /* CUDA_ERROR_ARRAY_IS_MAPPED */
+    { 208, 0 }, /* CUDA_ERROR_ALREADY_MAPPED */
+    { 209, 0 }, /* CUDA_ERROR_NO_BINARY_FOR_GPU */
+    { 210, 0 }, /* CUDA_ERROR_ALREADY_ACQUIRED */
+    { 211, 0 }, /* CUDA_ERROR_NOT_MAPPED */
+    { 212, 0 }, /* CUDA_ERROR_NOT_MAPPED_AS_ARRAY */
+    { 213, 0 }, /* CUDA_ERROR_NOT_MAPPED_AS_POINTER */
+    { 214, 0 }, /* CUDA_ERROR_ECC_UNCORRECTABLE */
+    { 215, 0 }, /* CUDA_ERROR_UNSUPPORTED_LIMIT */
+    { 216, 0 }, /* CUDA_ERROR_CONTEXT_ALREADY_IN_USE */
+    { 217, 0 }, /* CUDA_ERROR_PEER_ACCESS_UNSUPPORTED */
+    { 218, 0 }, /* CUDA_ERROR_INVALID_PTX */
+    { 219, 0 }, /* CUDA_ERROR_INVALID_GRAPHICS_CONTEXT */
+    { 220, 0 }, /* CUDA_ERROR_NVLINK_UNCORRECTABLE */
+    { 221, 0 }, /* CUDA_ERROR_JIT_COMPILER_NOT_FOUND */
+    { 222, 0 }, /* CUDA_ERROR_UNSUPPORTED_PTX_VERSION */
+    { 223, 0 }, /* CUDA_ERROR_JIT_COMPILATION_DISABLED */
+    { 224, 0 }, /* CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY */
+    { 225, 12010 }, /* CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC */
+    { 226, 12080 }, /* CUDA_ERROR_CONTAINED */
+    { 227, 13040 }, /* CUDA_ERROR_INSUFFICIENT_LOADER_VERSION */
+    { 300, 0 }, /* CUDA_ERROR_INVALID_SOURCE */
+    { 301, 0 }, /* CUDA_ERROR_FILE_NOT_FOUND */
+    { 302, 0 }, /* CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND */
+    { 303, 0 }, /* CUDA_ERROR_SHARED_OBJECT_INIT_FAILED */
+    { 304, 0 }, /* CUDA_ERROR_OPERATING_SYSTEM */
+    { 400, 0 }, /* CUDA_ERROR_INVALID_HANDLE */
+    { 401, 0 }, /* CUDA_ERROR_ILLEGAL_STATE */
+    { 402, 12030 }, /* CUDA_ERROR_LOSSY_QUERY */
+    { 500, 0 }, /* CUDA_ERROR_NOT_FOUND */
+    { 600, 0 }, /* CUDA_ERROR_NOT_READY */
+    { 700, 0 }, /* CUDA_ERROR_ILLEGAL_ADDRESS */
+    { 701, 0 }, /* CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES */
+    { 702, 0 }, /* CUDA_ERROR_LAUNCH_TIMEOUT */
+    { 703, 0 }, /* CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING */
+    { 704, 0 }, /* CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED */
+    { 705, 0 }, /* CUDA_ERROR_PEER_ACCESS_NOT_ENABLED */
+    { 708, 0 }, /* CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE */
+    { 709, 0 }, /* CUDA_ERROR_CONTEXT_IS_DESTROYED */
+    { 710, 0 }, /* CUDA_ERROR_ASSERT */
+    { 711, 0 }, /* CUDA_ERROR_TOO_MANY_PEERS */
+    { 712, 0 }, /* CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED */
+    { 713, 0 }, /* CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED */
+    { 714, 0 }, /* CUDA_ERROR_HARDWARE_STACK_ERROR */
+    { 715, 0 }, /* CUDA_ERROR_ILLEGAL_INSTRUCTION */
+    { 716, 0 }, /* CUDA_ERROR_MISALIGNED_ADDRESS */
+    { 717, 0 }, /* CUDA_ERROR_INVALID_ADDRESS_SPACE */
+    { 718, 0 }, /* CUDA_ERROR_INVALID_PC */
+    { 719, 0 }, /* CUDA_ERROR_LAUNCH_FAILED */
+    { 720, 0 }, /* CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE */
+    { 721, 12080 }, /* CUDA_ERROR_TENSOR_MEMORY_LEAK */
+    { 800, 0 }, /* CUDA_ERROR_NOT_PERMITTED */
+    { 801, 0 }, /* CUDA_ERROR_NOT_SUPPORTED */
+    { 802, 0 }, /* CUDA_ERROR_SYSTEM_NOT_READY */
+    { 803, 0 }, /* CUDA_ERROR_SYSTEM_DRIVER_MISMATCH */
+    { 804, 0 }, /* CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE */
+    { 805, 0 }, /* CUDA_ERROR_MPS_CONNECTION_FAILED */
+    { 806, 0 }, /* CUDA_ERROR_MPS_RPC_FAILURE */
+    { 807, 0 }, /* CUDA_ERROR_MPS_SERVER_NOT_READY */
+    { 808, 0 }, /* CUDA_ERROR_MPS_MAX_CLIENTS_REACHED */
+    { 809, 0 }, /* CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED */
+    { 810, 11080 }, /* CUDA_ERROR_MPS_CLIENT_TERMINATED */
+    { 811, 12000 }, /* CUDA_ERROR_CDP_NOT_SUPPORTED */
+    { 812, 12000 }, /* CUDA_ERROR_CDP_VERSION_MISMATCH */
+    { 900, 0 }, /* CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
+    { 901, 0 }, /* CUDA_ERROR_STREAM_CAPTURE_INVALIDATED */
+    { 902, 0 }, /* CUDA_ERROR_STREAM_CAPTURE_MERGE */
+    { 903, 0 }, /* CUDA_ERROR_STREAM_CAPTURE_UNMATCHED */
+    { 904, 0 }, /* CUDA_ERROR_STREAM_CAPTURE_UNJOINED */
+    { 905, 0 }, /* CUDA_ERROR_STREAM_CAPTURE_ISOLATION */
+    { 906, 0 }, /* CUDA_ERROR_STREAM_CAPTURE_IMPLICIT */
+    { 907, 0 }, /* CUDA_ERROR_CAPTURED_EVENT */
+    { 908, 0 }, /* CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD */
+    { 909, 0 }, /* CUDA_ERROR_TIMEOUT */
+    { 910, 0 }, /* CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE */
+    { 911, 0 }, /* CUDA_ERROR_EXTERNAL_DEVICE */
+    { 912, 11080 }, /* CUDA_ERROR_INVALID_CLUSTER_SIZE */
+    { 913, 12040 }, /* CUDA_ERROR_FUNCTION_NOT_LOADED */
+    { 914, 12040 }, /* CUDA_ERROR_INVALID_RESOURCE_TYPE */
+    { 915, 12040 }, /* CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION */
+    { 916, 12080 }, /* CUDA_ERROR_KEY_ROTATION */
+    { 917, 13010 }, /* CUDA_ERROR_STREAM_DETACHED */
+    { 918, 13030 }, /* CUDA_ERROR_GRAPH_RECAPTURE_FAILURE */
+    { 919, 13040 }, /* CUDA_ERROR_FABRIC_NOT_READY */
+    { 999, 0 }, /* CUDA_ERROR_UNKNOWN */
 };
 const acu_type acu_cuda_type_cudaError_enum = {
     .name = names_acu_cuda_type_cudaError_enum,
@@ -5481,15 +5991,15 @@ static const char names_acu_cuda_type_flags_array3D[] =
     "CUDA_ARRAY3D_DEFERRED_MAPPING\0"
     "CUDA_ARRAY3D_VIDEO_ENCODE_DECODE";
 static const acu_value values_acu_cuda_type_flags_array3D[] = {
-    { names_acu_cuda_type_flags_array3D + 8, 1, 0},
-    { names_acu_cuda_type_flags_array3D + 29, 2, 0},
-    { names_acu_cuda_type_flags_array3D + 55, 4, 0},
-    { names_acu_cuda_type_flags_array3D + 76, 8, 0},
-    { names_acu_cuda_type_flags_array3D + 104, 16, 0},
-    { names_acu_cuda_type_flags_array3D + 131, 32, 0},
-    { names_acu_cuda_type_flags_array3D + 161, 64, 0},
-    { names_acu_cuda_type_flags_array3D + 181, 128, 0},
-    { names_acu_cuda_type_flags_array3D + 211, 256, 12050},
+    { 1, 0 }, /* CUDA_ARRAY3D_LAYERED */
+    { 2, 0 }, /* CUDA_ARRAY3D_SURFACE_LDST */
+    { 4, 0 }, /* CUDA_ARRAY3D_CUBEMAP */
+    { 8, 0 }, /* CUDA_ARRAY3D_TEXTURE_GATHER */
+    { 16, 0 }, /* CUDA_ARRAY3D_DEPTH_TEXTURE */
+    { 32, 0 }, /* CUDA_ARRAY3D_COLOR_ATTACHMENT */
+    { 64, 0 }, /* CUDA_ARRAY3D_SPARSE */
+    { 128, 0 }, /* CUDA_ARRAY3D_DEFERRED_MAPPING */
+    { 256, 12050 }, /* CUDA_ARRAY3D_VIDEO_ENCODE_DECODE */
 };
 const acu_type acu_cuda_type_flags_array3D = {
     .name = names_acu_cuda_type_flags_array3D,
@@ -5505,7 +6015,7 @@ static const char names_acu_cuda_type_flags_arraySparseProperties[] =
     "arraySparseProperties\0"
     "CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL";
 static const acu_value values_acu_cuda_type_flags_arraySparseProperties[] = {
-    { names_acu_cuda_type_flags_arraySparseProperties + 22, 1, 0},
+    { 1, 0 }, /* CU_ARRAY_SPARSE_PROPERTIES_SINGLE_MIPTAIL */
 };
 const acu_type acu_cuda_type_flags_arraySparseProperties = {
     .name = names_acu_cuda_type_flags_arraySparseProperties,
@@ -5527,13 +6037,13 @@ static const char names_acu_cuda_type_flags_atomicCapability[] =
     "CU_ATOMIC_CAPABILITY_SCALAR_128\0"
     "CU_ATOMIC_CAPABILITY_VECTOR_32x4";
 static const acu_value values_acu_cuda_type_flags_atomicCapability[] = {
-    { names_acu_cuda_type_flags_atomicCapability + 17, 1, 13000},
-    { names_acu_cuda_type_flags_atomicCapability + 45, 2, 13000},
-    { names_acu_cuda_type_flags_atomicCapability + 75, 4, 13000},
-    { names_acu_cuda_type_flags_atomicCapability + 106, 8, 13000},
-    { names_acu_cuda_type_flags_atomicCapability + 137, 16, 13000},
-    { names_acu_cuda_type_flags_atomicCapability + 168, 32, 13000},
-    { names_acu_cuda_type_flags_atomicCapability + 200, 64, 13000},
+    { 1, 13000 }, /* CU_ATOMIC_CAPABILITY_SIGNED */
+    { 2, 13000 }, /* CU_ATOMIC_CAPABILITY_UNSIGNED */
+    { 4, 13000 }, /* CU_ATOMIC_CAPABILITY_REDUCTION */
+    { 8, 13000 }, /* CU_ATOMIC_CAPABILITY_SCALAR_32 */
+    { 16, 13000 }, /* CU_ATOMIC_CAPABILITY_SCALAR_64 */
+    { 32, 13000 }, /* CU_ATOMIC_CAPABILITY_SCALAR_128 */
+    { 64, 13000 }, /* CU_ATOMIC_CAPABILITY_VECTOR_32x4 */
 };
 const acu_type acu_cuda_type_flags_atomicCapability = {
     .name = names_acu_cuda_type_flags_atomicCapability,
@@ -5549,7 +6059,7 @@ static const char names_acu_cuda_type_flags_conditionalHandle[] =
     "conditionalHandle\0"
     "CU_GRAPH_COND_ASSIGN_DEFAULT";
 static const acu_value values_acu_cuda_type_flags_conditionalHandle[] = {
-    { names_acu_cuda_type_flags_conditionalHandle + 18, 1, 12030},
+    { 1, 12030 }, /* CU_GRAPH_COND_ASSIGN_DEFAULT */
 };
 const acu_type acu_cuda_type_flags_conditionalHandle = {
     .name = names_acu_cuda_type_flags_conditionalHandle,
@@ -5572,14 +6082,14 @@ static const char names_acu_cuda_type_flags_context[] =
     "CU_CTX_USER_COREDUMP_ENABLE\0"
     "CU_CTX_SYNC_MEMOPS";
 static const acu_value values_acu_cuda_type_flags_context[] = {
-    { names_acu_cuda_type_flags_context + 8, 1, 0},
-    { names_acu_cuda_type_flags_context + 26, 2, 0},
-    { names_acu_cuda_type_flags_context + 45, 4, 0},
-    { names_acu_cuda_type_flags_context + 72, 8, 0},
-    { names_acu_cuda_type_flags_context + 88, 16, 0},
-    { names_acu_cuda_type_flags_context + 114, 32, 12010},
-    { names_acu_cuda_type_flags_context + 137, 64, 12010},
-    { names_acu_cuda_type_flags_context + 165, 128, 12010},
+    { 1, 0 }, /* CU_CTX_SCHED_SPIN */
+    { 2, 0 }, /* CU_CTX_SCHED_YIELD */
+    { 4, 0 }, /* CU_CTX_SCHED_BLOCKING_SYNC */
+    { 8, 0 }, /* CU_CTX_MAP_HOST */
+    { 16, 0 }, /* CU_CTX_LMEM_RESIZE_TO_MAX */
+    { 32, 12010 }, /* CU_CTX_COREDUMP_ENABLE */
+    { 64, 12010 }, /* CU_CTX_USER_COREDUMP_ENABLE */
+    { 128, 12010 }, /* CU_CTX_SYNC_MEMOPS */
 };
 const acu_type acu_cuda_type_flags_context = {
     .name = names_acu_cuda_type_flags_context,
@@ -5596,8 +6106,8 @@ static const char names_acu_cuda_type_flags_cooperativeMultiDevice[] =
     "CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC\0"
     "CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC";
 static const acu_value values_acu_cuda_type_flags_cooperativeMultiDevice[] = {
-    { names_acu_cuda_type_flags_cooperativeMultiDevice + 23, 1, 0},
-    { names_acu_cuda_type_flags_cooperativeMultiDevice + 79, 2, 0},
+    { 1, 0 }, /* CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC */
+    { 2, 0 }, /* CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC */
 };
 const acu_type acu_cuda_type_flags_cooperativeMultiDevice = {
     .name = names_acu_cuda_type_flags_cooperativeMultiDevice,
@@ -5615,9 +6125,9 @@ static const char names_acu_cuda_type_flags_devSmResourceGroup[] =
     "CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID\0"
     "CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS";
 static const acu_value values_acu_cuda_type_flags_devSmResourceGroup[] = {
-    { names_acu_cuda_type_flags_devSmResourceGroup + 19, 1, 13010},
-    { names_acu_cuda_type_flags_devSmResourceGroup + 53, 2, 13040},
-    { names_acu_cuda_type_flags_devSmResourceGroup + 97, 4, 13050},
+    { 1, 13010 }, /* CU_DEV_SM_RESOURCE_GROUP_BACKFILL */
+    { 2, 13040 }, /* CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_ID */
+    { 4, 13050 }, /* CU_DEV_SM_RESOURCE_GROUP_LOCALITY_DOMAIN_SUPPLEMENTAL_SMS */
 };
 const acu_type acu_cuda_type_flags_devSmResourceGroup = {
     .name = names_acu_cuda_type_flags_devSmResourceGroup,
@@ -5634,8 +6144,8 @@ static const char names_acu_cuda_type_flags_devSmResourceSplit[] =
     "CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING\0"
     "CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE";
 static const acu_value values_acu_cuda_type_flags_devSmResourceSplit[] = {
-    { names_acu_cuda_type_flags_devSmResourceSplit + 19, 1, 12050},
-    { names_acu_cuda_type_flags_devSmResourceSplit + 67, 2, 12050},
+    { 1, 12050 }, /* CU_DEV_SM_RESOURCE_SPLIT_IGNORE_SM_COSCHEDULING */
+    { 2, 12050 }, /* CU_DEV_SM_RESOURCE_SPLIT_MAX_POTENTIAL_CLUSTER_SIZE */
 };
 const acu_type acu_cuda_type_flags_devSmResourceSplit = {
     .name = names_acu_cuda_type_flags_devSmResourceSplit,
@@ -5652,8 +6162,8 @@ static const char names_acu_cuda_type_flags_driverEntryPoint_64bit[] =
     "CU_GET_PROC_ADDRESS_LEGACY_STREAM\0"
     "CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM";
 static const acu_value values_acu_cuda_type_flags_driverEntryPoint_64bit[] = {
-    { names_acu_cuda_type_flags_driverEntryPoint_64bit + 17, 1, 0},
-    { names_acu_cuda_type_flags_driverEntryPoint_64bit + 51, 2, 0},
+    { 1, 0 }, /* CU_GET_PROC_ADDRESS_LEGACY_STREAM */
+    { 2, 0 }, /* CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM */
 };
 const acu_type acu_cuda_type_flags_driverEntryPoint_64bit = {
     .name = names_acu_cuda_type_flags_driverEntryPoint_64bit,
@@ -5671,9 +6181,9 @@ static const char names_acu_cuda_type_flags_eventCreate[] =
     "CU_EVENT_DISABLE_TIMING\0"
     "CU_EVENT_INTERPROCESS";
 static const acu_value values_acu_cuda_type_flags_eventCreate[] = {
-    { names_acu_cuda_type_flags_eventCreate + 12, 1, 0},
-    { names_acu_cuda_type_flags_eventCreate + 35, 2, 0},
-    { names_acu_cuda_type_flags_eventCreate + 59, 4, 0},
+    { 1, 0 }, /* CU_EVENT_BLOCKING_SYNC */
+    { 2, 0 }, /* CU_EVENT_DISABLE_TIMING */
+    { 4, 0 }, /* CU_EVENT_INTERPROCESS */
 };
 const acu_type acu_cuda_type_flags_eventCreate = {
     .name = names_acu_cuda_type_flags_eventCreate,
@@ -5689,7 +6199,7 @@ static const char names_acu_cuda_type_flags_eventRecord[] =
     "eventRecord\0"
     "CU_EVENT_RECORD_EXTERNAL";
 static const acu_value values_acu_cuda_type_flags_eventRecord[] = {
-    { names_acu_cuda_type_flags_eventRecord + 12, 1, 0},
+    { 1, 0 }, /* CU_EVENT_RECORD_EXTERNAL */
 };
 const acu_type acu_cuda_type_flags_eventRecord = {
     .name = names_acu_cuda_type_flags_eventRecord,
@@ -5705,7 +6215,7 @@ static const char names_acu_cuda_type_flags_eventWait[] =
     "eventWait\0"
     "CU_EVENT_WAIT_EXTERNAL";
 static const acu_value values_acu_cuda_type_flags_eventWait[] = {
-    { names_acu_cuda_type_flags_eventWait + 10, 1, 0},
+    { 1, 0 }, /* CU_EVENT_WAIT_EXTERNAL */
 };
 const acu_type acu_cuda_type_flags_eventWait = {
     .name = names_acu_cuda_type_flags_eventWait,
@@ -5721,7 +6231,7 @@ static const char names_acu_cuda_type_flags_externalMemory[] =
     "externalMemory\0"
     "CUDA_EXTERNAL_MEMORY_DEDICATED";
 static const acu_value values_acu_cuda_type_flags_externalMemory[] = {
-    { names_acu_cuda_type_flags_externalMemory + 15, 1, 0},
+    { 1, 0 }, /* CUDA_EXTERNAL_MEMORY_DEDICATED */
 };
 const acu_type acu_cuda_type_flags_externalMemory = {
     .name = names_acu_cuda_type_flags_externalMemory,
@@ -5737,7 +6247,7 @@ static const char names_acu_cuda_type_flags_externalSemaphoreSignal[] =
     "externalSemaphoreSignal\0"
     "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC";
 static const acu_value values_acu_cuda_type_flags_externalSemaphoreSignal[] = {
-    { names_acu_cuda_type_flags_externalSemaphoreSignal + 24, 1, 0},
+    { 1, 0 }, /* CUDA_EXTERNAL_SEMAPHORE_SIGNAL_SKIP_NVSCIBUF_MEMSYNC */
 };
 const acu_type acu_cuda_type_flags_externalSemaphoreSignal = {
     .name = names_acu_cuda_type_flags_externalSemaphoreSignal,
@@ -5753,7 +6263,7 @@ static const char names_acu_cuda_type_flags_externalSemaphoreWait[] =
     "externalSemaphoreWait\0"
     "CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC";
 static const acu_value values_acu_cuda_type_flags_externalSemaphoreWait[] = {
-    { names_acu_cuda_type_flags_externalSemaphoreWait + 22, 2, 0},
+    { 2, 0 }, /* CUDA_EXTERNAL_SEMAPHORE_WAIT_SKIP_NVSCIBUF_MEMSYNC */
 };
 const acu_type acu_cuda_type_flags_externalSemaphoreWait = {
     .name = names_acu_cuda_type_flags_externalSemaphoreWait,
@@ -5786,24 +6296,24 @@ static const char names_acu_cuda_type_flags_graphDebugDot[] =
     "CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS\0"
     "CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS";
 static const acu_value values_acu_cuda_type_flags_graphDebugDot[] = {
-    { names_acu_cuda_type_flags_graphDebugDot + 14, 1, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 47, 2, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 86, 4, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 130, 8, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 174, 16, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 218, 32, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 260, 64, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 303, 128, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 357, 256, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 409, 512, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 457, 1024, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 490, 2048, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 537, 4096, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 583, 8192, 0},
-    { names_acu_cuda_type_flags_graphDebugDot + 633, 16384, 12000},
-    { names_acu_cuda_type_flags_graphDebugDot + 674, 32768, 12030},
-    { names_acu_cuda_type_flags_graphDebugDot + 723, 131072, 13050},
-    { names_acu_cuda_type_flags_graphDebugDot + 777, 65536, 13050},
+    { 1, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE */
+    { 2, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_RUNTIME_TYPES */
+    { 4, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS */
+    { 8, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS */
+    { 16, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS */
+    { 32, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS */
+    { 64, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS */
+    { 128, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_SIGNAL_NODE_PARAMS */
+    { 256, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_WAIT_NODE_PARAMS */
+    { 512, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_ATTRIBUTES */
+    { 1024, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES */
+    { 2048, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS */
+    { 4096, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS */
+    { 8192, 0 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS */
+    { 16384, 12000 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_EXTRA_TOPO_INFO */
+    { 32768, 12030 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS */
+    { 131072, 13050 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS */
+    { 65536, 13050 }, /* CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS */
 };
 const acu_type acu_cuda_type_flags_graphDebugDot = {
     .name = names_acu_cuda_type_flags_graphDebugDot,
@@ -5822,10 +6332,10 @@ static const char names_acu_cuda_type_flags_graphInstantiate_64bit[] =
     "CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH\0"
     "CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD";
 static const acu_value values_acu_cuda_type_flags_graphInstantiate_64bit[] = {
-    { names_acu_cuda_type_flags_graphInstantiate_64bit + 17, 1, 0},
-    { names_acu_cuda_type_flags_graphInstantiate_64bit + 65, 8, 0},
-    { names_acu_cuda_type_flags_graphInstantiate_64bit + 111, 4, 12000},
-    { names_acu_cuda_type_flags_graphInstantiate_64bit + 153, 2, 12000},
+    { 1, 0 }, /* CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH */
+    { 8, 0 }, /* CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY */
+    { 4, 12000 }, /* CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH */
+    { 2, 12000 }, /* CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD */
 };
 const acu_type acu_cuda_type_flags_graphInstantiate_64bit = {
     .name = names_acu_cuda_type_flags_graphInstantiate_64bit,
@@ -5842,8 +6352,8 @@ static const char names_acu_cuda_type_flags_graphicsMap[] =
     "CU_GRAPHICS_MAP_RESOURCE_FLAGS_READ_ONLY\0"
     "CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD";
 static const acu_value values_acu_cuda_type_flags_graphicsMap[] = {
-    { names_acu_cuda_type_flags_graphicsMap + 12, 1, 0},
-    { names_acu_cuda_type_flags_graphicsMap + 53, 2, 0},
+    { 1, 0 }, /* CU_GRAPHICS_MAP_RESOURCE_FLAGS_READ_ONLY */
+    { 2, 0 }, /* CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD */
 };
 const acu_type acu_cuda_type_flags_graphicsMap = {
     .name = names_acu_cuda_type_flags_graphicsMap,
@@ -5859,7 +6369,7 @@ static const char names_acu_cuda_type_flags_greenCtxCreate[] =
     "greenCtxCreate\0"
     "CU_GREEN_CTX_DEFAULT_STREAM";
 static const acu_value values_acu_cuda_type_flags_greenCtxCreate[] = {
-    { names_acu_cuda_type_flags_greenCtxCreate + 15, 1, 12040},
+    { 1, 12040 }, /* CU_GREEN_CTX_DEFAULT_STREAM */
 };
 const acu_type acu_cuda_type_flags_greenCtxCreate = {
     .name = names_acu_cuda_type_flags_greenCtxCreate,
@@ -5877,9 +6387,9 @@ static const char names_acu_cuda_type_flags_hostAlloc[] =
     "CU_MEMHOSTALLOC_DEVICEMAP\0"
     "CU_MEMHOSTALLOC_WRITECOMBINED";
 static const acu_value values_acu_cuda_type_flags_hostAlloc[] = {
-    { names_acu_cuda_type_flags_hostAlloc + 10, 1, 0},
-    { names_acu_cuda_type_flags_hostAlloc + 35, 2, 0},
-    { names_acu_cuda_type_flags_hostAlloc + 61, 4, 0},
+    { 1, 0 }, /* CU_MEMHOSTALLOC_PORTABLE */
+    { 2, 0 }, /* CU_MEMHOSTALLOC_DEVICEMAP */
+    { 4, 0 }, /* CU_MEMHOSTALLOC_WRITECOMBINED */
 };
 const acu_type acu_cuda_type_flags_hostAlloc = {
     .name = names_acu_cuda_type_flags_hostAlloc,
@@ -5898,10 +6408,10 @@ static const char names_acu_cuda_type_flags_hostRegister[] =
     "CU_MEMHOSTREGISTER_IOMEMORY\0"
     "CU_MEMHOSTREGISTER_READ_ONLY";
 static const acu_value values_acu_cuda_type_flags_hostRegister[] = {
-    { names_acu_cuda_type_flags_hostRegister + 13, 1, 0},
-    { names_acu_cuda_type_flags_hostRegister + 41, 2, 0},
-    { names_acu_cuda_type_flags_hostRegister + 70, 4, 0},
-    { names_acu_cuda_type_flags_hostRegister + 98, 8, 0},
+    { 1, 0 }, /* CU_MEMHOSTREGISTER_PORTABLE */
+    { 2, 0 }, /* CU_MEMHOSTREGISTER_DEVICEMAP */
+    { 4, 0 }, /* CU_MEMHOSTREGISTER_IOMEMORY */
+    { 8, 0 }, /* CU_MEMHOSTREGISTER_READ_ONLY */
 };
 const acu_type acu_cuda_type_flags_hostRegister = {
     .name = names_acu_cuda_type_flags_hostRegister,
@@ -5917,7 +6427,7 @@ static const char names_acu_cuda_type_flags_ipcMem[] =
     "ipcMem\0"
     "CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS";
 static const acu_value values_acu_cuda_type_flags_ipcMem[] = {
-    { names_acu_cuda_type_flags_ipcMem + 7, 1, 0},
+    { 1, 0 }, /* CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS */
 };
 const acu_type acu_cuda_type_flags_ipcMem = {
     .name = names_acu_cuda_type_flags_ipcMem,
@@ -5933,7 +6443,7 @@ static const char names_acu_cuda_type_flags_logicalEndpoint[] =
     "logicalEndpoint\0"
     "CU_LOGICAL_ENDPOINT_FLAG_COUNTED_OPS";
 static const acu_value values_acu_cuda_type_flags_logicalEndpoint[] = {
-    { names_acu_cuda_type_flags_logicalEndpoint + 16, 1, 13030},
+    { 1, 13030 }, /* CU_LOGICAL_ENDPOINT_FLAG_COUNTED_OPS */
 };
 const acu_type acu_cuda_type_flags_logicalEndpoint = {
     .name = names_acu_cuda_type_flags_logicalEndpoint,
@@ -5949,7 +6459,7 @@ static const char names_acu_cuda_type_flags_logicalEndpointIpc[] =
     "logicalEndpointIpc\0"
     "CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_FABRIC";
 static const acu_value values_acu_cuda_type_flags_logicalEndpointIpc[] = {
-    { names_acu_cuda_type_flags_logicalEndpointIpc + 19, 1, 13030},
+    { 1, 13030 }, /* CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_FABRIC */
 };
 const acu_type acu_cuda_type_flags_logicalEndpointIpc = {
     .name = names_acu_cuda_type_flags_logicalEndpointIpc,
@@ -5967,9 +6477,9 @@ static const char names_acu_cuda_type_flags_memAttach[] =
     "CU_MEM_ATTACH_HOST\0"
     "CU_MEM_ATTACH_SINGLE";
 static const acu_value values_acu_cuda_type_flags_memAttach[] = {
-    { names_acu_cuda_type_flags_memAttach + 10, 1, 0},
-    { names_acu_cuda_type_flags_memAttach + 31, 2, 0},
-    { names_acu_cuda_type_flags_memAttach + 50, 4, 0},
+    { 1, 0 }, /* CU_MEM_ATTACH_GLOBAL */
+    { 2, 0 }, /* CU_MEM_ATTACH_HOST */
+    { 4, 0 }, /* CU_MEM_ATTACH_SINGLE */
 };
 const acu_type acu_cuda_type_flags_memAttach = {
     .name = names_acu_cuda_type_flags_memAttach,
@@ -5987,9 +6497,9 @@ static const char names_acu_cuda_type_flags_memCreateUsage_16bit[] =
     "CU_MEM_CREATE_USAGE_HW_DECOMPRESS\0"
     "CU_MEM_CREATE_USAGE_GPU_DIRECT_RDMA_OVER_PCIE";
 static const acu_value values_acu_cuda_type_flags_memCreateUsage_16bit[] = {
-    { names_acu_cuda_type_flags_memCreateUsage_16bit + 15, 1, 0},
-    { names_acu_cuda_type_flags_memCreateUsage_16bit + 45, 2, 12080},
-    { names_acu_cuda_type_flags_memCreateUsage_16bit + 79, 4, 13040},
+    { 1, 0 }, /* CU_MEM_CREATE_USAGE_TILE_POOL */
+    { 2, 12080 }, /* CU_MEM_CREATE_USAGE_HW_DECOMPRESS */
+    { 4, 13040 }, /* CU_MEM_CREATE_USAGE_GPU_DIRECT_RDMA_OVER_PCIE */
 };
 const acu_type acu_cuda_type_flags_memCreateUsage_16bit = {
     .name = names_acu_cuda_type_flags_memCreateUsage_16bit,
@@ -6008,10 +6518,10 @@ static const char names_acu_cuda_type_flags_memHandleType[] =
     "CU_MEM_HANDLE_TYPE_WIN32_KMT\0"
     "CU_MEM_HANDLE_TYPE_FABRIC";
 static const acu_value values_acu_cuda_type_flags_memHandleType[] = {
-    { names_acu_cuda_type_flags_memHandleType + 14, 1, 0},
-    { names_acu_cuda_type_flags_memHandleType + 55, 2, 0},
-    { names_acu_cuda_type_flags_memHandleType + 80, 4, 0},
-    { names_acu_cuda_type_flags_memHandleType + 109, 8, 12030},
+    { 1, 0 }, /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
+    { 2, 0 }, /* CU_MEM_HANDLE_TYPE_WIN32 */
+    { 4, 0 }, /* CU_MEM_HANDLE_TYPE_WIN32_KMT */
+    { 8, 12030 }, /* CU_MEM_HANDLE_TYPE_FABRIC */
 };
 const acu_type acu_cuda_type_flags_memHandleType = {
     .name = names_acu_cuda_type_flags_memHandleType,
@@ -6030,10 +6540,10 @@ static const char names_acu_cuda_type_flags_memHandleType_64bit[] =
     "CU_MEM_HANDLE_TYPE_WIN32_KMT\0"
     "CU_MEM_HANDLE_TYPE_FABRIC";
 static const acu_value values_acu_cuda_type_flags_memHandleType_64bit[] = {
-    { names_acu_cuda_type_flags_memHandleType_64bit + 14, 1, 0},
-    { names_acu_cuda_type_flags_memHandleType_64bit + 55, 2, 0},
-    { names_acu_cuda_type_flags_memHandleType_64bit + 80, 4, 0},
-    { names_acu_cuda_type_flags_memHandleType_64bit + 109, 8, 12030},
+    { 1, 0 }, /* CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR */
+    { 2, 0 }, /* CU_MEM_HANDLE_TYPE_WIN32 */
+    { 4, 0 }, /* CU_MEM_HANDLE_TYPE_WIN32_KMT */
+    { 8, 12030 }, /* CU_MEM_HANDLE_TYPE_FABRIC */
 };
 const acu_type acu_cuda_type_flags_memHandleType_64bit = {
     .name = names_acu_cuda_type_flags_memHandleType_64bit,
@@ -6049,7 +6559,7 @@ static const char names_acu_cuda_type_flags_memPoolUsage_16bit[] =
     "memPoolUsage\0"
     "CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS";
 static const acu_value values_acu_cuda_type_flags_memPoolUsage_16bit[] = {
-    { names_acu_cuda_type_flags_memPoolUsage_16bit + 13, 2, 12080},
+    { 2, 12080 }, /* CU_MEM_POOL_CREATE_USAGE_HW_DECOMPRESS */
 };
 const acu_type acu_cuda_type_flags_memPoolUsage_16bit = {
     .name = names_acu_cuda_type_flags_memPoolUsage_16bit,
@@ -6065,7 +6575,7 @@ static const char names_acu_cuda_type_flags_memRange_64bit[] =
     "memRange\0"
     "CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE";
 static const acu_value values_acu_cuda_type_flags_memRange_64bit[] = {
-    { names_acu_cuda_type_flags_memRange_64bit + 9, 1, 12080},
+    { 1, 12080 }, /* CU_MEM_RANGE_FLAG_DMA_BUF_MAPPING_TYPE_PCIE */
 };
 const acu_type acu_cuda_type_flags_memRange_64bit = {
     .name = names_acu_cuda_type_flags_memRange_64bit,
@@ -6081,7 +6591,7 @@ static const char names_acu_cuda_type_flags_memcpy[] =
     "memcpy\0"
     "CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE";
 static const acu_value values_acu_cuda_type_flags_memcpy[] = {
-    { names_acu_cuda_type_flags_memcpy + 7, 1, 12080},
+    { 1, 12080 }, /* CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE */
 };
 const acu_type acu_cuda_type_flags_memcpy = {
     .name = names_acu_cuda_type_flags_memcpy,
@@ -6120,8 +6630,8 @@ static const char names_acu_cuda_type_flags_nvSciSync[] =
     "CUDA_NVSCISYNC_ATTR_SIGNAL\0"
     "CUDA_NVSCISYNC_ATTR_WAIT";
 static const acu_value values_acu_cuda_type_flags_nvSciSync[] = {
-    { names_acu_cuda_type_flags_nvSciSync + 10, 1, 0},
-    { names_acu_cuda_type_flags_nvSciSync + 37, 2, 0},
+    { 1, 0 }, /* CUDA_NVSCISYNC_ATTR_SIGNAL */
+    { 2, 0 }, /* CUDA_NVSCISYNC_ATTR_WAIT */
 };
 const acu_type acu_cuda_type_flags_nvSciSync = {
     .name = names_acu_cuda_type_flags_nvSciSync,
@@ -6137,7 +6647,7 @@ static const char names_acu_cuda_type_flags_occupancy[] =
     "occupancy\0"
     "CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE";
 static const acu_value values_acu_cuda_type_flags_occupancy[] = {
-    { names_acu_cuda_type_flags_occupancy + 10, 1, 0},
+    { 1, 0 }, /* CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE */
 };
 const acu_type acu_cuda_type_flags_occupancy = {
     .name = names_acu_cuda_type_flags_occupancy,
@@ -6153,7 +6663,7 @@ static const char names_acu_cuda_type_flags_streamCreate[] =
     "streamCreate\0"
     "CU_STREAM_NON_BLOCKING";
 static const acu_value values_acu_cuda_type_flags_streamCreate[] = {
-    { names_acu_cuda_type_flags_streamCreate + 13, 1, 0},
+    { 1, 0 }, /* CU_STREAM_NON_BLOCKING */
 };
 const acu_type acu_cuda_type_flags_streamCreate = {
     .name = names_acu_cuda_type_flags_streamCreate,
@@ -6172,10 +6682,10 @@ static const char names_acu_cuda_type_flags_streamWaitValue[] =
     "CU_STREAM_WAIT_VALUE_NOR\0"
     "CU_STREAM_WAIT_VALUE_FLUSH";
 static const acu_value values_acu_cuda_type_flags_streamWaitValue[] = {
-    { names_acu_cuda_type_flags_streamWaitValue + 16, 1, 0},
-    { names_acu_cuda_type_flags_streamWaitValue + 40, 2, 0},
-    { names_acu_cuda_type_flags_streamWaitValue + 65, 3, 0},
-    { names_acu_cuda_type_flags_streamWaitValue + 90, 1073741824, 0},
+    { 1, 0 }, /* CU_STREAM_WAIT_VALUE_EQ */
+    { 2, 0 }, /* CU_STREAM_WAIT_VALUE_AND */
+    { 3, 0 }, /* CU_STREAM_WAIT_VALUE_NOR */
+    { 1073741824, 0 }, /* CU_STREAM_WAIT_VALUE_FLUSH */
 };
 const acu_type acu_cuda_type_flags_streamWaitValue = {
     .name = names_acu_cuda_type_flags_streamWaitValue,
@@ -6191,7 +6701,7 @@ static const char names_acu_cuda_type_flags_streamWriteValue[] =
     "streamWriteValue\0"
     "CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER";
 static const acu_value values_acu_cuda_type_flags_streamWriteValue[] = {
-    { names_acu_cuda_type_flags_streamWriteValue + 17, 1, 0},
+    { 1, 0 }, /* CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER */
 };
 const acu_type acu_cuda_type_flags_streamWriteValue = {
     .name = names_acu_cuda_type_flags_streamWriteValue,
@@ -6211,11 +6721,11 @@ static const char names_acu_cuda_type_flags_textureReference[] =
     "CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION\0"
     "CU_TRSF_SEAMLESS_CUBEMAP";
 static const acu_value values_acu_cuda_type_flags_textureReference[] = {
-    { names_acu_cuda_type_flags_textureReference + 17, 1, 0},
-    { names_acu_cuda_type_flags_textureReference + 41, 2, 0},
-    { names_acu_cuda_type_flags_textureReference + 72, 16, 0},
-    { names_acu_cuda_type_flags_textureReference + 85, 32, 0},
-    { names_acu_cuda_type_flags_textureReference + 124, 64, 0},
+    { 1, 0 }, /* CU_TRSF_READ_AS_INTEGER */
+    { 2, 0 }, /* CU_TRSF_NORMALIZED_COORDINATES */
+    { 16, 0 }, /* CU_TRSF_SRGB */
+    { 32, 0 }, /* CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION */
+    { 64, 0 }, /* CU_TRSF_SEAMLESS_CUBEMAP */
 };
 const acu_type acu_cuda_type_flags_textureReference = {
     .name = names_acu_cuda_type_flags_textureReference,
@@ -6231,7 +6741,7 @@ static const char names_acu_cuda_type_flags_textureReferenceArray[] =
     "textureReferenceArray\0"
     "CU_TRSA_OVERRIDE_FORMAT";
 static const acu_value values_acu_cuda_type_flags_textureReferenceArray[] = {
-    { names_acu_cuda_type_flags_textureReferenceArray + 22, 1, 0},
+    { 1, 0 }, /* CU_TRSA_OVERRIDE_FORMAT */
 };
 const acu_type acu_cuda_type_flags_textureReferenceArray = {
     .name = names_acu_cuda_type_flags_textureReferenceArray,
@@ -6247,7 +6757,7 @@ static const char names_acu_cuda_type_flags_updateCaptureDependencies[] =
     "updateCaptureDependencies\0"
     "CU_STREAM_SET_CAPTURE_DEPENDENCIES";
 static const acu_value values_acu_cuda_type_flags_updateCaptureDependencies[] = {
-    { names_acu_cuda_type_flags_updateCaptureDependencies + 26, 1, 0},
+    { 1, 0 }, /* CU_STREAM_SET_CAPTURE_DEPENDENCIES */
 };
 const acu_type acu_cuda_type_flags_updateCaptureDependencies = {
     .name = names_acu_cuda_type_flags_updateCaptureDependencies,
@@ -6263,7 +6773,7 @@ static const char names_acu_cuda_type_flags_userObject[] =
     "userObject\0"
     "CU_USER_OBJECT_NO_DESTRUCTOR_SYNC";
 static const acu_value values_acu_cuda_type_flags_userObject[] = {
-    { names_acu_cuda_type_flags_userObject + 11, 1, 0},
+    { 1, 0 }, /* CU_USER_OBJECT_NO_DESTRUCTOR_SYNC */
 };
 const acu_type acu_cuda_type_flags_userObject = {
     .name = names_acu_cuda_type_flags_userObject,
@@ -6279,7 +6789,7 @@ static const char names_acu_cuda_type_flags_userObjectRetain[] =
     "userObjectRetain\0"
     "CU_GRAPH_USER_OBJECT_MOVE";
 static const acu_value values_acu_cuda_type_flags_userObjectRetain[] = {
-    { names_acu_cuda_type_flags_userObjectRetain + 17, 1, 0},
+    { 1, 0 }, /* CU_GRAPH_USER_OBJECT_MOVE */
 };
 const acu_type acu_cuda_type_flags_userObjectRetain = {
     .name = names_acu_cuda_type_flags_userObjectRetain,
@@ -6297,9 +6807,9 @@ static const char names_acu_cuda_type_kernelNodePort_8bit[] =
     "CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC\0"
     "CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER";
 static const acu_value values_acu_cuda_type_kernelNodePort_8bit[] = {
-    { names_acu_cuda_type_kernelNodePort_8bit + 15, 0, 12030},
-    { names_acu_cuda_type_kernelNodePort_8bit + 49, 1, 12030},
-    { names_acu_cuda_type_kernelNodePort_8bit + 88, 2, 12030},
+    { 0, 12030 }, /* CU_GRAPH_KERNEL_NODE_PORT_DEFAULT */
+    { 1, 12030 }, /* CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC */
+    { 2, 12030 }, /* CU_GRAPH_KERNEL_NODE_PORT_LAUNCH_ORDER */
 };
 const acu_type acu_cuda_type_kernelNodePort_8bit = {
     .name = names_acu_cuda_type_kernelNodePort_8bit,
@@ -6307,4 +6817,136 @@ const acu_type acu_cuda_type_kernelNodePort_8bit = {
     .size = 1,
     .count = 3,
     .values = values_acu_cuda_type_kernelNodePort_8bit,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st = {
+    .name = names_acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st = {
+    .name = names_acu_cuda_type_pointer_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUDA_FABRIC_COPY_BATCH_OP_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUDA_FABRIC_COPY_BATCH_OP_st = {
+    .name = names_acu_cuda_type_pointer_CUDA_FABRIC_COPY_BATCH_OP_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUDA_FABRIC_COPY_BATCH_OP_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUcheckpointGpuPair_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUcheckpointGpuPair_st = {
+    .name = names_acu_cuda_type_pointer_CUcheckpointGpuPair_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUcheckpointGpuPair_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUctxCigParam_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUctxCigParam_st = {
+    .name = names_acu_cuda_type_pointer_CUctxCigParam_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUctxCigParam_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUexecAffinityParam_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUexecAffinityParam_st = {
+    .name = names_acu_cuda_type_pointer_CUexecAffinityParam_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUexecAffinityParam_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUlaunchAttribute_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUlaunchAttribute_st = {
+    .name = names_acu_cuda_type_pointer_CUlaunchAttribute_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUlaunchAttribute_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUmemAccessDesc_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUmemAccessDesc_st = {
+    .name = names_acu_cuda_type_pointer_CUmemAccessDesc_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUmemAccessDesc_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUmemcpyAttributes_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUmemcpyAttributes_st = {
+    .name = names_acu_cuda_type_pointer_CUmemcpyAttributes_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUmemcpyAttributes_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUstreamBatchMemOpParams_union[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUstreamBatchMemOpParams_union = {
+    .name = names_acu_cuda_type_pointer_CUstreamBatchMemOpParams_union,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUstreamBatchMemOpParams_union,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cuda_type_pointer_CUstreamCigParam_st[] =
+    "pointer";
+const acu_type acu_cuda_type_pointer_CUstreamCigParam_st = {
+    .name = names_acu_cuda_type_pointer_CUstreamCigParam_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cuda_type_CUstreamCigParam_st,
 };

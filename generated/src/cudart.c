@@ -17,22 +17,16 @@
 
 /* ---- cudaArrayGetInfo */
 
-static const char name_cudaArrayGetInfo[] = "cudaArrayGetInfo";
-static const char param_names_cudaArrayGetInfo[] = "desc\0extent\0flags\0array";
+static const char name_cudaArrayGetInfo[] = "cudaArrayGetInfo\0desc\0extent\0flags\0array";
 static const acu_param params_cudaArrayGetInfo[] = {
-    {param_names_cudaArrayGetInfo + 0, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaArrayGetInfo + 5, &acu_cudart_type_cudaExtent, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaArrayGetInfo + 12, &acu_cudart_type_flags_array, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaArrayGetInfo + 18, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaArrayGetInfo[] = {
-    {1, name_cudaArrayGetInfo, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaExtent, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_flags_array, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaArrayGetInfo = {
     .library = &acu_cudart,
     .name = name_cudaArrayGetInfo,
-    .eras = eras_cudaArrayGetInfo,
     .params = params_cudaArrayGetInfo,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -65,23 +59,17 @@ cudaError_t acu_failed_cudaArrayGetInfo(cudaError_t result, struct cudaChannelFo
 
 /* ---- cudaArrayGetMemoryRequirements */
 
-static const char name_cudaArrayGetMemoryRequirements[] = "cudaArrayGetMemoryRequirements";
-static const char param_names_cudaArrayGetMemoryRequirements[] = "memoryRequirements\0array\0device";
+static const char name_cudaArrayGetMemoryRequirements[] = "cudaArrayGetMemoryRequirements\0memoryRequirements\0array\0device";
 static const acu_param params_cudaArrayGetMemoryRequirements[] = {
-    {param_names_cudaArrayGetMemoryRequirements + 0, &acu_cudart_type_cudaArrayMemoryRequirements, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaArrayGetMemoryRequirements + 25, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaArrayMemoryRequirements, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaArrayGetMemoryRequirements[] = "arrays with deferred mapping";
-static const acu_era eras_cudaArrayGetMemoryRequirements[] = {
-    {1, name_cudaArrayGetMemoryRequirements, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaArrayGetMemoryRequirements = {
     .library = &acu_cudart,
     .name = name_cudaArrayGetMemoryRequirements,
     .feature = feature_cudaArrayGetMemoryRequirements,
-    .eras = eras_cudaArrayGetMemoryRequirements,
     .params = params_cudaArrayGetMemoryRequirements,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -112,21 +100,15 @@ cudaError_t acu_failed_cudaArrayGetMemoryRequirements(cudaError_t result,
 
 /* ---- cudaArrayGetPlane */
 
-static const char name_cudaArrayGetPlane[] = "cudaArrayGetPlane";
-static const char param_names_cudaArrayGetPlane[] = "pPlaneArray\0hArray\0planeIdx";
+static const char name_cudaArrayGetPlane[] = "cudaArrayGetPlane\0pPlaneArray\0hArray\0planeIdx";
 static const acu_param params_cudaArrayGetPlane[] = {
-    {param_names_cudaArrayGetPlane + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaArrayGetPlane + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaArrayGetPlane + 19, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaArrayGetPlane[] = {
-    {1, name_cudaArrayGetPlane, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaArrayGetPlane = {
     .library = &acu_cudart,
     .name = name_cudaArrayGetPlane,
-    .eras = eras_cudaArrayGetPlane,
     .params = params_cudaArrayGetPlane,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -159,22 +141,16 @@ cudaError_t acu_failed_cudaArrayGetPlane(cudaError_t result, cudaArray_t *pPlane
 
 /* ---- cudaArrayGetSparseProperties */
 
-static const char name_cudaArrayGetSparseProperties[] = "cudaArrayGetSparseProperties";
-static const char param_names_cudaArrayGetSparseProperties[] = "sparseProperties\0array";
+static const char name_cudaArrayGetSparseProperties[] = "cudaArrayGetSparseProperties\0sparseProperties\0array";
 static const acu_param params_cudaArrayGetSparseProperties[] = {
-    {param_names_cudaArrayGetSparseProperties + 0, &acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaArrayGetSparseProperties[] = "sparse arrays";
-static const acu_era eras_cudaArrayGetSparseProperties[] = {
-    {1, name_cudaArrayGetSparseProperties, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaArrayGetSparseProperties = {
     .library = &acu_cudart,
     .name = name_cudaArrayGetSparseProperties,
     .feature = feature_cudaArrayGetSparseProperties,
-    .eras = eras_cudaArrayGetSparseProperties,
     .params = params_cudaArrayGetSparseProperties,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -207,11 +183,10 @@ cudaError_t acu_failed_cudaArrayGetSparseProperties(cudaError_t result,
 
 /* ---- cudaChooseDevice */
 
-static const char name_cudaChooseDevice[] = "cudaChooseDevice";
-static const char param_names_cudaChooseDevice[] = "device\0prop";
+static const char name_cudaChooseDevice[] = "cudaChooseDevice\0device\0prop";
 static const acu_param params_cudaChooseDevice[] = {
-    {param_names_cudaChooseDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaChooseDevice + 7, &acu_cudart_type_cudaDeviceProp, 1, ACU_IN, -1, -1, true},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaDeviceProp, 1, ACU_IN, -1, -1, true},
 };
 static acu_fn real_cudaChooseDevice;
 
@@ -235,14 +210,14 @@ static cudaError_t adapt_cudaChooseDevice(int *device, const struct cudaDevicePr
 }
 
 static const acu_era eras_cudaChooseDevice[] = {
-    {1, name_cudaChooseDevice, (acu_fn)adapt_cudaChooseDevice},
+    {0, name_cudaChooseDevice, (acu_fn)adapt_cudaChooseDevice},
     {13000, name_cudaChooseDevice, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaChooseDevice = {
     .library = &acu_cudart,
     .name = name_cudaChooseDevice,
     .eras = eras_cudaChooseDevice,
+    .era_count = 2,
     .params = params_cudaChooseDevice,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -273,14 +248,13 @@ cudaError_t acu_failed_cudaChooseDevice(cudaError_t result, int *device, const s
 
 /* ---- cudaCreateChannelDesc */
 
-static const char name_cudaCreateChannelDesc[] = "cudaCreateChannelDesc";
-static const char param_names_cudaCreateChannelDesc[] = "x\0y\0z\0w\0f";
+static const char name_cudaCreateChannelDesc[] = "cudaCreateChannelDesc\0x\0y\0z\0w\0f";
 static const acu_param params_cudaCreateChannelDesc[] = {
-    {param_names_cudaCreateChannelDesc + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaCreateChannelDesc + 2, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaCreateChannelDesc + 4, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaCreateChannelDesc + 6, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaCreateChannelDesc + 8, &acu_cudart_type_cudaChannelFormatKind, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatKind, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaCreateChannelDesc;
 
@@ -297,13 +271,13 @@ static struct cudaChannelFormatDesc hook_cudaCreateChannelDesc(int x, int y, int
 }
 
 static const acu_era eras_cudaCreateChannelDesc[] = {
-    {1, name_cudaCreateChannelDesc, (acu_fn)hook_cudaCreateChannelDesc},
-    {0, NULL, NULL},
+    {0, name_cudaCreateChannelDesc, (acu_fn)hook_cudaCreateChannelDesc},
 };
 const acu_function acu_function_cudaCreateChannelDesc = {
     .library = &acu_cudart,
     .name = name_cudaCreateChannelDesc,
     .eras = eras_cudaCreateChannelDesc,
+    .era_count = 1,
     .params = params_cudaCreateChannelDesc,
     .param_count = 5,
     .returns = ACU_RETURNS_OTHER,
@@ -331,11 +305,10 @@ struct cudaChannelFormatDesc (*acu_slot_cudaCreateChannelDesc)(int x, int y, int
 
 /* ---- cudaCreateSurfaceObject */
 
-static const char name_cudaCreateSurfaceObject[] = "cudaCreateSurfaceObject";
-static const char param_names_cudaCreateSurfaceObject[] = "pSurfObject\0pResDesc";
+static const char name_cudaCreateSurfaceObject[] = "cudaCreateSurfaceObject\0pSurfObject\0pResDesc";
 static const acu_param params_cudaCreateSurfaceObject[] = {
-    {param_names_cudaCreateSurfaceObject + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaCreateSurfaceObject + 12, &acu_cudart_type_cudaResourceDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaResourceDesc, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaCreateSurfaceObject[] = "texture and surface objects";
 static acu_fn real_cudaCreateSurfaceObject;
@@ -361,15 +334,15 @@ static cudaError_t adapt_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObjec
 }
 
 static const acu_era eras_cudaCreateSurfaceObject[] = {
-    {1, name_cudaCreateSurfaceObject, (acu_fn)adapt_cudaCreateSurfaceObject},
+    {0, name_cudaCreateSurfaceObject, (acu_fn)adapt_cudaCreateSurfaceObject},
     {13000, name_cudaCreateSurfaceObject, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaCreateSurfaceObject = {
     .library = &acu_cudart,
     .name = name_cudaCreateSurfaceObject,
     .feature = feature_cudaCreateSurfaceObject,
     .eras = eras_cudaCreateSurfaceObject,
+    .era_count = 2,
     .params = params_cudaCreateSurfaceObject,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -403,14 +376,13 @@ cudaError_t acu_failed_cudaCreateSurfaceObject(cudaError_t result, cudaSurfaceOb
 
 /* ---- cudaCreateTextureObject */
 
-static const char name_cudaCreateTextureObject[] = "cudaCreateTextureObject";
+static const char name_cudaCreateTextureObject[] = "cudaCreateTextureObject\0pTexObject\0pResDesc\0pTexDesc\0pResViewDesc";
 static const char symbol_cudaCreateTextureObject_cudaCreateTextureObject_v2[] = "cudaCreateTextureObject_v2";
-static const char param_names_cudaCreateTextureObject[] = "pTexObject\0pResDesc\0pTexDesc\0pResViewDesc";
 static const acu_param params_cudaCreateTextureObject[] = {
-    {param_names_cudaCreateTextureObject + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaCreateTextureObject + 11, &acu_cudart_type_cudaResourceDesc, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaCreateTextureObject + 20, &acu_cudart_type_cudaTextureDesc, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaCreateTextureObject + 29, &acu_cudart_type_cudaResourceViewDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaResourceDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaTextureDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaResourceViewDesc, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaCreateTextureObject[] = "texture and surface objects";
 static acu_fn real_cudaCreateTextureObject;
@@ -444,17 +416,17 @@ static cudaError_t adapt_cudaCreateTextureObject(cudaTextureObject_t *pTexObject
 }
 
 static const acu_era eras_cudaCreateTextureObject[] = {
-    {1, name_cudaCreateTextureObject, (acu_fn)adapt_cudaCreateTextureObject},
+    {0, name_cudaCreateTextureObject, (acu_fn)adapt_cudaCreateTextureObject},
     {11080, symbol_cudaCreateTextureObject_cudaCreateTextureObject_v2, (acu_fn)adapt_cudaCreateTextureObject},
     {12000, name_cudaCreateTextureObject, (acu_fn)adapt_cudaCreateTextureObject},
     {13000, name_cudaCreateTextureObject, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaCreateTextureObject = {
     .library = &acu_cudart,
     .name = name_cudaCreateTextureObject,
     .feature = feature_cudaCreateTextureObject,
     .eras = eras_cudaCreateTextureObject,
+    .era_count = 4,
     .params = params_cudaCreateTextureObject,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -494,15 +466,10 @@ cudaError_t acu_failed_cudaCreateTextureObject(cudaError_t result, cudaTextureOb
 
 static const char name_cudaCtxResetPersistingL2Cache[] = "cudaCtxResetPersistingL2Cache";
 static const char feature_cudaCtxResetPersistingL2Cache[] = "persisting L2 cache";
-static const acu_era eras_cudaCtxResetPersistingL2Cache[] = {
-    {1, name_cudaCtxResetPersistingL2Cache, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaCtxResetPersistingL2Cache = {
     .library = &acu_cudart,
     .name = name_cudaCtxResetPersistingL2Cache,
     .feature = feature_cudaCtxResetPersistingL2Cache,
-    .eras = eras_cudaCtxResetPersistingL2Cache,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
@@ -529,21 +496,15 @@ cudaError_t acu_failed_cudaCtxResetPersistingL2Cache(cudaError_t result)
 
 /* ---- cudaDestroyExternalMemory */
 
-static const char name_cudaDestroyExternalMemory[] = "cudaDestroyExternalMemory";
-static const char param_names_cudaDestroyExternalMemory[] = "extMem";
+static const char name_cudaDestroyExternalMemory[] = "cudaDestroyExternalMemory\0extMem";
 static const acu_param params_cudaDestroyExternalMemory[] = {
-    {param_names_cudaDestroyExternalMemory + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDestroyExternalMemory[] = "external memory";
-static const acu_era eras_cudaDestroyExternalMemory[] = {
-    {1, name_cudaDestroyExternalMemory, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDestroyExternalMemory = {
     .library = &acu_cudart,
     .name = name_cudaDestroyExternalMemory,
     .feature = feature_cudaDestroyExternalMemory,
-    .eras = eras_cudaDestroyExternalMemory,
     .params = params_cudaDestroyExternalMemory,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -572,21 +533,15 @@ cudaError_t acu_failed_cudaDestroyExternalMemory(cudaError_t result, cudaExterna
 
 /* ---- cudaDestroyExternalSemaphore */
 
-static const char name_cudaDestroyExternalSemaphore[] = "cudaDestroyExternalSemaphore";
-static const char param_names_cudaDestroyExternalSemaphore[] = "extSem";
+static const char name_cudaDestroyExternalSemaphore[] = "cudaDestroyExternalSemaphore\0extSem";
 static const acu_param params_cudaDestroyExternalSemaphore[] = {
-    {param_names_cudaDestroyExternalSemaphore + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDestroyExternalSemaphore[] = "external semaphores";
-static const acu_era eras_cudaDestroyExternalSemaphore[] = {
-    {1, name_cudaDestroyExternalSemaphore, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDestroyExternalSemaphore = {
     .library = &acu_cudart,
     .name = name_cudaDestroyExternalSemaphore,
     .feature = feature_cudaDestroyExternalSemaphore,
-    .eras = eras_cudaDestroyExternalSemaphore,
     .params = params_cudaDestroyExternalSemaphore,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -615,21 +570,15 @@ cudaError_t acu_failed_cudaDestroyExternalSemaphore(cudaError_t result, cudaExte
 
 /* ---- cudaDestroySurfaceObject */
 
-static const char name_cudaDestroySurfaceObject[] = "cudaDestroySurfaceObject";
-static const char param_names_cudaDestroySurfaceObject[] = "surfObject";
+static const char name_cudaDestroySurfaceObject[] = "cudaDestroySurfaceObject\0surfObject";
 static const acu_param params_cudaDestroySurfaceObject[] = {
-    {param_names_cudaDestroySurfaceObject + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDestroySurfaceObject[] = "texture and surface objects";
-static const acu_era eras_cudaDestroySurfaceObject[] = {
-    {1, name_cudaDestroySurfaceObject, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDestroySurfaceObject = {
     .library = &acu_cudart,
     .name = name_cudaDestroySurfaceObject,
     .feature = feature_cudaDestroySurfaceObject,
-    .eras = eras_cudaDestroySurfaceObject,
     .params = params_cudaDestroySurfaceObject,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -658,21 +607,15 @@ cudaError_t acu_failed_cudaDestroySurfaceObject(cudaError_t result, cudaSurfaceO
 
 /* ---- cudaDestroyTextureObject */
 
-static const char name_cudaDestroyTextureObject[] = "cudaDestroyTextureObject";
-static const char param_names_cudaDestroyTextureObject[] = "texObject";
+static const char name_cudaDestroyTextureObject[] = "cudaDestroyTextureObject\0texObject";
 static const acu_param params_cudaDestroyTextureObject[] = {
-    {param_names_cudaDestroyTextureObject + 0, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDestroyTextureObject[] = "texture and surface objects";
-static const acu_era eras_cudaDestroyTextureObject[] = {
-    {1, name_cudaDestroyTextureObject, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDestroyTextureObject = {
     .library = &acu_cudart,
     .name = name_cudaDestroyTextureObject,
     .feature = feature_cudaDestroyTextureObject,
-    .eras = eras_cudaDestroyTextureObject,
     .params = params_cudaDestroyTextureObject,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -701,12 +644,11 @@ cudaError_t acu_failed_cudaDestroyTextureObject(cudaError_t result, cudaTextureO
 
 /* ---- cudaDevResourceGenerateDesc */
 
-static const char name_cudaDevResourceGenerateDesc[] = "cudaDevResourceGenerateDesc";
-static const char param_names_cudaDevResourceGenerateDesc[] = "phDesc\0resources\0nbResources";
+static const char name_cudaDevResourceGenerateDesc[] = "cudaDevResourceGenerateDesc\0phDesc\0resources\0nbResources";
 static const acu_param params_cudaDevResourceGenerateDesc[] = {
-    {param_names_cudaDevResourceGenerateDesc + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDevResourceGenerateDesc + 7, &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaDevResourceGenerateDesc + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDevResourceGenerateDesc[] = "execution contexts";
 static acu_fn real_cudaDevResourceGenerateDesc;
@@ -733,16 +675,16 @@ static cudaError_t adapt_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDe
 }
 
 static const acu_era eras_cudaDevResourceGenerateDesc[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13010, name_cudaDevResourceGenerateDesc, (acu_fn)adapt_cudaDevResourceGenerateDesc},
     {13040, name_cudaDevResourceGenerateDesc, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaDevResourceGenerateDesc = {
     .library = &acu_cudart,
     .name = name_cudaDevResourceGenerateDesc,
     .feature = feature_cudaDevResourceGenerateDesc,
     .eras = eras_cudaDevResourceGenerateDesc,
+    .era_count = 3,
     .params = params_cudaDevResourceGenerateDesc,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -776,15 +718,14 @@ cudaError_t acu_failed_cudaDevResourceGenerateDesc(cudaError_t result, cudaDevRe
 
 /* ---- cudaDevSmResourceSplit */
 
-static const char name_cudaDevSmResourceSplit[] = "cudaDevSmResourceSplit";
-static const char param_names_cudaDevSmResourceSplit[] = "result\0nbGroups\0input\0remainder\0flags\0groupParams";
+static const char name_cudaDevSmResourceSplit[] = "cudaDevSmResourceSplit\0result\0nbGroups\0input\0remainder\0flags\0groupParams";
 static const acu_param params_cudaDevSmResourceSplit[] = {
-    {param_names_cudaDevSmResourceSplit + 0, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, 1, -1, false},
-    {param_names_cudaDevSmResourceSplit + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDevSmResourceSplit + 16, &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaDevSmResourceSplit + 22, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDevSmResourceSplit + 32, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDevSmResourceSplit + 38, &acu_cudart_type_cudaDevSmResourceGroupParams_st, 1, ACU_INOUT, 1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDevSmResourceGroupParams_st, 1, ACU_INOUT, 1, -1, false},
 };
 static const char feature_cudaDevSmResourceSplit[] = "execution contexts";
 static acu_fn real_cudaDevSmResourceSplit;
@@ -825,16 +766,16 @@ static cudaError_t adapt_cudaDevSmResourceSplit(cudaDevResource *result, unsigne
 }
 
 static const acu_era eras_cudaDevSmResourceSplit[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13010, name_cudaDevSmResourceSplit, (acu_fn)adapt_cudaDevSmResourceSplit},
     {13040, name_cudaDevSmResourceSplit, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaDevSmResourceSplit = {
     .library = &acu_cudart,
     .name = name_cudaDevSmResourceSplit,
     .feature = feature_cudaDevSmResourceSplit,
     .eras = eras_cudaDevSmResourceSplit,
+    .era_count = 3,
     .params = params_cudaDevSmResourceSplit,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -872,15 +813,14 @@ cudaError_t acu_failed_cudaDevSmResourceSplit(cudaError_t outcome, cudaDevResour
 
 /* ---- cudaDevSmResourceSplitByCount */
 
-static const char name_cudaDevSmResourceSplitByCount[] = "cudaDevSmResourceSplitByCount";
-static const char param_names_cudaDevSmResourceSplitByCount[] = "result\0nbGroups\0input\0remaining\0flags\0minCount";
+static const char name_cudaDevSmResourceSplitByCount[] = "cudaDevSmResourceSplitByCount\0result\0nbGroups\0input\0remaining\0flags\0minCount";
 static const acu_param params_cudaDevSmResourceSplitByCount[] = {
-    {param_names_cudaDevSmResourceSplitByCount + 0, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, 1, -1, false},
-    {param_names_cudaDevSmResourceSplitByCount + 7, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cudaDevSmResourceSplitByCount + 16, &acu_cudart_type_cudaDevResource_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaDevSmResourceSplitByCount + 22, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDevSmResourceSplitByCount + 32, &acu_cudart_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDevSmResourceSplitByCount + 38, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_flags_devSmResourceSplit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDevSmResourceSplitByCount[] = "execution contexts";
 static acu_fn real_cudaDevSmResourceSplitByCount;
@@ -914,16 +854,16 @@ static cudaError_t adapt_cudaDevSmResourceSplitByCount(cudaDevResource *result, 
 }
 
 static const acu_era eras_cudaDevSmResourceSplitByCount[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13010, name_cudaDevSmResourceSplitByCount, (acu_fn)adapt_cudaDevSmResourceSplitByCount},
     {13040, name_cudaDevSmResourceSplitByCount, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaDevSmResourceSplitByCount = {
     .library = &acu_cudart,
     .name = name_cudaDevSmResourceSplitByCount,
     .feature = feature_cudaDevSmResourceSplitByCount,
     .eras = eras_cudaDevSmResourceSplitByCount,
+    .era_count = 3,
     .params = params_cudaDevSmResourceSplitByCount,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -960,21 +900,15 @@ cudaError_t acu_failed_cudaDevSmResourceSplitByCount(cudaError_t outcome, cudaDe
 
 /* ---- cudaDeviceCanAccessPeer */
 
-static const char name_cudaDeviceCanAccessPeer[] = "cudaDeviceCanAccessPeer";
-static const char param_names_cudaDeviceCanAccessPeer[] = "canAccessPeer\0device\0peerDevice";
+static const char name_cudaDeviceCanAccessPeer[] = "cudaDeviceCanAccessPeer\0canAccessPeer\0device\0peerDevice";
 static const acu_param params_cudaDeviceCanAccessPeer[] = {
-    {param_names_cudaDeviceCanAccessPeer + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceCanAccessPeer + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceCanAccessPeer + 21, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceCanAccessPeer[] = {
-    {1, name_cudaDeviceCanAccessPeer, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceCanAccessPeer = {
     .library = &acu_cudart,
     .name = name_cudaDeviceCanAccessPeer,
-    .eras = eras_cudaDeviceCanAccessPeer,
     .params = params_cudaDeviceCanAccessPeer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1005,19 +939,13 @@ cudaError_t acu_failed_cudaDeviceCanAccessPeer(cudaError_t result, int *canAcces
 
 /* ---- cudaDeviceDisablePeerAccess */
 
-static const char name_cudaDeviceDisablePeerAccess[] = "cudaDeviceDisablePeerAccess";
-static const char param_names_cudaDeviceDisablePeerAccess[] = "peerDevice";
+static const char name_cudaDeviceDisablePeerAccess[] = "cudaDeviceDisablePeerAccess\0peerDevice";
 static const acu_param params_cudaDeviceDisablePeerAccess[] = {
-    {param_names_cudaDeviceDisablePeerAccess + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceDisablePeerAccess[] = {
-    {1, name_cudaDeviceDisablePeerAccess, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceDisablePeerAccess = {
     .library = &acu_cudart,
     .name = name_cudaDeviceDisablePeerAccess,
-    .eras = eras_cudaDeviceDisablePeerAccess,
     .params = params_cudaDeviceDisablePeerAccess,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1046,20 +974,14 @@ cudaError_t acu_failed_cudaDeviceDisablePeerAccess(cudaError_t result, int peerD
 
 /* ---- cudaDeviceEnablePeerAccess */
 
-static const char name_cudaDeviceEnablePeerAccess[] = "cudaDeviceEnablePeerAccess";
-static const char param_names_cudaDeviceEnablePeerAccess[] = "peerDevice\0flags";
+static const char name_cudaDeviceEnablePeerAccess[] = "cudaDeviceEnablePeerAccess\0peerDevice\0flags";
 static const acu_param params_cudaDeviceEnablePeerAccess[] = {
-    {param_names_cudaDeviceEnablePeerAccess + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceEnablePeerAccess + 11, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceEnablePeerAccess[] = {
-    {1, name_cudaDeviceEnablePeerAccess, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceEnablePeerAccess = {
     .library = &acu_cudart,
     .name = name_cudaDeviceEnablePeerAccess,
-    .eras = eras_cudaDeviceEnablePeerAccess,
     .params = params_cudaDeviceEnablePeerAccess,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1089,22 +1011,16 @@ cudaError_t acu_failed_cudaDeviceEnablePeerAccess(cudaError_t result, int peerDe
 
 /* ---- cudaDeviceFlushGPUDirectRDMAWrites */
 
-static const char name_cudaDeviceFlushGPUDirectRDMAWrites[] = "cudaDeviceFlushGPUDirectRDMAWrites";
-static const char param_names_cudaDeviceFlushGPUDirectRDMAWrites[] = "target\0scope";
+static const char name_cudaDeviceFlushGPUDirectRDMAWrites[] = "cudaDeviceFlushGPUDirectRDMAWrites\0target\0scope";
 static const acu_param params_cudaDeviceFlushGPUDirectRDMAWrites[] = {
-    {param_names_cudaDeviceFlushGPUDirectRDMAWrites + 0, &acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceFlushGPUDirectRDMAWrites + 7, &acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceFlushGPUDirectRDMAWrites[] = "flushing of GPUDirect RDMA writes";
-static const acu_era eras_cudaDeviceFlushGPUDirectRDMAWrites[] = {
-    {1, name_cudaDeviceFlushGPUDirectRDMAWrites, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDeviceFlushGPUDirectRDMAWrites = {
     .library = &acu_cudart,
     .name = name_cudaDeviceFlushGPUDirectRDMAWrites,
     .feature = feature_cudaDeviceFlushGPUDirectRDMAWrites,
-    .eras = eras_cudaDeviceFlushGPUDirectRDMAWrites,
     .params = params_cudaDeviceFlushGPUDirectRDMAWrites,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1137,21 +1053,15 @@ cudaError_t acu_failed_cudaDeviceFlushGPUDirectRDMAWrites(cudaError_t result,
 
 /* ---- cudaDeviceGetAttribute */
 
-static const char name_cudaDeviceGetAttribute[] = "cudaDeviceGetAttribute";
-static const char param_names_cudaDeviceGetAttribute[] = "value\0attr\0device";
+static const char name_cudaDeviceGetAttribute[] = "cudaDeviceGetAttribute\0value\0attr\0device";
 static const acu_param params_cudaDeviceGetAttribute[] = {
-    {param_names_cudaDeviceGetAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetAttribute + 6, &acu_cudart_type_cudaDeviceAttr, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetAttribute + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetAttribute[] = {
-    {1, name_cudaDeviceGetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaDeviceAttr, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetAttribute,
-    .eras = eras_cudaDeviceGetAttribute,
     .params = params_cudaDeviceGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1182,20 +1092,14 @@ cudaError_t acu_failed_cudaDeviceGetAttribute(cudaError_t result, int *value, en
 
 /* ---- cudaDeviceGetByPCIBusId */
 
-static const char name_cudaDeviceGetByPCIBusId[] = "cudaDeviceGetByPCIBusId";
-static const char param_names_cudaDeviceGetByPCIBusId[] = "device\0pciBusId";
+static const char name_cudaDeviceGetByPCIBusId[] = "cudaDeviceGetByPCIBusId\0device\0pciBusId";
 static const acu_param params_cudaDeviceGetByPCIBusId[] = {
-    {param_names_cudaDeviceGetByPCIBusId + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetByPCIBusId + 7, &acu_type_text, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetByPCIBusId[] = {
-    {1, name_cudaDeviceGetByPCIBusId, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetByPCIBusId = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetByPCIBusId,
-    .eras = eras_cudaDeviceGetByPCIBusId,
     .params = params_cudaDeviceGetByPCIBusId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1225,19 +1129,13 @@ cudaError_t acu_failed_cudaDeviceGetByPCIBusId(cudaError_t result, int *device, 
 
 /* ---- cudaDeviceGetCacheConfig */
 
-static const char name_cudaDeviceGetCacheConfig[] = "cudaDeviceGetCacheConfig";
-static const char param_names_cudaDeviceGetCacheConfig[] = "pCacheConfig";
+static const char name_cudaDeviceGetCacheConfig[] = "cudaDeviceGetCacheConfig\0pCacheConfig";
 static const acu_param params_cudaDeviceGetCacheConfig[] = {
-    {param_names_cudaDeviceGetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetCacheConfig[] = {
-    {1, name_cudaDeviceGetCacheConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaFuncCache, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetCacheConfig = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetCacheConfig,
-    .eras = eras_cudaDeviceGetCacheConfig,
     .params = params_cudaDeviceGetCacheConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1266,22 +1164,16 @@ cudaError_t acu_failed_cudaDeviceGetCacheConfig(cudaError_t result, enum cudaFun
 
 /* ---- cudaDeviceGetDefaultMemPool */
 
-static const char name_cudaDeviceGetDefaultMemPool[] = "cudaDeviceGetDefaultMemPool";
-static const char param_names_cudaDeviceGetDefaultMemPool[] = "memPool\0device";
+static const char name_cudaDeviceGetDefaultMemPool[] = "cudaDeviceGetDefaultMemPool\0memPool\0device";
 static const acu_param params_cudaDeviceGetDefaultMemPool[] = {
-    {param_names_cudaDeviceGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetDefaultMemPool + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceGetDefaultMemPool[] = "memory pools";
-static const acu_era eras_cudaDeviceGetDefaultMemPool[] = {
-    {1, name_cudaDeviceGetDefaultMemPool, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDeviceGetDefaultMemPool = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetDefaultMemPool,
     .feature = feature_cudaDeviceGetDefaultMemPool,
-    .eras = eras_cudaDeviceGetDefaultMemPool,
     .params = params_cudaDeviceGetDefaultMemPool,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1311,12 +1203,11 @@ cudaError_t acu_failed_cudaDeviceGetDefaultMemPool(cudaError_t result, cudaMemPo
 
 /* ---- cudaDeviceGetDevResource */
 
-static const char name_cudaDeviceGetDevResource[] = "cudaDeviceGetDevResource";
-static const char param_names_cudaDeviceGetDevResource[] = "device\0resource\0type";
+static const char name_cudaDeviceGetDevResource[] = "cudaDeviceGetDevResource\0device\0resource\0type";
 static const acu_param params_cudaDeviceGetDevResource[] = {
-    {param_names_cudaDeviceGetDevResource + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetDevResource + 7, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetDevResource + 16, &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceGetDevResource[] = "execution contexts";
 static acu_fn real_cudaDeviceGetDevResource;
@@ -1341,16 +1232,16 @@ static cudaError_t adapt_cudaDeviceGetDevResource(int device, cudaDevResource *r
 }
 
 static const acu_era eras_cudaDeviceGetDevResource[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13010, name_cudaDeviceGetDevResource, (acu_fn)adapt_cudaDeviceGetDevResource},
     {13040, name_cudaDeviceGetDevResource, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaDeviceGetDevResource = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetDevResource,
     .feature = feature_cudaDeviceGetDevResource,
     .eras = eras_cudaDeviceGetDevResource,
+    .era_count = 3,
     .params = params_cudaDeviceGetDevResource,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1384,23 +1275,22 @@ cudaError_t acu_failed_cudaDeviceGetDevResource(cudaError_t result, int device, 
 
 /* ---- cudaDeviceGetExecutionCtx */
 
-static const char name_cudaDeviceGetExecutionCtx[] = "cudaDeviceGetExecutionCtx";
-static const char param_names_cudaDeviceGetExecutionCtx[] = "ctx\0device";
+static const char name_cudaDeviceGetExecutionCtx[] = "cudaDeviceGetExecutionCtx\0ctx\0device";
 static const acu_param params_cudaDeviceGetExecutionCtx[] = {
-    {param_names_cudaDeviceGetExecutionCtx + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetExecutionCtx + 4, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceGetExecutionCtx[] = "execution contexts";
 static const acu_era eras_cudaDeviceGetExecutionCtx[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaDeviceGetExecutionCtx, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaDeviceGetExecutionCtx, NULL},
 };
 const acu_function acu_function_cudaDeviceGetExecutionCtx = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetExecutionCtx,
     .feature = feature_cudaDeviceGetExecutionCtx,
     .eras = eras_cudaDeviceGetExecutionCtx,
+    .era_count = 2,
     .params = params_cudaDeviceGetExecutionCtx,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1430,23 +1320,17 @@ cudaError_t acu_failed_cudaDeviceGetExecutionCtx(cudaError_t result, cudaExecuti
 
 /* ---- cudaDeviceGetGraphMemAttribute */
 
-static const char name_cudaDeviceGetGraphMemAttribute[] = "cudaDeviceGetGraphMemAttribute";
-static const char param_names_cudaDeviceGetGraphMemAttribute[] = "device\0attr\0value";
+static const char name_cudaDeviceGetGraphMemAttribute[] = "cudaDeviceGetGraphMemAttribute\0device\0attr\0value";
 static const acu_param params_cudaDeviceGetGraphMemAttribute[] = {
-    {param_names_cudaDeviceGetGraphMemAttribute + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetGraphMemAttribute + 7, &acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const char feature_cudaDeviceGetGraphMemAttribute[] = "graph memory nodes";
-static const acu_era eras_cudaDeviceGetGraphMemAttribute[] = {
-    {1, name_cudaDeviceGetGraphMemAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDeviceGetGraphMemAttribute = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetGraphMemAttribute,
     .feature = feature_cudaDeviceGetGraphMemAttribute,
-    .eras = eras_cudaDeviceGetGraphMemAttribute,
     .params = params_cudaDeviceGetGraphMemAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1479,25 +1363,24 @@ cudaError_t acu_failed_cudaDeviceGetGraphMemAttribute(cudaError_t result, int de
 
 /* ---- cudaDeviceGetHostAtomicCapabilities */
 
-static const char name_cudaDeviceGetHostAtomicCapabilities[] = "cudaDeviceGetHostAtomicCapabilities";
-static const char param_names_cudaDeviceGetHostAtomicCapabilities[] = "capabilities\0operations\0count\0device";
+static const char name_cudaDeviceGetHostAtomicCapabilities[] = "cudaDeviceGetHostAtomicCapabilities\0capabilities\0operations\0count\0device";
 static const acu_param params_cudaDeviceGetHostAtomicCapabilities[] = {
-    {param_names_cudaDeviceGetHostAtomicCapabilities + 0, &acu_cudart_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
-    {param_names_cudaDeviceGetHostAtomicCapabilities + 13, &acu_cudart_type_cudaAtomicOperation, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaDeviceGetHostAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetHostAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {&acu_cudart_type_cudaAtomicOperation, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceGetHostAtomicCapabilities[] = "query of atomic capabilities";
 static const acu_era eras_cudaDeviceGetHostAtomicCapabilities[] = {
-    {1, NULL, NULL},
-    {13000, name_cudaDeviceGetHostAtomicCapabilities, NULL},
     {0, NULL, NULL},
+    {13000, name_cudaDeviceGetHostAtomicCapabilities, NULL},
 };
 const acu_function acu_function_cudaDeviceGetHostAtomicCapabilities = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetHostAtomicCapabilities,
     .feature = feature_cudaDeviceGetHostAtomicCapabilities,
     .eras = eras_cudaDeviceGetHostAtomicCapabilities,
+    .era_count = 2,
     .params = params_cudaDeviceGetHostAtomicCapabilities,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -1531,20 +1414,14 @@ cudaError_t acu_failed_cudaDeviceGetHostAtomicCapabilities(cudaError_t result, u
 
 /* ---- cudaDeviceGetLimit */
 
-static const char name_cudaDeviceGetLimit[] = "cudaDeviceGetLimit";
-static const char param_names_cudaDeviceGetLimit[] = "pValue\0limit";
+static const char name_cudaDeviceGetLimit[] = "cudaDeviceGetLimit\0pValue\0limit";
 static const acu_param params_cudaDeviceGetLimit[] = {
-    {param_names_cudaDeviceGetLimit + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetLimit + 7, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetLimit[] = {
-    {1, name_cudaDeviceGetLimit, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetLimit = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetLimit,
-    .eras = eras_cudaDeviceGetLimit,
     .params = params_cudaDeviceGetLimit,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1573,22 +1450,16 @@ cudaError_t acu_failed_cudaDeviceGetLimit(cudaError_t result, size_t *pValue, en
 
 /* ---- cudaDeviceGetMemPool */
 
-static const char name_cudaDeviceGetMemPool[] = "cudaDeviceGetMemPool";
-static const char param_names_cudaDeviceGetMemPool[] = "memPool\0device";
+static const char name_cudaDeviceGetMemPool[] = "cudaDeviceGetMemPool\0memPool\0device";
 static const acu_param params_cudaDeviceGetMemPool[] = {
-    {param_names_cudaDeviceGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetMemPool + 8, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceGetMemPool[] = "memory pools";
-static const acu_era eras_cudaDeviceGetMemPool[] = {
-    {1, name_cudaDeviceGetMemPool, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDeviceGetMemPool = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetMemPool,
     .feature = feature_cudaDeviceGetMemPool,
-    .eras = eras_cudaDeviceGetMemPool,
     .params = params_cudaDeviceGetMemPool,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1617,21 +1488,15 @@ cudaError_t acu_failed_cudaDeviceGetMemPool(cudaError_t result, cudaMemPool_t *m
 
 /* ---- cudaDeviceGetNvSciSyncAttributes */
 
-static const char name_cudaDeviceGetNvSciSyncAttributes[] = "cudaDeviceGetNvSciSyncAttributes";
-static const char param_names_cudaDeviceGetNvSciSyncAttributes[] = "nvSciSyncAttrList\0device\0flags";
+static const char name_cudaDeviceGetNvSciSyncAttributes[] = "cudaDeviceGetNvSciSyncAttributes\0nvSciSyncAttrList\0device\0flags";
 static const acu_param params_cudaDeviceGetNvSciSyncAttributes[] = {
-    {param_names_cudaDeviceGetNvSciSyncAttributes + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetNvSciSyncAttributes + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetNvSciSyncAttributes + 25, &acu_cudart_type_flags_nvSciSync, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetNvSciSyncAttributes[] = {
-    {1, name_cudaDeviceGetNvSciSyncAttributes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_nvSciSync, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetNvSciSyncAttributes = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetNvSciSyncAttributes,
-    .eras = eras_cudaDeviceGetNvSciSyncAttributes,
     .params = params_cudaDeviceGetNvSciSyncAttributes,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1662,26 +1527,25 @@ cudaError_t acu_failed_cudaDeviceGetNvSciSyncAttributes(cudaError_t result, void
 
 /* ---- cudaDeviceGetP2PAtomicCapabilities */
 
-static const char name_cudaDeviceGetP2PAtomicCapabilities[] = "cudaDeviceGetP2PAtomicCapabilities";
-static const char param_names_cudaDeviceGetP2PAtomicCapabilities[] = "capabilities\0operations\0count\0srcDevice\0dstDevice";
+static const char name_cudaDeviceGetP2PAtomicCapabilities[] = "cudaDeviceGetP2PAtomicCapabilities\0capabilities\0operations\0count\0srcDevice\0dstDevice";
 static const acu_param params_cudaDeviceGetP2PAtomicCapabilities[] = {
-    {param_names_cudaDeviceGetP2PAtomicCapabilities + 0, &acu_cudart_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
-    {param_names_cudaDeviceGetP2PAtomicCapabilities + 13, &acu_cudart_type_cudaAtomicOperation, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaDeviceGetP2PAtomicCapabilities + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetP2PAtomicCapabilities + 30, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetP2PAtomicCapabilities + 40, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_atomicCapability, 1, ACU_OUT, 2, -1, false},
+    {&acu_cudart_type_cudaAtomicOperation, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceGetP2PAtomicCapabilities[] = "query of atomic capabilities";
 static const acu_era eras_cudaDeviceGetP2PAtomicCapabilities[] = {
-    {1, NULL, NULL},
-    {13000, name_cudaDeviceGetP2PAtomicCapabilities, NULL},
     {0, NULL, NULL},
+    {13000, name_cudaDeviceGetP2PAtomicCapabilities, NULL},
 };
 const acu_function acu_function_cudaDeviceGetP2PAtomicCapabilities = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetP2PAtomicCapabilities,
     .feature = feature_cudaDeviceGetP2PAtomicCapabilities,
     .eras = eras_cudaDeviceGetP2PAtomicCapabilities,
+    .era_count = 2,
     .params = params_cudaDeviceGetP2PAtomicCapabilities,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -1715,22 +1579,16 @@ cudaError_t acu_failed_cudaDeviceGetP2PAtomicCapabilities(cudaError_t result, un
 
 /* ---- cudaDeviceGetP2PAttribute */
 
-static const char name_cudaDeviceGetP2PAttribute[] = "cudaDeviceGetP2PAttribute";
-static const char param_names_cudaDeviceGetP2PAttribute[] = "value\0attr\0srcDevice\0dstDevice";
+static const char name_cudaDeviceGetP2PAttribute[] = "cudaDeviceGetP2PAttribute\0value\0attr\0srcDevice\0dstDevice";
 static const acu_param params_cudaDeviceGetP2PAttribute[] = {
-    {param_names_cudaDeviceGetP2PAttribute + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetP2PAttribute + 6, &acu_cudart_type_cudaDeviceP2PAttr, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetP2PAttribute + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetP2PAttribute + 21, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetP2PAttribute[] = {
-    {1, name_cudaDeviceGetP2PAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaDeviceP2PAttr, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetP2PAttribute = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetP2PAttribute,
-    .eras = eras_cudaDeviceGetP2PAttribute,
     .params = params_cudaDeviceGetP2PAttribute,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -1763,21 +1621,15 @@ cudaError_t acu_failed_cudaDeviceGetP2PAttribute(cudaError_t result, int *value,
 
 /* ---- cudaDeviceGetPCIBusId */
 
-static const char name_cudaDeviceGetPCIBusId[] = "cudaDeviceGetPCIBusId";
-static const char param_names_cudaDeviceGetPCIBusId[] = "pciBusId\0len\0device";
+static const char name_cudaDeviceGetPCIBusId[] = "cudaDeviceGetPCIBusId\0pciBusId\0len\0device";
 static const acu_param params_cudaDeviceGetPCIBusId[] = {
-    {param_names_cudaDeviceGetPCIBusId + 0, &acu_type_char, 1, ACU_OUT, 1, -1, false},
-    {param_names_cudaDeviceGetPCIBusId + 9, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetPCIBusId + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetPCIBusId[] = {
-    {1, name_cudaDeviceGetPCIBusId, NULL},
-    {0, NULL, NULL},
+    {&acu_type_char, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetPCIBusId = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetPCIBusId,
-    .eras = eras_cudaDeviceGetPCIBusId,
     .params = params_cudaDeviceGetPCIBusId,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1807,19 +1659,13 @@ cudaError_t acu_failed_cudaDeviceGetPCIBusId(cudaError_t result, char *pciBusId,
 
 /* ---- cudaDeviceGetSharedMemConfig */
 
-static const char name_cudaDeviceGetSharedMemConfig[] = "cudaDeviceGetSharedMemConfig";
-static const char param_names_cudaDeviceGetSharedMemConfig[] = "pConfig";
+static const char name_cudaDeviceGetSharedMemConfig[] = "cudaDeviceGetSharedMemConfig\0pConfig";
 static const acu_param params_cudaDeviceGetSharedMemConfig[] = {
-    {param_names_cudaDeviceGetSharedMemConfig + 0, &acu_cudart_type_cudaSharedMemConfig, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetSharedMemConfig[] = {
-    {1, name_cudaDeviceGetSharedMemConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaSharedMemConfig, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetSharedMemConfig = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetSharedMemConfig,
-    .eras = eras_cudaDeviceGetSharedMemConfig,
     .params = params_cudaDeviceGetSharedMemConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1848,20 +1694,14 @@ cudaError_t acu_failed_cudaDeviceGetSharedMemConfig(cudaError_t result, enum cud
 
 /* ---- cudaDeviceGetStreamPriorityRange */
 
-static const char name_cudaDeviceGetStreamPriorityRange[] = "cudaDeviceGetStreamPriorityRange";
-static const char param_names_cudaDeviceGetStreamPriorityRange[] = "leastPriority\0greatestPriority";
+static const char name_cudaDeviceGetStreamPriorityRange[] = "cudaDeviceGetStreamPriorityRange\0leastPriority\0greatestPriority";
 static const acu_param params_cudaDeviceGetStreamPriorityRange[] = {
-    {param_names_cudaDeviceGetStreamPriorityRange + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetStreamPriorityRange + 14, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetStreamPriorityRange[] = {
-    {1, name_cudaDeviceGetStreamPriorityRange, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetStreamPriorityRange = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetStreamPriorityRange,
-    .eras = eras_cudaDeviceGetStreamPriorityRange,
     .params = params_cudaDeviceGetStreamPriorityRange,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1892,21 +1732,15 @@ cudaError_t acu_failed_cudaDeviceGetStreamPriorityRange(cudaError_t result, int 
 
 /* ---- cudaDeviceGetTexture1DLinearMaxWidth */
 
-static const char name_cudaDeviceGetTexture1DLinearMaxWidth[] = "cudaDeviceGetTexture1DLinearMaxWidth";
-static const char param_names_cudaDeviceGetTexture1DLinearMaxWidth[] = "maxWidthInElements\0fmtDesc\0device";
+static const char name_cudaDeviceGetTexture1DLinearMaxWidth[] = "cudaDeviceGetTexture1DLinearMaxWidth\0maxWidthInElements\0fmtDesc\0device";
 static const acu_param params_cudaDeviceGetTexture1DLinearMaxWidth[] = {
-    {param_names_cudaDeviceGetTexture1DLinearMaxWidth + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaDeviceGetTexture1DLinearMaxWidth + 19, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceGetTexture1DLinearMaxWidth + 27, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceGetTexture1DLinearMaxWidth[] = {
-    {1, name_cudaDeviceGetTexture1DLinearMaxWidth, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceGetTexture1DLinearMaxWidth = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGetTexture1DLinearMaxWidth,
-    .eras = eras_cudaDeviceGetTexture1DLinearMaxWidth,
     .params = params_cudaDeviceGetTexture1DLinearMaxWidth,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1939,21 +1773,15 @@ cudaError_t acu_failed_cudaDeviceGetTexture1DLinearMaxWidth(cudaError_t result, 
 
 /* ---- cudaDeviceGraphMemTrim */
 
-static const char name_cudaDeviceGraphMemTrim[] = "cudaDeviceGraphMemTrim";
-static const char param_names_cudaDeviceGraphMemTrim[] = "device";
+static const char name_cudaDeviceGraphMemTrim[] = "cudaDeviceGraphMemTrim\0device";
 static const acu_param params_cudaDeviceGraphMemTrim[] = {
-    {param_names_cudaDeviceGraphMemTrim + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceGraphMemTrim[] = "graph memory nodes";
-static const acu_era eras_cudaDeviceGraphMemTrim[] = {
-    {1, name_cudaDeviceGraphMemTrim, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDeviceGraphMemTrim = {
     .library = &acu_cudart,
     .name = name_cudaDeviceGraphMemTrim,
     .feature = feature_cudaDeviceGraphMemTrim,
-    .eras = eras_cudaDeviceGraphMemTrim,
     .params = params_cudaDeviceGraphMemTrim,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1982,25 +1810,24 @@ cudaError_t acu_failed_cudaDeviceGraphMemTrim(cudaError_t result, int device)
 
 /* ---- cudaDeviceRegisterAsyncNotification */
 
-static const char name_cudaDeviceRegisterAsyncNotification[] = "cudaDeviceRegisterAsyncNotification";
-static const char param_names_cudaDeviceRegisterAsyncNotification[] = "device\0callbackFunc\0userData\0callback";
+static const char name_cudaDeviceRegisterAsyncNotification[] = "cudaDeviceRegisterAsyncNotification\0device\0callbackFunc\0userData\0callback";
 static const acu_param params_cudaDeviceRegisterAsyncNotification[] = {
-    {param_names_cudaDeviceRegisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceRegisterAsyncNotification + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceRegisterAsyncNotification + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceRegisterAsyncNotification + 29, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaDeviceRegisterAsyncNotification[] = "asynchronous notifications";
 static const acu_era eras_cudaDeviceRegisterAsyncNotification[] = {
-    {1, NULL, NULL},
-    {12040, name_cudaDeviceRegisterAsyncNotification, NULL},
     {0, NULL, NULL},
+    {12040, name_cudaDeviceRegisterAsyncNotification, NULL},
 };
 const acu_function acu_function_cudaDeviceRegisterAsyncNotification = {
     .library = &acu_cudart,
     .name = name_cudaDeviceRegisterAsyncNotification,
     .feature = feature_cudaDeviceRegisterAsyncNotification,
     .eras = eras_cudaDeviceRegisterAsyncNotification,
+    .era_count = 2,
     .params = params_cudaDeviceRegisterAsyncNotification,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -2034,14 +1861,9 @@ cudaError_t acu_failed_cudaDeviceRegisterAsyncNotification(cudaError_t result, i
 /* ---- cudaDeviceReset */
 
 static const char name_cudaDeviceReset[] = "cudaDeviceReset";
-static const acu_era eras_cudaDeviceReset[] = {
-    {1, name_cudaDeviceReset, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDeviceReset = {
     .library = &acu_cudart,
     .name = name_cudaDeviceReset,
-    .eras = eras_cudaDeviceReset,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
@@ -2068,19 +1890,13 @@ cudaError_t acu_failed_cudaDeviceReset(cudaError_t result)
 
 /* ---- cudaDeviceSetCacheConfig */
 
-static const char name_cudaDeviceSetCacheConfig[] = "cudaDeviceSetCacheConfig";
-static const char param_names_cudaDeviceSetCacheConfig[] = "cacheConfig";
+static const char name_cudaDeviceSetCacheConfig[] = "cudaDeviceSetCacheConfig\0cacheConfig";
 static const acu_param params_cudaDeviceSetCacheConfig[] = {
-    {param_names_cudaDeviceSetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceSetCacheConfig[] = {
-    {1, name_cudaDeviceSetCacheConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceSetCacheConfig = {
     .library = &acu_cudart,
     .name = name_cudaDeviceSetCacheConfig,
-    .eras = eras_cudaDeviceSetCacheConfig,
     .params = params_cudaDeviceSetCacheConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2109,23 +1925,17 @@ cudaError_t acu_failed_cudaDeviceSetCacheConfig(cudaError_t result, enum cudaFun
 
 /* ---- cudaDeviceSetGraphMemAttribute */
 
-static const char name_cudaDeviceSetGraphMemAttribute[] = "cudaDeviceSetGraphMemAttribute";
-static const char param_names_cudaDeviceSetGraphMemAttribute[] = "device\0attr\0value";
+static const char name_cudaDeviceSetGraphMemAttribute[] = "cudaDeviceSetGraphMemAttribute\0device\0attr\0value";
 static const acu_param params_cudaDeviceSetGraphMemAttribute[] = {
-    {param_names_cudaDeviceSetGraphMemAttribute + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceSetGraphMemAttribute + 7, &acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceSetGraphMemAttribute + 12, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphMemAttributeType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const char feature_cudaDeviceSetGraphMemAttribute[] = "graph memory nodes";
-static const acu_era eras_cudaDeviceSetGraphMemAttribute[] = {
-    {1, name_cudaDeviceSetGraphMemAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDeviceSetGraphMemAttribute = {
     .library = &acu_cudart,
     .name = name_cudaDeviceSetGraphMemAttribute,
     .feature = feature_cudaDeviceSetGraphMemAttribute,
-    .eras = eras_cudaDeviceSetGraphMemAttribute,
     .params = params_cudaDeviceSetGraphMemAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2158,20 +1968,14 @@ cudaError_t acu_failed_cudaDeviceSetGraphMemAttribute(cudaError_t result, int de
 
 /* ---- cudaDeviceSetLimit */
 
-static const char name_cudaDeviceSetLimit[] = "cudaDeviceSetLimit";
-static const char param_names_cudaDeviceSetLimit[] = "limit\0value";
+static const char name_cudaDeviceSetLimit[] = "cudaDeviceSetLimit\0limit\0value";
 static const acu_param params_cudaDeviceSetLimit[] = {
-    {param_names_cudaDeviceSetLimit + 0, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceSetLimit + 6, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceSetLimit[] = {
-    {1, name_cudaDeviceSetLimit, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceSetLimit = {
     .library = &acu_cudart,
     .name = name_cudaDeviceSetLimit,
-    .eras = eras_cudaDeviceSetLimit,
     .params = params_cudaDeviceSetLimit,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2200,22 +2004,16 @@ cudaError_t acu_failed_cudaDeviceSetLimit(cudaError_t result, enum cudaLimit lim
 
 /* ---- cudaDeviceSetMemPool */
 
-static const char name_cudaDeviceSetMemPool[] = "cudaDeviceSetMemPool";
-static const char param_names_cudaDeviceSetMemPool[] = "device\0memPool";
+static const char name_cudaDeviceSetMemPool[] = "cudaDeviceSetMemPool\0device\0memPool";
 static const acu_param params_cudaDeviceSetMemPool[] = {
-    {param_names_cudaDeviceSetMemPool + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceSetMemPool + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceSetMemPool[] = "memory pools";
-static const acu_era eras_cudaDeviceSetMemPool[] = {
-    {1, name_cudaDeviceSetMemPool, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDeviceSetMemPool = {
     .library = &acu_cudart,
     .name = name_cudaDeviceSetMemPool,
     .feature = feature_cudaDeviceSetMemPool,
-    .eras = eras_cudaDeviceSetMemPool,
     .params = params_cudaDeviceSetMemPool,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2244,19 +2042,13 @@ cudaError_t acu_failed_cudaDeviceSetMemPool(cudaError_t result, int device, cuda
 
 /* ---- cudaDeviceSetSharedMemConfig */
 
-static const char name_cudaDeviceSetSharedMemConfig[] = "cudaDeviceSetSharedMemConfig";
-static const char param_names_cudaDeviceSetSharedMemConfig[] = "config";
+static const char name_cudaDeviceSetSharedMemConfig[] = "cudaDeviceSetSharedMemConfig\0config";
 static const acu_param params_cudaDeviceSetSharedMemConfig[] = {
-    {param_names_cudaDeviceSetSharedMemConfig + 0, &acu_cudart_type_cudaSharedMemConfig, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaDeviceSetSharedMemConfig[] = {
-    {1, name_cudaDeviceSetSharedMemConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaSharedMemConfig, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaDeviceSetSharedMemConfig = {
     .library = &acu_cudart,
     .name = name_cudaDeviceSetSharedMemConfig,
-    .eras = eras_cudaDeviceSetSharedMemConfig,
     .params = params_cudaDeviceSetSharedMemConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2286,14 +2078,9 @@ cudaError_t acu_failed_cudaDeviceSetSharedMemConfig(cudaError_t result, enum cud
 /* ---- cudaDeviceSynchronize */
 
 static const char name_cudaDeviceSynchronize[] = "cudaDeviceSynchronize";
-static const acu_era eras_cudaDeviceSynchronize[] = {
-    {1, name_cudaDeviceSynchronize, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaDeviceSynchronize = {
     .library = &acu_cudart,
     .name = name_cudaDeviceSynchronize,
-    .eras = eras_cudaDeviceSynchronize,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
@@ -2320,23 +2107,22 @@ cudaError_t acu_failed_cudaDeviceSynchronize(cudaError_t result)
 
 /* ---- cudaDeviceUnregisterAsyncNotification */
 
-static const char name_cudaDeviceUnregisterAsyncNotification[] = "cudaDeviceUnregisterAsyncNotification";
-static const char param_names_cudaDeviceUnregisterAsyncNotification[] = "device\0callback";
+static const char name_cudaDeviceUnregisterAsyncNotification[] = "cudaDeviceUnregisterAsyncNotification\0device\0callback";
 static const acu_param params_cudaDeviceUnregisterAsyncNotification[] = {
-    {param_names_cudaDeviceUnregisterAsyncNotification + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaDeviceUnregisterAsyncNotification + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaDeviceUnregisterAsyncNotification[] = "asynchronous notifications";
 static const acu_era eras_cudaDeviceUnregisterAsyncNotification[] = {
-    {1, NULL, NULL},
-    {12040, name_cudaDeviceUnregisterAsyncNotification, NULL},
     {0, NULL, NULL},
+    {12040, name_cudaDeviceUnregisterAsyncNotification, NULL},
 };
 const acu_function acu_function_cudaDeviceUnregisterAsyncNotification = {
     .library = &acu_cudart,
     .name = name_cudaDeviceUnregisterAsyncNotification,
     .feature = feature_cudaDeviceUnregisterAsyncNotification,
     .eras = eras_cudaDeviceUnregisterAsyncNotification,
+    .era_count = 2,
     .params = params_cudaDeviceUnregisterAsyncNotification,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2367,19 +2153,13 @@ cudaError_t acu_failed_cudaDeviceUnregisterAsyncNotification(cudaError_t result,
 
 /* ---- cudaDriverGetVersion */
 
-static const char name_cudaDriverGetVersion[] = "cudaDriverGetVersion";
-static const char param_names_cudaDriverGetVersion[] = "driverVersion";
+static const char name_cudaDriverGetVersion[] = "cudaDriverGetVersion\0driverVersion";
 static const acu_param params_cudaDriverGetVersion[] = {
-    {param_names_cudaDriverGetVersion + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaDriverGetVersion[] = {
-    {1, name_cudaDriverGetVersion, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaDriverGetVersion = {
     .library = &acu_cudart,
     .name = name_cudaDriverGetVersion,
-    .eras = eras_cudaDriverGetVersion,
     .params = params_cudaDriverGetVersion,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2408,22 +2188,16 @@ cudaError_t acu_failed_cudaDriverGetVersion(cudaError_t result, int *driverVersi
 
 /* ---- cudaEGLStreamConsumerAcquireFrame */
 
-static const char name_cudaEGLStreamConsumerAcquireFrame[] = "cudaEGLStreamConsumerAcquireFrame";
-static const char param_names_cudaEGLStreamConsumerAcquireFrame[] = "conn\0pCudaResource\0pStream\0timeout";
+static const char name_cudaEGLStreamConsumerAcquireFrame[] = "cudaEGLStreamConsumerAcquireFrame\0conn\0pCudaResource\0pStream\0timeout";
 static const acu_param params_cudaEGLStreamConsumerAcquireFrame[] = {
-    {param_names_cudaEGLStreamConsumerAcquireFrame + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamConsumerAcquireFrame + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaEGLStreamConsumerAcquireFrame + 19, &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamConsumerAcquireFrame + 27, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEGLStreamConsumerAcquireFrame[] = {
-    {1, name_cudaEGLStreamConsumerAcquireFrame, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEGLStreamConsumerAcquireFrame = {
     .library = &acu_cudart,
     .name = name_cudaEGLStreamConsumerAcquireFrame,
-    .eras = eras_cudaEGLStreamConsumerAcquireFrame,
     .params = params_cudaEGLStreamConsumerAcquireFrame,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -2457,20 +2231,14 @@ cudaError_t acu_failed_cudaEGLStreamConsumerAcquireFrame(cudaError_t result, cud
 
 /* ---- cudaEGLStreamConsumerConnect */
 
-static const char name_cudaEGLStreamConsumerConnect[] = "cudaEGLStreamConsumerConnect";
-static const char param_names_cudaEGLStreamConsumerConnect[] = "conn\0eglStream";
+static const char name_cudaEGLStreamConsumerConnect[] = "cudaEGLStreamConsumerConnect\0conn\0eglStream";
 static const acu_param params_cudaEGLStreamConsumerConnect[] = {
-    {param_names_cudaEGLStreamConsumerConnect + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaEGLStreamConsumerConnect + 5, &acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEGLStreamConsumerConnect[] = {
-    {1, name_cudaEGLStreamConsumerConnect, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEGLStreamConsumerConnect = {
     .library = &acu_cudart,
     .name = name_cudaEGLStreamConsumerConnect,
-    .eras = eras_cudaEGLStreamConsumerConnect,
     .params = params_cudaEGLStreamConsumerConnect,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2502,21 +2270,15 @@ cudaError_t acu_failed_cudaEGLStreamConsumerConnect(cudaError_t result, cudaEglS
 
 /* ---- cudaEGLStreamConsumerConnectWithFlags */
 
-static const char name_cudaEGLStreamConsumerConnectWithFlags[] = "cudaEGLStreamConsumerConnectWithFlags";
-static const char param_names_cudaEGLStreamConsumerConnectWithFlags[] = "conn\0eglStream\0flags";
+static const char name_cudaEGLStreamConsumerConnectWithFlags[] = "cudaEGLStreamConsumerConnectWithFlags\0conn\0eglStream\0flags";
 static const acu_param params_cudaEGLStreamConsumerConnectWithFlags[] = {
-    {param_names_cudaEGLStreamConsumerConnectWithFlags + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaEGLStreamConsumerConnectWithFlags + 5, &acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamConsumerConnectWithFlags + 15, &acu_cudart_type_cudaEglResourceLocationFlags_enum, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEGLStreamConsumerConnectWithFlags[] = {
-    {1, name_cudaEGLStreamConsumerConnectWithFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaEglResourceLocationFlags_enum, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEGLStreamConsumerConnectWithFlags = {
     .library = &acu_cudart,
     .name = name_cudaEGLStreamConsumerConnectWithFlags,
-    .eras = eras_cudaEGLStreamConsumerConnectWithFlags,
     .params = params_cudaEGLStreamConsumerConnectWithFlags,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2549,19 +2311,13 @@ cudaError_t acu_failed_cudaEGLStreamConsumerConnectWithFlags(cudaError_t result,
 
 /* ---- cudaEGLStreamConsumerDisconnect */
 
-static const char name_cudaEGLStreamConsumerDisconnect[] = "cudaEGLStreamConsumerDisconnect";
-static const char param_names_cudaEGLStreamConsumerDisconnect[] = "conn";
+static const char name_cudaEGLStreamConsumerDisconnect[] = "cudaEGLStreamConsumerDisconnect\0conn";
 static const acu_param params_cudaEGLStreamConsumerDisconnect[] = {
-    {param_names_cudaEGLStreamConsumerDisconnect + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEGLStreamConsumerDisconnect[] = {
-    {1, name_cudaEGLStreamConsumerDisconnect, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEGLStreamConsumerDisconnect = {
     .library = &acu_cudart,
     .name = name_cudaEGLStreamConsumerDisconnect,
-    .eras = eras_cudaEGLStreamConsumerDisconnect,
     .params = params_cudaEGLStreamConsumerDisconnect,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2590,21 +2346,15 @@ cudaError_t acu_failed_cudaEGLStreamConsumerDisconnect(cudaError_t result, cudaE
 
 /* ---- cudaEGLStreamConsumerReleaseFrame */
 
-static const char name_cudaEGLStreamConsumerReleaseFrame[] = "cudaEGLStreamConsumerReleaseFrame";
-static const char param_names_cudaEGLStreamConsumerReleaseFrame[] = "conn\0pCudaResource\0pStream";
+static const char name_cudaEGLStreamConsumerReleaseFrame[] = "cudaEGLStreamConsumerReleaseFrame\0conn\0pCudaResource\0pStream";
 static const acu_param params_cudaEGLStreamConsumerReleaseFrame[] = {
-    {param_names_cudaEGLStreamConsumerReleaseFrame + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamConsumerReleaseFrame + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamConsumerReleaseFrame + 19, &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEGLStreamConsumerReleaseFrame[] = {
-    {1, name_cudaEGLStreamConsumerReleaseFrame, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEGLStreamConsumerReleaseFrame = {
     .library = &acu_cudart,
     .name = name_cudaEGLStreamConsumerReleaseFrame,
-    .eras = eras_cudaEGLStreamConsumerReleaseFrame,
     .params = params_cudaEGLStreamConsumerReleaseFrame,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2638,22 +2388,16 @@ cudaError_t acu_failed_cudaEGLStreamConsumerReleaseFrame(cudaError_t result, cud
 
 /* ---- cudaEGLStreamProducerConnect */
 
-static const char name_cudaEGLStreamProducerConnect[] = "cudaEGLStreamProducerConnect";
-static const char param_names_cudaEGLStreamProducerConnect[] = "conn\0eglStream\0width\0height";
+static const char name_cudaEGLStreamProducerConnect[] = "cudaEGLStreamProducerConnect\0conn\0eglStream\0width\0height";
 static const acu_param params_cudaEGLStreamProducerConnect[] = {
-    {param_names_cudaEGLStreamProducerConnect + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaEGLStreamProducerConnect + 5, &acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamProducerConnect + 15, &acu_type_EGLint, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamProducerConnect + 21, &acu_type_EGLint, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEGLStreamProducerConnect[] = {
-    {1, name_cudaEGLStreamProducerConnect, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_EGLStreamKHR, 0, ACU_IN, -1, -1, false},
+    {&acu_type_EGLint, 0, ACU_IN, -1, -1, false},
+    {&acu_type_EGLint, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEGLStreamProducerConnect = {
     .library = &acu_cudart,
     .name = name_cudaEGLStreamProducerConnect,
-    .eras = eras_cudaEGLStreamProducerConnect,
     .params = params_cudaEGLStreamProducerConnect,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -2686,19 +2430,13 @@ cudaError_t acu_failed_cudaEGLStreamProducerConnect(cudaError_t result, cudaEglS
 
 /* ---- cudaEGLStreamProducerDisconnect */
 
-static const char name_cudaEGLStreamProducerDisconnect[] = "cudaEGLStreamProducerDisconnect";
-static const char param_names_cudaEGLStreamProducerDisconnect[] = "conn";
+static const char name_cudaEGLStreamProducerDisconnect[] = "cudaEGLStreamProducerDisconnect\0conn";
 static const acu_param params_cudaEGLStreamProducerDisconnect[] = {
-    {param_names_cudaEGLStreamProducerDisconnect + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEGLStreamProducerDisconnect[] = {
-    {1, name_cudaEGLStreamProducerDisconnect, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEGLStreamProducerDisconnect = {
     .library = &acu_cudart,
     .name = name_cudaEGLStreamProducerDisconnect,
-    .eras = eras_cudaEGLStreamProducerDisconnect,
     .params = params_cudaEGLStreamProducerDisconnect,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2727,21 +2465,15 @@ cudaError_t acu_failed_cudaEGLStreamProducerDisconnect(cudaError_t result, cudaE
 
 /* ---- cudaEGLStreamProducerPresentFrame */
 
-static const char name_cudaEGLStreamProducerPresentFrame[] = "cudaEGLStreamProducerPresentFrame";
-static const char param_names_cudaEGLStreamProducerPresentFrame[] = "conn\0eglframe\0pStream";
+static const char name_cudaEGLStreamProducerPresentFrame[] = "cudaEGLStreamProducerPresentFrame\0conn\0eglframe\0pStream";
 static const acu_param params_cudaEGLStreamProducerPresentFrame[] = {
-    {param_names_cudaEGLStreamProducerPresentFrame + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamProducerPresentFrame + 5, &acu_cudart_type_cudaEglFrame_st, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamProducerPresentFrame + 14, &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEGLStreamProducerPresentFrame[] = {
-    {1, name_cudaEGLStreamProducerPresentFrame, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaEglFrame_st, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEGLStreamProducerPresentFrame = {
     .library = &acu_cudart,
     .name = name_cudaEGLStreamProducerPresentFrame,
-    .eras = eras_cudaEGLStreamProducerPresentFrame,
     .params = params_cudaEGLStreamProducerPresentFrame,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2774,22 +2506,16 @@ cudaError_t acu_failed_cudaEGLStreamProducerPresentFrame(cudaError_t result, cud
 
 /* ---- cudaEGLStreamProducerReturnFrame */
 
-static const char name_cudaEGLStreamProducerReturnFrame[] = "cudaEGLStreamProducerReturnFrame";
-static const char param_names_cudaEGLStreamProducerReturnFrame[] = "conn\0eglframe\0pStream";
+static const char name_cudaEGLStreamProducerReturnFrame[] = "cudaEGLStreamProducerReturnFrame\0conn\0eglframe\0pStream";
 static const acu_param params_cudaEGLStreamProducerReturnFrame[] = {
-    {param_names_cudaEGLStreamProducerReturnFrame + 0, &acu_type_handle, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaEGLStreamProducerReturnFrame + 5, &acu_cudart_type_cudaEglFrame_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaEGLStreamProducerReturnFrame + 14, &acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaEglFrame_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 1, ACU_IN, -1, -1, false},
 };
 static const int answers_cudaEGLStreamProducerReturnFrame[] = { cudaErrorLaunchTimeout, 0};
-static const acu_era eras_cudaEGLStreamProducerReturnFrame[] = {
-    {1, name_cudaEGLStreamProducerReturnFrame, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaEGLStreamProducerReturnFrame = {
     .library = &acu_cudart,
     .name = name_cudaEGLStreamProducerReturnFrame,
-    .eras = eras_cudaEGLStreamProducerReturnFrame,
     .params = params_cudaEGLStreamProducerReturnFrame,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2823,19 +2549,13 @@ cudaError_t acu_failed_cudaEGLStreamProducerReturnFrame(cudaError_t result, cuda
 
 /* ---- cudaEventCreate */
 
-static const char name_cudaEventCreate[] = "cudaEventCreate";
-static const char param_names_cudaEventCreate[] = "event";
+static const char name_cudaEventCreate[] = "cudaEventCreate\0event";
 static const acu_param params_cudaEventCreate[] = {
-    {param_names_cudaEventCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaEventCreate[] = {
-    {1, name_cudaEventCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaEventCreate = {
     .library = &acu_cudart,
     .name = name_cudaEventCreate,
-    .eras = eras_cudaEventCreate,
     .params = params_cudaEventCreate,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2864,21 +2584,15 @@ cudaError_t acu_failed_cudaEventCreate(cudaError_t result, cudaEvent_t *event)
 
 /* ---- cudaEventCreateFromEGLSync */
 
-static const char name_cudaEventCreateFromEGLSync[] = "cudaEventCreateFromEGLSync";
-static const char param_names_cudaEventCreateFromEGLSync[] = "phEvent\0eglSync\0flags";
+static const char name_cudaEventCreateFromEGLSync[] = "cudaEventCreateFromEGLSync\0phEvent\0eglSync\0flags";
 static const acu_param params_cudaEventCreateFromEGLSync[] = {
-    {param_names_cudaEventCreateFromEGLSync + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaEventCreateFromEGLSync + 8, &acu_type_EGLSyncKHR, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEventCreateFromEGLSync + 16, &acu_cudart_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEventCreateFromEGLSync[] = {
-    {1, name_cudaEventCreateFromEGLSync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_EGLSyncKHR, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEventCreateFromEGLSync = {
     .library = &acu_cudart,
     .name = name_cudaEventCreateFromEGLSync,
-    .eras = eras_cudaEventCreateFromEGLSync,
     .params = params_cudaEventCreateFromEGLSync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -2911,20 +2625,14 @@ cudaError_t acu_failed_cudaEventCreateFromEGLSync(cudaError_t result, cudaEvent_
 
 /* ---- cudaEventCreateWithFlags */
 
-static const char name_cudaEventCreateWithFlags[] = "cudaEventCreateWithFlags";
-static const char param_names_cudaEventCreateWithFlags[] = "event\0flags";
+static const char name_cudaEventCreateWithFlags[] = "cudaEventCreateWithFlags\0event\0flags";
 static const acu_param params_cudaEventCreateWithFlags[] = {
-    {param_names_cudaEventCreateWithFlags + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaEventCreateWithFlags + 6, &acu_cudart_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEventCreateWithFlags[] = {
-    {1, name_cudaEventCreateWithFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_flags_eventCreate, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEventCreateWithFlags = {
     .library = &acu_cudart,
     .name = name_cudaEventCreateWithFlags,
-    .eras = eras_cudaEventCreateWithFlags,
     .params = params_cudaEventCreateWithFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -2954,19 +2662,13 @@ cudaError_t acu_failed_cudaEventCreateWithFlags(cudaError_t result, cudaEvent_t 
 
 /* ---- cudaEventDestroy */
 
-static const char name_cudaEventDestroy[] = "cudaEventDestroy";
-static const char param_names_cudaEventDestroy[] = "event";
+static const char name_cudaEventDestroy[] = "cudaEventDestroy\0event";
 static const acu_param params_cudaEventDestroy[] = {
-    {param_names_cudaEventDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEventDestroy[] = {
-    {1, name_cudaEventDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEventDestroy = {
     .library = &acu_cudart,
     .name = name_cudaEventDestroy,
-    .eras = eras_cudaEventDestroy,
     .params = params_cudaEventDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -2995,25 +2697,24 @@ cudaError_t acu_failed_cudaEventDestroy(cudaError_t result, cudaEvent_t event)
 
 /* ---- cudaEventElapsedTime */
 
-static const char name_cudaEventElapsedTime[] = "cudaEventElapsedTime";
+static const char name_cudaEventElapsedTime[] = "cudaEventElapsedTime\0ms\0start\0end";
 static const char symbol_cudaEventElapsedTime_cudaEventElapsedTime_v2[] = "cudaEventElapsedTime_v2";
-static const char param_names_cudaEventElapsedTime[] = "ms\0start\0end";
 static const acu_param params_cudaEventElapsedTime[] = {
-    {param_names_cudaEventElapsedTime + 0, &acu_type_float, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaEventElapsedTime + 3, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEventElapsedTime + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_float, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cudaEventElapsedTime[] = { cudaErrorNotReady, 0};
 static const acu_era eras_cudaEventElapsedTime[] = {
-    {1, name_cudaEventElapsedTime, NULL},
+    {0, name_cudaEventElapsedTime, NULL},
     {12080, symbol_cudaEventElapsedTime_cudaEventElapsedTime_v2, NULL},
     {13000, name_cudaEventElapsedTime, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaEventElapsedTime = {
     .library = &acu_cudart,
     .name = name_cudaEventElapsedTime,
     .eras = eras_cudaEventElapsedTime,
+    .era_count = 3,
     .params = params_cudaEventElapsedTime,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3044,20 +2745,14 @@ cudaError_t acu_failed_cudaEventElapsedTime(cudaError_t result, float *ms, cudaE
 
 /* ---- cudaEventQuery */
 
-static const char name_cudaEventQuery[] = "cudaEventQuery";
-static const char param_names_cudaEventQuery[] = "event";
+static const char name_cudaEventQuery[] = "cudaEventQuery\0event";
 static const acu_param params_cudaEventQuery[] = {
-    {param_names_cudaEventQuery + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cudaEventQuery[] = { cudaErrorNotReady, 0};
-static const acu_era eras_cudaEventQuery[] = {
-    {1, name_cudaEventQuery, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaEventQuery = {
     .library = &acu_cudart,
     .name = name_cudaEventQuery,
-    .eras = eras_cudaEventQuery,
     .params = params_cudaEventQuery,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -3087,21 +2782,15 @@ cudaError_t acu_failed_cudaEventQuery(cudaError_t result, cudaEvent_t event)
 
 /* ---- cudaEventRecord */
 
-static const char name_cudaEventRecord[] = "cudaEventRecord";
+static const char name_cudaEventRecord[] = "cudaEventRecord\0event\0stream";
 static const char symbol_cudaEventRecord_cudaEventRecord_ptsz[] = "cudaEventRecord_ptsz";
-static const char param_names_cudaEventRecord[] = "event\0stream";
 static const acu_param params_cudaEventRecord[] = {
-    {param_names_cudaEventRecord + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEventRecord + 6, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEventRecord[] = {
-    {1, name_cudaEventRecord, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEventRecord = {
     .library = &acu_cudart,
     .name = name_cudaEventRecord,
-    .eras = eras_cudaEventRecord,
     .params = params_cudaEventRecord,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3122,14 +2811,14 @@ static cudaError_t enter_cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 }
 cudaError_t (*acu_slot_cudaEventRecord)(cudaEvent_t event, cudaStream_t stream) = enter_cudaEventRecord;
 static const acu_era eras_cudaEventRecord_ptds[] = {
-    {1, symbol_cudaEventRecord_cudaEventRecord_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaEventRecord_cudaEventRecord_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaEventRecord_ptds)(cudaEvent_t event, cudaStream_t stream);
 const acu_function acu_function_cudaEventRecord_ptds = {
     .library = &acu_cudart,
     .name = name_cudaEventRecord,
     .eras = eras_cudaEventRecord_ptds,
+    .era_count = 1,
     .params = params_cudaEventRecord,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3159,24 +2848,18 @@ cudaError_t acu_failed_cudaEventRecord(cudaError_t result, cudaEvent_t event, cu
 
 /* ---- cudaEventRecordWithFlags */
 
-static const char name_cudaEventRecordWithFlags[] = "cudaEventRecordWithFlags";
+static const char name_cudaEventRecordWithFlags[] = "cudaEventRecordWithFlags\0event\0stream\0flags";
 static const char symbol_cudaEventRecordWithFlags_cudaEventRecordWithFlags_ptsz[] = "cudaEventRecordWithFlags_ptsz";
-static const char param_names_cudaEventRecordWithFlags[] = "event\0stream\0flags";
 static const acu_param params_cudaEventRecordWithFlags[] = {
-    {param_names_cudaEventRecordWithFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEventRecordWithFlags + 6, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaEventRecordWithFlags + 13, &acu_cudart_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_eventRecord, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaEventRecordWithFlags[] = "graph event nodes";
-static const acu_era eras_cudaEventRecordWithFlags[] = {
-    {1, name_cudaEventRecordWithFlags, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaEventRecordWithFlags = {
     .library = &acu_cudart,
     .name = name_cudaEventRecordWithFlags,
     .feature = feature_cudaEventRecordWithFlags,
-    .eras = eras_cudaEventRecordWithFlags,
     .params = params_cudaEventRecordWithFlags,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3199,8 +2882,7 @@ static cudaError_t enter_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_
 cudaError_t (*acu_slot_cudaEventRecordWithFlags)(cudaEvent_t event, cudaStream_t stream,
         unsigned int flags) = enter_cudaEventRecordWithFlags;
 static const acu_era eras_cudaEventRecordWithFlags_ptds[] = {
-    {1, symbol_cudaEventRecordWithFlags_cudaEventRecordWithFlags_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaEventRecordWithFlags_cudaEventRecordWithFlags_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaEventRecordWithFlags_ptds)(cudaEvent_t event, cudaStream_t stream,
         unsigned int flags);
@@ -3209,6 +2891,7 @@ const acu_function acu_function_cudaEventRecordWithFlags_ptds = {
     .name = name_cudaEventRecordWithFlags,
     .feature = feature_cudaEventRecordWithFlags,
     .eras = eras_cudaEventRecordWithFlags_ptds,
+    .era_count = 1,
     .params = params_cudaEventRecordWithFlags,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3241,19 +2924,13 @@ cudaError_t acu_failed_cudaEventRecordWithFlags(cudaError_t result, cudaEvent_t 
 
 /* ---- cudaEventSynchronize */
 
-static const char name_cudaEventSynchronize[] = "cudaEventSynchronize";
-static const char param_names_cudaEventSynchronize[] = "event";
+static const char name_cudaEventSynchronize[] = "cudaEventSynchronize\0event";
 static const acu_param params_cudaEventSynchronize[] = {
-    {param_names_cudaEventSynchronize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaEventSynchronize[] = {
-    {1, name_cudaEventSynchronize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaEventSynchronize = {
     .library = &acu_cudart,
     .name = name_cudaEventSynchronize,
-    .eras = eras_cudaEventSynchronize,
     .params = params_cudaEventSynchronize,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -3282,22 +2959,21 @@ cudaError_t acu_failed_cudaEventSynchronize(cudaError_t result, cudaEvent_t even
 
 /* ---- cudaExecutionCtxDestroy */
 
-static const char name_cudaExecutionCtxDestroy[] = "cudaExecutionCtxDestroy";
-static const char param_names_cudaExecutionCtxDestroy[] = "ctx";
+static const char name_cudaExecutionCtxDestroy[] = "cudaExecutionCtxDestroy\0ctx";
 static const acu_param params_cudaExecutionCtxDestroy[] = {
-    {param_names_cudaExecutionCtxDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaExecutionCtxDestroy[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxDestroy[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaExecutionCtxDestroy, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaExecutionCtxDestroy, NULL},
 };
 const acu_function acu_function_cudaExecutionCtxDestroy = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxDestroy,
     .feature = feature_cudaExecutionCtxDestroy,
     .eras = eras_cudaExecutionCtxDestroy,
+    .era_count = 2,
     .params = params_cudaExecutionCtxDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -3326,12 +3002,11 @@ cudaError_t acu_failed_cudaExecutionCtxDestroy(cudaError_t result, cudaExecution
 
 /* ---- cudaExecutionCtxGetDevResource */
 
-static const char name_cudaExecutionCtxGetDevResource[] = "cudaExecutionCtxGetDevResource";
-static const char param_names_cudaExecutionCtxGetDevResource[] = "ctx\0resource\0type";
+static const char name_cudaExecutionCtxGetDevResource[] = "cudaExecutionCtxGetDevResource\0ctx\0resource\0type";
 static const acu_param params_cudaExecutionCtxGetDevResource[] = {
-    {param_names_cudaExecutionCtxGetDevResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaExecutionCtxGetDevResource + 4, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaExecutionCtxGetDevResource + 13, &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaExecutionCtxGetDevResource[] = "execution contexts";
 static acu_fn real_cudaExecutionCtxGetDevResource;
@@ -3356,16 +3031,16 @@ static cudaError_t adapt_cudaExecutionCtxGetDevResource(cudaExecutionContext_t c
 }
 
 static const acu_era eras_cudaExecutionCtxGetDevResource[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13010, name_cudaExecutionCtxGetDevResource, (acu_fn)adapt_cudaExecutionCtxGetDevResource},
     {13040, name_cudaExecutionCtxGetDevResource, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaExecutionCtxGetDevResource = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxGetDevResource,
     .feature = feature_cudaExecutionCtxGetDevResource,
     .eras = eras_cudaExecutionCtxGetDevResource,
+    .era_count = 3,
     .params = params_cudaExecutionCtxGetDevResource,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3399,23 +3074,22 @@ cudaError_t acu_failed_cudaExecutionCtxGetDevResource(cudaError_t result, cudaEx
 
 /* ---- cudaExecutionCtxGetDevice */
 
-static const char name_cudaExecutionCtxGetDevice[] = "cudaExecutionCtxGetDevice";
-static const char param_names_cudaExecutionCtxGetDevice[] = "device\0ctx";
+static const char name_cudaExecutionCtxGetDevice[] = "cudaExecutionCtxGetDevice\0device\0ctx";
 static const acu_param params_cudaExecutionCtxGetDevice[] = {
-    {param_names_cudaExecutionCtxGetDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaExecutionCtxGetDevice + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaExecutionCtxGetDevice[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxGetDevice[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaExecutionCtxGetDevice, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaExecutionCtxGetDevice, NULL},
 };
 const acu_function acu_function_cudaExecutionCtxGetDevice = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxGetDevice,
     .feature = feature_cudaExecutionCtxGetDevice,
     .eras = eras_cudaExecutionCtxGetDevice,
+    .era_count = 2,
     .params = params_cudaExecutionCtxGetDevice,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3445,23 +3119,22 @@ cudaError_t acu_failed_cudaExecutionCtxGetDevice(cudaError_t result, int *device
 
 /* ---- cudaExecutionCtxGetId */
 
-static const char name_cudaExecutionCtxGetId[] = "cudaExecutionCtxGetId";
-static const char param_names_cudaExecutionCtxGetId[] = "ctx\0ctxId";
+static const char name_cudaExecutionCtxGetId[] = "cudaExecutionCtxGetId\0ctx\0ctxId";
 static const acu_param params_cudaExecutionCtxGetId[] = {
-    {param_names_cudaExecutionCtxGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaExecutionCtxGetId + 4, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaExecutionCtxGetId[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxGetId[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaExecutionCtxGetId, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaExecutionCtxGetId, NULL},
 };
 const acu_function acu_function_cudaExecutionCtxGetId = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxGetId,
     .feature = feature_cudaExecutionCtxGetId,
     .eras = eras_cudaExecutionCtxGetId,
+    .era_count = 2,
     .params = params_cudaExecutionCtxGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3493,23 +3166,22 @@ cudaError_t acu_failed_cudaExecutionCtxGetId(cudaError_t result, cudaExecutionCo
 
 /* ---- cudaExecutionCtxRecordEvent */
 
-static const char name_cudaExecutionCtxRecordEvent[] = "cudaExecutionCtxRecordEvent";
-static const char param_names_cudaExecutionCtxRecordEvent[] = "ctx\0event";
+static const char name_cudaExecutionCtxRecordEvent[] = "cudaExecutionCtxRecordEvent\0ctx\0event";
 static const acu_param params_cudaExecutionCtxRecordEvent[] = {
-    {param_names_cudaExecutionCtxRecordEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaExecutionCtxRecordEvent + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaExecutionCtxRecordEvent[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxRecordEvent[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaExecutionCtxRecordEvent, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaExecutionCtxRecordEvent, NULL},
 };
 const acu_function acu_function_cudaExecutionCtxRecordEvent = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxRecordEvent,
     .feature = feature_cudaExecutionCtxRecordEvent,
     .eras = eras_cudaExecutionCtxRecordEvent,
+    .era_count = 2,
     .params = params_cudaExecutionCtxRecordEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3540,25 +3212,24 @@ cudaError_t acu_failed_cudaExecutionCtxRecordEvent(cudaError_t result, cudaExecu
 
 /* ---- cudaExecutionCtxStreamCreate */
 
-static const char name_cudaExecutionCtxStreamCreate[] = "cudaExecutionCtxStreamCreate";
-static const char param_names_cudaExecutionCtxStreamCreate[] = "phStream\0ctx\0flags\0priority";
+static const char name_cudaExecutionCtxStreamCreate[] = "cudaExecutionCtxStreamCreate\0phStream\0ctx\0flags\0priority";
 static const acu_param params_cudaExecutionCtxStreamCreate[] = {
-    {param_names_cudaExecutionCtxStreamCreate + 0, &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaExecutionCtxStreamCreate + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaExecutionCtxStreamCreate + 13, &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaExecutionCtxStreamCreate + 19, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaExecutionCtxStreamCreate[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxStreamCreate[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaExecutionCtxStreamCreate, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaExecutionCtxStreamCreate, NULL},
 };
 const acu_function acu_function_cudaExecutionCtxStreamCreate = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxStreamCreate,
     .feature = feature_cudaExecutionCtxStreamCreate,
     .eras = eras_cudaExecutionCtxStreamCreate,
+    .era_count = 2,
     .params = params_cudaExecutionCtxStreamCreate,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -3591,22 +3262,21 @@ cudaError_t acu_failed_cudaExecutionCtxStreamCreate(cudaError_t result, cudaStre
 
 /* ---- cudaExecutionCtxSynchronize */
 
-static const char name_cudaExecutionCtxSynchronize[] = "cudaExecutionCtxSynchronize";
-static const char param_names_cudaExecutionCtxSynchronize[] = "ctx";
+static const char name_cudaExecutionCtxSynchronize[] = "cudaExecutionCtxSynchronize\0ctx";
 static const acu_param params_cudaExecutionCtxSynchronize[] = {
-    {param_names_cudaExecutionCtxSynchronize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaExecutionCtxSynchronize[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxSynchronize[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaExecutionCtxSynchronize, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaExecutionCtxSynchronize, NULL},
 };
 const acu_function acu_function_cudaExecutionCtxSynchronize = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxSynchronize,
     .feature = feature_cudaExecutionCtxSynchronize,
     .eras = eras_cudaExecutionCtxSynchronize,
+    .era_count = 2,
     .params = params_cudaExecutionCtxSynchronize,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -3635,23 +3305,22 @@ cudaError_t acu_failed_cudaExecutionCtxSynchronize(cudaError_t result, cudaExecu
 
 /* ---- cudaExecutionCtxWaitEvent */
 
-static const char name_cudaExecutionCtxWaitEvent[] = "cudaExecutionCtxWaitEvent";
-static const char param_names_cudaExecutionCtxWaitEvent[] = "ctx\0event";
+static const char name_cudaExecutionCtxWaitEvent[] = "cudaExecutionCtxWaitEvent\0ctx\0event";
 static const acu_param params_cudaExecutionCtxWaitEvent[] = {
-    {param_names_cudaExecutionCtxWaitEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaExecutionCtxWaitEvent + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaExecutionCtxWaitEvent[] = "execution contexts";
 static const acu_era eras_cudaExecutionCtxWaitEvent[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaExecutionCtxWaitEvent, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaExecutionCtxWaitEvent, NULL},
 };
 const acu_function acu_function_cudaExecutionCtxWaitEvent = {
     .library = &acu_cudart,
     .name = name_cudaExecutionCtxWaitEvent,
     .feature = feature_cudaExecutionCtxWaitEvent,
     .eras = eras_cudaExecutionCtxWaitEvent,
+    .era_count = 2,
     .params = params_cudaExecutionCtxWaitEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3682,12 +3351,11 @@ cudaError_t acu_failed_cudaExecutionCtxWaitEvent(cudaError_t result, cudaExecuti
 
 /* ---- cudaExternalMemoryGetMappedBuffer */
 
-static const char name_cudaExternalMemoryGetMappedBuffer[] = "cudaExternalMemoryGetMappedBuffer";
-static const char param_names_cudaExternalMemoryGetMappedBuffer[] = "devPtr\0extMem\0bufferDesc";
+static const char name_cudaExternalMemoryGetMappedBuffer[] = "cudaExternalMemoryGetMappedBuffer\0devPtr\0extMem\0bufferDesc";
 static const acu_param params_cudaExternalMemoryGetMappedBuffer[] = {
-    {param_names_cudaExternalMemoryGetMappedBuffer + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaExternalMemoryGetMappedBuffer + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaExternalMemoryGetMappedBuffer + 14, &acu_cudart_type_cudaExternalMemoryBufferDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalMemoryBufferDesc, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaExternalMemoryGetMappedBuffer[] = "external memory";
 static acu_fn real_cudaExternalMemoryGetMappedBuffer;
@@ -3713,15 +3381,15 @@ static cudaError_t adapt_cudaExternalMemoryGetMappedBuffer(void **devPtr, cudaEx
 }
 
 static const acu_era eras_cudaExternalMemoryGetMappedBuffer[] = {
-    {1, name_cudaExternalMemoryGetMappedBuffer, (acu_fn)adapt_cudaExternalMemoryGetMappedBuffer},
+    {0, name_cudaExternalMemoryGetMappedBuffer, (acu_fn)adapt_cudaExternalMemoryGetMappedBuffer},
     {13000, name_cudaExternalMemoryGetMappedBuffer, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaExternalMemoryGetMappedBuffer = {
     .library = &acu_cudart,
     .name = name_cudaExternalMemoryGetMappedBuffer,
     .feature = feature_cudaExternalMemoryGetMappedBuffer,
     .eras = eras_cudaExternalMemoryGetMappedBuffer,
+    .era_count = 2,
     .params = params_cudaExternalMemoryGetMappedBuffer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3755,12 +3423,11 @@ cudaError_t acu_failed_cudaExternalMemoryGetMappedBuffer(cudaError_t result, voi
 
 /* ---- cudaExternalMemoryGetMappedMipmappedArray */
 
-static const char name_cudaExternalMemoryGetMappedMipmappedArray[] = "cudaExternalMemoryGetMappedMipmappedArray";
-static const char param_names_cudaExternalMemoryGetMappedMipmappedArray[] = "mipmap\0extMem\0mipmapDesc";
+static const char name_cudaExternalMemoryGetMappedMipmappedArray[] = "cudaExternalMemoryGetMappedMipmappedArray\0mipmap\0extMem\0mipmapDesc";
 static const acu_param params_cudaExternalMemoryGetMappedMipmappedArray[] = {
-    {param_names_cudaExternalMemoryGetMappedMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaExternalMemoryGetMappedMipmappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaExternalMemoryGetMappedMipmappedArray + 14, &acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaExternalMemoryGetMappedMipmappedArray[] = "external memory";
 static acu_fn real_cudaExternalMemoryGetMappedMipmappedArray;
@@ -3788,15 +3455,15 @@ static cudaError_t adapt_cudaExternalMemoryGetMappedMipmappedArray(cudaMipmapped
 }
 
 static const acu_era eras_cudaExternalMemoryGetMappedMipmappedArray[] = {
-    {1, name_cudaExternalMemoryGetMappedMipmappedArray, (acu_fn)adapt_cudaExternalMemoryGetMappedMipmappedArray},
+    {0, name_cudaExternalMemoryGetMappedMipmappedArray, (acu_fn)adapt_cudaExternalMemoryGetMappedMipmappedArray},
     {13000, name_cudaExternalMemoryGetMappedMipmappedArray, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaExternalMemoryGetMappedMipmappedArray = {
     .library = &acu_cudart,
     .name = name_cudaExternalMemoryGetMappedMipmappedArray,
     .feature = feature_cudaExternalMemoryGetMappedMipmappedArray,
     .eras = eras_cudaExternalMemoryGetMappedMipmappedArray,
+    .era_count = 2,
     .params = params_cudaExternalMemoryGetMappedMipmappedArray,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -3832,19 +3499,13 @@ cudaError_t acu_failed_cudaExternalMemoryGetMappedMipmappedArray(cudaError_t res
 
 /* ---- cudaFree */
 
-static const char name_cudaFree[] = "cudaFree";
-static const char param_names_cudaFree[] = "devPtr";
+static const char name_cudaFree[] = "cudaFree\0devPtr";
 static const acu_param params_cudaFree[] = {
-    {param_names_cudaFree + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaFree[] = {
-    {1, name_cudaFree, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaFree = {
     .library = &acu_cudart,
     .name = name_cudaFree,
-    .eras = eras_cudaFree,
     .params = params_cudaFree,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -3873,19 +3534,13 @@ cudaError_t acu_failed_cudaFree(cudaError_t result, void *devPtr)
 
 /* ---- cudaFreeArray */
 
-static const char name_cudaFreeArray[] = "cudaFreeArray";
-static const char param_names_cudaFreeArray[] = "array";
+static const char name_cudaFreeArray[] = "cudaFreeArray\0array";
 static const acu_param params_cudaFreeArray[] = {
-    {param_names_cudaFreeArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaFreeArray[] = {
-    {1, name_cudaFreeArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaFreeArray = {
     .library = &acu_cudart,
     .name = name_cudaFreeArray,
-    .eras = eras_cudaFreeArray,
     .params = params_cudaFreeArray,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -3914,23 +3569,17 @@ cudaError_t acu_failed_cudaFreeArray(cudaError_t result, cudaArray_t array)
 
 /* ---- cudaFreeAsync */
 
-static const char name_cudaFreeAsync[] = "cudaFreeAsync";
+static const char name_cudaFreeAsync[] = "cudaFreeAsync\0devPtr\0hStream";
 static const char symbol_cudaFreeAsync_cudaFreeAsync_ptsz[] = "cudaFreeAsync_ptsz";
-static const char param_names_cudaFreeAsync[] = "devPtr\0hStream";
 static const acu_param params_cudaFreeAsync[] = {
-    {param_names_cudaFreeAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaFreeAsync + 7, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaFreeAsync[] = "stream-ordered allocation";
-static const acu_era eras_cudaFreeAsync[] = {
-    {1, name_cudaFreeAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaFreeAsync = {
     .library = &acu_cudart,
     .name = name_cudaFreeAsync,
     .feature = feature_cudaFreeAsync,
-    .eras = eras_cudaFreeAsync,
     .params = params_cudaFreeAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3951,8 +3600,7 @@ static cudaError_t enter_cudaFreeAsync(void *devPtr, cudaStream_t hStream)
 }
 cudaError_t (*acu_slot_cudaFreeAsync)(void *devPtr, cudaStream_t hStream) = enter_cudaFreeAsync;
 static const acu_era eras_cudaFreeAsync_ptds[] = {
-    {1, symbol_cudaFreeAsync_cudaFreeAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaFreeAsync_cudaFreeAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaFreeAsync_ptds)(void *devPtr, cudaStream_t hStream);
 const acu_function acu_function_cudaFreeAsync_ptds = {
@@ -3960,6 +3608,7 @@ const acu_function acu_function_cudaFreeAsync_ptds = {
     .name = name_cudaFreeAsync,
     .feature = feature_cudaFreeAsync,
     .eras = eras_cudaFreeAsync_ptds,
+    .era_count = 1,
     .params = params_cudaFreeAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -3988,19 +3637,13 @@ cudaError_t acu_failed_cudaFreeAsync(cudaError_t result, void *devPtr, cudaStrea
 
 /* ---- cudaFreeHost */
 
-static const char name_cudaFreeHost[] = "cudaFreeHost";
-static const char param_names_cudaFreeHost[] = "ptr";
+static const char name_cudaFreeHost[] = "cudaFreeHost\0ptr";
 static const acu_param params_cudaFreeHost[] = {
-    {param_names_cudaFreeHost + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaFreeHost[] = {
-    {1, name_cudaFreeHost, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaFreeHost = {
     .library = &acu_cudart,
     .name = name_cudaFreeHost,
-    .eras = eras_cudaFreeHost,
     .params = params_cudaFreeHost,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4029,19 +3672,13 @@ cudaError_t acu_failed_cudaFreeHost(cudaError_t result, void *ptr)
 
 /* ---- cudaFreeMipmappedArray */
 
-static const char name_cudaFreeMipmappedArray[] = "cudaFreeMipmappedArray";
-static const char param_names_cudaFreeMipmappedArray[] = "mipmappedArray";
+static const char name_cudaFreeMipmappedArray[] = "cudaFreeMipmappedArray\0mipmappedArray";
 static const acu_param params_cudaFreeMipmappedArray[] = {
-    {param_names_cudaFreeMipmappedArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaFreeMipmappedArray[] = {
-    {1, name_cudaFreeMipmappedArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaFreeMipmappedArray = {
     .library = &acu_cudart,
     .name = name_cudaFreeMipmappedArray,
-    .eras = eras_cudaFreeMipmappedArray,
     .params = params_cudaFreeMipmappedArray,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4070,11 +3707,10 @@ cudaError_t acu_failed_cudaFreeMipmappedArray(cudaError_t result, cudaMipmappedA
 
 /* ---- cudaFuncGetAttributes */
 
-static const char name_cudaFuncGetAttributes[] = "cudaFuncGetAttributes";
-static const char param_names_cudaFuncGetAttributes[] = "attr\0func";
+static const char name_cudaFuncGetAttributes[] = "cudaFuncGetAttributes\0attr\0func";
 static const acu_param params_cudaFuncGetAttributes[] = {
-    {param_names_cudaFuncGetAttributes + 0, &acu_cudart_type_cudaFuncAttributes, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaFuncGetAttributes + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaFuncAttributes, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaFuncGetAttributes;
 
@@ -4096,14 +3732,14 @@ static cudaError_t adapt_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, 
 }
 
 static const acu_era eras_cudaFuncGetAttributes[] = {
-    {1, name_cudaFuncGetAttributes, (acu_fn)adapt_cudaFuncGetAttributes},
+    {0, name_cudaFuncGetAttributes, (acu_fn)adapt_cudaFuncGetAttributes},
     {13040, name_cudaFuncGetAttributes, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaFuncGetAttributes = {
     .library = &acu_cudart,
     .name = name_cudaFuncGetAttributes,
     .eras = eras_cudaFuncGetAttributes,
+    .era_count = 2,
     .params = params_cudaFuncGetAttributes,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4135,23 +3771,22 @@ cudaError_t acu_failed_cudaFuncGetAttributes(cudaError_t result, struct cudaFunc
 
 /* ---- cudaFuncGetName */
 
-static const char name_cudaFuncGetName[] = "cudaFuncGetName";
-static const char param_names_cudaFuncGetName[] = "name\0func";
+static const char name_cudaFuncGetName[] = "cudaFuncGetName\0name\0func";
 static const acu_param params_cudaFuncGetName[] = {
-    {param_names_cudaFuncGetName + 0, &acu_type_text, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaFuncGetName + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaFuncGetName[] = "names of kernels";
 static const acu_era eras_cudaFuncGetName[] = {
-    {1, NULL, NULL},
-    {12030, name_cudaFuncGetName, NULL},
     {0, NULL, NULL},
+    {12030, name_cudaFuncGetName, NULL},
 };
 const acu_function acu_function_cudaFuncGetName = {
     .library = &acu_cudart,
     .name = name_cudaFuncGetName,
     .feature = feature_cudaFuncGetName,
     .eras = eras_cudaFuncGetName,
+    .era_count = 2,
     .params = params_cudaFuncGetName,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4180,23 +3815,22 @@ cudaError_t acu_failed_cudaFuncGetName(cudaError_t result, const char **name, co
 
 /* ---- cudaFuncGetParamCount */
 
-static const char name_cudaFuncGetParamCount[] = "cudaFuncGetParamCount";
-static const char param_names_cudaFuncGetParamCount[] = "func\0paramCount";
+static const char name_cudaFuncGetParamCount[] = "cudaFuncGetParamCount\0func\0paramCount";
 static const acu_param params_cudaFuncGetParamCount[] = {
-    {param_names_cudaFuncGetParamCount + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaFuncGetParamCount + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaFuncGetParamCount[] = "kernel parameter count";
 static const acu_era eras_cudaFuncGetParamCount[] = {
-    {1, NULL, NULL},
-    {13020, name_cudaFuncGetParamCount, NULL},
     {0, NULL, NULL},
+    {13020, name_cudaFuncGetParamCount, NULL},
 };
 const acu_function acu_function_cudaFuncGetParamCount = {
     .library = &acu_cudart,
     .name = name_cudaFuncGetParamCount,
     .feature = feature_cudaFuncGetParamCount,
     .eras = eras_cudaFuncGetParamCount,
+    .era_count = 2,
     .params = params_cudaFuncGetParamCount,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4226,25 +3860,24 @@ cudaError_t acu_failed_cudaFuncGetParamCount(cudaError_t result, const void *fun
 
 /* ---- cudaFuncGetParamInfo */
 
-static const char name_cudaFuncGetParamInfo[] = "cudaFuncGetParamInfo";
-static const char param_names_cudaFuncGetParamInfo[] = "func\0paramIndex\0paramOffset\0paramSize";
+static const char name_cudaFuncGetParamInfo[] = "cudaFuncGetParamInfo\0func\0paramIndex\0paramOffset\0paramSize";
 static const acu_param params_cudaFuncGetParamInfo[] = {
-    {param_names_cudaFuncGetParamInfo + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaFuncGetParamInfo + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaFuncGetParamInfo + 16, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaFuncGetParamInfo + 28, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaFuncGetParamInfo[] = "kernel parameter info";
 static const acu_era eras_cudaFuncGetParamInfo[] = {
-    {1, NULL, NULL},
-    {12040, name_cudaFuncGetParamInfo, NULL},
     {0, NULL, NULL},
+    {12040, name_cudaFuncGetParamInfo, NULL},
 };
 const acu_function acu_function_cudaFuncGetParamInfo = {
     .library = &acu_cudart,
     .name = name_cudaFuncGetParamInfo,
     .feature = feature_cudaFuncGetParamInfo,
     .eras = eras_cudaFuncGetParamInfo,
+    .era_count = 2,
     .params = params_cudaFuncGetParamInfo,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -4277,21 +3910,15 @@ cudaError_t acu_failed_cudaFuncGetParamInfo(cudaError_t result, const void *func
 
 /* ---- cudaFuncSetAttribute */
 
-static const char name_cudaFuncSetAttribute[] = "cudaFuncSetAttribute";
-static const char param_names_cudaFuncSetAttribute[] = "func\0attr\0value";
+static const char name_cudaFuncSetAttribute[] = "cudaFuncSetAttribute\0func\0attr\0value";
 static const acu_param params_cudaFuncSetAttribute[] = {
-    {param_names_cudaFuncSetAttribute + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaFuncSetAttribute + 5, &acu_cudart_type_cudaFuncAttribute, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaFuncSetAttribute + 10, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaFuncSetAttribute[] = {
-    {1, name_cudaFuncSetAttribute, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaFuncAttribute, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaFuncSetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaFuncSetAttribute,
-    .eras = eras_cudaFuncSetAttribute,
     .params = params_cudaFuncSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -4323,20 +3950,14 @@ cudaError_t acu_failed_cudaFuncSetAttribute(cudaError_t result, const void *func
 
 /* ---- cudaFuncSetCacheConfig */
 
-static const char name_cudaFuncSetCacheConfig[] = "cudaFuncSetCacheConfig";
-static const char param_names_cudaFuncSetCacheConfig[] = "func\0cacheConfig";
+static const char name_cudaFuncSetCacheConfig[] = "cudaFuncSetCacheConfig\0func\0cacheConfig";
 static const acu_param params_cudaFuncSetCacheConfig[] = {
-    {param_names_cudaFuncSetCacheConfig + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaFuncSetCacheConfig + 5, &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaFuncSetCacheConfig[] = {
-    {1, name_cudaFuncSetCacheConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaFuncSetCacheConfig = {
     .library = &acu_cudart,
     .name = name_cudaFuncSetCacheConfig,
-    .eras = eras_cudaFuncSetCacheConfig,
     .params = params_cudaFuncSetCacheConfig,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4367,20 +3988,14 @@ cudaError_t acu_failed_cudaFuncSetCacheConfig(cudaError_t result, const void *fu
 
 /* ---- cudaFuncSetSharedMemConfig */
 
-static const char name_cudaFuncSetSharedMemConfig[] = "cudaFuncSetSharedMemConfig";
-static const char param_names_cudaFuncSetSharedMemConfig[] = "func\0config";
+static const char name_cudaFuncSetSharedMemConfig[] = "cudaFuncSetSharedMemConfig\0func\0config";
 static const acu_param params_cudaFuncSetSharedMemConfig[] = {
-    {param_names_cudaFuncSetSharedMemConfig + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaFuncSetSharedMemConfig + 5, &acu_cudart_type_cudaSharedMemConfig, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaFuncSetSharedMemConfig[] = {
-    {1, name_cudaFuncSetSharedMemConfig, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaSharedMemConfig, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaFuncSetSharedMemConfig = {
     .library = &acu_cudart,
     .name = name_cudaFuncSetSharedMemConfig,
-    .eras = eras_cudaFuncSetSharedMemConfig,
     .params = params_cudaFuncSetSharedMemConfig,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4411,22 +4026,16 @@ cudaError_t acu_failed_cudaFuncSetSharedMemConfig(cudaError_t result, const void
 
 /* ---- cudaGLGetDevices */
 
-static const char name_cudaGLGetDevices[] = "cudaGLGetDevices";
-static const char param_names_cudaGLGetDevices[] = "pCudaDeviceCount\0pCudaDevices\0cudaDeviceCount\0deviceList";
+static const char name_cudaGLGetDevices[] = "cudaGLGetDevices\0pCudaDeviceCount\0pCudaDevices\0cudaDeviceCount\0deviceList";
 static const acu_param params_cudaGLGetDevices[] = {
-    {param_names_cudaGLGetDevices + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGLGetDevices + 17, &acu_type_int, 1, ACU_OUT, 2, -1, false},
-    {param_names_cudaGLGetDevices + 30, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGLGetDevices + 46, &acu_cudart_type_cudaGLDeviceList, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGLGetDevices[] = {
-    {1, name_cudaGLGetDevices, NULL},
-    {0, NULL, NULL},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGLDeviceList, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGLGetDevices = {
     .library = &acu_cudart,
     .name = name_cudaGLGetDevices,
-    .eras = eras_cudaGLGetDevices,
     .params = params_cudaGLGetDevices,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -4459,20 +4068,14 @@ cudaError_t acu_failed_cudaGLGetDevices(cudaError_t result, unsigned int *pCudaD
 
 /* ---- cudaGLMapBufferObject */
 
-static const char name_cudaGLMapBufferObject[] = "cudaGLMapBufferObject";
-static const char param_names_cudaGLMapBufferObject[] = "devPtr\0bufObj";
+static const char name_cudaGLMapBufferObject[] = "cudaGLMapBufferObject\0devPtr\0bufObj";
 static const acu_param params_cudaGLMapBufferObject[] = {
-    {param_names_cudaGLMapBufferObject + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGLMapBufferObject + 7, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGLMapBufferObject[] = {
-    {1, name_cudaGLMapBufferObject, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_GLuint, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGLMapBufferObject = {
     .library = &acu_cudart,
     .name = name_cudaGLMapBufferObject,
-    .eras = eras_cudaGLMapBufferObject,
     .params = params_cudaGLMapBufferObject,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4501,21 +4104,15 @@ cudaError_t acu_failed_cudaGLMapBufferObject(cudaError_t result, void **devPtr, 
 
 /* ---- cudaGLMapBufferObjectAsync */
 
-static const char name_cudaGLMapBufferObjectAsync[] = "cudaGLMapBufferObjectAsync";
-static const char param_names_cudaGLMapBufferObjectAsync[] = "devPtr\0bufObj\0stream";
+static const char name_cudaGLMapBufferObjectAsync[] = "cudaGLMapBufferObjectAsync\0devPtr\0bufObj\0stream";
 static const acu_param params_cudaGLMapBufferObjectAsync[] = {
-    {param_names_cudaGLMapBufferObjectAsync + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGLMapBufferObjectAsync + 7, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGLMapBufferObjectAsync + 14, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGLMapBufferObjectAsync[] = {
-    {1, name_cudaGLMapBufferObjectAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGLMapBufferObjectAsync = {
     .library = &acu_cudart,
     .name = name_cudaGLMapBufferObjectAsync,
-    .eras = eras_cudaGLMapBufferObjectAsync,
     .params = params_cudaGLMapBufferObjectAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -4546,19 +4143,13 @@ cudaError_t acu_failed_cudaGLMapBufferObjectAsync(cudaError_t result, void **dev
 
 /* ---- cudaGLRegisterBufferObject */
 
-static const char name_cudaGLRegisterBufferObject[] = "cudaGLRegisterBufferObject";
-static const char param_names_cudaGLRegisterBufferObject[] = "bufObj";
+static const char name_cudaGLRegisterBufferObject[] = "cudaGLRegisterBufferObject\0bufObj";
 static const acu_param params_cudaGLRegisterBufferObject[] = {
-    {param_names_cudaGLRegisterBufferObject + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGLRegisterBufferObject[] = {
-    {1, name_cudaGLRegisterBufferObject, NULL},
-    {0, NULL, NULL},
+    {&acu_type_GLuint, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGLRegisterBufferObject = {
     .library = &acu_cudart,
     .name = name_cudaGLRegisterBufferObject,
-    .eras = eras_cudaGLRegisterBufferObject,
     .params = params_cudaGLRegisterBufferObject,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4587,20 +4178,14 @@ cudaError_t acu_failed_cudaGLRegisterBufferObject(cudaError_t result, GLuint buf
 
 /* ---- cudaGLSetBufferObjectMapFlags */
 
-static const char name_cudaGLSetBufferObjectMapFlags[] = "cudaGLSetBufferObjectMapFlags";
-static const char param_names_cudaGLSetBufferObjectMapFlags[] = "bufObj\0flags";
+static const char name_cudaGLSetBufferObjectMapFlags[] = "cudaGLSetBufferObjectMapFlags\0bufObj\0flags";
 static const acu_param params_cudaGLSetBufferObjectMapFlags[] = {
-    {param_names_cudaGLSetBufferObjectMapFlags + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGLSetBufferObjectMapFlags + 7, &acu_cudart_type_cudaGLMapFlags, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGLSetBufferObjectMapFlags[] = {
-    {1, name_cudaGLSetBufferObjectMapFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGLMapFlags, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGLSetBufferObjectMapFlags = {
     .library = &acu_cudart,
     .name = name_cudaGLSetBufferObjectMapFlags,
-    .eras = eras_cudaGLSetBufferObjectMapFlags,
     .params = params_cudaGLSetBufferObjectMapFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4630,19 +4215,13 @@ cudaError_t acu_failed_cudaGLSetBufferObjectMapFlags(cudaError_t result, GLuint 
 
 /* ---- cudaGLSetGLDevice */
 
-static const char name_cudaGLSetGLDevice[] = "cudaGLSetGLDevice";
-static const char param_names_cudaGLSetGLDevice[] = "device";
+static const char name_cudaGLSetGLDevice[] = "cudaGLSetGLDevice\0device";
 static const acu_param params_cudaGLSetGLDevice[] = {
-    {param_names_cudaGLSetGLDevice + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGLSetGLDevice[] = {
-    {1, name_cudaGLSetGLDevice, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGLSetGLDevice = {
     .library = &acu_cudart,
     .name = name_cudaGLSetGLDevice,
-    .eras = eras_cudaGLSetGLDevice,
     .params = params_cudaGLSetGLDevice,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4671,19 +4250,13 @@ cudaError_t acu_failed_cudaGLSetGLDevice(cudaError_t result, int device)
 
 /* ---- cudaGLUnmapBufferObject */
 
-static const char name_cudaGLUnmapBufferObject[] = "cudaGLUnmapBufferObject";
-static const char param_names_cudaGLUnmapBufferObject[] = "bufObj";
+static const char name_cudaGLUnmapBufferObject[] = "cudaGLUnmapBufferObject\0bufObj";
 static const acu_param params_cudaGLUnmapBufferObject[] = {
-    {param_names_cudaGLUnmapBufferObject + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGLUnmapBufferObject[] = {
-    {1, name_cudaGLUnmapBufferObject, NULL},
-    {0, NULL, NULL},
+    {&acu_type_GLuint, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGLUnmapBufferObject = {
     .library = &acu_cudart,
     .name = name_cudaGLUnmapBufferObject,
-    .eras = eras_cudaGLUnmapBufferObject,
     .params = params_cudaGLUnmapBufferObject,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4712,20 +4285,14 @@ cudaError_t acu_failed_cudaGLUnmapBufferObject(cudaError_t result, GLuint bufObj
 
 /* ---- cudaGLUnmapBufferObjectAsync */
 
-static const char name_cudaGLUnmapBufferObjectAsync[] = "cudaGLUnmapBufferObjectAsync";
-static const char param_names_cudaGLUnmapBufferObjectAsync[] = "bufObj\0stream";
+static const char name_cudaGLUnmapBufferObjectAsync[] = "cudaGLUnmapBufferObjectAsync\0bufObj\0stream";
 static const acu_param params_cudaGLUnmapBufferObjectAsync[] = {
-    {param_names_cudaGLUnmapBufferObjectAsync + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGLUnmapBufferObjectAsync + 7, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGLUnmapBufferObjectAsync[] = {
-    {1, name_cudaGLUnmapBufferObjectAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGLUnmapBufferObjectAsync = {
     .library = &acu_cudart,
     .name = name_cudaGLUnmapBufferObjectAsync,
-    .eras = eras_cudaGLUnmapBufferObjectAsync,
     .params = params_cudaGLUnmapBufferObjectAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4755,19 +4322,13 @@ cudaError_t acu_failed_cudaGLUnmapBufferObjectAsync(cudaError_t result, GLuint b
 
 /* ---- cudaGLUnregisterBufferObject */
 
-static const char name_cudaGLUnregisterBufferObject[] = "cudaGLUnregisterBufferObject";
-static const char param_names_cudaGLUnregisterBufferObject[] = "bufObj";
+static const char name_cudaGLUnregisterBufferObject[] = "cudaGLUnregisterBufferObject\0bufObj";
 static const acu_param params_cudaGLUnregisterBufferObject[] = {
-    {param_names_cudaGLUnregisterBufferObject + 0, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGLUnregisterBufferObject[] = {
-    {1, name_cudaGLUnregisterBufferObject, NULL},
-    {0, NULL, NULL},
+    {&acu_type_GLuint, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGLUnregisterBufferObject = {
     .library = &acu_cudart,
     .name = name_cudaGLUnregisterBufferObject,
-    .eras = eras_cudaGLUnregisterBufferObject,
     .params = params_cudaGLUnregisterBufferObject,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4796,20 +4357,14 @@ cudaError_t acu_failed_cudaGLUnregisterBufferObject(cudaError_t result, GLuint b
 
 /* ---- cudaGetChannelDesc */
 
-static const char name_cudaGetChannelDesc[] = "cudaGetChannelDesc";
-static const char param_names_cudaGetChannelDesc[] = "desc\0array";
+static const char name_cudaGetChannelDesc[] = "cudaGetChannelDesc\0desc\0array";
 static const acu_param params_cudaGetChannelDesc[] = {
-    {param_names_cudaGetChannelDesc + 0, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetChannelDesc + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGetChannelDesc[] = {
-    {1, name_cudaGetChannelDesc, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGetChannelDesc = {
     .library = &acu_cudart,
     .name = name_cudaGetChannelDesc,
-    .eras = eras_cudaGetChannelDesc,
     .params = params_cudaGetChannelDesc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -4841,19 +4396,13 @@ cudaError_t acu_failed_cudaGetChannelDesc(cudaError_t result, struct cudaChannel
 
 /* ---- cudaGetDevice */
 
-static const char name_cudaGetDevice[] = "cudaGetDevice";
-static const char param_names_cudaGetDevice[] = "device";
+static const char name_cudaGetDevice[] = "cudaGetDevice\0device";
 static const acu_param params_cudaGetDevice[] = {
-    {param_names_cudaGetDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaGetDevice[] = {
-    {1, name_cudaGetDevice, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGetDevice = {
     .library = &acu_cudart,
     .name = name_cudaGetDevice,
-    .eras = eras_cudaGetDevice,
     .params = params_cudaGetDevice,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4882,19 +4431,13 @@ cudaError_t acu_failed_cudaGetDevice(cudaError_t result, int *device)
 
 /* ---- cudaGetDeviceCount */
 
-static const char name_cudaGetDeviceCount[] = "cudaGetDeviceCount";
-static const char param_names_cudaGetDeviceCount[] = "count";
+static const char name_cudaGetDeviceCount[] = "cudaGetDeviceCount\0count";
 static const acu_param params_cudaGetDeviceCount[] = {
-    {param_names_cudaGetDeviceCount + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaGetDeviceCount[] = {
-    {1, name_cudaGetDeviceCount, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGetDeviceCount = {
     .library = &acu_cudart,
     .name = name_cudaGetDeviceCount,
-    .eras = eras_cudaGetDeviceCount,
     .params = params_cudaGetDeviceCount,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4923,19 +4466,13 @@ cudaError_t acu_failed_cudaGetDeviceCount(cudaError_t result, int *count)
 
 /* ---- cudaGetDeviceFlags */
 
-static const char name_cudaGetDeviceFlags[] = "cudaGetDeviceFlags";
-static const char param_names_cudaGetDeviceFlags[] = "flags";
+static const char name_cudaGetDeviceFlags[] = "cudaGetDeviceFlags\0flags";
 static const acu_param params_cudaGetDeviceFlags[] = {
-    {param_names_cudaGetDeviceFlags + 0, &acu_cudart_type_flags_device, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaGetDeviceFlags[] = {
-    {1, name_cudaGetDeviceFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_flags_device, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGetDeviceFlags = {
     .library = &acu_cudart,
     .name = name_cudaGetDeviceFlags,
-    .eras = eras_cudaGetDeviceFlags,
     .params = params_cudaGetDeviceFlags,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -4964,12 +4501,11 @@ cudaError_t acu_failed_cudaGetDeviceFlags(cudaError_t result, unsigned int *flag
 
 /* ---- cudaGetDeviceProperties */
 
-static const char name_cudaGetDeviceProperties[] = "cudaGetDeviceProperties";
+static const char name_cudaGetDeviceProperties[] = "cudaGetDeviceProperties\0prop\0device";
 static const char symbol_cudaGetDeviceProperties_cudaGetDeviceProperties_v2[] = "cudaGetDeviceProperties_v2";
-static const char param_names_cudaGetDeviceProperties[] = "prop\0device";
 static const acu_param params_cudaGetDeviceProperties[] = {
-    {param_names_cudaGetDeviceProperties + 0, &acu_cudart_type_cudaDeviceProp, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetDeviceProperties + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDeviceProp, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGetDeviceProperties;
 
@@ -4993,15 +4529,15 @@ static cudaError_t adapt_cudaGetDeviceProperties(struct cudaDeviceProp *prop, in
 }
 
 static const acu_era eras_cudaGetDeviceProperties[] = {
-    {1, name_cudaGetDeviceProperties, (acu_fn)adapt_cudaGetDeviceProperties},
+    {0, name_cudaGetDeviceProperties, (acu_fn)adapt_cudaGetDeviceProperties},
     {12000, symbol_cudaGetDeviceProperties_cudaGetDeviceProperties_v2, (acu_fn)adapt_cudaGetDeviceProperties},
     {13000, name_cudaGetDeviceProperties, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGetDeviceProperties = {
     .library = &acu_cudart,
     .name = name_cudaGetDeviceProperties,
     .eras = eras_cudaGetDeviceProperties,
+    .era_count = 3,
     .params = params_cudaGetDeviceProperties,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5032,14 +4568,13 @@ cudaError_t acu_failed_cudaGetDeviceProperties(cudaError_t result, struct cudaDe
 
 /* ---- cudaGetDriverEntryPoint */
 
-static const char name_cudaGetDriverEntryPoint[] = "cudaGetDriverEntryPoint";
+static const char name_cudaGetDriverEntryPoint[] = "cudaGetDriverEntryPoint\0symbol\0funcPtr\0flags\0driverStatus";
 static const char symbol_cudaGetDriverEntryPoint_cudaGetDriverEntryPoint_ptsz[] = "cudaGetDriverEntryPoint_ptsz";
-static const char param_names_cudaGetDriverEntryPoint[] = "symbol\0funcPtr\0flags\0driverStatus";
 static const acu_param params_cudaGetDriverEntryPoint[] = {
-    {param_names_cudaGetDriverEntryPoint + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGetDriverEntryPoint + 7, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetDriverEntryPoint + 15, &acu_cudart_type_flags_driverEntryPoint_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGetDriverEntryPoint + 21, &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_flags_driverEntryPoint_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGetDriverEntryPoint[] = "driver entry points";
 static acu_fn real_cudaGetDriverEntryPoint;
@@ -5068,15 +4603,15 @@ static cudaError_t adapt_cudaGetDriverEntryPoint_ptds(const char *symbol, void *
 }
 
 static const acu_era eras_cudaGetDriverEntryPoint[] = {
-    {1, name_cudaGetDriverEntryPoint, (acu_fn)adapt_cudaGetDriverEntryPoint},
+    {0, name_cudaGetDriverEntryPoint, (acu_fn)adapt_cudaGetDriverEntryPoint},
     {12000, name_cudaGetDriverEntryPoint, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGetDriverEntryPoint = {
     .library = &acu_cudart,
     .name = name_cudaGetDriverEntryPoint,
     .feature = feature_cudaGetDriverEntryPoint,
     .eras = eras_cudaGetDriverEntryPoint,
+    .era_count = 2,
     .params = params_cudaGetDriverEntryPoint,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -5101,9 +4636,8 @@ static cudaError_t enter_cudaGetDriverEntryPoint(const char *symbol, void **func
 cudaError_t (*acu_slot_cudaGetDriverEntryPoint)(const char *symbol, void **funcPtr, unsigned long long flags,
         enum cudaDriverEntryPointQueryResult *driverStatus) = enter_cudaGetDriverEntryPoint;
 static const acu_era eras_cudaGetDriverEntryPoint_ptds[] = {
-    {1, symbol_cudaGetDriverEntryPoint_cudaGetDriverEntryPoint_ptsz, (acu_fn)adapt_cudaGetDriverEntryPoint_ptds},
+    {0, symbol_cudaGetDriverEntryPoint_cudaGetDriverEntryPoint_ptsz, (acu_fn)adapt_cudaGetDriverEntryPoint_ptds},
     {12000, symbol_cudaGetDriverEntryPoint_cudaGetDriverEntryPoint_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaGetDriverEntryPoint_ptds)(const char *symbol, void **funcPtr,
         unsigned long long flags, enum cudaDriverEntryPointQueryResult *driverStatus);
@@ -5112,6 +4646,7 @@ const acu_function acu_function_cudaGetDriverEntryPoint_ptds = {
     .name = name_cudaGetDriverEntryPoint,
     .feature = feature_cudaGetDriverEntryPoint,
     .eras = eras_cudaGetDriverEntryPoint_ptds,
+    .era_count = 2,
     .params = params_cudaGetDriverEntryPoint,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -5146,27 +4681,26 @@ cudaError_t acu_failed_cudaGetDriverEntryPoint(cudaError_t result, const char *s
 
 /* ---- cudaGetDriverEntryPointByVersion */
 
-static const char name_cudaGetDriverEntryPointByVersion[] = "cudaGetDriverEntryPointByVersion";
+static const char name_cudaGetDriverEntryPointByVersion[] = "cudaGetDriverEntryPointByVersion\0symbol\0funcPtr\0cudaVersion\0flags\0driverStatus";
 static const char symbol_cudaGetDriverEntryPointByVersion_cudaGetDriverEntryPointByVersion_ptsz[] = "cudaGetDriverEntryPointByVersion_ptsz";
-static const char param_names_cudaGetDriverEntryPointByVersion[] = "symbol\0funcPtr\0cudaVersion\0flags\0driverStatus";
 static const acu_param params_cudaGetDriverEntryPointByVersion[] = {
-    {param_names_cudaGetDriverEntryPointByVersion + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGetDriverEntryPointByVersion + 7, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetDriverEntryPointByVersion + 15, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGetDriverEntryPointByVersion + 27, &acu_cudart_type_flags_driverEntryPoint_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGetDriverEntryPointByVersion + 33, &acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_driverEntryPoint_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDriverEntryPointQueryResult, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGetDriverEntryPointByVersion[] = "driver entry points by version";
 static const acu_era eras_cudaGetDriverEntryPointByVersion[] = {
-    {1, NULL, NULL},
-    {12050, name_cudaGetDriverEntryPointByVersion, NULL},
     {0, NULL, NULL},
+    {12050, name_cudaGetDriverEntryPointByVersion, NULL},
 };
 const acu_function acu_function_cudaGetDriverEntryPointByVersion = {
     .library = &acu_cudart,
     .name = name_cudaGetDriverEntryPointByVersion,
     .feature = feature_cudaGetDriverEntryPointByVersion,
     .eras = eras_cudaGetDriverEntryPointByVersion,
+    .era_count = 2,
     .params = params_cudaGetDriverEntryPointByVersion,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5193,9 +4727,8 @@ cudaError_t (*acu_slot_cudaGetDriverEntryPointByVersion)(const char *symbol, voi
         unsigned int cudaVersion, unsigned long long flags,
         enum cudaDriverEntryPointQueryResult *driverStatus) = enter_cudaGetDriverEntryPointByVersion;
 static const acu_era eras_cudaGetDriverEntryPointByVersion_ptds[] = {
-    {1, NULL, NULL},
-    {12050, symbol_cudaGetDriverEntryPointByVersion_cudaGetDriverEntryPointByVersion_ptsz, NULL},
     {0, NULL, NULL},
+    {12050, symbol_cudaGetDriverEntryPointByVersion_cudaGetDriverEntryPointByVersion_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaGetDriverEntryPointByVersion_ptds)(const char *symbol, void **funcPtr,
         unsigned int cudaVersion, unsigned long long flags,
@@ -5205,6 +4738,7 @@ const acu_function acu_function_cudaGetDriverEntryPointByVersion_ptds = {
     .name = name_cudaGetDriverEntryPointByVersion,
     .feature = feature_cudaGetDriverEntryPointByVersion,
     .eras = eras_cudaGetDriverEntryPointByVersion_ptds,
+    .era_count = 2,
     .params = params_cudaGetDriverEntryPointByVersion,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5241,10 +4775,9 @@ cudaError_t acu_failed_cudaGetDriverEntryPointByVersion(cudaError_t result, cons
 
 /* ---- cudaGetErrorName */
 
-static const char name_cudaGetErrorName[] = "cudaGetErrorName";
-static const char param_names_cudaGetErrorName[] = "error";
+static const char name_cudaGetErrorName[] = "cudaGetErrorName\0error";
 static const acu_param params_cudaGetErrorName[] = {
-    {param_names_cudaGetErrorName + 0, &acu_cudart_type_cudaError, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaError, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGetErrorName;
 
@@ -5259,13 +4792,13 @@ static const char *hook_cudaGetErrorName(cudaError_t error)
 }
 
 static const acu_era eras_cudaGetErrorName[] = {
-    {1, name_cudaGetErrorName, (acu_fn)hook_cudaGetErrorName},
-    {0, NULL, NULL},
+    {0, name_cudaGetErrorName, (acu_fn)hook_cudaGetErrorName},
 };
 const acu_function acu_function_cudaGetErrorName = {
     .library = &acu_cudart,
     .name = name_cudaGetErrorName,
     .eras = eras_cudaGetErrorName,
+    .era_count = 1,
     .params = params_cudaGetErrorName,
     .param_count = 1,
     .returns = ACU_RETURNS_OTHER,
@@ -5289,10 +4822,9 @@ const char *(*acu_slot_cudaGetErrorName)(cudaError_t error) = enter_cudaGetError
 
 /* ---- cudaGetErrorString */
 
-static const char name_cudaGetErrorString[] = "cudaGetErrorString";
-static const char param_names_cudaGetErrorString[] = "error";
+static const char name_cudaGetErrorString[] = "cudaGetErrorString\0error";
 static const acu_param params_cudaGetErrorString[] = {
-    {param_names_cudaGetErrorString + 0, &acu_cudart_type_cudaError, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaError, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGetErrorString;
 
@@ -5307,13 +4839,13 @@ static const char *hook_cudaGetErrorString(cudaError_t error)
 }
 
 static const acu_era eras_cudaGetErrorString[] = {
-    {1, name_cudaGetErrorString, (acu_fn)hook_cudaGetErrorString},
-    {0, NULL, NULL},
+    {0, name_cudaGetErrorString, (acu_fn)hook_cudaGetErrorString},
 };
 const acu_function acu_function_cudaGetErrorString = {
     .library = &acu_cudart,
     .name = name_cudaGetErrorString,
     .eras = eras_cudaGetErrorString,
+    .era_count = 1,
     .params = params_cudaGetErrorString,
     .param_count = 1,
     .returns = ACU_RETURNS_OTHER,
@@ -5337,20 +4869,14 @@ const char *(*acu_slot_cudaGetErrorString)(cudaError_t error) = enter_cudaGetErr
 
 /* ---- cudaGetExportTable */
 
-static const char name_cudaGetExportTable[] = "cudaGetExportTable";
-static const char param_names_cudaGetExportTable[] = "ppExportTable\0pExportTableId";
+static const char name_cudaGetExportTable[] = "cudaGetExportTable\0ppExportTable\0pExportTableId";
 static const acu_param params_cudaGetExportTable[] = {
-    {param_names_cudaGetExportTable + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetExportTable + 14, &acu_cudart_type_CUuuid_st, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGetExportTable[] = {
-    {1, name_cudaGetExportTable, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_CUuuid_st, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGetExportTable = {
     .library = &acu_cudart,
     .name = name_cudaGetExportTable,
-    .eras = eras_cudaGetExportTable,
     .params = params_cudaGetExportTable,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5382,20 +4908,14 @@ cudaError_t acu_failed_cudaGetExportTable(cudaError_t result, const void **ppExp
 
 /* ---- cudaGetFuncBySymbol */
 
-static const char name_cudaGetFuncBySymbol[] = "cudaGetFuncBySymbol";
-static const char param_names_cudaGetFuncBySymbol[] = "functionPtr\0symbolPtr";
+static const char name_cudaGetFuncBySymbol[] = "cudaGetFuncBySymbol\0functionPtr\0symbolPtr";
 static const acu_param params_cudaGetFuncBySymbol[] = {
-    {param_names_cudaGetFuncBySymbol + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetFuncBySymbol + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGetFuncBySymbol[] = {
-    {1, name_cudaGetFuncBySymbol, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGetFuncBySymbol = {
     .library = &acu_cudart,
     .name = name_cudaGetFuncBySymbol,
-    .eras = eras_cudaGetFuncBySymbol,
     .params = params_cudaGetFuncBySymbol,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5426,23 +4946,22 @@ cudaError_t acu_failed_cudaGetFuncBySymbol(cudaError_t result, cudaFunction_t *f
 
 /* ---- cudaGetKernel */
 
-static const char name_cudaGetKernel[] = "cudaGetKernel";
-static const char param_names_cudaGetKernel[] = "kernelPtr\0entryFuncAddr";
+static const char name_cudaGetKernel[] = "cudaGetKernel\0kernelPtr\0entryFuncAddr";
 static const acu_param params_cudaGetKernel[] = {
-    {param_names_cudaGetKernel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetKernel + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGetKernel[] = "kernel handles";
 static const acu_era eras_cudaGetKernel[] = {
-    {1, NULL, NULL},
-    {12010, name_cudaGetKernel, NULL},
     {0, NULL, NULL},
+    {12010, name_cudaGetKernel, NULL},
 };
 const acu_function acu_function_cudaGetKernel = {
     .library = &acu_cudart,
     .name = name_cudaGetKernel,
     .feature = feature_cudaGetKernel,
     .eras = eras_cudaGetKernel,
+    .era_count = 2,
     .params = params_cudaGetKernel,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5486,13 +5005,13 @@ static cudaError_t hook_cudaGetLastError(void)
 }
 
 static const acu_era eras_cudaGetLastError[] = {
-    {1, name_cudaGetLastError, (acu_fn)hook_cudaGetLastError},
-    {0, NULL, NULL},
+    {0, name_cudaGetLastError, (acu_fn)hook_cudaGetLastError},
 };
 const acu_function acu_function_cudaGetLastError = {
     .library = &acu_cudart,
     .name = name_cudaGetLastError,
     .eras = eras_cudaGetLastError,
+    .era_count = 1,
     .returns = ACU_RETURNS_STATUS,
     .quirks = ACU_QUIRK_GET_LAST_ERROR,
     .since = 0,
@@ -5521,21 +5040,15 @@ cudaError_t acu_failed_cudaGetLastError(cudaError_t result)
 
 /* ---- cudaGetMipmappedArrayLevel */
 
-static const char name_cudaGetMipmappedArrayLevel[] = "cudaGetMipmappedArrayLevel";
-static const char param_names_cudaGetMipmappedArrayLevel[] = "levelArray\0mipmappedArray\0level";
+static const char name_cudaGetMipmappedArrayLevel[] = "cudaGetMipmappedArrayLevel\0levelArray\0mipmappedArray\0level";
 static const acu_param params_cudaGetMipmappedArrayLevel[] = {
-    {param_names_cudaGetMipmappedArrayLevel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetMipmappedArrayLevel + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGetMipmappedArrayLevel + 26, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGetMipmappedArrayLevel[] = {
-    {1, name_cudaGetMipmappedArrayLevel, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGetMipmappedArrayLevel = {
     .library = &acu_cudart,
     .name = name_cudaGetMipmappedArrayLevel,
-    .eras = eras_cudaGetMipmappedArrayLevel,
     .params = params_cudaGetMipmappedArrayLevel,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -5568,11 +5081,10 @@ cudaError_t acu_failed_cudaGetMipmappedArrayLevel(cudaError_t result, cudaArray_
 
 /* ---- cudaGetSurfaceObjectResourceDesc */
 
-static const char name_cudaGetSurfaceObjectResourceDesc[] = "cudaGetSurfaceObjectResourceDesc";
-static const char param_names_cudaGetSurfaceObjectResourceDesc[] = "pResDesc\0surfObject";
+static const char name_cudaGetSurfaceObjectResourceDesc[] = "cudaGetSurfaceObjectResourceDesc\0pResDesc\0surfObject";
 static const acu_param params_cudaGetSurfaceObjectResourceDesc[] = {
-    {param_names_cudaGetSurfaceObjectResourceDesc + 0, &acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetSurfaceObjectResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGetSurfaceObjectResourceDesc[] = "texture and surface objects";
 static acu_fn real_cudaGetSurfaceObjectResourceDesc;
@@ -5596,15 +5108,15 @@ static cudaError_t adapt_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDes
 }
 
 static const acu_era eras_cudaGetSurfaceObjectResourceDesc[] = {
-    {1, name_cudaGetSurfaceObjectResourceDesc, (acu_fn)adapt_cudaGetSurfaceObjectResourceDesc},
+    {0, name_cudaGetSurfaceObjectResourceDesc, (acu_fn)adapt_cudaGetSurfaceObjectResourceDesc},
     {13000, name_cudaGetSurfaceObjectResourceDesc, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGetSurfaceObjectResourceDesc = {
     .library = &acu_cudart,
     .name = name_cudaGetSurfaceObjectResourceDesc,
     .feature = feature_cudaGetSurfaceObjectResourceDesc,
     .eras = eras_cudaGetSurfaceObjectResourceDesc,
+    .era_count = 2,
     .params = params_cudaGetSurfaceObjectResourceDesc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5638,20 +5150,14 @@ cudaError_t acu_failed_cudaGetSurfaceObjectResourceDesc(cudaError_t result,
 
 /* ---- cudaGetSymbolAddress */
 
-static const char name_cudaGetSymbolAddress[] = "cudaGetSymbolAddress";
-static const char param_names_cudaGetSymbolAddress[] = "devPtr\0symbol";
+static const char name_cudaGetSymbolAddress[] = "cudaGetSymbolAddress\0devPtr\0symbol";
 static const acu_param params_cudaGetSymbolAddress[] = {
-    {param_names_cudaGetSymbolAddress + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetSymbolAddress + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGetSymbolAddress[] = {
-    {1, name_cudaGetSymbolAddress, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGetSymbolAddress = {
     .library = &acu_cudart,
     .name = name_cudaGetSymbolAddress,
-    .eras = eras_cudaGetSymbolAddress,
     .params = params_cudaGetSymbolAddress,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5680,20 +5186,14 @@ cudaError_t acu_failed_cudaGetSymbolAddress(cudaError_t result, void **devPtr, c
 
 /* ---- cudaGetSymbolSize */
 
-static const char name_cudaGetSymbolSize[] = "cudaGetSymbolSize";
-static const char param_names_cudaGetSymbolSize[] = "size\0symbol";
+static const char name_cudaGetSymbolSize[] = "cudaGetSymbolSize\0size\0symbol";
 static const acu_param params_cudaGetSymbolSize[] = {
-    {param_names_cudaGetSymbolSize + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetSymbolSize + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGetSymbolSize[] = {
-    {1, name_cudaGetSymbolSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGetSymbolSize = {
     .library = &acu_cudart,
     .name = name_cudaGetSymbolSize,
-    .eras = eras_cudaGetSymbolSize,
     .params = params_cudaGetSymbolSize,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5722,11 +5222,10 @@ cudaError_t acu_failed_cudaGetSymbolSize(cudaError_t result, size_t *size, const
 
 /* ---- cudaGetTextureObjectResourceDesc */
 
-static const char name_cudaGetTextureObjectResourceDesc[] = "cudaGetTextureObjectResourceDesc";
-static const char param_names_cudaGetTextureObjectResourceDesc[] = "pResDesc\0texObject";
+static const char name_cudaGetTextureObjectResourceDesc[] = "cudaGetTextureObjectResourceDesc\0pResDesc\0texObject";
 static const acu_param params_cudaGetTextureObjectResourceDesc[] = {
-    {param_names_cudaGetTextureObjectResourceDesc + 0, &acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetTextureObjectResourceDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaResourceDesc, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGetTextureObjectResourceDesc[] = "texture and surface objects";
 static acu_fn real_cudaGetTextureObjectResourceDesc;
@@ -5750,15 +5249,15 @@ static cudaError_t adapt_cudaGetTextureObjectResourceDesc(struct cudaResourceDes
 }
 
 static const acu_era eras_cudaGetTextureObjectResourceDesc[] = {
-    {1, name_cudaGetTextureObjectResourceDesc, (acu_fn)adapt_cudaGetTextureObjectResourceDesc},
+    {0, name_cudaGetTextureObjectResourceDesc, (acu_fn)adapt_cudaGetTextureObjectResourceDesc},
     {13000, name_cudaGetTextureObjectResourceDesc, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGetTextureObjectResourceDesc = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureObjectResourceDesc,
     .feature = feature_cudaGetTextureObjectResourceDesc,
     .eras = eras_cudaGetTextureObjectResourceDesc,
+    .era_count = 2,
     .params = params_cudaGetTextureObjectResourceDesc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5792,11 +5291,10 @@ cudaError_t acu_failed_cudaGetTextureObjectResourceDesc(cudaError_t result,
 
 /* ---- cudaGetTextureObjectResourceViewDesc */
 
-static const char name_cudaGetTextureObjectResourceViewDesc[] = "cudaGetTextureObjectResourceViewDesc";
-static const char param_names_cudaGetTextureObjectResourceViewDesc[] = "pResViewDesc\0texObject";
+static const char name_cudaGetTextureObjectResourceViewDesc[] = "cudaGetTextureObjectResourceViewDesc\0pResViewDesc\0texObject";
 static const acu_param params_cudaGetTextureObjectResourceViewDesc[] = {
-    {param_names_cudaGetTextureObjectResourceViewDesc + 0, &acu_cudart_type_cudaResourceViewDesc, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetTextureObjectResourceViewDesc + 13, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaResourceViewDesc, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGetTextureObjectResourceViewDesc[] = "texture and surface objects";
 static acu_fn real_cudaGetTextureObjectResourceViewDesc;
@@ -5821,15 +5319,15 @@ static cudaError_t adapt_cudaGetTextureObjectResourceViewDesc(struct cudaResourc
 }
 
 static const acu_era eras_cudaGetTextureObjectResourceViewDesc[] = {
-    {1, name_cudaGetTextureObjectResourceViewDesc, (acu_fn)adapt_cudaGetTextureObjectResourceViewDesc},
+    {0, name_cudaGetTextureObjectResourceViewDesc, (acu_fn)adapt_cudaGetTextureObjectResourceViewDesc},
     {13000, name_cudaGetTextureObjectResourceViewDesc, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGetTextureObjectResourceViewDesc = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureObjectResourceViewDesc,
     .feature = feature_cudaGetTextureObjectResourceViewDesc,
     .eras = eras_cudaGetTextureObjectResourceViewDesc,
+    .era_count = 2,
     .params = params_cudaGetTextureObjectResourceViewDesc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5863,25 +5361,24 @@ cudaError_t acu_failed_cudaGetTextureObjectResourceViewDesc(cudaError_t result,
 
 /* ---- cudaGetTextureObjectTextureDesc */
 
-static const char name_cudaGetTextureObjectTextureDesc[] = "cudaGetTextureObjectTextureDesc";
+static const char name_cudaGetTextureObjectTextureDesc[] = "cudaGetTextureObjectTextureDesc\0pTexDesc\0texObject";
 static const char symbol_cudaGetTextureObjectTextureDesc_cudaGetTextureObjectTextureDesc_v2[] = "cudaGetTextureObjectTextureDesc_v2";
-static const char param_names_cudaGetTextureObjectTextureDesc[] = "pTexDesc\0texObject";
 static const acu_param params_cudaGetTextureObjectTextureDesc[] = {
-    {param_names_cudaGetTextureObjectTextureDesc + 0, &acu_cudart_type_cudaTextureDesc, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetTextureObjectTextureDesc + 9, &acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaTextureDesc, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGetTextureObjectTextureDesc[] = "texture and surface objects";
 static const acu_era eras_cudaGetTextureObjectTextureDesc[] = {
-    {1, name_cudaGetTextureObjectTextureDesc, NULL},
+    {0, name_cudaGetTextureObjectTextureDesc, NULL},
     {11080, symbol_cudaGetTextureObjectTextureDesc_cudaGetTextureObjectTextureDesc_v2, NULL},
     {12000, name_cudaGetTextureObjectTextureDesc, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGetTextureObjectTextureDesc = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureObjectTextureDesc,
     .feature = feature_cudaGetTextureObjectTextureDesc,
     .eras = eras_cudaGetTextureObjectTextureDesc,
+    .era_count = 3,
     .params = params_cudaGetTextureObjectTextureDesc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -5914,23 +5411,17 @@ cudaError_t acu_failed_cudaGetTextureObjectTextureDesc(cudaError_t result, struc
 
 /* ---- cudaGraphAddChildGraphNode */
 
-static const char name_cudaGraphAddChildGraphNode[] = "cudaGraphAddChildGraphNode";
-static const char param_names_cudaGraphAddChildGraphNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0childGraph";
+static const char name_cudaGraphAddChildGraphNode[] = "cudaGraphAddChildGraphNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0childGraph";
 static const acu_param params_cudaGraphAddChildGraphNode[] = {
-    {param_names_cudaGraphAddChildGraphNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddChildGraphNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddChildGraphNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddChildGraphNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddChildGraphNode + 47, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphAddChildGraphNode[] = {
-    {1, name_cudaGraphAddChildGraphNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphAddChildGraphNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddChildGraphNode,
-    .eras = eras_cudaGraphAddChildGraphNode,
     .params = params_cudaGraphAddChildGraphNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -5965,15 +5456,14 @@ cudaError_t acu_failed_cudaGraphAddChildGraphNode(cudaError_t result, cudaGraphN
 
 /* ---- cudaGraphAddDependencies */
 
-static const char name_cudaGraphAddDependencies[] = "cudaGraphAddDependencies";
+static const char name_cudaGraphAddDependencies[] = "cudaGraphAddDependencies\0graph\0from\0to\0edgeData\0numDependencies";
 static const char symbol_cudaGraphAddDependencies_cudaGraphAddDependencies_v2[] = "cudaGraphAddDependencies_v2";
-static const char param_names_cudaGraphAddDependencies[] = "graph\0from\0to\0edgeData\0numDependencies";
 static const acu_param params_cudaGraphAddDependencies[] = {
-    {param_names_cudaGraphAddDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddDependencies + 6, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaGraphAddDependencies + 11, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaGraphAddDependencies + 14, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaGraphAddDependencies + 23, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGraphAddDependencies;
 
@@ -5999,15 +5489,15 @@ static cudaError_t adapt_cudaGraphAddDependencies(cudaGraph_t graph, const cudaG
 }
 
 static const acu_era eras_cudaGraphAddDependencies[] = {
-    {1, name_cudaGraphAddDependencies, (acu_fn)adapt_cudaGraphAddDependencies},
+    {0, name_cudaGraphAddDependencies, (acu_fn)adapt_cudaGraphAddDependencies},
     {12030, symbol_cudaGraphAddDependencies_cudaGraphAddDependencies_v2, NULL},
     {13000, name_cudaGraphAddDependencies, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphAddDependencies = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddDependencies,
     .eras = eras_cudaGraphAddDependencies,
+    .era_count = 3,
     .params = params_cudaGraphAddDependencies,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6043,22 +5533,16 @@ cudaError_t acu_failed_cudaGraphAddDependencies(cudaError_t result, cudaGraph_t 
 
 /* ---- cudaGraphAddEmptyNode */
 
-static const char name_cudaGraphAddEmptyNode[] = "cudaGraphAddEmptyNode";
-static const char param_names_cudaGraphAddEmptyNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies";
+static const char name_cudaGraphAddEmptyNode[] = "cudaGraphAddEmptyNode\0pGraphNode\0graph\0pDependencies\0numDependencies";
 static const acu_param params_cudaGraphAddEmptyNode[] = {
-    {param_names_cudaGraphAddEmptyNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddEmptyNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddEmptyNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddEmptyNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphAddEmptyNode[] = {
-    {1, name_cudaGraphAddEmptyNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphAddEmptyNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddEmptyNode,
-    .eras = eras_cudaGraphAddEmptyNode,
     .params = params_cudaGraphAddEmptyNode,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -6091,25 +5575,19 @@ cudaError_t acu_failed_cudaGraphAddEmptyNode(cudaError_t result, cudaGraphNode_t
 
 /* ---- cudaGraphAddEventRecordNode */
 
-static const char name_cudaGraphAddEventRecordNode[] = "cudaGraphAddEventRecordNode";
-static const char param_names_cudaGraphAddEventRecordNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0event";
+static const char name_cudaGraphAddEventRecordNode[] = "cudaGraphAddEventRecordNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0event";
 static const acu_param params_cudaGraphAddEventRecordNode[] = {
-    {param_names_cudaGraphAddEventRecordNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddEventRecordNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddEventRecordNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddEventRecordNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddEventRecordNode + 47, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphAddEventRecordNode[] = "graph event nodes";
-static const acu_era eras_cudaGraphAddEventRecordNode[] = {
-    {1, name_cudaGraphAddEventRecordNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphAddEventRecordNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddEventRecordNode,
     .feature = feature_cudaGraphAddEventRecordNode,
-    .eras = eras_cudaGraphAddEventRecordNode,
     .params = params_cudaGraphAddEventRecordNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6143,25 +5621,19 @@ cudaError_t acu_failed_cudaGraphAddEventRecordNode(cudaError_t result, cudaGraph
 
 /* ---- cudaGraphAddEventWaitNode */
 
-static const char name_cudaGraphAddEventWaitNode[] = "cudaGraphAddEventWaitNode";
-static const char param_names_cudaGraphAddEventWaitNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0event";
+static const char name_cudaGraphAddEventWaitNode[] = "cudaGraphAddEventWaitNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0event";
 static const acu_param params_cudaGraphAddEventWaitNode[] = {
-    {param_names_cudaGraphAddEventWaitNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddEventWaitNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddEventWaitNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddEventWaitNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddEventWaitNode + 47, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphAddEventWaitNode[] = "graph event nodes";
-static const acu_era eras_cudaGraphAddEventWaitNode[] = {
-    {1, name_cudaGraphAddEventWaitNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphAddEventWaitNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddEventWaitNode,
     .feature = feature_cudaGraphAddEventWaitNode,
-    .eras = eras_cudaGraphAddEventWaitNode,
     .params = params_cudaGraphAddEventWaitNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6195,25 +5667,19 @@ cudaError_t acu_failed_cudaGraphAddEventWaitNode(cudaError_t result, cudaGraphNo
 
 /* ---- cudaGraphAddExternalSemaphoresSignalNode */
 
-static const char name_cudaGraphAddExternalSemaphoresSignalNode[] = "cudaGraphAddExternalSemaphoresSignalNode";
-static const char param_names_cudaGraphAddExternalSemaphoresSignalNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0nodeParams";
+static const char name_cudaGraphAddExternalSemaphoresSignalNode[] = "cudaGraphAddExternalSemaphoresSignalNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0nodeParams";
 static const acu_param params_cudaGraphAddExternalSemaphoresSignalNode[] = {
-    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddExternalSemaphoresSignalNode + 47, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphAddExternalSemaphoresSignalNode[] = "graph nodes for external semaphores";
-static const acu_era eras_cudaGraphAddExternalSemaphoresSignalNode[] = {
-    {1, name_cudaGraphAddExternalSemaphoresSignalNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphAddExternalSemaphoresSignalNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddExternalSemaphoresSignalNode,
     .feature = feature_cudaGraphAddExternalSemaphoresSignalNode,
-    .eras = eras_cudaGraphAddExternalSemaphoresSignalNode,
     .params = params_cudaGraphAddExternalSemaphoresSignalNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6250,25 +5716,19 @@ cudaError_t acu_failed_cudaGraphAddExternalSemaphoresSignalNode(cudaError_t resu
 
 /* ---- cudaGraphAddExternalSemaphoresWaitNode */
 
-static const char name_cudaGraphAddExternalSemaphoresWaitNode[] = "cudaGraphAddExternalSemaphoresWaitNode";
-static const char param_names_cudaGraphAddExternalSemaphoresWaitNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0nodeParams";
+static const char name_cudaGraphAddExternalSemaphoresWaitNode[] = "cudaGraphAddExternalSemaphoresWaitNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0nodeParams";
 static const acu_param params_cudaGraphAddExternalSemaphoresWaitNode[] = {
-    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddExternalSemaphoresWaitNode + 47, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphAddExternalSemaphoresWaitNode[] = "graph nodes for external semaphores";
-static const acu_era eras_cudaGraphAddExternalSemaphoresWaitNode[] = {
-    {1, name_cudaGraphAddExternalSemaphoresWaitNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphAddExternalSemaphoresWaitNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddExternalSemaphoresWaitNode,
     .feature = feature_cudaGraphAddExternalSemaphoresWaitNode,
-    .eras = eras_cudaGraphAddExternalSemaphoresWaitNode,
     .params = params_cudaGraphAddExternalSemaphoresWaitNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6305,23 +5765,17 @@ cudaError_t acu_failed_cudaGraphAddExternalSemaphoresWaitNode(cudaError_t result
 
 /* ---- cudaGraphAddHostNode */
 
-static const char name_cudaGraphAddHostNode[] = "cudaGraphAddHostNode";
-static const char param_names_cudaGraphAddHostNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0pNodeParams";
+static const char name_cudaGraphAddHostNode[] = "cudaGraphAddHostNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0pNodeParams";
 static const acu_param params_cudaGraphAddHostNode[] = {
-    {param_names_cudaGraphAddHostNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddHostNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddHostNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddHostNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddHostNode + 47, &acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphAddHostNode[] = {
-    {1, name_cudaGraphAddHostNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphAddHostNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddHostNode,
-    .eras = eras_cudaGraphAddHostNode,
     .params = params_cudaGraphAddHostNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6358,23 +5812,17 @@ cudaError_t acu_failed_cudaGraphAddHostNode(cudaError_t result, cudaGraphNode_t 
 
 /* ---- cudaGraphAddKernelNode */
 
-static const char name_cudaGraphAddKernelNode[] = "cudaGraphAddKernelNode";
-static const char param_names_cudaGraphAddKernelNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0pNodeParams";
+static const char name_cudaGraphAddKernelNode[] = "cudaGraphAddKernelNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0pNodeParams";
 static const acu_param params_cudaGraphAddKernelNode[] = {
-    {param_names_cudaGraphAddKernelNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddKernelNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddKernelNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddKernelNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddKernelNode + 47, &acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphAddKernelNode[] = {
-    {1, name_cudaGraphAddKernelNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphAddKernelNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddKernelNode,
-    .eras = eras_cudaGraphAddKernelNode,
     .params = params_cudaGraphAddKernelNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6411,14 +5859,13 @@ cudaError_t acu_failed_cudaGraphAddKernelNode(cudaError_t result, cudaGraphNode_
 
 /* ---- cudaGraphAddMemAllocNode */
 
-static const char name_cudaGraphAddMemAllocNode[] = "cudaGraphAddMemAllocNode";
-static const char param_names_cudaGraphAddMemAllocNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0nodeParams";
+static const char name_cudaGraphAddMemAllocNode[] = "cudaGraphAddMemAllocNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0nodeParams";
 static const acu_param params_cudaGraphAddMemAllocNode[] = {
-    {param_names_cudaGraphAddMemAllocNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddMemAllocNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemAllocNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddMemAllocNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemAllocNode + 47, &acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_INOUT, -1, -1, false},
 };
 static const char feature_cudaGraphAddMemAllocNode[] = "graph memory nodes";
 static acu_fn real_cudaGraphAddMemAllocNode;
@@ -6450,15 +5897,15 @@ static cudaError_t adapt_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, c
 }
 
 static const acu_era eras_cudaGraphAddMemAllocNode[] = {
-    {1, name_cudaGraphAddMemAllocNode, (acu_fn)adapt_cudaGraphAddMemAllocNode},
+    {0, name_cudaGraphAddMemAllocNode, (acu_fn)adapt_cudaGraphAddMemAllocNode},
     {13040, name_cudaGraphAddMemAllocNode, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphAddMemAllocNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddMemAllocNode,
     .feature = feature_cudaGraphAddMemAllocNode,
     .eras = eras_cudaGraphAddMemAllocNode,
+    .era_count = 2,
     .params = params_cudaGraphAddMemAllocNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6496,25 +5943,19 @@ cudaError_t acu_failed_cudaGraphAddMemAllocNode(cudaError_t result, cudaGraphNod
 
 /* ---- cudaGraphAddMemFreeNode */
 
-static const char name_cudaGraphAddMemFreeNode[] = "cudaGraphAddMemFreeNode";
-static const char param_names_cudaGraphAddMemFreeNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0dptr";
+static const char name_cudaGraphAddMemFreeNode[] = "cudaGraphAddMemFreeNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0dptr";
 static const acu_param params_cudaGraphAddMemFreeNode[] = {
-    {param_names_cudaGraphAddMemFreeNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddMemFreeNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemFreeNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddMemFreeNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemFreeNode + 47, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphAddMemFreeNode[] = "graph memory nodes";
-static const acu_era eras_cudaGraphAddMemFreeNode[] = {
-    {1, name_cudaGraphAddMemFreeNode, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphAddMemFreeNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddMemFreeNode,
     .feature = feature_cudaGraphAddMemFreeNode,
-    .eras = eras_cudaGraphAddMemFreeNode,
     .params = params_cudaGraphAddMemFreeNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6548,23 +5989,17 @@ cudaError_t acu_failed_cudaGraphAddMemFreeNode(cudaError_t result, cudaGraphNode
 
 /* ---- cudaGraphAddMemcpyNode */
 
-static const char name_cudaGraphAddMemcpyNode[] = "cudaGraphAddMemcpyNode";
-static const char param_names_cudaGraphAddMemcpyNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0pCopyParams";
+static const char name_cudaGraphAddMemcpyNode[] = "cudaGraphAddMemcpyNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0pCopyParams";
 static const acu_param params_cudaGraphAddMemcpyNode[] = {
-    {param_names_cudaGraphAddMemcpyNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddMemcpyNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNode + 47, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphAddMemcpyNode[] = {
-    {1, name_cudaGraphAddMemcpyNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphAddMemcpyNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddMemcpyNode,
-    .eras = eras_cudaGraphAddMemcpyNode,
     .params = params_cudaGraphAddMemcpyNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6601,26 +6036,20 @@ cudaError_t acu_failed_cudaGraphAddMemcpyNode(cudaError_t result, cudaGraphNode_
 
 /* ---- cudaGraphAddMemcpyNode1D */
 
-static const char name_cudaGraphAddMemcpyNode1D[] = "cudaGraphAddMemcpyNode1D";
-static const char param_names_cudaGraphAddMemcpyNode1D[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0dst\0src\0count\0kind";
+static const char name_cudaGraphAddMemcpyNode1D[] = "cudaGraphAddMemcpyNode1D\0pGraphNode\0graph\0pDependencies\0numDependencies\0dst\0src\0count\0kind";
 static const acu_param params_cudaGraphAddMemcpyNode1D[] = {
-    {param_names_cudaGraphAddMemcpyNode1D + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNode1D + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNode1D + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddMemcpyNode1D + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNode1D + 47, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNode1D + 51, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNode1D + 55, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNode1D + 61, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphAddMemcpyNode1D[] = {
-    {1, name_cudaGraphAddMemcpyNode1D, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphAddMemcpyNode1D = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddMemcpyNode1D,
-    .eras = eras_cudaGraphAddMemcpyNode1D,
     .params = params_cudaGraphAddMemcpyNode1D,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -6657,27 +6086,21 @@ cudaError_t acu_failed_cudaGraphAddMemcpyNode1D(cudaError_t result, cudaGraphNod
 
 /* ---- cudaGraphAddMemcpyNodeFromSymbol */
 
-static const char name_cudaGraphAddMemcpyNodeFromSymbol[] = "cudaGraphAddMemcpyNodeFromSymbol";
-static const char param_names_cudaGraphAddMemcpyNodeFromSymbol[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0dst\0symbol\0count\0offset\0kind";
+static const char name_cudaGraphAddMemcpyNodeFromSymbol[] = "cudaGraphAddMemcpyNodeFromSymbol\0pGraphNode\0graph\0pDependencies\0numDependencies\0dst\0symbol\0count\0offset\0kind";
 static const acu_param params_cudaGraphAddMemcpyNodeFromSymbol[] = {
-    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 47, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 51, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 58, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 64, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeFromSymbol + 71, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphAddMemcpyNodeFromSymbol[] = {
-    {1, name_cudaGraphAddMemcpyNodeFromSymbol, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphAddMemcpyNodeFromSymbol = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddMemcpyNodeFromSymbol,
-    .eras = eras_cudaGraphAddMemcpyNodeFromSymbol,
     .params = params_cudaGraphAddMemcpyNodeFromSymbol,
     .param_count = 9,
     .returns = ACU_RETURNS_STATUS,
@@ -6714,27 +6137,21 @@ cudaError_t acu_failed_cudaGraphAddMemcpyNodeFromSymbol(cudaError_t result, cuda
 
 /* ---- cudaGraphAddMemcpyNodeToSymbol */
 
-static const char name_cudaGraphAddMemcpyNodeToSymbol[] = "cudaGraphAddMemcpyNodeToSymbol";
-static const char param_names_cudaGraphAddMemcpyNodeToSymbol[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0symbol\0src\0count\0offset\0kind";
+static const char name_cudaGraphAddMemcpyNodeToSymbol[] = "cudaGraphAddMemcpyNodeToSymbol\0pGraphNode\0graph\0pDependencies\0numDependencies\0symbol\0src\0count\0offset\0kind";
 static const acu_param params_cudaGraphAddMemcpyNodeToSymbol[] = {
-    {param_names_cudaGraphAddMemcpyNodeToSymbol + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeToSymbol + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeToSymbol + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeToSymbol + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeToSymbol + 47, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeToSymbol + 54, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeToSymbol + 58, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeToSymbol + 64, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemcpyNodeToSymbol + 71, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphAddMemcpyNodeToSymbol[] = {
-    {1, name_cudaGraphAddMemcpyNodeToSymbol, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphAddMemcpyNodeToSymbol = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddMemcpyNodeToSymbol,
-    .eras = eras_cudaGraphAddMemcpyNodeToSymbol,
     .params = params_cudaGraphAddMemcpyNodeToSymbol,
     .param_count = 9,
     .returns = ACU_RETURNS_STATUS,
@@ -6771,23 +6188,17 @@ cudaError_t acu_failed_cudaGraphAddMemcpyNodeToSymbol(cudaError_t result, cudaGr
 
 /* ---- cudaGraphAddMemsetNode */
 
-static const char name_cudaGraphAddMemsetNode[] = "cudaGraphAddMemsetNode";
-static const char param_names_cudaGraphAddMemsetNode[] = "pGraphNode\0graph\0pDependencies\0numDependencies\0pMemsetParams";
+static const char name_cudaGraphAddMemsetNode[] = "cudaGraphAddMemsetNode\0pGraphNode\0graph\0pDependencies\0numDependencies\0pMemsetParams";
 static const acu_param params_cudaGraphAddMemsetNode[] = {
-    {param_names_cudaGraphAddMemsetNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddMemsetNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemsetNode + 17, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaGraphAddMemsetNode + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddMemsetNode + 47, &acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphAddMemsetNode[] = {
-    {1, name_cudaGraphAddMemsetNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphAddMemsetNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddMemsetNode,
-    .eras = eras_cudaGraphAddMemsetNode,
     .params = params_cudaGraphAddMemsetNode,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -6824,16 +6235,15 @@ cudaError_t acu_failed_cudaGraphAddMemsetNode(cudaError_t result, cudaGraphNode_
 
 /* ---- cudaGraphAddNode */
 
-static const char name_cudaGraphAddNode[] = "cudaGraphAddNode";
+static const char name_cudaGraphAddNode[] = "cudaGraphAddNode\0pGraphNode\0graph\0pDependencies\0dependencyData\0numDependencies\0nodeParams";
 static const char symbol_cudaGraphAddNode_cudaGraphAddNode_v2[] = "cudaGraphAddNode_v2";
-static const char param_names_cudaGraphAddNode[] = "pGraphNode\0graph\0pDependencies\0dependencyData\0numDependencies\0nodeParams";
 static const acu_param params_cudaGraphAddNode[] = {
-    {param_names_cudaGraphAddNode + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphAddNode + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddNode + 17, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaGraphAddNode + 31, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaGraphAddNode + 46, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphAddNode + 62, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphNodeParams, 1, ACU_INOUT, -1, -1, false},
 };
 static const char feature_cudaGraphAddNode[] = "generic graph nodes";
 static acu_fn real_cudaGraphAddNode;
@@ -6895,18 +6305,18 @@ static cudaError_t adapt_cudaGraphAddNode1(cudaGraphNode_t *pGraphNode, cudaGrap
 }
 
 static const acu_era eras_cudaGraphAddNode[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {12020, name_cudaGraphAddNode, (acu_fn)adapt_cudaGraphAddNode},
     {12030, symbol_cudaGraphAddNode_cudaGraphAddNode_v2, (acu_fn)adapt_cudaGraphAddNode1},
     {13000, name_cudaGraphAddNode, (acu_fn)adapt_cudaGraphAddNode1},
     {13050, name_cudaGraphAddNode, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphAddNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphAddNode,
     .feature = feature_cudaGraphAddNode,
     .eras = eras_cudaGraphAddNode,
+    .era_count = 5,
     .params = params_cudaGraphAddNode,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -6944,20 +6354,14 @@ cudaError_t acu_failed_cudaGraphAddNode(cudaError_t result, cudaGraphNode_t *pGr
 
 /* ---- cudaGraphChildGraphNodeGetGraph */
 
-static const char name_cudaGraphChildGraphNodeGetGraph[] = "cudaGraphChildGraphNodeGetGraph";
-static const char param_names_cudaGraphChildGraphNodeGetGraph[] = "node\0pGraph";
+static const char name_cudaGraphChildGraphNodeGetGraph[] = "cudaGraphChildGraphNodeGetGraph\0node\0pGraph";
 static const acu_param params_cudaGraphChildGraphNodeGetGraph[] = {
-    {param_names_cudaGraphChildGraphNodeGetGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphChildGraphNodeGetGraph + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaGraphChildGraphNodeGetGraph[] = {
-    {1, name_cudaGraphChildGraphNodeGetGraph, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphChildGraphNodeGetGraph = {
     .library = &acu_cudart,
     .name = name_cudaGraphChildGraphNodeGetGraph,
-    .eras = eras_cudaGraphChildGraphNodeGetGraph,
     .params = params_cudaGraphChildGraphNodeGetGraph,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -6988,20 +6392,14 @@ cudaError_t acu_failed_cudaGraphChildGraphNodeGetGraph(cudaError_t result, cudaG
 
 /* ---- cudaGraphClone */
 
-static const char name_cudaGraphClone[] = "cudaGraphClone";
-static const char param_names_cudaGraphClone[] = "pGraphClone\0originalGraph";
+static const char name_cudaGraphClone[] = "cudaGraphClone\0pGraphClone\0originalGraph";
 static const acu_param params_cudaGraphClone[] = {
-    {param_names_cudaGraphClone + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphClone + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphClone[] = {
-    {1, name_cudaGraphClone, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphClone = {
     .library = &acu_cudart,
     .name = name_cudaGraphClone,
-    .eras = eras_cudaGraphClone,
     .params = params_cudaGraphClone,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7031,25 +6429,24 @@ cudaError_t acu_failed_cudaGraphClone(cudaError_t result, cudaGraph_t *pGraphClo
 
 /* ---- cudaGraphConditionalHandleCreate */
 
-static const char name_cudaGraphConditionalHandleCreate[] = "cudaGraphConditionalHandleCreate";
-static const char param_names_cudaGraphConditionalHandleCreate[] = "pHandle_out\0graph\0defaultLaunchValue\0flags";
+static const char name_cudaGraphConditionalHandleCreate[] = "cudaGraphConditionalHandleCreate\0pHandle_out\0graph\0defaultLaunchValue\0flags";
 static const acu_param params_cudaGraphConditionalHandleCreate[] = {
-    {param_names_cudaGraphConditionalHandleCreate + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphConditionalHandleCreate + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphConditionalHandleCreate + 18, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphConditionalHandleCreate + 37, &acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphConditionalHandleCreate[] = "graph conditional nodes";
 static const acu_era eras_cudaGraphConditionalHandleCreate[] = {
-    {1, NULL, NULL},
-    {12030, name_cudaGraphConditionalHandleCreate, NULL},
     {0, NULL, NULL},
+    {12030, name_cudaGraphConditionalHandleCreate, NULL},
 };
 const acu_function acu_function_cudaGraphConditionalHandleCreate = {
     .library = &acu_cudart,
     .name = name_cudaGraphConditionalHandleCreate,
     .feature = feature_cudaGraphConditionalHandleCreate,
     .eras = eras_cudaGraphConditionalHandleCreate,
+    .era_count = 2,
     .params = params_cudaGraphConditionalHandleCreate,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -7084,26 +6481,25 @@ cudaError_t acu_failed_cudaGraphConditionalHandleCreate(cudaError_t result,
 
 /* ---- cudaGraphConditionalHandleCreate_v2 */
 
-static const char name_cudaGraphConditionalHandleCreate_v2[] = "cudaGraphConditionalHandleCreate_v2";
-static const char param_names_cudaGraphConditionalHandleCreate_v2[] = "pHandle_out\0graph\0ctx\0defaultLaunchValue\0flags";
+static const char name_cudaGraphConditionalHandleCreate_v2[] = "cudaGraphConditionalHandleCreate_v2\0pHandle_out\0graph\0ctx\0defaultLaunchValue\0flags";
 static const acu_param params_cudaGraphConditionalHandleCreate_v2[] = {
-    {param_names_cudaGraphConditionalHandleCreate_v2 + 0, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphConditionalHandleCreate_v2 + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphConditionalHandleCreate_v2 + 18, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphConditionalHandleCreate_v2 + 22, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphConditionalHandleCreate_v2 + 41, &acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_conditionalHandle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphConditionalHandleCreate_v2[] = "execution contexts";
 static const acu_era eras_cudaGraphConditionalHandleCreate_v2[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaGraphConditionalHandleCreate_v2, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaGraphConditionalHandleCreate_v2, NULL},
 };
 const acu_function acu_function_cudaGraphConditionalHandleCreate_v2 = {
     .library = &acu_cudart,
     .name = name_cudaGraphConditionalHandleCreate_v2,
     .feature = feature_cudaGraphConditionalHandleCreate_v2,
     .eras = eras_cudaGraphConditionalHandleCreate_v2,
+    .era_count = 2,
     .params = params_cudaGraphConditionalHandleCreate_v2,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -7139,20 +6535,14 @@ cudaError_t acu_failed_cudaGraphConditionalHandleCreate_v2(cudaError_t result,
 
 /* ---- cudaGraphCreate */
 
-static const char name_cudaGraphCreate[] = "cudaGraphCreate";
-static const char param_names_cudaGraphCreate[] = "pGraph\0flags";
+static const char name_cudaGraphCreate[] = "cudaGraphCreate\0pGraph\0flags";
 static const acu_param params_cudaGraphCreate[] = {
-    {param_names_cudaGraphCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphCreate + 7, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphCreate[] = {
-    {1, name_cudaGraphCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphCreate = {
     .library = &acu_cudart,
     .name = name_cudaGraphCreate,
-    .eras = eras_cudaGraphCreate,
     .params = params_cudaGraphCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7181,21 +6571,15 @@ cudaError_t acu_failed_cudaGraphCreate(cudaError_t result, cudaGraph_t *pGraph, 
 
 /* ---- cudaGraphDebugDotPrint */
 
-static const char name_cudaGraphDebugDotPrint[] = "cudaGraphDebugDotPrint";
-static const char param_names_cudaGraphDebugDotPrint[] = "graph\0path\0flags";
+static const char name_cudaGraphDebugDotPrint[] = "cudaGraphDebugDotPrint\0graph\0path\0flags";
 static const acu_param params_cudaGraphDebugDotPrint[] = {
-    {param_names_cudaGraphDebugDotPrint + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphDebugDotPrint + 6, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphDebugDotPrint + 11, &acu_cudart_type_flags_graphDebugDot, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphDebugDotPrint[] = {
-    {1, name_cudaGraphDebugDotPrint, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphDebugDot, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphDebugDotPrint = {
     .library = &acu_cudart,
     .name = name_cudaGraphDebugDotPrint,
-    .eras = eras_cudaGraphDebugDotPrint,
     .params = params_cudaGraphDebugDotPrint,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7227,19 +6611,13 @@ cudaError_t acu_failed_cudaGraphDebugDotPrint(cudaError_t result, cudaGraph_t gr
 
 /* ---- cudaGraphDestroy */
 
-static const char name_cudaGraphDestroy[] = "cudaGraphDestroy";
-static const char param_names_cudaGraphDestroy[] = "graph";
+static const char name_cudaGraphDestroy[] = "cudaGraphDestroy\0graph";
 static const acu_param params_cudaGraphDestroy[] = {
-    {param_names_cudaGraphDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphDestroy[] = {
-    {1, name_cudaGraphDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphDestroy = {
     .library = &acu_cudart,
     .name = name_cudaGraphDestroy,
-    .eras = eras_cudaGraphDestroy,
     .params = params_cudaGraphDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -7268,19 +6646,13 @@ cudaError_t acu_failed_cudaGraphDestroy(cudaError_t result, cudaGraph_t graph)
 
 /* ---- cudaGraphDestroyNode */
 
-static const char name_cudaGraphDestroyNode[] = "cudaGraphDestroyNode";
-static const char param_names_cudaGraphDestroyNode[] = "node";
+static const char name_cudaGraphDestroyNode[] = "cudaGraphDestroyNode\0node";
 static const acu_param params_cudaGraphDestroyNode[] = {
-    {param_names_cudaGraphDestroyNode + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphDestroyNode[] = {
-    {1, name_cudaGraphDestroyNode, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphDestroyNode = {
     .library = &acu_cudart,
     .name = name_cudaGraphDestroyNode,
-    .eras = eras_cudaGraphDestroyNode,
     .params = params_cudaGraphDestroyNode,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -7309,22 +6681,16 @@ cudaError_t acu_failed_cudaGraphDestroyNode(cudaError_t result, cudaGraphNode_t 
 
 /* ---- cudaGraphEventRecordNodeGetEvent */
 
-static const char name_cudaGraphEventRecordNodeGetEvent[] = "cudaGraphEventRecordNodeGetEvent";
-static const char param_names_cudaGraphEventRecordNodeGetEvent[] = "node\0event_out";
+static const char name_cudaGraphEventRecordNodeGetEvent[] = "cudaGraphEventRecordNodeGetEvent\0node\0event_out";
 static const acu_param params_cudaGraphEventRecordNodeGetEvent[] = {
-    {param_names_cudaGraphEventRecordNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphEventRecordNodeGetEvent + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphEventRecordNodeGetEvent[] = "graph event nodes";
-static const acu_era eras_cudaGraphEventRecordNodeGetEvent[] = {
-    {1, name_cudaGraphEventRecordNodeGetEvent, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphEventRecordNodeGetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphEventRecordNodeGetEvent,
     .feature = feature_cudaGraphEventRecordNodeGetEvent,
-    .eras = eras_cudaGraphEventRecordNodeGetEvent,
     .params = params_cudaGraphEventRecordNodeGetEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7355,22 +6721,16 @@ cudaError_t acu_failed_cudaGraphEventRecordNodeGetEvent(cudaError_t result, cuda
 
 /* ---- cudaGraphEventRecordNodeSetEvent */
 
-static const char name_cudaGraphEventRecordNodeSetEvent[] = "cudaGraphEventRecordNodeSetEvent";
-static const char param_names_cudaGraphEventRecordNodeSetEvent[] = "node\0event";
+static const char name_cudaGraphEventRecordNodeSetEvent[] = "cudaGraphEventRecordNodeSetEvent\0node\0event";
 static const acu_param params_cudaGraphEventRecordNodeSetEvent[] = {
-    {param_names_cudaGraphEventRecordNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphEventRecordNodeSetEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphEventRecordNodeSetEvent[] = "graph event nodes";
-static const acu_era eras_cudaGraphEventRecordNodeSetEvent[] = {
-    {1, name_cudaGraphEventRecordNodeSetEvent, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphEventRecordNodeSetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphEventRecordNodeSetEvent,
     .feature = feature_cudaGraphEventRecordNodeSetEvent,
-    .eras = eras_cudaGraphEventRecordNodeSetEvent,
     .params = params_cudaGraphEventRecordNodeSetEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7401,22 +6761,16 @@ cudaError_t acu_failed_cudaGraphEventRecordNodeSetEvent(cudaError_t result, cuda
 
 /* ---- cudaGraphEventWaitNodeGetEvent */
 
-static const char name_cudaGraphEventWaitNodeGetEvent[] = "cudaGraphEventWaitNodeGetEvent";
-static const char param_names_cudaGraphEventWaitNodeGetEvent[] = "node\0event_out";
+static const char name_cudaGraphEventWaitNodeGetEvent[] = "cudaGraphEventWaitNodeGetEvent\0node\0event_out";
 static const acu_param params_cudaGraphEventWaitNodeGetEvent[] = {
-    {param_names_cudaGraphEventWaitNodeGetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphEventWaitNodeGetEvent + 5, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphEventWaitNodeGetEvent[] = "graph event nodes";
-static const acu_era eras_cudaGraphEventWaitNodeGetEvent[] = {
-    {1, name_cudaGraphEventWaitNodeGetEvent, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphEventWaitNodeGetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphEventWaitNodeGetEvent,
     .feature = feature_cudaGraphEventWaitNodeGetEvent,
-    .eras = eras_cudaGraphEventWaitNodeGetEvent,
     .params = params_cudaGraphEventWaitNodeGetEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7447,22 +6801,16 @@ cudaError_t acu_failed_cudaGraphEventWaitNodeGetEvent(cudaError_t result, cudaGr
 
 /* ---- cudaGraphEventWaitNodeSetEvent */
 
-static const char name_cudaGraphEventWaitNodeSetEvent[] = "cudaGraphEventWaitNodeSetEvent";
-static const char param_names_cudaGraphEventWaitNodeSetEvent[] = "node\0event";
+static const char name_cudaGraphEventWaitNodeSetEvent[] = "cudaGraphEventWaitNodeSetEvent\0node\0event";
 static const acu_param params_cudaGraphEventWaitNodeSetEvent[] = {
-    {param_names_cudaGraphEventWaitNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphEventWaitNodeSetEvent + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphEventWaitNodeSetEvent[] = "graph event nodes";
-static const acu_era eras_cudaGraphEventWaitNodeSetEvent[] = {
-    {1, name_cudaGraphEventWaitNodeSetEvent, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphEventWaitNodeSetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphEventWaitNodeSetEvent,
     .feature = feature_cudaGraphEventWaitNodeSetEvent,
-    .eras = eras_cudaGraphEventWaitNodeSetEvent,
     .params = params_cudaGraphEventWaitNodeSetEvent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7493,21 +6841,15 @@ cudaError_t acu_failed_cudaGraphEventWaitNodeSetEvent(cudaError_t result, cudaGr
 
 /* ---- cudaGraphExecChildGraphNodeSetParams */
 
-static const char name_cudaGraphExecChildGraphNodeSetParams[] = "cudaGraphExecChildGraphNodeSetParams";
-static const char param_names_cudaGraphExecChildGraphNodeSetParams[] = "hGraphExec\0node\0childGraph";
+static const char name_cudaGraphExecChildGraphNodeSetParams[] = "cudaGraphExecChildGraphNodeSetParams\0hGraphExec\0node\0childGraph";
 static const acu_param params_cudaGraphExecChildGraphNodeSetParams[] = {
-    {param_names_cudaGraphExecChildGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecChildGraphNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecChildGraphNodeSetParams + 16, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphExecChildGraphNodeSetParams[] = {
-    {1, name_cudaGraphExecChildGraphNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphExecChildGraphNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecChildGraphNodeSetParams,
-    .eras = eras_cudaGraphExecChildGraphNodeSetParams,
     .params = params_cudaGraphExecChildGraphNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7540,19 +6882,13 @@ cudaError_t acu_failed_cudaGraphExecChildGraphNodeSetParams(cudaError_t result, 
 
 /* ---- cudaGraphExecDestroy */
 
-static const char name_cudaGraphExecDestroy[] = "cudaGraphExecDestroy";
-static const char param_names_cudaGraphExecDestroy[] = "graphExec";
+static const char name_cudaGraphExecDestroy[] = "cudaGraphExecDestroy\0graphExec";
 static const acu_param params_cudaGraphExecDestroy[] = {
-    {param_names_cudaGraphExecDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphExecDestroy[] = {
-    {1, name_cudaGraphExecDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphExecDestroy = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecDestroy,
-    .eras = eras_cudaGraphExecDestroy,
     .params = params_cudaGraphExecDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -7581,23 +6917,17 @@ cudaError_t acu_failed_cudaGraphExecDestroy(cudaError_t result, cudaGraphExec_t 
 
 /* ---- cudaGraphExecEventRecordNodeSetEvent */
 
-static const char name_cudaGraphExecEventRecordNodeSetEvent[] = "cudaGraphExecEventRecordNodeSetEvent";
-static const char param_names_cudaGraphExecEventRecordNodeSetEvent[] = "hGraphExec\0hNode\0event";
+static const char name_cudaGraphExecEventRecordNodeSetEvent[] = "cudaGraphExecEventRecordNodeSetEvent\0hGraphExec\0hNode\0event";
 static const acu_param params_cudaGraphExecEventRecordNodeSetEvent[] = {
-    {param_names_cudaGraphExecEventRecordNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecEventRecordNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecEventRecordNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphExecEventRecordNodeSetEvent[] = "graph event nodes";
-static const acu_era eras_cudaGraphExecEventRecordNodeSetEvent[] = {
-    {1, name_cudaGraphExecEventRecordNodeSetEvent, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphExecEventRecordNodeSetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecEventRecordNodeSetEvent,
     .feature = feature_cudaGraphExecEventRecordNodeSetEvent,
-    .eras = eras_cudaGraphExecEventRecordNodeSetEvent,
     .params = params_cudaGraphExecEventRecordNodeSetEvent,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7630,23 +6960,17 @@ cudaError_t acu_failed_cudaGraphExecEventRecordNodeSetEvent(cudaError_t result, 
 
 /* ---- cudaGraphExecEventWaitNodeSetEvent */
 
-static const char name_cudaGraphExecEventWaitNodeSetEvent[] = "cudaGraphExecEventWaitNodeSetEvent";
-static const char param_names_cudaGraphExecEventWaitNodeSetEvent[] = "hGraphExec\0hNode\0event";
+static const char name_cudaGraphExecEventWaitNodeSetEvent[] = "cudaGraphExecEventWaitNodeSetEvent\0hGraphExec\0hNode\0event";
 static const acu_param params_cudaGraphExecEventWaitNodeSetEvent[] = {
-    {param_names_cudaGraphExecEventWaitNodeSetEvent + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecEventWaitNodeSetEvent + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecEventWaitNodeSetEvent + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphExecEventWaitNodeSetEvent[] = "graph event nodes";
-static const acu_era eras_cudaGraphExecEventWaitNodeSetEvent[] = {
-    {1, name_cudaGraphExecEventWaitNodeSetEvent, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphExecEventWaitNodeSetEvent = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecEventWaitNodeSetEvent,
     .feature = feature_cudaGraphExecEventWaitNodeSetEvent,
-    .eras = eras_cudaGraphExecEventWaitNodeSetEvent,
     .params = params_cudaGraphExecEventWaitNodeSetEvent,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7679,23 +7003,17 @@ cudaError_t acu_failed_cudaGraphExecEventWaitNodeSetEvent(cudaError_t result, cu
 
 /* ---- cudaGraphExecExternalSemaphoresSignalNodeSetParams */
 
-static const char name_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = "cudaGraphExecExternalSemaphoresSignalNodeSetParams";
-static const char param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
+static const char name_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = "cudaGraphExecExternalSemaphoresSignalNodeSetParams\0hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = {
-    {param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecExternalSemaphoresSignalNodeSetParams + 17, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = "graph nodes for external semaphores";
-static const acu_era eras_cudaGraphExecExternalSemaphoresSignalNodeSetParams[] = {
-    {1, name_cudaGraphExecExternalSemaphoresSignalNodeSetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphExecExternalSemaphoresSignalNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecExternalSemaphoresSignalNodeSetParams,
     .feature = feature_cudaGraphExecExternalSemaphoresSignalNodeSetParams,
-    .eras = eras_cudaGraphExecExternalSemaphoresSignalNodeSetParams,
     .params = params_cudaGraphExecExternalSemaphoresSignalNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7730,23 +7048,17 @@ cudaError_t acu_failed_cudaGraphExecExternalSemaphoresSignalNodeSetParams(cudaEr
 
 /* ---- cudaGraphExecExternalSemaphoresWaitNodeSetParams */
 
-static const char name_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = "cudaGraphExecExternalSemaphoresWaitNodeSetParams";
-static const char param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = "hGraphExec\0hNode\0nodeParams";
+static const char name_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = "cudaGraphExecExternalSemaphoresWaitNodeSetParams\0hGraphExec\0hNode\0nodeParams";
 static const acu_param params_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = {
-    {param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecExternalSemaphoresWaitNodeSetParams + 17, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = "graph nodes for external semaphores";
-static const acu_era eras_cudaGraphExecExternalSemaphoresWaitNodeSetParams[] = {
-    {1, name_cudaGraphExecExternalSemaphoresWaitNodeSetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphExecExternalSemaphoresWaitNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecExternalSemaphoresWaitNodeSetParams,
     .feature = feature_cudaGraphExecExternalSemaphoresWaitNodeSetParams,
-    .eras = eras_cudaGraphExecExternalSemaphoresWaitNodeSetParams,
     .params = params_cudaGraphExecExternalSemaphoresWaitNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7781,23 +7093,22 @@ cudaError_t acu_failed_cudaGraphExecExternalSemaphoresWaitNodeSetParams(cudaErro
 
 /* ---- cudaGraphExecGetFlags */
 
-static const char name_cudaGraphExecGetFlags[] = "cudaGraphExecGetFlags";
-static const char param_names_cudaGraphExecGetFlags[] = "graphExec\0flags";
+static const char name_cudaGraphExecGetFlags[] = "cudaGraphExecGetFlags\0graphExec\0flags";
 static const acu_param params_cudaGraphExecGetFlags[] = {
-    {param_names_cudaGraphExecGetFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecGetFlags + 10, &acu_cudart_type_flags_graphInstantiate_64bit, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphInstantiate_64bit, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphExecGetFlags[] = "graph instantiation with parameters";
 static const acu_era eras_cudaGraphExecGetFlags[] = {
-    {1, NULL, NULL},
-    {12000, name_cudaGraphExecGetFlags, NULL},
     {0, NULL, NULL},
+    {12000, name_cudaGraphExecGetFlags, NULL},
 };
 const acu_function acu_function_cudaGraphExecGetFlags = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecGetFlags,
     .feature = feature_cudaGraphExecGetFlags,
     .eras = eras_cudaGraphExecGetFlags,
+    .era_count = 2,
     .params = params_cudaGraphExecGetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7829,23 +7140,22 @@ cudaError_t acu_failed_cudaGraphExecGetFlags(cudaError_t result, cudaGraphExec_t
 
 /* ---- cudaGraphExecGetId */
 
-static const char name_cudaGraphExecGetId[] = "cudaGraphExecGetId";
-static const char param_names_cudaGraphExecGetId[] = "hGraphExec\0graphID";
+static const char name_cudaGraphExecGetId[] = "cudaGraphExecGetId\0hGraphExec\0graphID";
 static const acu_param params_cudaGraphExecGetId[] = {
-    {param_names_cudaGraphExecGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecGetId + 11, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphExecGetId[] = "graph and node ids";
 static const acu_era eras_cudaGraphExecGetId[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaGraphExecGetId, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaGraphExecGetId, NULL},
 };
 const acu_function acu_function_cudaGraphExecGetId = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecGetId,
     .feature = feature_cudaGraphExecGetId,
     .eras = eras_cudaGraphExecGetId,
+    .era_count = 2,
     .params = params_cudaGraphExecGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -7876,21 +7186,15 @@ cudaError_t acu_failed_cudaGraphExecGetId(cudaError_t result, cudaGraphExec_t hG
 
 /* ---- cudaGraphExecHostNodeSetParams */
 
-static const char name_cudaGraphExecHostNodeSetParams[] = "cudaGraphExecHostNodeSetParams";
-static const char param_names_cudaGraphExecHostNodeSetParams[] = "hGraphExec\0node\0pNodeParams";
+static const char name_cudaGraphExecHostNodeSetParams[] = "cudaGraphExecHostNodeSetParams\0hGraphExec\0node\0pNodeParams";
 static const acu_param params_cudaGraphExecHostNodeSetParams[] = {
-    {param_names_cudaGraphExecHostNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecHostNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecHostNodeSetParams + 16, &acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphExecHostNodeSetParams[] = {
-    {1, name_cudaGraphExecHostNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphExecHostNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecHostNodeSetParams,
-    .eras = eras_cudaGraphExecHostNodeSetParams,
     .params = params_cudaGraphExecHostNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7923,21 +7227,15 @@ cudaError_t acu_failed_cudaGraphExecHostNodeSetParams(cudaError_t result, cudaGr
 
 /* ---- cudaGraphExecKernelNodeSetParams */
 
-static const char name_cudaGraphExecKernelNodeSetParams[] = "cudaGraphExecKernelNodeSetParams";
-static const char param_names_cudaGraphExecKernelNodeSetParams[] = "hGraphExec\0node\0pNodeParams";
+static const char name_cudaGraphExecKernelNodeSetParams[] = "cudaGraphExecKernelNodeSetParams\0hGraphExec\0node\0pNodeParams";
 static const acu_param params_cudaGraphExecKernelNodeSetParams[] = {
-    {param_names_cudaGraphExecKernelNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecKernelNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecKernelNodeSetParams + 16, &acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphExecKernelNodeSetParams[] = {
-    {1, name_cudaGraphExecKernelNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphExecKernelNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecKernelNodeSetParams,
-    .eras = eras_cudaGraphExecKernelNodeSetParams,
     .params = params_cudaGraphExecKernelNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -7970,21 +7268,15 @@ cudaError_t acu_failed_cudaGraphExecKernelNodeSetParams(cudaError_t result, cuda
 
 /* ---- cudaGraphExecMemcpyNodeSetParams */
 
-static const char name_cudaGraphExecMemcpyNodeSetParams[] = "cudaGraphExecMemcpyNodeSetParams";
-static const char param_names_cudaGraphExecMemcpyNodeSetParams[] = "hGraphExec\0node\0pNodeParams";
+static const char name_cudaGraphExecMemcpyNodeSetParams[] = "cudaGraphExecMemcpyNodeSetParams\0hGraphExec\0node\0pNodeParams";
 static const acu_param params_cudaGraphExecMemcpyNodeSetParams[] = {
-    {param_names_cudaGraphExecMemcpyNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParams + 16, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphExecMemcpyNodeSetParams[] = {
-    {1, name_cudaGraphExecMemcpyNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphExecMemcpyNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecMemcpyNodeSetParams,
-    .eras = eras_cudaGraphExecMemcpyNodeSetParams,
     .params = params_cudaGraphExecMemcpyNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8017,24 +7309,18 @@ cudaError_t acu_failed_cudaGraphExecMemcpyNodeSetParams(cudaError_t result, cuda
 
 /* ---- cudaGraphExecMemcpyNodeSetParams1D */
 
-static const char name_cudaGraphExecMemcpyNodeSetParams1D[] = "cudaGraphExecMemcpyNodeSetParams1D";
-static const char param_names_cudaGraphExecMemcpyNodeSetParams1D[] = "hGraphExec\0node\0dst\0src\0count\0kind";
+static const char name_cudaGraphExecMemcpyNodeSetParams1D[] = "cudaGraphExecMemcpyNodeSetParams1D\0hGraphExec\0node\0dst\0src\0count\0kind";
 static const acu_param params_cudaGraphExecMemcpyNodeSetParams1D[] = {
-    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParams1D + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphExecMemcpyNodeSetParams1D[] = {
-    {1, name_cudaGraphExecMemcpyNodeSetParams1D, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphExecMemcpyNodeSetParams1D = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecMemcpyNodeSetParams1D,
-    .eras = eras_cudaGraphExecMemcpyNodeSetParams1D,
     .params = params_cudaGraphExecMemcpyNodeSetParams1D,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -8068,25 +7354,19 @@ cudaError_t acu_failed_cudaGraphExecMemcpyNodeSetParams1D(cudaError_t result, cu
 
 /* ---- cudaGraphExecMemcpyNodeSetParamsFromSymbol */
 
-static const char name_cudaGraphExecMemcpyNodeSetParamsFromSymbol[] = "cudaGraphExecMemcpyNodeSetParamsFromSymbol";
-static const char param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol[] = "hGraphExec\0node\0dst\0symbol\0count\0offset\0kind";
+static const char name_cudaGraphExecMemcpyNodeSetParamsFromSymbol[] = "cudaGraphExecMemcpyNodeSetParamsFromSymbol\0hGraphExec\0node\0dst\0symbol\0count\0offset\0kind";
 static const acu_param params_cudaGraphExecMemcpyNodeSetParamsFromSymbol[] = {
-    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 33, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsFromSymbol + 40, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphExecMemcpyNodeSetParamsFromSymbol[] = {
-    {1, name_cudaGraphExecMemcpyNodeSetParamsFromSymbol, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphExecMemcpyNodeSetParamsFromSymbol = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecMemcpyNodeSetParamsFromSymbol,
-    .eras = eras_cudaGraphExecMemcpyNodeSetParamsFromSymbol,
     .params = params_cudaGraphExecMemcpyNodeSetParamsFromSymbol,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -8122,25 +7402,19 @@ cudaError_t acu_failed_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaError_t re
 
 /* ---- cudaGraphExecMemcpyNodeSetParamsToSymbol */
 
-static const char name_cudaGraphExecMemcpyNodeSetParamsToSymbol[] = "cudaGraphExecMemcpyNodeSetParamsToSymbol";
-static const char param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol[] = "hGraphExec\0node\0symbol\0src\0count\0offset\0kind";
+static const char name_cudaGraphExecMemcpyNodeSetParamsToSymbol[] = "cudaGraphExecMemcpyNodeSetParamsToSymbol\0hGraphExec\0node\0symbol\0src\0count\0offset\0kind";
 static const acu_param params_cudaGraphExecMemcpyNodeSetParamsToSymbol[] = {
-    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 23, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 33, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemcpyNodeSetParamsToSymbol + 40, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphExecMemcpyNodeSetParamsToSymbol[] = {
-    {1, name_cudaGraphExecMemcpyNodeSetParamsToSymbol, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphExecMemcpyNodeSetParamsToSymbol = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecMemcpyNodeSetParamsToSymbol,
-    .eras = eras_cudaGraphExecMemcpyNodeSetParamsToSymbol,
     .params = params_cudaGraphExecMemcpyNodeSetParamsToSymbol,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -8177,21 +7451,15 @@ cudaError_t acu_failed_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaError_t resu
 
 /* ---- cudaGraphExecMemsetNodeSetParams */
 
-static const char name_cudaGraphExecMemsetNodeSetParams[] = "cudaGraphExecMemsetNodeSetParams";
-static const char param_names_cudaGraphExecMemsetNodeSetParams[] = "hGraphExec\0node\0pNodeParams";
+static const char name_cudaGraphExecMemsetNodeSetParams[] = "cudaGraphExecMemsetNodeSetParams\0hGraphExec\0node\0pNodeParams";
 static const acu_param params_cudaGraphExecMemsetNodeSetParams[] = {
-    {param_names_cudaGraphExecMemsetNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemsetNodeSetParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecMemsetNodeSetParams + 16, &acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphExecMemsetNodeSetParams[] = {
-    {1, name_cudaGraphExecMemsetNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphExecMemsetNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecMemsetNodeSetParams,
-    .eras = eras_cudaGraphExecMemsetNodeSetParams,
     .params = params_cudaGraphExecMemsetNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8224,12 +7492,11 @@ cudaError_t acu_failed_cudaGraphExecMemsetNodeSetParams(cudaError_t result, cuda
 
 /* ---- cudaGraphExecNodeSetParams */
 
-static const char name_cudaGraphExecNodeSetParams[] = "cudaGraphExecNodeSetParams";
-static const char param_names_cudaGraphExecNodeSetParams[] = "graphExec\0node\0nodeParams";
+static const char name_cudaGraphExecNodeSetParams[] = "cudaGraphExecNodeSetParams\0graphExec\0node\0nodeParams";
 static const acu_param params_cudaGraphExecNodeSetParams[] = {
-    {param_names_cudaGraphExecNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecNodeSetParams + 10, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecNodeSetParams + 15, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphExecNodeSetParams[] = "generic graph nodes";
 static acu_fn real_cudaGraphExecNodeSetParams;
@@ -8255,16 +7522,16 @@ static cudaError_t adapt_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, c
 }
 
 static const acu_era eras_cudaGraphExecNodeSetParams[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {12020, name_cudaGraphExecNodeSetParams, (acu_fn)adapt_cudaGraphExecNodeSetParams},
     {13050, name_cudaGraphExecNodeSetParams, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphExecNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecNodeSetParams,
     .feature = feature_cudaGraphExecNodeSetParams,
     .eras = eras_cudaGraphExecNodeSetParams,
+    .era_count = 3,
     .params = params_cudaGraphExecNodeSetParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8298,12 +7565,11 @@ cudaError_t acu_failed_cudaGraphExecNodeSetParams(cudaError_t result, cudaGraphE
 
 /* ---- cudaGraphExecUpdate */
 
-static const char name_cudaGraphExecUpdate[] = "cudaGraphExecUpdate";
-static const char param_names_cudaGraphExecUpdate[] = "hGraphExec\0hGraph\0resultInfo";
+static const char name_cudaGraphExecUpdate[] = "cudaGraphExecUpdate\0hGraphExec\0hGraph\0resultInfo";
 static const acu_param params_cudaGraphExecUpdate[] = {
-    {param_names_cudaGraphExecUpdate + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecUpdate + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExecUpdate + 18, &acu_cudart_type_cudaGraphExecUpdateResultInfo_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphExecUpdateResultInfo_st, 1, ACU_OUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphExecUpdate;
 
@@ -8328,14 +7594,14 @@ static cudaError_t adapt_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGra
 }
 
 static const acu_era eras_cudaGraphExecUpdate[] = {
-    {1, name_cudaGraphExecUpdate, (acu_fn)adapt_cudaGraphExecUpdate},
+    {0, name_cudaGraphExecUpdate, (acu_fn)adapt_cudaGraphExecUpdate},
     {12000, name_cudaGraphExecUpdate, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphExecUpdate = {
     .library = &acu_cudart,
     .name = name_cudaGraphExecUpdate,
     .eras = eras_cudaGraphExecUpdate,
+    .era_count = 2,
     .params = params_cudaGraphExecUpdate,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8369,22 +7635,16 @@ cudaError_t acu_failed_cudaGraphExecUpdate(cudaError_t result, cudaGraphExec_t h
 
 /* ---- cudaGraphExternalSemaphoresSignalNodeGetParams */
 
-static const char name_cudaGraphExternalSemaphoresSignalNodeGetParams[] = "cudaGraphExternalSemaphoresSignalNodeGetParams";
-static const char param_names_cudaGraphExternalSemaphoresSignalNodeGetParams[] = "hNode\0params_out";
+static const char name_cudaGraphExternalSemaphoresSignalNodeGetParams[] = "cudaGraphExternalSemaphoresSignalNodeGetParams\0hNode\0params_out";
 static const acu_param params_cudaGraphExternalSemaphoresSignalNodeGetParams[] = {
-    {param_names_cudaGraphExternalSemaphoresSignalNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExternalSemaphoresSignalNodeGetParams + 6, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphExternalSemaphoresSignalNodeGetParams[] = "graph nodes for external semaphores";
-static const acu_era eras_cudaGraphExternalSemaphoresSignalNodeGetParams[] = {
-    {1, name_cudaGraphExternalSemaphoresSignalNodeGetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphExternalSemaphoresSignalNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExternalSemaphoresSignalNodeGetParams,
     .feature = feature_cudaGraphExternalSemaphoresSignalNodeGetParams,
-    .eras = eras_cudaGraphExternalSemaphoresSignalNodeGetParams,
     .params = params_cudaGraphExternalSemaphoresSignalNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8417,22 +7677,16 @@ cudaError_t acu_failed_cudaGraphExternalSemaphoresSignalNodeGetParams(cudaError_
 
 /* ---- cudaGraphExternalSemaphoresSignalNodeSetParams */
 
-static const char name_cudaGraphExternalSemaphoresSignalNodeSetParams[] = "cudaGraphExternalSemaphoresSignalNodeSetParams";
-static const char param_names_cudaGraphExternalSemaphoresSignalNodeSetParams[] = "hNode\0nodeParams";
+static const char name_cudaGraphExternalSemaphoresSignalNodeSetParams[] = "cudaGraphExternalSemaphoresSignalNodeSetParams\0hNode\0nodeParams";
 static const acu_param params_cudaGraphExternalSemaphoresSignalNodeSetParams[] = {
-    {param_names_cudaGraphExternalSemaphoresSignalNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExternalSemaphoresSignalNodeSetParams + 6, &acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreSignalNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphExternalSemaphoresSignalNodeSetParams[] = "graph nodes for external semaphores";
-static const acu_era eras_cudaGraphExternalSemaphoresSignalNodeSetParams[] = {
-    {1, name_cudaGraphExternalSemaphoresSignalNodeSetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphExternalSemaphoresSignalNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExternalSemaphoresSignalNodeSetParams,
     .feature = feature_cudaGraphExternalSemaphoresSignalNodeSetParams,
-    .eras = eras_cudaGraphExternalSemaphoresSignalNodeSetParams,
     .params = params_cudaGraphExternalSemaphoresSignalNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8465,22 +7719,16 @@ cudaError_t acu_failed_cudaGraphExternalSemaphoresSignalNodeSetParams(cudaError_
 
 /* ---- cudaGraphExternalSemaphoresWaitNodeGetParams */
 
-static const char name_cudaGraphExternalSemaphoresWaitNodeGetParams[] = "cudaGraphExternalSemaphoresWaitNodeGetParams";
-static const char param_names_cudaGraphExternalSemaphoresWaitNodeGetParams[] = "hNode\0params_out";
+static const char name_cudaGraphExternalSemaphoresWaitNodeGetParams[] = "cudaGraphExternalSemaphoresWaitNodeGetParams\0hNode\0params_out";
 static const acu_param params_cudaGraphExternalSemaphoresWaitNodeGetParams[] = {
-    {param_names_cudaGraphExternalSemaphoresWaitNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExternalSemaphoresWaitNodeGetParams + 6, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphExternalSemaphoresWaitNodeGetParams[] = "graph nodes for external semaphores";
-static const acu_era eras_cudaGraphExternalSemaphoresWaitNodeGetParams[] = {
-    {1, name_cudaGraphExternalSemaphoresWaitNodeGetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphExternalSemaphoresWaitNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExternalSemaphoresWaitNodeGetParams,
     .feature = feature_cudaGraphExternalSemaphoresWaitNodeGetParams,
-    .eras = eras_cudaGraphExternalSemaphoresWaitNodeGetParams,
     .params = params_cudaGraphExternalSemaphoresWaitNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8513,22 +7761,16 @@ cudaError_t acu_failed_cudaGraphExternalSemaphoresWaitNodeGetParams(cudaError_t 
 
 /* ---- cudaGraphExternalSemaphoresWaitNodeSetParams */
 
-static const char name_cudaGraphExternalSemaphoresWaitNodeSetParams[] = "cudaGraphExternalSemaphoresWaitNodeSetParams";
-static const char param_names_cudaGraphExternalSemaphoresWaitNodeSetParams[] = "hNode\0nodeParams";
+static const char name_cudaGraphExternalSemaphoresWaitNodeSetParams[] = "cudaGraphExternalSemaphoresWaitNodeSetParams\0hNode\0nodeParams";
 static const acu_param params_cudaGraphExternalSemaphoresWaitNodeSetParams[] = {
-    {param_names_cudaGraphExternalSemaphoresWaitNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphExternalSemaphoresWaitNodeSetParams + 6, &acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreWaitNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphExternalSemaphoresWaitNodeSetParams[] = "graph nodes for external semaphores";
-static const acu_era eras_cudaGraphExternalSemaphoresWaitNodeSetParams[] = {
-    {1, name_cudaGraphExternalSemaphoresWaitNodeSetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphExternalSemaphoresWaitNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphExternalSemaphoresWaitNodeSetParams,
     .feature = feature_cudaGraphExternalSemaphoresWaitNodeSetParams,
-    .eras = eras_cudaGraphExternalSemaphoresWaitNodeSetParams,
     .params = params_cudaGraphExternalSemaphoresWaitNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8561,15 +7803,14 @@ cudaError_t acu_failed_cudaGraphExternalSemaphoresWaitNodeSetParams(cudaError_t 
 
 /* ---- cudaGraphGetEdges */
 
-static const char name_cudaGraphGetEdges[] = "cudaGraphGetEdges";
+static const char name_cudaGraphGetEdges[] = "cudaGraphGetEdges\0graph\0from\0to\0edgeData\0numEdges";
 static const char symbol_cudaGraphGetEdges_cudaGraphGetEdges_v2[] = "cudaGraphGetEdges_v2";
-static const char param_names_cudaGraphGetEdges[] = "graph\0from\0to\0edgeData\0numEdges";
 static const acu_param params_cudaGraphGetEdges[] = {
-    {param_names_cudaGraphGetEdges + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphGetEdges + 6, &acu_type_handle, 1, ACU_OUT, 4, -1, false},
-    {param_names_cudaGraphGetEdges + 11, &acu_type_handle, 1, ACU_OUT, 4, -1, false},
-    {param_names_cudaGraphGetEdges + 14, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 4, -1, false},
-    {param_names_cudaGraphGetEdges + 23, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 4, -1, false},
+    {&acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 4, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphGetEdges;
 
@@ -8594,15 +7835,15 @@ static cudaError_t adapt_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *f
 }
 
 static const acu_era eras_cudaGraphGetEdges[] = {
-    {1, name_cudaGraphGetEdges, (acu_fn)adapt_cudaGraphGetEdges},
+    {0, name_cudaGraphGetEdges, (acu_fn)adapt_cudaGraphGetEdges},
     {12030, symbol_cudaGraphGetEdges_cudaGraphGetEdges_v2, NULL},
     {13000, name_cudaGraphGetEdges, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphGetEdges = {
     .library = &acu_cudart,
     .name = name_cudaGraphGetEdges,
     .eras = eras_cudaGraphGetEdges,
+    .era_count = 3,
     .params = params_cudaGraphGetEdges,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -8636,23 +7877,22 @@ cudaError_t acu_failed_cudaGraphGetEdges(cudaError_t result, cudaGraph_t graph, 
 
 /* ---- cudaGraphGetId */
 
-static const char name_cudaGraphGetId[] = "cudaGraphGetId";
-static const char param_names_cudaGraphGetId[] = "hGraph\0graphID";
+static const char name_cudaGraphGetId[] = "cudaGraphGetId\0hGraph\0graphID";
 static const acu_param params_cudaGraphGetId[] = {
-    {param_names_cudaGraphGetId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphGetId + 7, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphGetId[] = "graph and node ids";
 static const acu_era eras_cudaGraphGetId[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaGraphGetId, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaGraphGetId, NULL},
 };
 const acu_function acu_function_cudaGraphGetId = {
     .library = &acu_cudart,
     .name = name_cudaGraphGetId,
     .feature = feature_cudaGraphGetId,
     .eras = eras_cudaGraphGetId,
+    .era_count = 2,
     .params = params_cudaGraphGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8681,21 +7921,15 @@ cudaError_t acu_failed_cudaGraphGetId(cudaError_t result, cudaGraph_t hGraph, un
 
 /* ---- cudaGraphGetNodes */
 
-static const char name_cudaGraphGetNodes[] = "cudaGraphGetNodes";
-static const char param_names_cudaGraphGetNodes[] = "graph\0nodes\0numNodes";
+static const char name_cudaGraphGetNodes[] = "cudaGraphGetNodes\0graph\0nodes\0numNodes";
 static const acu_param params_cudaGraphGetNodes[] = {
-    {param_names_cudaGraphGetNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphGetNodes + 6, &acu_type_handle, 1, ACU_OUT, 2, -1, false},
-    {param_names_cudaGraphGetNodes + 12, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-};
-static const acu_era eras_cudaGraphGetNodes[] = {
-    {1, name_cudaGraphGetNodes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphGetNodes = {
     .library = &acu_cudart,
     .name = name_cudaGraphGetNodes,
-    .eras = eras_cudaGraphGetNodes,
     .params = params_cudaGraphGetNodes,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8727,21 +7961,15 @@ cudaError_t acu_failed_cudaGraphGetNodes(cudaError_t result, cudaGraph_t graph, 
 
 /* ---- cudaGraphGetRootNodes */
 
-static const char name_cudaGraphGetRootNodes[] = "cudaGraphGetRootNodes";
-static const char param_names_cudaGraphGetRootNodes[] = "graph\0pRootNodes\0pNumRootNodes";
+static const char name_cudaGraphGetRootNodes[] = "cudaGraphGetRootNodes\0graph\0pRootNodes\0pNumRootNodes";
 static const acu_param params_cudaGraphGetRootNodes[] = {
-    {param_names_cudaGraphGetRootNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphGetRootNodes + 6, &acu_type_handle, 1, ACU_OUT, 2, -1, false},
-    {param_names_cudaGraphGetRootNodes + 17, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-};
-static const acu_era eras_cudaGraphGetRootNodes[] = {
-    {1, name_cudaGraphGetRootNodes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphGetRootNodes = {
     .library = &acu_cudart,
     .name = name_cudaGraphGetRootNodes,
-    .eras = eras_cudaGraphGetRootNodes,
     .params = params_cudaGraphGetRootNodes,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8774,20 +8002,14 @@ cudaError_t acu_failed_cudaGraphGetRootNodes(cudaError_t result, cudaGraph_t gra
 
 /* ---- cudaGraphHostNodeGetParams */
 
-static const char name_cudaGraphHostNodeGetParams[] = "cudaGraphHostNodeGetParams";
-static const char param_names_cudaGraphHostNodeGetParams[] = "node\0pNodeParams";
+static const char name_cudaGraphHostNodeGetParams[] = "cudaGraphHostNodeGetParams\0node\0pNodeParams";
 static const acu_param params_cudaGraphHostNodeGetParams[] = {
-    {param_names_cudaGraphHostNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphHostNodeGetParams + 5, &acu_cudart_type_cudaHostNodeParams, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaGraphHostNodeGetParams[] = {
-    {1, name_cudaGraphHostNodeGetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaHostNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphHostNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphHostNodeGetParams,
-    .eras = eras_cudaGraphHostNodeGetParams,
     .params = params_cudaGraphHostNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8820,20 +8042,14 @@ cudaError_t acu_failed_cudaGraphHostNodeGetParams(cudaError_t result, cudaGraphN
 
 /* ---- cudaGraphHostNodeSetParams */
 
-static const char name_cudaGraphHostNodeSetParams[] = "cudaGraphHostNodeSetParams";
-static const char param_names_cudaGraphHostNodeSetParams[] = "node\0pNodeParams";
+static const char name_cudaGraphHostNodeSetParams[] = "cudaGraphHostNodeSetParams\0node\0pNodeParams";
 static const acu_param params_cudaGraphHostNodeSetParams[] = {
-    {param_names_cudaGraphHostNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphHostNodeSetParams + 5, &acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphHostNodeSetParams[] = {
-    {1, name_cudaGraphHostNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaHostNodeParams, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphHostNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphHostNodeSetParams,
-    .eras = eras_cudaGraphHostNodeSetParams,
     .params = params_cudaGraphHostNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -8866,13 +8082,12 @@ cudaError_t acu_failed_cudaGraphHostNodeSetParams(cudaError_t result, cudaGraphN
 
 /* ---- cudaGraphInstantiate */
 
-static const char name_cudaGraphInstantiate[] = "cudaGraphInstantiate";
+static const char name_cudaGraphInstantiate[] = "cudaGraphInstantiate\0pGraphExec\0graph\0flags";
 static const char symbol_cudaGraphInstantiate_cudaGraphInstantiateWithFlags[] = "cudaGraphInstantiateWithFlags";
-static const char param_names_cudaGraphInstantiate[] = "pGraphExec\0graph\0flags";
 static const acu_param params_cudaGraphInstantiate[] = {
-    {param_names_cudaGraphInstantiate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphInstantiate + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphInstantiate + 17, &acu_cudart_type_flags_graphInstantiate_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphInstantiate_64bit, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGraphInstantiate;
 
@@ -8894,14 +8109,14 @@ static cudaError_t adapt_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaG
 }
 
 static const acu_era eras_cudaGraphInstantiate[] = {
-    {1, symbol_cudaGraphInstantiate_cudaGraphInstantiateWithFlags, (acu_fn)adapt_cudaGraphInstantiate},
+    {0, symbol_cudaGraphInstantiate_cudaGraphInstantiateWithFlags, (acu_fn)adapt_cudaGraphInstantiate},
     {12000, name_cudaGraphInstantiate, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphInstantiate = {
     .library = &acu_cudart,
     .name = name_cudaGraphInstantiate,
     .eras = eras_cudaGraphInstantiate,
+    .era_count = 2,
     .params = params_cudaGraphInstantiate,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8935,21 +8150,15 @@ cudaError_t acu_failed_cudaGraphInstantiate(cudaError_t result, cudaGraphExec_t 
 
 /* ---- cudaGraphInstantiateWithFlags */
 
-static const char name_cudaGraphInstantiateWithFlags[] = "cudaGraphInstantiateWithFlags";
-static const char param_names_cudaGraphInstantiateWithFlags[] = "pGraphExec\0graph\0flags";
+static const char name_cudaGraphInstantiateWithFlags[] = "cudaGraphInstantiateWithFlags\0pGraphExec\0graph\0flags";
 static const acu_param params_cudaGraphInstantiateWithFlags[] = {
-    {param_names_cudaGraphInstantiateWithFlags + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphInstantiateWithFlags + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphInstantiateWithFlags + 17, &acu_cudart_type_flags_graphInstantiate_64bit, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphInstantiateWithFlags[] = {
-    {1, name_cudaGraphInstantiateWithFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphInstantiate_64bit, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphInstantiateWithFlags = {
     .library = &acu_cudart,
     .name = name_cudaGraphInstantiateWithFlags,
-    .eras = eras_cudaGraphInstantiateWithFlags,
     .params = params_cudaGraphInstantiateWithFlags,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -8982,25 +8191,24 @@ cudaError_t acu_failed_cudaGraphInstantiateWithFlags(cudaError_t result, cudaGra
 
 /* ---- cudaGraphInstantiateWithParams */
 
-static const char name_cudaGraphInstantiateWithParams[] = "cudaGraphInstantiateWithParams";
+static const char name_cudaGraphInstantiateWithParams[] = "cudaGraphInstantiateWithParams\0pGraphExec\0graph\0instantiateParams";
 static const char symbol_cudaGraphInstantiateWithParams_cudaGraphInstantiateWithParams_ptsz[] = "cudaGraphInstantiateWithParams_ptsz";
-static const char param_names_cudaGraphInstantiateWithParams[] = "pGraphExec\0graph\0instantiateParams";
 static const acu_param params_cudaGraphInstantiateWithParams[] = {
-    {param_names_cudaGraphInstantiateWithParams + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphInstantiateWithParams + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphInstantiateWithParams + 17, &acu_cudart_type_cudaGraphInstantiateParams_st, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphInstantiateParams_st, 1, ACU_INOUT, -1, -1, false},
 };
 static const char feature_cudaGraphInstantiateWithParams[] = "graph instantiation with parameters";
 static const acu_era eras_cudaGraphInstantiateWithParams[] = {
-    {1, NULL, NULL},
-    {12000, name_cudaGraphInstantiateWithParams, NULL},
     {0, NULL, NULL},
+    {12000, name_cudaGraphInstantiateWithParams, NULL},
 };
 const acu_function acu_function_cudaGraphInstantiateWithParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphInstantiateWithParams,
     .feature = feature_cudaGraphInstantiateWithParams,
     .eras = eras_cudaGraphInstantiateWithParams,
+    .era_count = 2,
     .params = params_cudaGraphInstantiateWithParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9024,9 +8232,8 @@ static cudaError_t enter_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphE
 cudaError_t (*acu_slot_cudaGraphInstantiateWithParams)(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
         cudaGraphInstantiateParams *instantiateParams) = enter_cudaGraphInstantiateWithParams;
 static const acu_era eras_cudaGraphInstantiateWithParams_ptds[] = {
-    {1, NULL, NULL},
-    {12000, symbol_cudaGraphInstantiateWithParams_cudaGraphInstantiateWithParams_ptsz, NULL},
     {0, NULL, NULL},
+    {12000, symbol_cudaGraphInstantiateWithParams_cudaGraphInstantiateWithParams_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaGraphInstantiateWithParams_ptds)(cudaGraphExec_t *pGraphExec,
         cudaGraph_t graph, cudaGraphInstantiateParams *instantiateParams);
@@ -9035,6 +8242,7 @@ const acu_function acu_function_cudaGraphInstantiateWithParams_ptds = {
     .name = name_cudaGraphInstantiateWithParams,
     .feature = feature_cudaGraphInstantiateWithParams,
     .eras = eras_cudaGraphInstantiateWithParams_ptds,
+    .era_count = 2,
     .params = params_cudaGraphInstantiateWithParams,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9067,20 +8275,14 @@ cudaError_t acu_failed_cudaGraphInstantiateWithParams(cudaError_t result, cudaGr
 
 /* ---- cudaGraphKernelNodeCopyAttributes */
 
-static const char name_cudaGraphKernelNodeCopyAttributes[] = "cudaGraphKernelNodeCopyAttributes";
-static const char param_names_cudaGraphKernelNodeCopyAttributes[] = "hDst\0hSrc";
+static const char name_cudaGraphKernelNodeCopyAttributes[] = "cudaGraphKernelNodeCopyAttributes\0hDst\0hSrc";
 static const acu_param params_cudaGraphKernelNodeCopyAttributes[] = {
-    {param_names_cudaGraphKernelNodeCopyAttributes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphKernelNodeCopyAttributes + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphKernelNodeCopyAttributes[] = {
-    {1, name_cudaGraphKernelNodeCopyAttributes, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphKernelNodeCopyAttributes = {
     .library = &acu_cudart,
     .name = name_cudaGraphKernelNodeCopyAttributes,
-    .eras = eras_cudaGraphKernelNodeCopyAttributes,
     .params = params_cudaGraphKernelNodeCopyAttributes,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9111,12 +8313,11 @@ cudaError_t acu_failed_cudaGraphKernelNodeCopyAttributes(cudaError_t result, cud
 
 /* ---- cudaGraphKernelNodeGetAttribute */
 
-static const char name_cudaGraphKernelNodeGetAttribute[] = "cudaGraphKernelNodeGetAttribute";
-static const char param_names_cudaGraphKernelNodeGetAttribute[] = "hNode\0attr\0value_out";
+static const char name_cudaGraphKernelNodeGetAttribute[] = "cudaGraphKernelNodeGetAttribute\0hNode\0attr\0value_out";
 static const acu_param params_cudaGraphKernelNodeGetAttribute[] = {
-    {param_names_cudaGraphKernelNodeGetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphKernelNodeGetAttribute + 6, &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphKernelNodeGetAttribute + 11, &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_OUT, -1, 1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_OUT, -1, 1, false},
 };
 static acu_fn real_cudaGraphKernelNodeGetAttribute;
 
@@ -9140,14 +8341,14 @@ static cudaError_t adapt_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode, 
 }
 
 static const acu_era eras_cudaGraphKernelNodeGetAttribute[] = {
-    {1, name_cudaGraphKernelNodeGetAttribute, (acu_fn)adapt_cudaGraphKernelNodeGetAttribute},
+    {0, name_cudaGraphKernelNodeGetAttribute, (acu_fn)adapt_cudaGraphKernelNodeGetAttribute},
     {13020, name_cudaGraphKernelNodeGetAttribute, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphKernelNodeGetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaGraphKernelNodeGetAttribute,
     .eras = eras_cudaGraphKernelNodeGetAttribute,
+    .era_count = 2,
     .params = params_cudaGraphKernelNodeGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9181,20 +8382,14 @@ cudaError_t acu_failed_cudaGraphKernelNodeGetAttribute(cudaError_t result, cudaG
 
 /* ---- cudaGraphKernelNodeGetParams */
 
-static const char name_cudaGraphKernelNodeGetParams[] = "cudaGraphKernelNodeGetParams";
-static const char param_names_cudaGraphKernelNodeGetParams[] = "node\0pNodeParams";
+static const char name_cudaGraphKernelNodeGetParams[] = "cudaGraphKernelNodeGetParams\0node\0pNodeParams";
 static const acu_param params_cudaGraphKernelNodeGetParams[] = {
-    {param_names_cudaGraphKernelNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphKernelNodeGetParams + 5, &acu_cudart_type_cudaKernelNodeParams, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaGraphKernelNodeGetParams[] = {
-    {1, name_cudaGraphKernelNodeGetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaKernelNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphKernelNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphKernelNodeGetParams,
-    .eras = eras_cudaGraphKernelNodeGetParams,
     .params = params_cudaGraphKernelNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9227,12 +8422,11 @@ cudaError_t acu_failed_cudaGraphKernelNodeGetParams(cudaError_t result, cudaGrap
 
 /* ---- cudaGraphKernelNodeSetAttribute */
 
-static const char name_cudaGraphKernelNodeSetAttribute[] = "cudaGraphKernelNodeSetAttribute";
-static const char param_names_cudaGraphKernelNodeSetAttribute[] = "hNode\0attr\0value";
+static const char name_cudaGraphKernelNodeSetAttribute[] = "cudaGraphKernelNodeSetAttribute\0hNode\0attr\0value";
 static const acu_param params_cudaGraphKernelNodeSetAttribute[] = {
-    {param_names_cudaGraphKernelNodeSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphKernelNodeSetAttribute + 6, &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphKernelNodeSetAttribute + 11, &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_IN, -1, 1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_IN, -1, 1, false},
 };
 static acu_fn real_cudaGraphKernelNodeSetAttribute;
 
@@ -9257,14 +8451,14 @@ static cudaError_t adapt_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode, 
 }
 
 static const acu_era eras_cudaGraphKernelNodeSetAttribute[] = {
-    {1, name_cudaGraphKernelNodeSetAttribute, (acu_fn)adapt_cudaGraphKernelNodeSetAttribute},
+    {0, name_cudaGraphKernelNodeSetAttribute, (acu_fn)adapt_cudaGraphKernelNodeSetAttribute},
     {13020, name_cudaGraphKernelNodeSetAttribute, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphKernelNodeSetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaGraphKernelNodeSetAttribute,
     .eras = eras_cudaGraphKernelNodeSetAttribute,
+    .era_count = 2,
     .params = params_cudaGraphKernelNodeSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9298,20 +8492,14 @@ cudaError_t acu_failed_cudaGraphKernelNodeSetAttribute(cudaError_t result, cudaG
 
 /* ---- cudaGraphKernelNodeSetParams */
 
-static const char name_cudaGraphKernelNodeSetParams[] = "cudaGraphKernelNodeSetParams";
-static const char param_names_cudaGraphKernelNodeSetParams[] = "node\0pNodeParams";
+static const char name_cudaGraphKernelNodeSetParams[] = "cudaGraphKernelNodeSetParams\0node\0pNodeParams";
 static const acu_param params_cudaGraphKernelNodeSetParams[] = {
-    {param_names_cudaGraphKernelNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphKernelNodeSetParams + 5, &acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphKernelNodeSetParams[] = {
-    {1, name_cudaGraphKernelNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaKernelNodeParams, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphKernelNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphKernelNodeSetParams,
-    .eras = eras_cudaGraphKernelNodeSetParams,
     .params = params_cudaGraphKernelNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9344,21 +8532,15 @@ cudaError_t acu_failed_cudaGraphKernelNodeSetParams(cudaError_t result, cudaGrap
 
 /* ---- cudaGraphLaunch */
 
-static const char name_cudaGraphLaunch[] = "cudaGraphLaunch";
+static const char name_cudaGraphLaunch[] = "cudaGraphLaunch\0graphExec\0stream";
 static const char symbol_cudaGraphLaunch_cudaGraphLaunch_ptsz[] = "cudaGraphLaunch_ptsz";
-static const char param_names_cudaGraphLaunch[] = "graphExec\0stream";
 static const acu_param params_cudaGraphLaunch[] = {
-    {param_names_cudaGraphLaunch + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphLaunch + 10, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphLaunch[] = {
-    {1, name_cudaGraphLaunch, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphLaunch = {
     .library = &acu_cudart,
     .name = name_cudaGraphLaunch,
-    .eras = eras_cudaGraphLaunch,
     .params = params_cudaGraphLaunch,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9380,14 +8562,14 @@ static cudaError_t enter_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t
 cudaError_t (*acu_slot_cudaGraphLaunch)(cudaGraphExec_t graphExec,
         cudaStream_t stream) = enter_cudaGraphLaunch;
 static const acu_era eras_cudaGraphLaunch_ptds[] = {
-    {1, symbol_cudaGraphLaunch_cudaGraphLaunch_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaGraphLaunch_cudaGraphLaunch_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaGraphLaunch_ptds)(cudaGraphExec_t graphExec, cudaStream_t stream);
 const acu_function acu_function_cudaGraphLaunch_ptds = {
     .library = &acu_cudart,
     .name = name_cudaGraphLaunch,
     .eras = eras_cudaGraphLaunch_ptds,
+    .era_count = 1,
     .params = params_cudaGraphLaunch,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9417,11 +8599,10 @@ cudaError_t acu_failed_cudaGraphLaunch(cudaError_t result, cudaGraphExec_t graph
 
 /* ---- cudaGraphMemAllocNodeGetParams */
 
-static const char name_cudaGraphMemAllocNodeGetParams[] = "cudaGraphMemAllocNodeGetParams";
-static const char param_names_cudaGraphMemAllocNodeGetParams[] = "node\0params_out";
+static const char name_cudaGraphMemAllocNodeGetParams[] = "cudaGraphMemAllocNodeGetParams\0node\0params_out";
 static const acu_param params_cudaGraphMemAllocNodeGetParams[] = {
-    {param_names_cudaGraphMemAllocNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemAllocNodeGetParams + 5, &acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemAllocNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphMemAllocNodeGetParams[] = "graph memory nodes";
 static acu_fn real_cudaGraphMemAllocNodeGetParams;
@@ -9445,15 +8626,15 @@ static cudaError_t adapt_cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
 }
 
 static const acu_era eras_cudaGraphMemAllocNodeGetParams[] = {
-    {1, name_cudaGraphMemAllocNodeGetParams, (acu_fn)adapt_cudaGraphMemAllocNodeGetParams},
+    {0, name_cudaGraphMemAllocNodeGetParams, (acu_fn)adapt_cudaGraphMemAllocNodeGetParams},
     {13040, name_cudaGraphMemAllocNodeGetParams, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphMemAllocNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemAllocNodeGetParams,
     .feature = feature_cudaGraphMemAllocNodeGetParams,
     .eras = eras_cudaGraphMemAllocNodeGetParams,
+    .era_count = 2,
     .params = params_cudaGraphMemAllocNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9487,22 +8668,16 @@ cudaError_t acu_failed_cudaGraphMemAllocNodeGetParams(cudaError_t result, cudaGr
 
 /* ---- cudaGraphMemFreeNodeGetParams */
 
-static const char name_cudaGraphMemFreeNodeGetParams[] = "cudaGraphMemFreeNodeGetParams";
-static const char param_names_cudaGraphMemFreeNodeGetParams[] = "node\0dptr_out";
+static const char name_cudaGraphMemFreeNodeGetParams[] = "cudaGraphMemFreeNodeGetParams\0node\0dptr_out";
 static const acu_param params_cudaGraphMemFreeNodeGetParams[] = {
-    {param_names_cudaGraphMemFreeNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemFreeNodeGetParams + 5, &acu_type_pointer, 0, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphMemFreeNodeGetParams[] = "graph memory nodes";
-static const acu_era eras_cudaGraphMemFreeNodeGetParams[] = {
-    {1, name_cudaGraphMemFreeNodeGetParams, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphMemFreeNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemFreeNodeGetParams,
     .feature = feature_cudaGraphMemFreeNodeGetParams,
-    .eras = eras_cudaGraphMemFreeNodeGetParams,
     .params = params_cudaGraphMemFreeNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9532,20 +8707,14 @@ cudaError_t acu_failed_cudaGraphMemFreeNodeGetParams(cudaError_t result, cudaGra
 
 /* ---- cudaGraphMemcpyNodeGetParams */
 
-static const char name_cudaGraphMemcpyNodeGetParams[] = "cudaGraphMemcpyNodeGetParams";
-static const char param_names_cudaGraphMemcpyNodeGetParams[] = "node\0pNodeParams";
+static const char name_cudaGraphMemcpyNodeGetParams[] = "cudaGraphMemcpyNodeGetParams\0node\0pNodeParams";
 static const acu_param params_cudaGraphMemcpyNodeGetParams[] = {
-    {param_names_cudaGraphMemcpyNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeGetParams + 5, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaGraphMemcpyNodeGetParams[] = {
-    {1, name_cudaGraphMemcpyNodeGetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpy3DParms, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphMemcpyNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemcpyNodeGetParams,
-    .eras = eras_cudaGraphMemcpyNodeGetParams,
     .params = params_cudaGraphMemcpyNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9578,20 +8747,14 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeGetParams(cudaError_t result, cudaGrap
 
 /* ---- cudaGraphMemcpyNodeSetParams */
 
-static const char name_cudaGraphMemcpyNodeSetParams[] = "cudaGraphMemcpyNodeSetParams";
-static const char param_names_cudaGraphMemcpyNodeSetParams[] = "node\0pNodeParams";
+static const char name_cudaGraphMemcpyNodeSetParams[] = "cudaGraphMemcpyNodeSetParams\0node\0pNodeParams";
 static const acu_param params_cudaGraphMemcpyNodeSetParams[] = {
-    {param_names_cudaGraphMemcpyNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParams + 5, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphMemcpyNodeSetParams[] = {
-    {1, name_cudaGraphMemcpyNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphMemcpyNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemcpyNodeSetParams,
-    .eras = eras_cudaGraphMemcpyNodeSetParams,
     .params = params_cudaGraphMemcpyNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9624,23 +8787,17 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeSetParams(cudaError_t result, cudaGrap
 
 /* ---- cudaGraphMemcpyNodeSetParams1D */
 
-static const char name_cudaGraphMemcpyNodeSetParams1D[] = "cudaGraphMemcpyNodeSetParams1D";
-static const char param_names_cudaGraphMemcpyNodeSetParams1D[] = "node\0dst\0src\0count\0kind";
+static const char name_cudaGraphMemcpyNodeSetParams1D[] = "cudaGraphMemcpyNodeSetParams1D\0node\0dst\0src\0count\0kind";
 static const acu_param params_cudaGraphMemcpyNodeSetParams1D[] = {
-    {param_names_cudaGraphMemcpyNodeSetParams1D + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParams1D + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParams1D + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParams1D + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParams1D + 19, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphMemcpyNodeSetParams1D[] = {
-    {1, name_cudaGraphMemcpyNodeSetParams1D, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphMemcpyNodeSetParams1D = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemcpyNodeSetParams1D,
-    .eras = eras_cudaGraphMemcpyNodeSetParams1D,
     .params = params_cudaGraphMemcpyNodeSetParams1D,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -9673,24 +8830,18 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeSetParams1D(cudaError_t result, cudaGr
 
 /* ---- cudaGraphMemcpyNodeSetParamsFromSymbol */
 
-static const char name_cudaGraphMemcpyNodeSetParamsFromSymbol[] = "cudaGraphMemcpyNodeSetParamsFromSymbol";
-static const char param_names_cudaGraphMemcpyNodeSetParamsFromSymbol[] = "node\0dst\0symbol\0count\0offset\0kind";
+static const char name_cudaGraphMemcpyNodeSetParamsFromSymbol[] = "cudaGraphMemcpyNodeSetParamsFromSymbol\0node\0dst\0symbol\0count\0offset\0kind";
 static const acu_param params_cudaGraphMemcpyNodeSetParamsFromSymbol[] = {
-    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 9, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsFromSymbol + 29, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphMemcpyNodeSetParamsFromSymbol[] = {
-    {1, name_cudaGraphMemcpyNodeSetParamsFromSymbol, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphMemcpyNodeSetParamsFromSymbol = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemcpyNodeSetParamsFromSymbol,
-    .eras = eras_cudaGraphMemcpyNodeSetParamsFromSymbol,
     .params = params_cudaGraphMemcpyNodeSetParamsFromSymbol,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -9724,24 +8875,18 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaError_t result
 
 /* ---- cudaGraphMemcpyNodeSetParamsToSymbol */
 
-static const char name_cudaGraphMemcpyNodeSetParamsToSymbol[] = "cudaGraphMemcpyNodeSetParamsToSymbol";
-static const char param_names_cudaGraphMemcpyNodeSetParamsToSymbol[] = "node\0symbol\0src\0count\0offset\0kind";
+static const char name_cudaGraphMemcpyNodeSetParamsToSymbol[] = "cudaGraphMemcpyNodeSetParamsToSymbol\0node\0symbol\0src\0count\0offset\0kind";
 static const acu_param params_cudaGraphMemcpyNodeSetParamsToSymbol[] = {
-    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 5, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemcpyNodeSetParamsToSymbol + 29, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphMemcpyNodeSetParamsToSymbol[] = {
-    {1, name_cudaGraphMemcpyNodeSetParamsToSymbol, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphMemcpyNodeSetParamsToSymbol = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemcpyNodeSetParamsToSymbol,
-    .eras = eras_cudaGraphMemcpyNodeSetParamsToSymbol,
     .params = params_cudaGraphMemcpyNodeSetParamsToSymbol,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -9775,20 +8920,14 @@ cudaError_t acu_failed_cudaGraphMemcpyNodeSetParamsToSymbol(cudaError_t result, 
 
 /* ---- cudaGraphMemsetNodeGetParams */
 
-static const char name_cudaGraphMemsetNodeGetParams[] = "cudaGraphMemsetNodeGetParams";
-static const char param_names_cudaGraphMemsetNodeGetParams[] = "node\0pNodeParams";
+static const char name_cudaGraphMemsetNodeGetParams[] = "cudaGraphMemsetNodeGetParams\0node\0pNodeParams";
 static const acu_param params_cudaGraphMemsetNodeGetParams[] = {
-    {param_names_cudaGraphMemsetNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemsetNodeGetParams + 5, &acu_cudart_type_cudaMemsetParams, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaGraphMemsetNodeGetParams[] = {
-    {1, name_cudaGraphMemsetNodeGetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemsetParams, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphMemsetNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemsetNodeGetParams,
-    .eras = eras_cudaGraphMemsetNodeGetParams,
     .params = params_cudaGraphMemsetNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9821,20 +8960,14 @@ cudaError_t acu_failed_cudaGraphMemsetNodeGetParams(cudaError_t result, cudaGrap
 
 /* ---- cudaGraphMemsetNodeSetParams */
 
-static const char name_cudaGraphMemsetNodeSetParams[] = "cudaGraphMemsetNodeSetParams";
-static const char param_names_cudaGraphMemsetNodeSetParams[] = "node\0pNodeParams";
+static const char name_cudaGraphMemsetNodeSetParams[] = "cudaGraphMemsetNodeSetParams\0node\0pNodeParams";
 static const acu_param params_cudaGraphMemsetNodeSetParams[] = {
-    {param_names_cudaGraphMemsetNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphMemsetNodeSetParams + 5, &acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphMemsetNodeSetParams[] = {
-    {1, name_cudaGraphMemsetNodeSetParams, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemsetParams, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphMemsetNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphMemsetNodeSetParams,
-    .eras = eras_cudaGraphMemsetNodeSetParams,
     .params = params_cudaGraphMemsetNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9867,21 +9000,15 @@ cudaError_t acu_failed_cudaGraphMemsetNodeSetParams(cudaError_t result, cudaGrap
 
 /* ---- cudaGraphNodeFindInClone */
 
-static const char name_cudaGraphNodeFindInClone[] = "cudaGraphNodeFindInClone";
-static const char param_names_cudaGraphNodeFindInClone[] = "pNode\0originalNode\0clonedGraph";
+static const char name_cudaGraphNodeFindInClone[] = "cudaGraphNodeFindInClone\0pNode\0originalNode\0clonedGraph";
 static const acu_param params_cudaGraphNodeFindInClone[] = {
-    {param_names_cudaGraphNodeFindInClone + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphNodeFindInClone + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeFindInClone + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphNodeFindInClone[] = {
-    {1, name_cudaGraphNodeFindInClone, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphNodeFindInClone = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeFindInClone,
-    .eras = eras_cudaGraphNodeFindInClone,
     .params = params_cudaGraphNodeFindInClone,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -9914,23 +9041,22 @@ cudaError_t acu_failed_cudaGraphNodeFindInClone(cudaError_t result, cudaGraphNod
 
 /* ---- cudaGraphNodeGetContainingGraph */
 
-static const char name_cudaGraphNodeGetContainingGraph[] = "cudaGraphNodeGetContainingGraph";
-static const char param_names_cudaGraphNodeGetContainingGraph[] = "hNode\0phGraph";
+static const char name_cudaGraphNodeGetContainingGraph[] = "cudaGraphNodeGetContainingGraph\0hNode\0phGraph";
 static const acu_param params_cudaGraphNodeGetContainingGraph[] = {
-    {param_names_cudaGraphNodeGetContainingGraph + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeGetContainingGraph + 6, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphNodeGetContainingGraph[] = "graph and node ids";
 static const acu_era eras_cudaGraphNodeGetContainingGraph[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaGraphNodeGetContainingGraph, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaGraphNodeGetContainingGraph, NULL},
 };
 const acu_function acu_function_cudaGraphNodeGetContainingGraph = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetContainingGraph,
     .feature = feature_cudaGraphNodeGetContainingGraph,
     .eras = eras_cudaGraphNodeGetContainingGraph,
+    .era_count = 2,
     .params = params_cudaGraphNodeGetContainingGraph,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -9961,14 +9087,13 @@ cudaError_t acu_failed_cudaGraphNodeGetContainingGraph(cudaError_t result, cudaG
 
 /* ---- cudaGraphNodeGetDependencies */
 
-static const char name_cudaGraphNodeGetDependencies[] = "cudaGraphNodeGetDependencies";
+static const char name_cudaGraphNodeGetDependencies[] = "cudaGraphNodeGetDependencies\0node\0pDependencies\0edgeData\0pNumDependencies";
 static const char symbol_cudaGraphNodeGetDependencies_cudaGraphNodeGetDependencies_v2[] = "cudaGraphNodeGetDependencies_v2";
-static const char param_names_cudaGraphNodeGetDependencies[] = "node\0pDependencies\0edgeData\0pNumDependencies";
 static const acu_param params_cudaGraphNodeGetDependencies[] = {
-    {param_names_cudaGraphNodeGetDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeGetDependencies + 5, &acu_type_handle, 1, ACU_OUT, 3, -1, false},
-    {param_names_cudaGraphNodeGetDependencies + 19, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
-    {param_names_cudaGraphNodeGetDependencies + 28, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {&acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphNodeGetDependencies;
 
@@ -9993,15 +9118,15 @@ static cudaError_t adapt_cudaGraphNodeGetDependencies(cudaGraphNode_t node, cuda
 }
 
 static const acu_era eras_cudaGraphNodeGetDependencies[] = {
-    {1, name_cudaGraphNodeGetDependencies, (acu_fn)adapt_cudaGraphNodeGetDependencies},
+    {0, name_cudaGraphNodeGetDependencies, (acu_fn)adapt_cudaGraphNodeGetDependencies},
     {12030, symbol_cudaGraphNodeGetDependencies_cudaGraphNodeGetDependencies_v2, NULL},
     {13000, name_cudaGraphNodeGetDependencies, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphNodeGetDependencies = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetDependencies,
     .eras = eras_cudaGraphNodeGetDependencies,
+    .era_count = 3,
     .params = params_cudaGraphNodeGetDependencies,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -10035,14 +9160,13 @@ cudaError_t acu_failed_cudaGraphNodeGetDependencies(cudaError_t result, cudaGrap
 
 /* ---- cudaGraphNodeGetDependentNodes */
 
-static const char name_cudaGraphNodeGetDependentNodes[] = "cudaGraphNodeGetDependentNodes";
+static const char name_cudaGraphNodeGetDependentNodes[] = "cudaGraphNodeGetDependentNodes\0node\0pDependentNodes\0edgeData\0pNumDependentNodes";
 static const char symbol_cudaGraphNodeGetDependentNodes_cudaGraphNodeGetDependentNodes_v2[] = "cudaGraphNodeGetDependentNodes_v2";
-static const char param_names_cudaGraphNodeGetDependentNodes[] = "node\0pDependentNodes\0edgeData\0pNumDependentNodes";
 static const acu_param params_cudaGraphNodeGetDependentNodes[] = {
-    {param_names_cudaGraphNodeGetDependentNodes + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeGetDependentNodes + 5, &acu_type_handle, 1, ACU_OUT, 3, -1, false},
-    {param_names_cudaGraphNodeGetDependentNodes + 21, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
-    {param_names_cudaGraphNodeGetDependentNodes + 30, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 3, -1, false},
+    {&acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_OUT, 3, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
 };
 static acu_fn real_cudaGraphNodeGetDependentNodes;
 
@@ -10067,15 +9191,15 @@ static cudaError_t adapt_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
 }
 
 static const acu_era eras_cudaGraphNodeGetDependentNodes[] = {
-    {1, name_cudaGraphNodeGetDependentNodes, (acu_fn)adapt_cudaGraphNodeGetDependentNodes},
+    {0, name_cudaGraphNodeGetDependentNodes, (acu_fn)adapt_cudaGraphNodeGetDependentNodes},
     {12030, symbol_cudaGraphNodeGetDependentNodes_cudaGraphNodeGetDependentNodes_v2, NULL},
     {13000, name_cudaGraphNodeGetDependentNodes, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphNodeGetDependentNodes = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetDependentNodes,
     .eras = eras_cudaGraphNodeGetDependentNodes,
+    .era_count = 3,
     .params = params_cudaGraphNodeGetDependentNodes,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -10110,23 +9234,17 @@ cudaError_t acu_failed_cudaGraphNodeGetDependentNodes(cudaError_t result, cudaGr
 
 /* ---- cudaGraphNodeGetEnabled */
 
-static const char name_cudaGraphNodeGetEnabled[] = "cudaGraphNodeGetEnabled";
-static const char param_names_cudaGraphNodeGetEnabled[] = "hGraphExec\0hNode\0isEnabled";
+static const char name_cudaGraphNodeGetEnabled[] = "cudaGraphNodeGetEnabled\0hGraphExec\0hNode\0isEnabled";
 static const acu_param params_cudaGraphNodeGetEnabled[] = {
-    {param_names_cudaGraphNodeGetEnabled + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeGetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeGetEnabled + 17, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphNodeGetEnabled[] = "enabling and disabling of graph nodes";
-static const acu_era eras_cudaGraphNodeGetEnabled[] = {
-    {1, name_cudaGraphNodeGetEnabled, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphNodeGetEnabled = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetEnabled,
     .feature = feature_cudaGraphNodeGetEnabled,
-    .eras = eras_cudaGraphNodeGetEnabled,
     .params = params_cudaGraphNodeGetEnabled,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -10159,23 +9277,22 @@ cudaError_t acu_failed_cudaGraphNodeGetEnabled(cudaError_t result, cudaGraphExec
 
 /* ---- cudaGraphNodeGetLocalId */
 
-static const char name_cudaGraphNodeGetLocalId[] = "cudaGraphNodeGetLocalId";
-static const char param_names_cudaGraphNodeGetLocalId[] = "hNode\0nodeId";
+static const char name_cudaGraphNodeGetLocalId[] = "cudaGraphNodeGetLocalId\0hNode\0nodeId";
 static const acu_param params_cudaGraphNodeGetLocalId[] = {
-    {param_names_cudaGraphNodeGetLocalId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeGetLocalId + 6, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphNodeGetLocalId[] = "graph and node ids";
 static const acu_era eras_cudaGraphNodeGetLocalId[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaGraphNodeGetLocalId, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaGraphNodeGetLocalId, NULL},
 };
 const acu_function acu_function_cudaGraphNodeGetLocalId = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetLocalId,
     .feature = feature_cudaGraphNodeGetLocalId,
     .eras = eras_cudaGraphNodeGetLocalId,
+    .era_count = 2,
     .params = params_cudaGraphNodeGetLocalId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10206,11 +9323,10 @@ cudaError_t acu_failed_cudaGraphNodeGetLocalId(cudaError_t result, cudaGraphNode
 
 /* ---- cudaGraphNodeGetParams */
 
-static const char name_cudaGraphNodeGetParams[] = "cudaGraphNodeGetParams";
-static const char param_names_cudaGraphNodeGetParams[] = "node\0nodeParams";
+static const char name_cudaGraphNodeGetParams[] = "cudaGraphNodeGetParams\0node\0nodeParams";
 static const acu_param params_cudaGraphNodeGetParams[] = {
-    {param_names_cudaGraphNodeGetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeGetParams + 5, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphNodeParams, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphNodeGetParams[] = "query of generic graph nodes";
 static acu_fn real_cudaGraphNodeGetParams;
@@ -10233,16 +9349,16 @@ static cudaError_t adapt_cudaGraphNodeGetParams(cudaGraphNode_t node, struct cud
 }
 
 static const acu_era eras_cudaGraphNodeGetParams[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13020, name_cudaGraphNodeGetParams, (acu_fn)adapt_cudaGraphNodeGetParams},
     {13050, name_cudaGraphNodeGetParams, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphNodeGetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetParams,
     .feature = feature_cudaGraphNodeGetParams,
     .eras = eras_cudaGraphNodeGetParams,
+    .era_count = 3,
     .params = params_cudaGraphNodeGetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10275,23 +9391,22 @@ cudaError_t acu_failed_cudaGraphNodeGetParams(cudaError_t result, cudaGraphNode_
 
 /* ---- cudaGraphNodeGetToolsId */
 
-static const char name_cudaGraphNodeGetToolsId[] = "cudaGraphNodeGetToolsId";
-static const char param_names_cudaGraphNodeGetToolsId[] = "hNode\0toolsNodeId";
+static const char name_cudaGraphNodeGetToolsId[] = "cudaGraphNodeGetToolsId\0hNode\0toolsNodeId";
 static const acu_param params_cudaGraphNodeGetToolsId[] = {
-    {param_names_cudaGraphNodeGetToolsId + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeGetToolsId + 6, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaGraphNodeGetToolsId[] = "graph and node ids";
 static const acu_era eras_cudaGraphNodeGetToolsId[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaGraphNodeGetToolsId, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaGraphNodeGetToolsId, NULL},
 };
 const acu_function acu_function_cudaGraphNodeGetToolsId = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetToolsId,
     .feature = feature_cudaGraphNodeGetToolsId,
     .eras = eras_cudaGraphNodeGetToolsId,
+    .era_count = 2,
     .params = params_cudaGraphNodeGetToolsId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10323,20 +9438,14 @@ cudaError_t acu_failed_cudaGraphNodeGetToolsId(cudaError_t result, cudaGraphNode
 
 /* ---- cudaGraphNodeGetType */
 
-static const char name_cudaGraphNodeGetType[] = "cudaGraphNodeGetType";
-static const char param_names_cudaGraphNodeGetType[] = "node\0pType";
+static const char name_cudaGraphNodeGetType[] = "cudaGraphNodeGetType\0node\0pType";
 static const acu_param params_cudaGraphNodeGetType[] = {
-    {param_names_cudaGraphNodeGetType + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeGetType + 5, &acu_cudart_type_cudaGraphNodeType, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaGraphNodeGetType[] = {
-    {1, name_cudaGraphNodeGetType, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphNodeType, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphNodeGetType = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeGetType,
-    .eras = eras_cudaGraphNodeGetType,
     .params = params_cudaGraphNodeGetType,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10367,23 +9476,17 @@ cudaError_t acu_failed_cudaGraphNodeGetType(cudaError_t result, cudaGraphNode_t 
 
 /* ---- cudaGraphNodeSetEnabled */
 
-static const char name_cudaGraphNodeSetEnabled[] = "cudaGraphNodeSetEnabled";
-static const char param_names_cudaGraphNodeSetEnabled[] = "hGraphExec\0hNode\0isEnabled";
+static const char name_cudaGraphNodeSetEnabled[] = "cudaGraphNodeSetEnabled\0hGraphExec\0hNode\0isEnabled";
 static const acu_param params_cudaGraphNodeSetEnabled[] = {
-    {param_names_cudaGraphNodeSetEnabled + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeSetEnabled + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeSetEnabled + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphNodeSetEnabled[] = "enabling and disabling of graph nodes";
-static const acu_era eras_cudaGraphNodeSetEnabled[] = {
-    {1, name_cudaGraphNodeSetEnabled, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphNodeSetEnabled = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeSetEnabled,
     .feature = feature_cudaGraphNodeSetEnabled,
-    .eras = eras_cudaGraphNodeSetEnabled,
     .params = params_cudaGraphNodeSetEnabled,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -10416,11 +9519,10 @@ cudaError_t acu_failed_cudaGraphNodeSetEnabled(cudaError_t result, cudaGraphExec
 
 /* ---- cudaGraphNodeSetParams */
 
-static const char name_cudaGraphNodeSetParams[] = "cudaGraphNodeSetParams";
-static const char param_names_cudaGraphNodeSetParams[] = "node\0nodeParams";
+static const char name_cudaGraphNodeSetParams[] = "cudaGraphNodeSetParams\0node\0nodeParams";
 static const acu_param params_cudaGraphNodeSetParams[] = {
-    {param_names_cudaGraphNodeSetParams + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphNodeSetParams + 5, &acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphNodeParams, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphNodeSetParams[] = "generic graph nodes";
 static acu_fn real_cudaGraphNodeSetParams;
@@ -10444,16 +9546,16 @@ static cudaError_t adapt_cudaGraphNodeSetParams(cudaGraphNode_t node, struct cud
 }
 
 static const acu_era eras_cudaGraphNodeSetParams[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {12020, name_cudaGraphNodeSetParams, (acu_fn)adapt_cudaGraphNodeSetParams},
     {13050, name_cudaGraphNodeSetParams, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphNodeSetParams = {
     .library = &acu_cudart,
     .name = name_cudaGraphNodeSetParams,
     .feature = feature_cudaGraphNodeSetParams,
     .eras = eras_cudaGraphNodeSetParams,
+    .era_count = 3,
     .params = params_cudaGraphNodeSetParams,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10486,23 +9588,17 @@ cudaError_t acu_failed_cudaGraphNodeSetParams(cudaError_t result, cudaGraphNode_
 
 /* ---- cudaGraphReleaseUserObject */
 
-static const char name_cudaGraphReleaseUserObject[] = "cudaGraphReleaseUserObject";
-static const char param_names_cudaGraphReleaseUserObject[] = "graph\0object\0count";
+static const char name_cudaGraphReleaseUserObject[] = "cudaGraphReleaseUserObject\0graph\0object\0count";
 static const acu_param params_cudaGraphReleaseUserObject[] = {
-    {param_names_cudaGraphReleaseUserObject + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphReleaseUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphReleaseUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphReleaseUserObject[] = "graph user objects";
-static const acu_era eras_cudaGraphReleaseUserObject[] = {
-    {1, name_cudaGraphReleaseUserObject, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphReleaseUserObject = {
     .library = &acu_cudart,
     .name = name_cudaGraphReleaseUserObject,
     .feature = feature_cudaGraphReleaseUserObject,
-    .eras = eras_cudaGraphReleaseUserObject,
     .params = params_cudaGraphReleaseUserObject,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -10535,15 +9631,14 @@ cudaError_t acu_failed_cudaGraphReleaseUserObject(cudaError_t result, cudaGraph_
 
 /* ---- cudaGraphRemoveDependencies */
 
-static const char name_cudaGraphRemoveDependencies[] = "cudaGraphRemoveDependencies";
+static const char name_cudaGraphRemoveDependencies[] = "cudaGraphRemoveDependencies\0graph\0from\0to\0edgeData\0numDependencies";
 static const char symbol_cudaGraphRemoveDependencies_cudaGraphRemoveDependencies_v2[] = "cudaGraphRemoveDependencies_v2";
-static const char param_names_cudaGraphRemoveDependencies[] = "graph\0from\0to\0edgeData\0numDependencies";
 static const acu_param params_cudaGraphRemoveDependencies[] = {
-    {param_names_cudaGraphRemoveDependencies + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphRemoveDependencies + 6, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaGraphRemoveDependencies + 11, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaGraphRemoveDependencies + 14, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaGraphRemoveDependencies + 23, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaGraphRemoveDependencies;
 
@@ -10569,15 +9664,15 @@ static cudaError_t adapt_cudaGraphRemoveDependencies(cudaGraph_t graph, const cu
 }
 
 static const acu_era eras_cudaGraphRemoveDependencies[] = {
-    {1, name_cudaGraphRemoveDependencies, (acu_fn)adapt_cudaGraphRemoveDependencies},
+    {0, name_cudaGraphRemoveDependencies, (acu_fn)adapt_cudaGraphRemoveDependencies},
     {12030, symbol_cudaGraphRemoveDependencies_cudaGraphRemoveDependencies_v2, NULL},
     {13000, name_cudaGraphRemoveDependencies, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGraphRemoveDependencies = {
     .library = &acu_cudart,
     .name = name_cudaGraphRemoveDependencies,
     .eras = eras_cudaGraphRemoveDependencies,
+    .era_count = 3,
     .params = params_cudaGraphRemoveDependencies,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -10613,24 +9708,18 @@ cudaError_t acu_failed_cudaGraphRemoveDependencies(cudaError_t result, cudaGraph
 
 /* ---- cudaGraphRetainUserObject */
 
-static const char name_cudaGraphRetainUserObject[] = "cudaGraphRetainUserObject";
-static const char param_names_cudaGraphRetainUserObject[] = "graph\0object\0count\0flags";
+static const char name_cudaGraphRetainUserObject[] = "cudaGraphRetainUserObject\0graph\0object\0count\0flags";
 static const acu_param params_cudaGraphRetainUserObject[] = {
-    {param_names_cudaGraphRetainUserObject + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphRetainUserObject + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphRetainUserObject + 13, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphRetainUserObject + 19, &acu_cudart_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_userObjectRetain, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphRetainUserObject[] = "graph user objects";
-static const acu_era eras_cudaGraphRetainUserObject[] = {
-    {1, name_cudaGraphRetainUserObject, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphRetainUserObject = {
     .library = &acu_cudart,
     .name = name_cudaGraphRetainUserObject,
     .feature = feature_cudaGraphRetainUserObject,
-    .eras = eras_cudaGraphRetainUserObject,
     .params = params_cudaGraphRetainUserObject,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -10663,23 +9752,17 @@ cudaError_t acu_failed_cudaGraphRetainUserObject(cudaError_t result, cudaGraph_t
 
 /* ---- cudaGraphUpload */
 
-static const char name_cudaGraphUpload[] = "cudaGraphUpload";
+static const char name_cudaGraphUpload[] = "cudaGraphUpload\0graphExec\0stream";
 static const char symbol_cudaGraphUpload_cudaGraphUpload_ptsz[] = "cudaGraphUpload_ptsz";
-static const char param_names_cudaGraphUpload[] = "graphExec\0stream";
 static const acu_param params_cudaGraphUpload[] = {
-    {param_names_cudaGraphUpload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphUpload + 10, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGraphUpload[] = "graph upload";
-static const acu_era eras_cudaGraphUpload[] = {
-    {1, name_cudaGraphUpload, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaGraphUpload = {
     .library = &acu_cudart,
     .name = name_cudaGraphUpload,
     .feature = feature_cudaGraphUpload,
-    .eras = eras_cudaGraphUpload,
     .params = params_cudaGraphUpload,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10701,8 +9784,7 @@ static cudaError_t enter_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t
 cudaError_t (*acu_slot_cudaGraphUpload)(cudaGraphExec_t graphExec,
         cudaStream_t stream) = enter_cudaGraphUpload;
 static const acu_era eras_cudaGraphUpload_ptds[] = {
-    {1, symbol_cudaGraphUpload_cudaGraphUpload_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaGraphUpload_cudaGraphUpload_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaGraphUpload_ptds)(cudaGraphExec_t graphExec, cudaStream_t stream);
 const acu_function acu_function_cudaGraphUpload_ptds = {
@@ -10710,6 +9792,7 @@ const acu_function acu_function_cudaGraphUpload_ptds = {
     .name = name_cudaGraphUpload,
     .feature = feature_cudaGraphUpload,
     .eras = eras_cudaGraphUpload_ptds,
+    .era_count = 1,
     .params = params_cudaGraphUpload,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -10739,21 +9822,15 @@ cudaError_t acu_failed_cudaGraphUpload(cudaError_t result, cudaGraphExec_t graph
 
 /* ---- cudaGraphicsEGLRegisterImage */
 
-static const char name_cudaGraphicsEGLRegisterImage[] = "cudaGraphicsEGLRegisterImage";
-static const char param_names_cudaGraphicsEGLRegisterImage[] = "pCudaResource\0image\0flags";
+static const char name_cudaGraphicsEGLRegisterImage[] = "cudaGraphicsEGLRegisterImage\0pCudaResource\0image\0flags";
 static const acu_param params_cudaGraphicsEGLRegisterImage[] = {
-    {param_names_cudaGraphicsEGLRegisterImage + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsEGLRegisterImage + 14, &acu_type_EGLImageKHR, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsEGLRegisterImage + 20, &acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsEGLRegisterImage[] = {
-    {1, name_cudaGraphicsEGLRegisterImage, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_EGLImageKHR, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsEGLRegisterImage = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsEGLRegisterImage,
-    .eras = eras_cudaGraphicsEGLRegisterImage,
     .params = params_cudaGraphicsEGLRegisterImage,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -10786,21 +9863,15 @@ cudaError_t acu_failed_cudaGraphicsEGLRegisterImage(cudaError_t result,
 
 /* ---- cudaGraphicsGLRegisterBuffer */
 
-static const char name_cudaGraphicsGLRegisterBuffer[] = "cudaGraphicsGLRegisterBuffer";
-static const char param_names_cudaGraphicsGLRegisterBuffer[] = "resource\0buffer\0flags";
+static const char name_cudaGraphicsGLRegisterBuffer[] = "cudaGraphicsGLRegisterBuffer\0resource\0buffer\0flags";
 static const acu_param params_cudaGraphicsGLRegisterBuffer[] = {
-    {param_names_cudaGraphicsGLRegisterBuffer + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsGLRegisterBuffer + 9, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsGLRegisterBuffer + 16, &acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsGLRegisterBuffer[] = {
-    {1, name_cudaGraphicsGLRegisterBuffer, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsGLRegisterBuffer = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsGLRegisterBuffer,
-    .eras = eras_cudaGraphicsGLRegisterBuffer,
     .params = params_cudaGraphicsGLRegisterBuffer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -10833,22 +9904,16 @@ cudaError_t acu_failed_cudaGraphicsGLRegisterBuffer(cudaError_t result,
 
 /* ---- cudaGraphicsGLRegisterImage */
 
-static const char name_cudaGraphicsGLRegisterImage[] = "cudaGraphicsGLRegisterImage";
-static const char param_names_cudaGraphicsGLRegisterImage[] = "resource\0image\0target\0flags";
+static const char name_cudaGraphicsGLRegisterImage[] = "cudaGraphicsGLRegisterImage\0resource\0image\0target\0flags";
 static const acu_param params_cudaGraphicsGLRegisterImage[] = {
-    {param_names_cudaGraphicsGLRegisterImage + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsGLRegisterImage + 9, &acu_type_GLuint, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsGLRegisterImage + 15, &acu_type_GLenum, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsGLRegisterImage + 22, &acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsGLRegisterImage[] = {
-    {1, name_cudaGraphicsGLRegisterImage, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_GLuint, 0, ACU_IN, -1, -1, false},
+    {&acu_type_GLenum, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphicsRegister, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsGLRegisterImage = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsGLRegisterImage,
-    .eras = eras_cudaGraphicsGLRegisterImage,
     .params = params_cudaGraphicsGLRegisterImage,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -10881,21 +9946,15 @@ cudaError_t acu_failed_cudaGraphicsGLRegisterImage(cudaError_t result,
 
 /* ---- cudaGraphicsMapResources */
 
-static const char name_cudaGraphicsMapResources[] = "cudaGraphicsMapResources";
-static const char param_names_cudaGraphicsMapResources[] = "count\0resources\0stream";
+static const char name_cudaGraphicsMapResources[] = "cudaGraphicsMapResources\0count\0resources\0stream";
 static const acu_param params_cudaGraphicsMapResources[] = {
-    {param_names_cudaGraphicsMapResources + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsMapResources + 6, &acu_type_handle, 1, ACU_IN, 0, -1, false},
-    {param_names_cudaGraphicsMapResources + 16, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsMapResources[] = {
-    {1, name_cudaGraphicsMapResources, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsMapResources = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsMapResources,
-    .eras = eras_cudaGraphicsMapResources,
     .params = params_cudaGraphicsMapResources,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -10928,22 +9987,16 @@ cudaError_t acu_failed_cudaGraphicsMapResources(cudaError_t result, int count,
 
 /* ---- cudaGraphicsResourceGetMappedEglFrame */
 
-static const char name_cudaGraphicsResourceGetMappedEglFrame[] = "cudaGraphicsResourceGetMappedEglFrame";
-static const char param_names_cudaGraphicsResourceGetMappedEglFrame[] = "eglFrame\0resource\0index\0mipLevel";
+static const char name_cudaGraphicsResourceGetMappedEglFrame[] = "cudaGraphicsResourceGetMappedEglFrame\0eglFrame\0resource\0index\0mipLevel";
 static const acu_param params_cudaGraphicsResourceGetMappedEglFrame[] = {
-    {param_names_cudaGraphicsResourceGetMappedEglFrame + 0, &acu_cudart_type_cudaEglFrame_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsResourceGetMappedEglFrame + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsResourceGetMappedEglFrame + 18, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsResourceGetMappedEglFrame + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsResourceGetMappedEglFrame[] = {
-    {1, name_cudaGraphicsResourceGetMappedEglFrame, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaEglFrame_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsResourceGetMappedEglFrame = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsResourceGetMappedEglFrame,
-    .eras = eras_cudaGraphicsResourceGetMappedEglFrame,
     .params = params_cudaGraphicsResourceGetMappedEglFrame,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -10977,20 +10030,14 @@ cudaError_t acu_failed_cudaGraphicsResourceGetMappedEglFrame(cudaError_t result,
 
 /* ---- cudaGraphicsResourceGetMappedMipmappedArray */
 
-static const char name_cudaGraphicsResourceGetMappedMipmappedArray[] = "cudaGraphicsResourceGetMappedMipmappedArray";
-static const char param_names_cudaGraphicsResourceGetMappedMipmappedArray[] = "mipmappedArray\0resource";
+static const char name_cudaGraphicsResourceGetMappedMipmappedArray[] = "cudaGraphicsResourceGetMappedMipmappedArray\0mipmappedArray\0resource";
 static const acu_param params_cudaGraphicsResourceGetMappedMipmappedArray[] = {
-    {param_names_cudaGraphicsResourceGetMappedMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsResourceGetMappedMipmappedArray + 15, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsResourceGetMappedMipmappedArray[] = {
-    {1, name_cudaGraphicsResourceGetMappedMipmappedArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsResourceGetMappedMipmappedArray = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsResourceGetMappedMipmappedArray,
-    .eras = eras_cudaGraphicsResourceGetMappedMipmappedArray,
     .params = params_cudaGraphicsResourceGetMappedMipmappedArray,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11023,21 +10070,15 @@ cudaError_t acu_failed_cudaGraphicsResourceGetMappedMipmappedArray(cudaError_t r
 
 /* ---- cudaGraphicsResourceGetMappedPointer */
 
-static const char name_cudaGraphicsResourceGetMappedPointer[] = "cudaGraphicsResourceGetMappedPointer";
-static const char param_names_cudaGraphicsResourceGetMappedPointer[] = "devPtr\0size\0resource";
+static const char name_cudaGraphicsResourceGetMappedPointer[] = "cudaGraphicsResourceGetMappedPointer\0devPtr\0size\0resource";
 static const acu_param params_cudaGraphicsResourceGetMappedPointer[] = {
-    {param_names_cudaGraphicsResourceGetMappedPointer + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsResourceGetMappedPointer + 7, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsResourceGetMappedPointer + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsResourceGetMappedPointer[] = {
-    {1, name_cudaGraphicsResourceGetMappedPointer, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsResourceGetMappedPointer = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsResourceGetMappedPointer,
-    .eras = eras_cudaGraphicsResourceGetMappedPointer,
     .params = params_cudaGraphicsResourceGetMappedPointer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11070,20 +10111,14 @@ cudaError_t acu_failed_cudaGraphicsResourceGetMappedPointer(cudaError_t result, 
 
 /* ---- cudaGraphicsResourceSetMapFlags */
 
-static const char name_cudaGraphicsResourceSetMapFlags[] = "cudaGraphicsResourceSetMapFlags";
-static const char param_names_cudaGraphicsResourceSetMapFlags[] = "resource\0flags";
+static const char name_cudaGraphicsResourceSetMapFlags[] = "cudaGraphicsResourceSetMapFlags\0resource\0flags";
 static const acu_param params_cudaGraphicsResourceSetMapFlags[] = {
-    {param_names_cudaGraphicsResourceSetMapFlags + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsResourceSetMapFlags + 9, &acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsResourceSetMapFlags[] = {
-    {1, name_cudaGraphicsResourceSetMapFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsResourceSetMapFlags = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsResourceSetMapFlags,
-    .eras = eras_cudaGraphicsResourceSetMapFlags,
     .params = params_cudaGraphicsResourceSetMapFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11114,22 +10149,16 @@ cudaError_t acu_failed_cudaGraphicsResourceSetMapFlags(cudaError_t result, cudaG
 
 /* ---- cudaGraphicsSubResourceGetMappedArray */
 
-static const char name_cudaGraphicsSubResourceGetMappedArray[] = "cudaGraphicsSubResourceGetMappedArray";
-static const char param_names_cudaGraphicsSubResourceGetMappedArray[] = "array\0resource\0arrayIndex\0mipLevel";
+static const char name_cudaGraphicsSubResourceGetMappedArray[] = "cudaGraphicsSubResourceGetMappedArray\0array\0resource\0arrayIndex\0mipLevel";
 static const acu_param params_cudaGraphicsSubResourceGetMappedArray[] = {
-    {param_names_cudaGraphicsSubResourceGetMappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsSubResourceGetMappedArray + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsSubResourceGetMappedArray + 15, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsSubResourceGetMappedArray + 26, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsSubResourceGetMappedArray[] = {
-    {1, name_cudaGraphicsSubResourceGetMappedArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsSubResourceGetMappedArray = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsSubResourceGetMappedArray,
-    .eras = eras_cudaGraphicsSubResourceGetMappedArray,
     .params = params_cudaGraphicsSubResourceGetMappedArray,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -11163,21 +10192,15 @@ cudaError_t acu_failed_cudaGraphicsSubResourceGetMappedArray(cudaError_t result,
 
 /* ---- cudaGraphicsUnmapResources */
 
-static const char name_cudaGraphicsUnmapResources[] = "cudaGraphicsUnmapResources";
-static const char param_names_cudaGraphicsUnmapResources[] = "count\0resources\0stream";
+static const char name_cudaGraphicsUnmapResources[] = "cudaGraphicsUnmapResources\0count\0resources\0stream";
 static const acu_param params_cudaGraphicsUnmapResources[] = {
-    {param_names_cudaGraphicsUnmapResources + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsUnmapResources + 6, &acu_type_handle, 1, ACU_IN, 0, -1, false},
-    {param_names_cudaGraphicsUnmapResources + 16, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsUnmapResources[] = {
-    {1, name_cudaGraphicsUnmapResources, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 0, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsUnmapResources = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsUnmapResources,
-    .eras = eras_cudaGraphicsUnmapResources,
     .params = params_cudaGraphicsUnmapResources,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11210,19 +10233,13 @@ cudaError_t acu_failed_cudaGraphicsUnmapResources(cudaError_t result, int count,
 
 /* ---- cudaGraphicsUnregisterResource */
 
-static const char name_cudaGraphicsUnregisterResource[] = "cudaGraphicsUnregisterResource";
-static const char param_names_cudaGraphicsUnregisterResource[] = "resource";
+static const char name_cudaGraphicsUnregisterResource[] = "cudaGraphicsUnregisterResource\0resource";
 static const acu_param params_cudaGraphicsUnregisterResource[] = {
-    {param_names_cudaGraphicsUnregisterResource + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsUnregisterResource[] = {
-    {1, name_cudaGraphicsUnregisterResource, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsUnregisterResource = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsUnregisterResource,
-    .eras = eras_cudaGraphicsUnregisterResource,
     .params = params_cudaGraphicsUnregisterResource,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -11251,21 +10268,15 @@ cudaError_t acu_failed_cudaGraphicsUnregisterResource(cudaError_t result, cudaGr
 
 /* ---- cudaGraphicsVDPAURegisterOutputSurface */
 
-static const char name_cudaGraphicsVDPAURegisterOutputSurface[] = "cudaGraphicsVDPAURegisterOutputSurface";
-static const char param_names_cudaGraphicsVDPAURegisterOutputSurface[] = "resource\0vdpSurface\0flags";
+static const char name_cudaGraphicsVDPAURegisterOutputSurface[] = "cudaGraphicsVDPAURegisterOutputSurface\0resource\0vdpSurface\0flags";
 static const acu_param params_cudaGraphicsVDPAURegisterOutputSurface[] = {
-    {param_names_cudaGraphicsVDPAURegisterOutputSurface + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsVDPAURegisterOutputSurface + 9, &acu_type_VdpOutputSurface, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsVDPAURegisterOutputSurface + 20, &acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsVDPAURegisterOutputSurface[] = {
-    {1, name_cudaGraphicsVDPAURegisterOutputSurface, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_VdpOutputSurface, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsVDPAURegisterOutputSurface = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsVDPAURegisterOutputSurface,
-    .eras = eras_cudaGraphicsVDPAURegisterOutputSurface,
     .params = params_cudaGraphicsVDPAURegisterOutputSurface,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11298,21 +10309,15 @@ cudaError_t acu_failed_cudaGraphicsVDPAURegisterOutputSurface(cudaError_t result
 
 /* ---- cudaGraphicsVDPAURegisterVideoSurface */
 
-static const char name_cudaGraphicsVDPAURegisterVideoSurface[] = "cudaGraphicsVDPAURegisterVideoSurface";
-static const char param_names_cudaGraphicsVDPAURegisterVideoSurface[] = "resource\0vdpSurface\0flags";
+static const char name_cudaGraphicsVDPAURegisterVideoSurface[] = "cudaGraphicsVDPAURegisterVideoSurface\0resource\0vdpSurface\0flags";
 static const acu_param params_cudaGraphicsVDPAURegisterVideoSurface[] = {
-    {param_names_cudaGraphicsVDPAURegisterVideoSurface + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGraphicsVDPAURegisterVideoSurface + 9, &acu_type_VdpVideoSurface, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGraphicsVDPAURegisterVideoSurface + 20, &acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaGraphicsVDPAURegisterVideoSurface[] = {
-    {1, name_cudaGraphicsVDPAURegisterVideoSurface, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_VdpVideoSurface, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_graphicsMap, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaGraphicsVDPAURegisterVideoSurface = {
     .library = &acu_cudart,
     .name = name_cudaGraphicsVDPAURegisterVideoSurface,
-    .eras = eras_cudaGraphicsVDPAURegisterVideoSurface,
     .params = params_cudaGraphicsVDPAURegisterVideoSurface,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11345,25 +10350,24 @@ cudaError_t acu_failed_cudaGraphicsVDPAURegisterVideoSurface(cudaError_t result,
 
 /* ---- cudaGreenCtxCreate */
 
-static const char name_cudaGreenCtxCreate[] = "cudaGreenCtxCreate";
-static const char param_names_cudaGreenCtxCreate[] = "phCtx\0desc\0device\0flags";
+static const char name_cudaGreenCtxCreate[] = "cudaGreenCtxCreate\0phCtx\0desc\0device\0flags";
 static const acu_param params_cudaGreenCtxCreate[] = {
-    {param_names_cudaGreenCtxCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGreenCtxCreate + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGreenCtxCreate + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaGreenCtxCreate + 18, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGreenCtxCreate[] = "execution contexts";
 static const acu_era eras_cudaGreenCtxCreate[] = {
-    {1, NULL, NULL},
-    {13010, name_cudaGreenCtxCreate, NULL},
     {0, NULL, NULL},
+    {13010, name_cudaGreenCtxCreate, NULL},
 };
 const acu_function acu_function_cudaGreenCtxCreate = {
     .library = &acu_cudart,
     .name = name_cudaGreenCtxCreate,
     .feature = feature_cudaGreenCtxCreate,
     .eras = eras_cudaGreenCtxCreate,
+    .era_count = 2,
     .params = params_cudaGreenCtxCreate,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -11396,21 +10400,15 @@ cudaError_t acu_failed_cudaGreenCtxCreate(cudaError_t result, cudaExecutionConte
 
 /* ---- cudaHostAlloc */
 
-static const char name_cudaHostAlloc[] = "cudaHostAlloc";
-static const char param_names_cudaHostAlloc[] = "pHost\0size\0flags";
+static const char name_cudaHostAlloc[] = "cudaHostAlloc\0pHost\0size\0flags";
 static const acu_param params_cudaHostAlloc[] = {
-    {param_names_cudaHostAlloc + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaHostAlloc + 6, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaHostAlloc + 11, &acu_cudart_type_flags_hostAlloc, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaHostAlloc[] = {
-    {1, name_cudaHostAlloc, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_hostAlloc, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaHostAlloc = {
     .library = &acu_cudart,
     .name = name_cudaHostAlloc,
-    .eras = eras_cudaHostAlloc,
     .params = params_cudaHostAlloc,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11439,21 +10437,15 @@ cudaError_t acu_failed_cudaHostAlloc(cudaError_t result, void **pHost, size_t si
 
 /* ---- cudaHostGetDevicePointer */
 
-static const char name_cudaHostGetDevicePointer[] = "cudaHostGetDevicePointer";
-static const char param_names_cudaHostGetDevicePointer[] = "pDevice\0pHost\0flags";
+static const char name_cudaHostGetDevicePointer[] = "cudaHostGetDevicePointer\0pDevice\0pHost\0flags";
 static const acu_param params_cudaHostGetDevicePointer[] = {
-    {param_names_cudaHostGetDevicePointer + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaHostGetDevicePointer + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaHostGetDevicePointer + 14, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaHostGetDevicePointer[] = {
-    {1, name_cudaHostGetDevicePointer, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaHostGetDevicePointer = {
     .library = &acu_cudart,
     .name = name_cudaHostGetDevicePointer,
-    .eras = eras_cudaHostGetDevicePointer,
     .params = params_cudaHostGetDevicePointer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11484,20 +10476,14 @@ cudaError_t acu_failed_cudaHostGetDevicePointer(cudaError_t result, void **pDevi
 
 /* ---- cudaHostGetFlags */
 
-static const char name_cudaHostGetFlags[] = "cudaHostGetFlags";
-static const char param_names_cudaHostGetFlags[] = "pFlags\0pHost";
+static const char name_cudaHostGetFlags[] = "cudaHostGetFlags\0pFlags\0pHost";
 static const acu_param params_cudaHostGetFlags[] = {
-    {param_names_cudaHostGetFlags + 0, &acu_cudart_type_flags_hostAlloc, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaHostGetFlags + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaHostGetFlags[] = {
-    {1, name_cudaHostGetFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_flags_hostAlloc, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaHostGetFlags = {
     .library = &acu_cudart,
     .name = name_cudaHostGetFlags,
-    .eras = eras_cudaHostGetFlags,
     .params = params_cudaHostGetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11526,21 +10512,15 @@ cudaError_t acu_failed_cudaHostGetFlags(cudaError_t result, unsigned int *pFlags
 
 /* ---- cudaHostRegister */
 
-static const char name_cudaHostRegister[] = "cudaHostRegister";
-static const char param_names_cudaHostRegister[] = "ptr\0size\0flags";
+static const char name_cudaHostRegister[] = "cudaHostRegister\0ptr\0size\0flags";
 static const acu_param params_cudaHostRegister[] = {
-    {param_names_cudaHostRegister + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaHostRegister + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaHostRegister + 9, &acu_cudart_type_flags_hostRegister, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaHostRegister[] = {
-    {1, name_cudaHostRegister, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_hostRegister, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaHostRegister = {
     .library = &acu_cudart,
     .name = name_cudaHostRegister,
-    .eras = eras_cudaHostRegister,
     .params = params_cudaHostRegister,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11569,19 +10549,13 @@ cudaError_t acu_failed_cudaHostRegister(cudaError_t result, void *ptr, size_t si
 
 /* ---- cudaHostUnregister */
 
-static const char name_cudaHostUnregister[] = "cudaHostUnregister";
-static const char param_names_cudaHostUnregister[] = "ptr";
+static const char name_cudaHostUnregister[] = "cudaHostUnregister\0ptr";
 static const acu_param params_cudaHostUnregister[] = {
-    {param_names_cudaHostUnregister + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaHostUnregister[] = {
-    {1, name_cudaHostUnregister, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaHostUnregister = {
     .library = &acu_cudart,
     .name = name_cudaHostUnregister,
-    .eras = eras_cudaHostUnregister,
     .params = params_cudaHostUnregister,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -11610,11 +10584,10 @@ cudaError_t acu_failed_cudaHostUnregister(cudaError_t result, void *ptr)
 
 /* ---- cudaImportExternalMemory */
 
-static const char name_cudaImportExternalMemory[] = "cudaImportExternalMemory";
-static const char param_names_cudaImportExternalMemory[] = "extMem_out\0memHandleDesc";
+static const char name_cudaImportExternalMemory[] = "cudaImportExternalMemory\0extMem_out\0memHandleDesc";
 static const acu_param params_cudaImportExternalMemory[] = {
-    {param_names_cudaImportExternalMemory + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaImportExternalMemory + 11, &acu_cudart_type_cudaExternalMemoryHandleDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaExternalMemoryHandleDesc, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaImportExternalMemory[] = "external memory";
 static acu_fn real_cudaImportExternalMemory;
@@ -11640,15 +10613,15 @@ static cudaError_t adapt_cudaImportExternalMemory(cudaExternalMemory_t *extMem_o
 }
 
 static const acu_era eras_cudaImportExternalMemory[] = {
-    {1, name_cudaImportExternalMemory, (acu_fn)adapt_cudaImportExternalMemory},
+    {0, name_cudaImportExternalMemory, (acu_fn)adapt_cudaImportExternalMemory},
     {13000, name_cudaImportExternalMemory, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaImportExternalMemory = {
     .library = &acu_cudart,
     .name = name_cudaImportExternalMemory,
     .feature = feature_cudaImportExternalMemory,
     .eras = eras_cudaImportExternalMemory,
+    .era_count = 2,
     .params = params_cudaImportExternalMemory,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11682,11 +10655,10 @@ cudaError_t acu_failed_cudaImportExternalMemory(cudaError_t result, cudaExternal
 
 /* ---- cudaImportExternalSemaphore */
 
-static const char name_cudaImportExternalSemaphore[] = "cudaImportExternalSemaphore";
-static const char param_names_cudaImportExternalSemaphore[] = "extSem_out\0semHandleDesc";
+static const char name_cudaImportExternalSemaphore[] = "cudaImportExternalSemaphore\0extSem_out\0semHandleDesc";
 static const acu_param params_cudaImportExternalSemaphore[] = {
-    {param_names_cudaImportExternalSemaphore + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaImportExternalSemaphore + 11, &acu_cudart_type_cudaExternalSemaphoreHandleDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreHandleDesc, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaImportExternalSemaphore[] = "external semaphores";
 static acu_fn real_cudaImportExternalSemaphore;
@@ -11712,15 +10684,15 @@ static cudaError_t adapt_cudaImportExternalSemaphore(cudaExternalSemaphore_t *ex
 }
 
 static const acu_era eras_cudaImportExternalSemaphore[] = {
-    {1, name_cudaImportExternalSemaphore, (acu_fn)adapt_cudaImportExternalSemaphore},
+    {0, name_cudaImportExternalSemaphore, (acu_fn)adapt_cudaImportExternalSemaphore},
     {13000, name_cudaImportExternalSemaphore, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaImportExternalSemaphore = {
     .library = &acu_cudart,
     .name = name_cudaImportExternalSemaphore,
     .feature = feature_cudaImportExternalSemaphore,
     .eras = eras_cudaImportExternalSemaphore,
+    .era_count = 2,
     .params = params_cudaImportExternalSemaphore,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11754,24 +10726,23 @@ cudaError_t acu_failed_cudaImportExternalSemaphore(cudaError_t result, cudaExter
 
 /* ---- cudaInitDevice */
 
-static const char name_cudaInitDevice[] = "cudaInitDevice";
-static const char param_names_cudaInitDevice[] = "device\0deviceFlags\0flags";
+static const char name_cudaInitDevice[] = "cudaInitDevice\0device\0deviceFlags\0flags";
 static const acu_param params_cudaInitDevice[] = {
-    {param_names_cudaInitDevice + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaInitDevice + 7, &acu_cudart_type_flags_device, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaInitDevice + 19, &acu_cudart_type_flags_initDevice, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_device, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_initDevice, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaInitDevice[] = "explicit initialization of a device";
 static const acu_era eras_cudaInitDevice[] = {
-    {1, NULL, NULL},
-    {12000, name_cudaInitDevice, NULL},
     {0, NULL, NULL},
+    {12000, name_cudaInitDevice, NULL},
 };
 const acu_function acu_function_cudaInitDevice = {
     .library = &acu_cudart,
     .name = name_cudaInitDevice,
     .feature = feature_cudaInitDevice,
     .eras = eras_cudaInitDevice,
+    .era_count = 2,
     .params = params_cudaInitDevice,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -11803,21 +10774,15 @@ cudaError_t acu_failed_cudaInitDevice(cudaError_t result, int device, unsigned i
 
 /* ---- cudaIpcCloseMemHandle */
 
-static const char name_cudaIpcCloseMemHandle[] = "cudaIpcCloseMemHandle";
-static const char param_names_cudaIpcCloseMemHandle[] = "devPtr";
+static const char name_cudaIpcCloseMemHandle[] = "cudaIpcCloseMemHandle\0devPtr";
 static const acu_param params_cudaIpcCloseMemHandle[] = {
-    {param_names_cudaIpcCloseMemHandle + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaIpcCloseMemHandle[] = "IPC memory";
-static const acu_era eras_cudaIpcCloseMemHandle[] = {
-    {1, name_cudaIpcCloseMemHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaIpcCloseMemHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcCloseMemHandle,
     .feature = feature_cudaIpcCloseMemHandle,
-    .eras = eras_cudaIpcCloseMemHandle,
     .params = params_cudaIpcCloseMemHandle,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -11846,22 +10811,16 @@ cudaError_t acu_failed_cudaIpcCloseMemHandle(cudaError_t result, void *devPtr)
 
 /* ---- cudaIpcGetEventHandle */
 
-static const char name_cudaIpcGetEventHandle[] = "cudaIpcGetEventHandle";
-static const char param_names_cudaIpcGetEventHandle[] = "handle\0event";
+static const char name_cudaIpcGetEventHandle[] = "cudaIpcGetEventHandle\0handle\0event";
 static const acu_param params_cudaIpcGetEventHandle[] = {
-    {param_names_cudaIpcGetEventHandle + 0, &acu_cudart_type_cudaIpcEventHandle_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaIpcGetEventHandle + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaIpcEventHandle_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaIpcGetEventHandle[] = "IPC events";
-static const acu_era eras_cudaIpcGetEventHandle[] = {
-    {1, name_cudaIpcGetEventHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaIpcGetEventHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcGetEventHandle,
     .feature = feature_cudaIpcGetEventHandle,
-    .eras = eras_cudaIpcGetEventHandle,
     .params = params_cudaIpcGetEventHandle,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11892,22 +10851,16 @@ cudaError_t acu_failed_cudaIpcGetEventHandle(cudaError_t result, cudaIpcEventHan
 
 /* ---- cudaIpcGetMemHandle */
 
-static const char name_cudaIpcGetMemHandle[] = "cudaIpcGetMemHandle";
-static const char param_names_cudaIpcGetMemHandle[] = "handle\0devPtr";
+static const char name_cudaIpcGetMemHandle[] = "cudaIpcGetMemHandle\0handle\0devPtr";
 static const acu_param params_cudaIpcGetMemHandle[] = {
-    {param_names_cudaIpcGetMemHandle + 0, &acu_cudart_type_cudaIpcMemHandle_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaIpcGetMemHandle + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaIpcMemHandle_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaIpcGetMemHandle[] = "IPC memory";
-static const acu_era eras_cudaIpcGetMemHandle[] = {
-    {1, name_cudaIpcGetMemHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaIpcGetMemHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcGetMemHandle,
     .feature = feature_cudaIpcGetMemHandle,
-    .eras = eras_cudaIpcGetMemHandle,
     .params = params_cudaIpcGetMemHandle,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11937,22 +10890,16 @@ cudaError_t acu_failed_cudaIpcGetMemHandle(cudaError_t result, cudaIpcMemHandle_
 
 /* ---- cudaIpcOpenEventHandle */
 
-static const char name_cudaIpcOpenEventHandle[] = "cudaIpcOpenEventHandle";
-static const char param_names_cudaIpcOpenEventHandle[] = "event\0handle";
+static const char name_cudaIpcOpenEventHandle[] = "cudaIpcOpenEventHandle\0event\0handle";
 static const acu_param params_cudaIpcOpenEventHandle[] = {
-    {param_names_cudaIpcOpenEventHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaIpcOpenEventHandle + 6, &acu_cudart_type_cudaIpcEventHandle_st, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaIpcEventHandle_st, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaIpcOpenEventHandle[] = "IPC events";
-static const acu_era eras_cudaIpcOpenEventHandle[] = {
-    {1, name_cudaIpcOpenEventHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaIpcOpenEventHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcOpenEventHandle,
     .feature = feature_cudaIpcOpenEventHandle,
-    .eras = eras_cudaIpcOpenEventHandle,
     .params = params_cudaIpcOpenEventHandle,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -11983,23 +10930,17 @@ cudaError_t acu_failed_cudaIpcOpenEventHandle(cudaError_t result, cudaEvent_t *e
 
 /* ---- cudaIpcOpenMemHandle */
 
-static const char name_cudaIpcOpenMemHandle[] = "cudaIpcOpenMemHandle";
-static const char param_names_cudaIpcOpenMemHandle[] = "devPtr\0handle\0flags";
+static const char name_cudaIpcOpenMemHandle[] = "cudaIpcOpenMemHandle\0devPtr\0handle\0flags";
 static const acu_param params_cudaIpcOpenMemHandle[] = {
-    {param_names_cudaIpcOpenMemHandle + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaIpcOpenMemHandle + 7, &acu_cudart_type_cudaIpcMemHandle_st, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaIpcOpenMemHandle + 14, &acu_cudart_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaIpcMemHandle_st, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_ipcMem, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaIpcOpenMemHandle[] = "IPC memory";
-static const acu_era eras_cudaIpcOpenMemHandle[] = {
-    {1, name_cudaIpcOpenMemHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaIpcOpenMemHandle = {
     .library = &acu_cudart,
     .name = name_cudaIpcOpenMemHandle,
     .feature = feature_cudaIpcOpenMemHandle,
-    .eras = eras_cudaIpcOpenMemHandle,
     .params = params_cudaIpcOpenMemHandle,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12031,25 +10972,24 @@ cudaError_t acu_failed_cudaIpcOpenMemHandle(cudaError_t result, void **devPtr, c
 
 /* ---- cudaKernelSetAttributeForDevice */
 
-static const char name_cudaKernelSetAttributeForDevice[] = "cudaKernelSetAttributeForDevice";
-static const char param_names_cudaKernelSetAttributeForDevice[] = "kernel\0attr\0value\0device";
+static const char name_cudaKernelSetAttributeForDevice[] = "cudaKernelSetAttributeForDevice\0kernel\0attr\0value\0device";
 static const acu_param params_cudaKernelSetAttributeForDevice[] = {
-    {param_names_cudaKernelSetAttributeForDevice + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaKernelSetAttributeForDevice + 7, &acu_cudart_type_cudaFuncAttribute, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaKernelSetAttributeForDevice + 12, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaKernelSetAttributeForDevice + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaFuncAttribute, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaKernelSetAttributeForDevice[] = "library loading";
 static const acu_era eras_cudaKernelSetAttributeForDevice[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaKernelSetAttributeForDevice, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaKernelSetAttributeForDevice, NULL},
 };
 const acu_function acu_function_cudaKernelSetAttributeForDevice = {
     .library = &acu_cudart,
     .name = name_cudaKernelSetAttributeForDevice,
     .feature = feature_cudaKernelSetAttributeForDevice,
     .eras = eras_cudaKernelSetAttributeForDevice,
+    .era_count = 2,
     .params = params_cudaKernelSetAttributeForDevice,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -12082,27 +11022,21 @@ cudaError_t acu_failed_cudaKernelSetAttributeForDevice(cudaError_t result, cudaK
 
 /* ---- cudaLaunchCooperativeKernel */
 
-static const char name_cudaLaunchCooperativeKernel[] = "cudaLaunchCooperativeKernel";
+static const char name_cudaLaunchCooperativeKernel[] = "cudaLaunchCooperativeKernel\0func\0gridDim\0blockDim\0args\0sharedMem\0stream";
 static const char symbol_cudaLaunchCooperativeKernel_cudaLaunchCooperativeKernel_ptsz[] = "cudaLaunchCooperativeKernel_ptsz";
-static const char param_names_cudaLaunchCooperativeKernel[] = "func\0gridDim\0blockDim\0args\0sharedMem\0stream";
 static const acu_param params_cudaLaunchCooperativeKernel[] = {
-    {param_names_cudaLaunchCooperativeKernel + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchCooperativeKernel + 5, &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchCooperativeKernel + 13, &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchCooperativeKernel + 22, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchCooperativeKernel + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchCooperativeKernel + 37, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLaunchCooperativeKernel[] = "cooperative launch";
-static const acu_era eras_cudaLaunchCooperativeKernel[] = {
-    {1, name_cudaLaunchCooperativeKernel, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaLaunchCooperativeKernel = {
     .library = &acu_cudart,
     .name = name_cudaLaunchCooperativeKernel,
     .feature = feature_cudaLaunchCooperativeKernel,
-    .eras = eras_cudaLaunchCooperativeKernel,
     .params = params_cudaLaunchCooperativeKernel,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -12126,8 +11060,7 @@ static cudaError_t enter_cudaLaunchCooperativeKernel(const void *func, dim3 grid
 cudaError_t (*acu_slot_cudaLaunchCooperativeKernel)(const void *func, dim3 gridDim, dim3 blockDim,
         void **args, size_t sharedMem, cudaStream_t stream) = enter_cudaLaunchCooperativeKernel;
 static const acu_era eras_cudaLaunchCooperativeKernel_ptds[] = {
-    {1, symbol_cudaLaunchCooperativeKernel_cudaLaunchCooperativeKernel_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaLaunchCooperativeKernel_cudaLaunchCooperativeKernel_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaLaunchCooperativeKernel_ptds)(const void *func, dim3 gridDim,
         dim3 blockDim, void **args, size_t sharedMem, cudaStream_t stream);
@@ -12136,6 +11069,7 @@ const acu_function acu_function_cudaLaunchCooperativeKernel_ptds = {
     .name = name_cudaLaunchCooperativeKernel,
     .feature = feature_cudaLaunchCooperativeKernel,
     .eras = eras_cudaLaunchCooperativeKernel_ptds,
+    .era_count = 1,
     .params = params_cudaLaunchCooperativeKernel,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -12168,22 +11102,16 @@ cudaError_t acu_failed_cudaLaunchCooperativeKernel(cudaError_t result, const voi
 
 /* ---- cudaLaunchHostFunc */
 
-static const char name_cudaLaunchHostFunc[] = "cudaLaunchHostFunc";
+static const char name_cudaLaunchHostFunc[] = "cudaLaunchHostFunc\0stream\0fn\0userData";
 static const char symbol_cudaLaunchHostFunc_cudaLaunchHostFunc_ptsz[] = "cudaLaunchHostFunc_ptsz";
-static const char param_names_cudaLaunchHostFunc[] = "stream\0fn\0userData";
 static const acu_param params_cudaLaunchHostFunc[] = {
-    {param_names_cudaLaunchHostFunc + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchHostFunc + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchHostFunc + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaLaunchHostFunc[] = {
-    {1, name_cudaLaunchHostFunc, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaLaunchHostFunc = {
     .library = &acu_cudart,
     .name = name_cudaLaunchHostFunc,
-    .eras = eras_cudaLaunchHostFunc,
     .params = params_cudaLaunchHostFunc,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12206,14 +11134,14 @@ static cudaError_t enter_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn
 cudaError_t (*acu_slot_cudaLaunchHostFunc)(cudaStream_t stream, cudaHostFn_t fn,
         void *userData) = enter_cudaLaunchHostFunc;
 static const acu_era eras_cudaLaunchHostFunc_ptds[] = {
-    {1, symbol_cudaLaunchHostFunc_cudaLaunchHostFunc_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaLaunchHostFunc_cudaLaunchHostFunc_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaLaunchHostFunc_ptds)(cudaStream_t stream, cudaHostFn_t fn, void *userData);
 const acu_function acu_function_cudaLaunchHostFunc_ptds = {
     .library = &acu_cudart,
     .name = name_cudaLaunchHostFunc,
     .eras = eras_cudaLaunchHostFunc_ptds,
+    .era_count = 1,
     .params = params_cudaLaunchHostFunc,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12245,26 +11173,25 @@ cudaError_t acu_failed_cudaLaunchHostFunc(cudaError_t result, cudaStream_t strea
 
 /* ---- cudaLaunchHostFunc_v2 */
 
-static const char name_cudaLaunchHostFunc_v2[] = "cudaLaunchHostFunc_v2";
+static const char name_cudaLaunchHostFunc_v2[] = "cudaLaunchHostFunc_v2\0stream\0fn\0userData\0syncMode";
 static const char symbol_cudaLaunchHostFunc_v2_cudaLaunchHostFunc_v2_ptsz[] = "cudaLaunchHostFunc_v2_ptsz";
-static const char param_names_cudaLaunchHostFunc_v2[] = "stream\0fn\0userData\0syncMode";
 static const acu_param params_cudaLaunchHostFunc_v2[] = {
-    {param_names_cudaLaunchHostFunc_v2 + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchHostFunc_v2 + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchHostFunc_v2 + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchHostFunc_v2 + 19, &acu_cudart_type_cudaHostTaskSyncMode, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaHostTaskSyncMode, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLaunchHostFunc_v2[] = "host functions with a synchronization mode";
 static const acu_era eras_cudaLaunchHostFunc_v2[] = {
-    {1, NULL, NULL},
-    {13020, name_cudaLaunchHostFunc_v2, NULL},
     {0, NULL, NULL},
+    {13020, name_cudaLaunchHostFunc_v2, NULL},
 };
 const acu_function acu_function_cudaLaunchHostFunc_v2 = {
     .library = &acu_cudart,
     .name = name_cudaLaunchHostFunc_v2,
     .feature = feature_cudaLaunchHostFunc_v2,
     .eras = eras_cudaLaunchHostFunc_v2,
+    .era_count = 2,
     .params = params_cudaLaunchHostFunc_v2,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -12288,9 +11215,8 @@ static cudaError_t enter_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t
 cudaError_t (*acu_slot_cudaLaunchHostFunc_v2)(cudaStream_t stream, cudaHostFn_t fn, void *userData,
         unsigned int syncMode) = enter_cudaLaunchHostFunc_v2;
 static const acu_era eras_cudaLaunchHostFunc_v2_ptds[] = {
-    {1, NULL, NULL},
-    {13020, symbol_cudaLaunchHostFunc_v2_cudaLaunchHostFunc_v2_ptsz, NULL},
     {0, NULL, NULL},
+    {13020, symbol_cudaLaunchHostFunc_v2_cudaLaunchHostFunc_v2_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaLaunchHostFunc_v2_ptds)(cudaStream_t stream, cudaHostFn_t fn,
         void *userData, unsigned int syncMode);
@@ -12299,6 +11225,7 @@ const acu_function acu_function_cudaLaunchHostFunc_v2_ptds = {
     .name = name_cudaLaunchHostFunc_v2,
     .feature = feature_cudaLaunchHostFunc_v2,
     .eras = eras_cudaLaunchHostFunc_v2_ptds,
+    .era_count = 2,
     .params = params_cudaLaunchHostFunc_v2,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -12331,25 +11258,19 @@ cudaError_t acu_failed_cudaLaunchHostFunc_v2(cudaError_t result, cudaStream_t st
 
 /* ---- cudaLaunchKernel */
 
-static const char name_cudaLaunchKernel[] = "cudaLaunchKernel";
+static const char name_cudaLaunchKernel[] = "cudaLaunchKernel\0func\0gridDim\0blockDim\0args\0sharedMem\0stream";
 static const char symbol_cudaLaunchKernel_cudaLaunchKernel_ptsz[] = "cudaLaunchKernel_ptsz";
-static const char param_names_cudaLaunchKernel[] = "func\0gridDim\0blockDim\0args\0sharedMem\0stream";
 static const acu_param params_cudaLaunchKernel[] = {
-    {param_names_cudaLaunchKernel + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchKernel + 5, &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchKernel + 13, &acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchKernel + 22, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchKernel + 27, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchKernel + 37, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaLaunchKernel[] = {
-    {1, name_cudaLaunchKernel, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_dim3, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaLaunchKernel = {
     .library = &acu_cudart,
     .name = name_cudaLaunchKernel,
-    .eras = eras_cudaLaunchKernel,
     .params = params_cudaLaunchKernel,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -12373,8 +11294,7 @@ static cudaError_t enter_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 b
 cudaError_t (*acu_slot_cudaLaunchKernel)(const void *func, dim3 gridDim, dim3 blockDim, void **args,
         size_t sharedMem, cudaStream_t stream) = enter_cudaLaunchKernel;
 static const acu_era eras_cudaLaunchKernel_ptds[] = {
-    {1, symbol_cudaLaunchKernel_cudaLaunchKernel_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaLaunchKernel_cudaLaunchKernel_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaLaunchKernel_ptds)(const void *func, dim3 gridDim, dim3 blockDim,
         void **args, size_t sharedMem, cudaStream_t stream);
@@ -12382,6 +11302,7 @@ const acu_function acu_function_cudaLaunchKernel_ptds = {
     .library = &acu_cudart,
     .name = name_cudaLaunchKernel,
     .eras = eras_cudaLaunchKernel_ptds,
+    .era_count = 1,
     .params = params_cudaLaunchKernel,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -12414,25 +11335,24 @@ cudaError_t acu_failed_cudaLaunchKernel(cudaError_t result, const void *func, di
 
 /* ---- cudaLaunchKernelExC */
 
-static const char name_cudaLaunchKernelExC[] = "cudaLaunchKernelExC";
+static const char name_cudaLaunchKernelExC[] = "cudaLaunchKernelExC\0config\0func\0args";
 static const char symbol_cudaLaunchKernelExC_cudaLaunchKernelExC_ptsz[] = "cudaLaunchKernelExC_ptsz";
-static const char param_names_cudaLaunchKernelExC[] = "config\0func\0args";
 static const acu_param params_cudaLaunchKernelExC[] = {
-    {param_names_cudaLaunchKernelExC + 0, &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchKernelExC + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchKernelExC + 12, &acu_type_pointer, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLaunchKernelExC[] = "launch attributes";
 static const acu_era eras_cudaLaunchKernelExC[] = {
-    {1, NULL, NULL},
-    {11080, name_cudaLaunchKernelExC, NULL},
     {0, NULL, NULL},
+    {11080, name_cudaLaunchKernelExC, NULL},
 };
 const acu_function acu_function_cudaLaunchKernelExC = {
     .library = &acu_cudart,
     .name = name_cudaLaunchKernelExC,
     .feature = feature_cudaLaunchKernelExC,
     .eras = eras_cudaLaunchKernelExC,
+    .era_count = 2,
     .params = params_cudaLaunchKernelExC,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12455,9 +11375,8 @@ static cudaError_t enter_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, c
 cudaError_t (*acu_slot_cudaLaunchKernelExC)(const cudaLaunchConfig_t *config, const void *func,
         void **args) = enter_cudaLaunchKernelExC;
 static const acu_era eras_cudaLaunchKernelExC_ptds[] = {
-    {1, NULL, NULL},
-    {11080, symbol_cudaLaunchKernelExC_cudaLaunchKernelExC_ptsz, NULL},
     {0, NULL, NULL},
+    {11080, symbol_cudaLaunchKernelExC_cudaLaunchKernelExC_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaLaunchKernelExC_ptds)(const cudaLaunchConfig_t *config, const void *func,
         void **args);
@@ -12466,6 +11385,7 @@ const acu_function acu_function_cudaLaunchKernelExC_ptds = {
     .name = name_cudaLaunchKernelExC,
     .feature = feature_cudaLaunchKernelExC,
     .eras = eras_cudaLaunchKernelExC_ptds,
+    .era_count = 2,
     .params = params_cudaLaunchKernelExC,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12498,24 +11418,23 @@ cudaError_t acu_failed_cudaLaunchKernelExC(cudaError_t result, const cudaLaunchC
 
 /* ---- cudaLibraryEnumerateKernels */
 
-static const char name_cudaLibraryEnumerateKernels[] = "cudaLibraryEnumerateKernels";
-static const char param_names_cudaLibraryEnumerateKernels[] = "kernels\0numKernels\0lib";
+static const char name_cudaLibraryEnumerateKernels[] = "cudaLibraryEnumerateKernels\0kernels\0numKernels\0lib";
 static const acu_param params_cudaLibraryEnumerateKernels[] = {
-    {param_names_cudaLibraryEnumerateKernels + 0, &acu_type_handle, 1, ACU_OUT, 1, -1, false},
-    {param_names_cudaLibraryEnumerateKernels + 8, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLibraryEnumerateKernels + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, 1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLibraryEnumerateKernels[] = "library loading";
 static const acu_era eras_cudaLibraryEnumerateKernels[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaLibraryEnumerateKernels, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaLibraryEnumerateKernels, NULL},
 };
 const acu_function acu_function_cudaLibraryEnumerateKernels = {
     .library = &acu_cudart,
     .name = name_cudaLibraryEnumerateKernels,
     .feature = feature_cudaLibraryEnumerateKernels,
     .eras = eras_cudaLibraryEnumerateKernels,
+    .era_count = 2,
     .params = params_cudaLibraryEnumerateKernels,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12548,25 +11467,24 @@ cudaError_t acu_failed_cudaLibraryEnumerateKernels(cudaError_t result, cudaKerne
 
 /* ---- cudaLibraryGetGlobal */
 
-static const char name_cudaLibraryGetGlobal[] = "cudaLibraryGetGlobal";
-static const char param_names_cudaLibraryGetGlobal[] = "dptr\0bytes\0library\0name";
+static const char name_cudaLibraryGetGlobal[] = "cudaLibraryGetGlobal\0dptr\0bytes\0library\0name";
 static const acu_param params_cudaLibraryGetGlobal[] = {
-    {param_names_cudaLibraryGetGlobal + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLibraryGetGlobal + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLibraryGetGlobal + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLibraryGetGlobal + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLibraryGetGlobal[] = "library loading";
 static const acu_era eras_cudaLibraryGetGlobal[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaLibraryGetGlobal, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaLibraryGetGlobal, NULL},
 };
 const acu_function acu_function_cudaLibraryGetGlobal = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetGlobal,
     .feature = feature_cudaLibraryGetGlobal,
     .eras = eras_cudaLibraryGetGlobal,
+    .era_count = 2,
     .params = params_cudaLibraryGetGlobal,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -12599,24 +11517,23 @@ cudaError_t acu_failed_cudaLibraryGetGlobal(cudaError_t result, void **dptr, siz
 
 /* ---- cudaLibraryGetKernel */
 
-static const char name_cudaLibraryGetKernel[] = "cudaLibraryGetKernel";
-static const char param_names_cudaLibraryGetKernel[] = "pKernel\0library\0name";
+static const char name_cudaLibraryGetKernel[] = "cudaLibraryGetKernel\0pKernel\0library\0name";
 static const acu_param params_cudaLibraryGetKernel[] = {
-    {param_names_cudaLibraryGetKernel + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLibraryGetKernel + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLibraryGetKernel + 16, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLibraryGetKernel[] = "library loading";
 static const acu_era eras_cudaLibraryGetKernel[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaLibraryGetKernel, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaLibraryGetKernel, NULL},
 };
 const acu_function acu_function_cudaLibraryGetKernel = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetKernel,
     .feature = feature_cudaLibraryGetKernel,
     .eras = eras_cudaLibraryGetKernel,
+    .era_count = 2,
     .params = params_cudaLibraryGetKernel,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12648,23 +11565,22 @@ cudaError_t acu_failed_cudaLibraryGetKernel(cudaError_t result, cudaKernel_t *pK
 
 /* ---- cudaLibraryGetKernelCount */
 
-static const char name_cudaLibraryGetKernelCount[] = "cudaLibraryGetKernelCount";
-static const char param_names_cudaLibraryGetKernelCount[] = "count\0lib";
+static const char name_cudaLibraryGetKernelCount[] = "cudaLibraryGetKernelCount\0count\0lib";
 static const acu_param params_cudaLibraryGetKernelCount[] = {
-    {param_names_cudaLibraryGetKernelCount + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLibraryGetKernelCount + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLibraryGetKernelCount[] = "library loading";
 static const acu_era eras_cudaLibraryGetKernelCount[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaLibraryGetKernelCount, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaLibraryGetKernelCount, NULL},
 };
 const acu_function acu_function_cudaLibraryGetKernelCount = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetKernelCount,
     .feature = feature_cudaLibraryGetKernelCount,
     .eras = eras_cudaLibraryGetKernelCount,
+    .era_count = 2,
     .params = params_cudaLibraryGetKernelCount,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -12694,25 +11610,24 @@ cudaError_t acu_failed_cudaLibraryGetKernelCount(cudaError_t result, unsigned in
 
 /* ---- cudaLibraryGetManaged */
 
-static const char name_cudaLibraryGetManaged[] = "cudaLibraryGetManaged";
-static const char param_names_cudaLibraryGetManaged[] = "dptr\0bytes\0library\0name";
+static const char name_cudaLibraryGetManaged[] = "cudaLibraryGetManaged\0dptr\0bytes\0library\0name";
 static const acu_param params_cudaLibraryGetManaged[] = {
-    {param_names_cudaLibraryGetManaged + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLibraryGetManaged + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLibraryGetManaged + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLibraryGetManaged + 19, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLibraryGetManaged[] = "library loading";
 static const acu_era eras_cudaLibraryGetManaged[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaLibraryGetManaged, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaLibraryGetManaged, NULL},
 };
 const acu_function acu_function_cudaLibraryGetManaged = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetManaged,
     .feature = feature_cudaLibraryGetManaged,
     .eras = eras_cudaLibraryGetManaged,
+    .era_count = 2,
     .params = params_cudaLibraryGetManaged,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -12745,24 +11660,23 @@ cudaError_t acu_failed_cudaLibraryGetManaged(cudaError_t result, void **dptr, si
 
 /* ---- cudaLibraryGetUnifiedFunction */
 
-static const char name_cudaLibraryGetUnifiedFunction[] = "cudaLibraryGetUnifiedFunction";
-static const char param_names_cudaLibraryGetUnifiedFunction[] = "fptr\0library\0symbol";
+static const char name_cudaLibraryGetUnifiedFunction[] = "cudaLibraryGetUnifiedFunction\0fptr\0library\0symbol";
 static const acu_param params_cudaLibraryGetUnifiedFunction[] = {
-    {param_names_cudaLibraryGetUnifiedFunction + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLibraryGetUnifiedFunction + 5, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLibraryGetUnifiedFunction + 13, &acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLibraryGetUnifiedFunction[] = "library loading";
 static const acu_era eras_cudaLibraryGetUnifiedFunction[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaLibraryGetUnifiedFunction, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaLibraryGetUnifiedFunction, NULL},
 };
 const acu_function acu_function_cudaLibraryGetUnifiedFunction = {
     .library = &acu_cudart,
     .name = name_cudaLibraryGetUnifiedFunction,
     .feature = feature_cudaLibraryGetUnifiedFunction,
     .eras = eras_cudaLibraryGetUnifiedFunction,
+    .era_count = 2,
     .params = params_cudaLibraryGetUnifiedFunction,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -12794,29 +11708,28 @@ cudaError_t acu_failed_cudaLibraryGetUnifiedFunction(cudaError_t result, void **
 
 /* ---- cudaLibraryLoadData */
 
-static const char name_cudaLibraryLoadData[] = "cudaLibraryLoadData";
-static const char param_names_cudaLibraryLoadData[] = "library\0code\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
+static const char name_cudaLibraryLoadData[] = "cudaLibraryLoadData\0library\0code\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
 static const acu_param params_cudaLibraryLoadData[] = {
-    {param_names_cudaLibraryLoadData + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLibraryLoadData + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLibraryLoadData + 13, &acu_cudart_type_cudaJitOption, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaLibraryLoadData + 24, &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
-    {param_names_cudaLibraryLoadData + 41, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLibraryLoadData + 55, &acu_cudart_type_cudaLibraryOption, 1, ACU_IN, 7, -1, false},
-    {param_names_cudaLibraryLoadData + 70, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
-    {param_names_cudaLibraryLoadData + 90, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaJitOption, 1, ACU_IN, 4, -1, false},
+    {&acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLibraryOption, 1, ACU_IN, 7, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 7, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLibraryLoadData[] = "library loading";
 static const acu_era eras_cudaLibraryLoadData[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaLibraryLoadData, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaLibraryLoadData, NULL},
 };
 const acu_function acu_function_cudaLibraryLoadData = {
     .library = &acu_cudart,
     .name = name_cudaLibraryLoadData,
     .feature = feature_cudaLibraryLoadData,
     .eras = eras_cudaLibraryLoadData,
+    .era_count = 2,
     .params = params_cudaLibraryLoadData,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -12855,29 +11768,28 @@ cudaError_t acu_failed_cudaLibraryLoadData(cudaError_t result, cudaLibrary_t *li
 
 /* ---- cudaLibraryLoadFromFile */
 
-static const char name_cudaLibraryLoadFromFile[] = "cudaLibraryLoadFromFile";
-static const char param_names_cudaLibraryLoadFromFile[] = "library\0fileName\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
+static const char name_cudaLibraryLoadFromFile[] = "cudaLibraryLoadFromFile\0library\0fileName\0jitOptions\0jitOptionsValues\0numJitOptions\0libraryOptions\0libraryOptionValues\0numLibraryOptions";
 static const acu_param params_cudaLibraryLoadFromFile[] = {
-    {param_names_cudaLibraryLoadFromFile + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLibraryLoadFromFile + 8, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLibraryLoadFromFile + 17, &acu_cudart_type_cudaJitOption, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaLibraryLoadFromFile + 28, &acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
-    {param_names_cudaLibraryLoadFromFile + 45, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLibraryLoadFromFile + 59, &acu_cudart_type_cudaLibraryOption, 1, ACU_IN, 7, -1, false},
-    {param_names_cudaLibraryLoadFromFile + 74, &acu_type_pointer, 1, ACU_IN, 7, -1, false},
-    {param_names_cudaLibraryLoadFromFile + 94, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaJitOption, 1, ACU_IN, 4, -1, false},
+    {&acu_type_pointer, 1, ACU_INOUT, 4, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLibraryOption, 1, ACU_IN, 7, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 7, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLibraryLoadFromFile[] = "library loading";
 static const acu_era eras_cudaLibraryLoadFromFile[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaLibraryLoadFromFile, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaLibraryLoadFromFile, NULL},
 };
 const acu_function acu_function_cudaLibraryLoadFromFile = {
     .library = &acu_cudart,
     .name = name_cudaLibraryLoadFromFile,
     .feature = feature_cudaLibraryLoadFromFile,
     .eras = eras_cudaLibraryLoadFromFile,
+    .era_count = 2,
     .params = params_cudaLibraryLoadFromFile,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -12917,22 +11829,21 @@ cudaError_t acu_failed_cudaLibraryLoadFromFile(cudaError_t result, cudaLibrary_t
 
 /* ---- cudaLibraryUnload */
 
-static const char name_cudaLibraryUnload[] = "cudaLibraryUnload";
-static const char param_names_cudaLibraryUnload[] = "library";
+static const char name_cudaLibraryUnload[] = "cudaLibraryUnload\0library";
 static const acu_param params_cudaLibraryUnload[] = {
-    {param_names_cudaLibraryUnload + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLibraryUnload[] = "library loading";
 static const acu_era eras_cudaLibraryUnload[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaLibraryUnload, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaLibraryUnload, NULL},
 };
 const acu_function acu_function_cudaLibraryUnload = {
     .library = &acu_cudart,
     .name = name_cudaLibraryUnload,
     .feature = feature_cudaLibraryUnload,
     .eras = eras_cudaLibraryUnload,
+    .era_count = 2,
     .params = params_cudaLibraryUnload,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -12961,23 +11872,22 @@ cudaError_t acu_failed_cudaLibraryUnload(cudaError_t result, cudaLibrary_t libra
 
 /* ---- cudaLogsCurrent */
 
-static const char name_cudaLogsCurrent[] = "cudaLogsCurrent";
-static const char param_names_cudaLogsCurrent[] = "iterator_out\0flags";
+static const char name_cudaLogsCurrent[] = "cudaLogsCurrent\0iterator_out\0flags";
 static const acu_param params_cudaLogsCurrent[] = {
-    {param_names_cudaLogsCurrent + 0, &acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaLogsCurrent + 13, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLogsCurrent[] = "driver logs";
 static const acu_era eras_cudaLogsCurrent[] = {
-    {1, NULL, NULL},
-    {13000, name_cudaLogsCurrent, NULL},
     {0, NULL, NULL},
+    {13000, name_cudaLogsCurrent, NULL},
 };
 const acu_function acu_function_cudaLogsCurrent = {
     .library = &acu_cudart,
     .name = name_cudaLogsCurrent,
     .feature = feature_cudaLogsCurrent,
     .eras = eras_cudaLogsCurrent,
+    .era_count = 2,
     .params = params_cudaLogsCurrent,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -13007,24 +11917,23 @@ cudaError_t acu_failed_cudaLogsCurrent(cudaError_t result, cudaLogIterator *iter
 
 /* ---- cudaLogsDumpToFile */
 
-static const char name_cudaLogsDumpToFile[] = "cudaLogsDumpToFile";
-static const char param_names_cudaLogsDumpToFile[] = "iterator\0pathToFile\0flags";
+static const char name_cudaLogsDumpToFile[] = "cudaLogsDumpToFile\0iterator\0pathToFile\0flags";
 static const acu_param params_cudaLogsDumpToFile[] = {
-    {param_names_cudaLogsDumpToFile + 0, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cudaLogsDumpToFile + 9, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLogsDumpToFile + 20, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLogsDumpToFile[] = "driver logs";
 static const acu_era eras_cudaLogsDumpToFile[] = {
-    {1, NULL, NULL},
-    {13000, name_cudaLogsDumpToFile, NULL},
     {0, NULL, NULL},
+    {13000, name_cudaLogsDumpToFile, NULL},
 };
 const acu_function acu_function_cudaLogsDumpToFile = {
     .library = &acu_cudart,
     .name = name_cudaLogsDumpToFile,
     .feature = feature_cudaLogsDumpToFile,
     .eras = eras_cudaLogsDumpToFile,
+    .era_count = 2,
     .params = params_cudaLogsDumpToFile,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13057,25 +11966,24 @@ cudaError_t acu_failed_cudaLogsDumpToFile(cudaError_t result, cudaLogIterator *i
 
 /* ---- cudaLogsDumpToMemory */
 
-static const char name_cudaLogsDumpToMemory[] = "cudaLogsDumpToMemory";
-static const char param_names_cudaLogsDumpToMemory[] = "iterator\0buffer\0size\0flags";
+static const char name_cudaLogsDumpToMemory[] = "cudaLogsDumpToMemory\0iterator\0buffer\0size\0flags";
 static const acu_param params_cudaLogsDumpToMemory[] = {
-    {param_names_cudaLogsDumpToMemory + 0, &acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cudaLogsDumpToMemory + 9, &acu_type_char, 1, ACU_OUT, 2, -1, false},
-    {param_names_cudaLogsDumpToMemory + 16, &acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
-    {param_names_cudaLogsDumpToMemory + 21, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_char, 1, ACU_OUT, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_INOUT, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLogsDumpToMemory[] = "driver logs";
 static const acu_era eras_cudaLogsDumpToMemory[] = {
-    {1, NULL, NULL},
-    {13000, name_cudaLogsDumpToMemory, NULL},
     {0, NULL, NULL},
+    {13000, name_cudaLogsDumpToMemory, NULL},
 };
 const acu_function acu_function_cudaLogsDumpToMemory = {
     .library = &acu_cudart,
     .name = name_cudaLogsDumpToMemory,
     .feature = feature_cudaLogsDumpToMemory,
     .eras = eras_cudaLogsDumpToMemory,
+    .era_count = 2,
     .params = params_cudaLogsDumpToMemory,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13108,24 +12016,23 @@ cudaError_t acu_failed_cudaLogsDumpToMemory(cudaError_t result, cudaLogIterator 
 
 /* ---- cudaLogsRegisterCallback */
 
-static const char name_cudaLogsRegisterCallback[] = "cudaLogsRegisterCallback";
-static const char param_names_cudaLogsRegisterCallback[] = "callbackFunc\0userData\0callback_out";
+static const char name_cudaLogsRegisterCallback[] = "cudaLogsRegisterCallback\0callbackFunc\0userData\0callback_out";
 static const acu_param params_cudaLogsRegisterCallback[] = {
-    {param_names_cudaLogsRegisterCallback + 0, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLogsRegisterCallback + 13, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLogsRegisterCallback + 22, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaLogsRegisterCallback[] = "driver logs";
 static const acu_era eras_cudaLogsRegisterCallback[] = {
-    {1, NULL, NULL},
-    {13000, name_cudaLogsRegisterCallback, NULL},
     {0, NULL, NULL},
+    {13000, name_cudaLogsRegisterCallback, NULL},
 };
 const acu_function acu_function_cudaLogsRegisterCallback = {
     .library = &acu_cudart,
     .name = name_cudaLogsRegisterCallback,
     .feature = feature_cudaLogsRegisterCallback,
     .eras = eras_cudaLogsRegisterCallback,
+    .era_count = 2,
     .params = params_cudaLogsRegisterCallback,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13158,22 +12065,21 @@ cudaError_t acu_failed_cudaLogsRegisterCallback(cudaError_t result, cudaLogsCall
 
 /* ---- cudaLogsUnregisterCallback */
 
-static const char name_cudaLogsUnregisterCallback[] = "cudaLogsUnregisterCallback";
-static const char param_names_cudaLogsUnregisterCallback[] = "callback";
+static const char name_cudaLogsUnregisterCallback[] = "cudaLogsUnregisterCallback\0callback";
 static const acu_param params_cudaLogsUnregisterCallback[] = {
-    {param_names_cudaLogsUnregisterCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLogsUnregisterCallback[] = "driver logs";
 static const acu_era eras_cudaLogsUnregisterCallback[] = {
-    {1, NULL, NULL},
-    {13000, name_cudaLogsUnregisterCallback, NULL},
     {0, NULL, NULL},
+    {13000, name_cudaLogsUnregisterCallback, NULL},
 };
 const acu_function acu_function_cudaLogsUnregisterCallback = {
     .library = &acu_cudart,
     .name = name_cudaLogsUnregisterCallback,
     .feature = feature_cudaLogsUnregisterCallback,
     .eras = eras_cudaLogsUnregisterCallback,
+    .era_count = 2,
     .params = params_cudaLogsUnregisterCallback,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -13202,20 +12108,14 @@ cudaError_t acu_failed_cudaLogsUnregisterCallback(cudaError_t result, cudaLogsCa
 
 /* ---- cudaMalloc */
 
-static const char name_cudaMalloc[] = "cudaMalloc";
-static const char param_names_cudaMalloc[] = "devPtr\0size";
+static const char name_cudaMalloc[] = "cudaMalloc\0devPtr\0size";
 static const acu_param params_cudaMalloc[] = {
-    {param_names_cudaMalloc + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMalloc + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMalloc[] = {
-    {1, name_cudaMalloc, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMalloc = {
     .library = &acu_cudart,
     .name = name_cudaMalloc,
-    .eras = eras_cudaMalloc,
     .params = params_cudaMalloc,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -13244,20 +12144,14 @@ cudaError_t acu_failed_cudaMalloc(cudaError_t result, void **devPtr, size_t size
 
 /* ---- cudaMalloc3D */
 
-static const char name_cudaMalloc3D[] = "cudaMalloc3D";
-static const char param_names_cudaMalloc3D[] = "pitchedDevPtr\0extent";
+static const char name_cudaMalloc3D[] = "cudaMalloc3D\0pitchedDevPtr\0extent";
 static const acu_param params_cudaMalloc3D[] = {
-    {param_names_cudaMalloc3D + 0, &acu_cudart_type_cudaPitchedPtr, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMalloc3D + 14, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMalloc3D[] = {
-    {1, name_cudaMalloc3D, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaPitchedPtr, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMalloc3D = {
     .library = &acu_cudart,
     .name = name_cudaMalloc3D,
-    .eras = eras_cudaMalloc3D,
     .params = params_cudaMalloc3D,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -13289,22 +12183,16 @@ cudaError_t acu_failed_cudaMalloc3D(cudaError_t result, struct cudaPitchedPtr *p
 
 /* ---- cudaMalloc3DArray */
 
-static const char name_cudaMalloc3DArray[] = "cudaMalloc3DArray";
-static const char param_names_cudaMalloc3DArray[] = "array\0desc\0extent\0flags";
+static const char name_cudaMalloc3DArray[] = "cudaMalloc3DArray\0array\0desc\0extent\0flags";
 static const acu_param params_cudaMalloc3DArray[] = {
-    {param_names_cudaMalloc3DArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMalloc3DArray + 6, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMalloc3DArray + 11, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMalloc3DArray + 18, &acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMalloc3DArray[] = {
-    {1, name_cudaMalloc3DArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMalloc3DArray = {
     .library = &acu_cudart,
     .name = name_cudaMalloc3DArray,
-    .eras = eras_cudaMalloc3DArray,
     .params = params_cudaMalloc3DArray,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13337,23 +12225,17 @@ cudaError_t acu_failed_cudaMalloc3DArray(cudaError_t result, cudaArray_t *array,
 
 /* ---- cudaMallocArray */
 
-static const char name_cudaMallocArray[] = "cudaMallocArray";
-static const char param_names_cudaMallocArray[] = "array\0desc\0width\0height\0flags";
+static const char name_cudaMallocArray[] = "cudaMallocArray\0array\0desc\0width\0height\0flags";
 static const acu_param params_cudaMallocArray[] = {
-    {param_names_cudaMallocArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMallocArray + 6, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocArray + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocArray + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocArray + 24, &acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMallocArray[] = {
-    {1, name_cudaMallocArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMallocArray = {
     .library = &acu_cudart,
     .name = name_cudaMallocArray,
-    .eras = eras_cudaMallocArray,
     .params = params_cudaMallocArray,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -13386,24 +12268,18 @@ cudaError_t acu_failed_cudaMallocArray(cudaError_t result, cudaArray_t *array,
 
 /* ---- cudaMallocAsync */
 
-static const char name_cudaMallocAsync[] = "cudaMallocAsync";
+static const char name_cudaMallocAsync[] = "cudaMallocAsync\0devPtr\0size\0hStream";
 static const char symbol_cudaMallocAsync_cudaMallocAsync_ptsz[] = "cudaMallocAsync_ptsz";
-static const char param_names_cudaMallocAsync[] = "devPtr\0size\0hStream";
 static const acu_param params_cudaMallocAsync[] = {
-    {param_names_cudaMallocAsync + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMallocAsync + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocAsync + 12, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMallocAsync[] = "stream-ordered allocation";
-static const acu_era eras_cudaMallocAsync[] = {
-    {1, name_cudaMallocAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMallocAsync = {
     .library = &acu_cudart,
     .name = name_cudaMallocAsync,
     .feature = feature_cudaMallocAsync,
-    .eras = eras_cudaMallocAsync,
     .params = params_cudaMallocAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13425,8 +12301,7 @@ static cudaError_t enter_cudaMallocAsync(void **devPtr, size_t size, cudaStream_
 cudaError_t (*acu_slot_cudaMallocAsync)(void **devPtr, size_t size,
         cudaStream_t hStream) = enter_cudaMallocAsync;
 static const acu_era eras_cudaMallocAsync_ptds[] = {
-    {1, symbol_cudaMallocAsync_cudaMallocAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMallocAsync_cudaMallocAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMallocAsync_ptds)(void **devPtr, size_t size, cudaStream_t hStream);
 const acu_function acu_function_cudaMallocAsync_ptds = {
@@ -13434,6 +12309,7 @@ const acu_function acu_function_cudaMallocAsync_ptds = {
     .name = name_cudaMallocAsync,
     .feature = feature_cudaMallocAsync,
     .eras = eras_cudaMallocAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMallocAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13463,25 +12339,19 @@ cudaError_t acu_failed_cudaMallocAsync(cudaError_t result, void **devPtr, size_t
 
 /* ---- cudaMallocFromPoolAsync */
 
-static const char name_cudaMallocFromPoolAsync[] = "cudaMallocFromPoolAsync";
+static const char name_cudaMallocFromPoolAsync[] = "cudaMallocFromPoolAsync\0ptr\0size\0memPool\0stream";
 static const char symbol_cudaMallocFromPoolAsync_cudaMallocFromPoolAsync_ptsz[] = "cudaMallocFromPoolAsync_ptsz";
-static const char param_names_cudaMallocFromPoolAsync[] = "ptr\0size\0memPool\0stream";
 static const acu_param params_cudaMallocFromPoolAsync[] = {
-    {param_names_cudaMallocFromPoolAsync + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMallocFromPoolAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocFromPoolAsync + 9, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocFromPoolAsync + 17, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMallocFromPoolAsync[] = "memory pools";
-static const acu_era eras_cudaMallocFromPoolAsync[] = {
-    {1, name_cudaMallocFromPoolAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMallocFromPoolAsync = {
     .library = &acu_cudart,
     .name = name_cudaMallocFromPoolAsync,
     .feature = feature_cudaMallocFromPoolAsync,
-    .eras = eras_cudaMallocFromPoolAsync,
     .params = params_cudaMallocFromPoolAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13505,8 +12375,7 @@ static cudaError_t enter_cudaMallocFromPoolAsync(void **ptr, size_t size, cudaMe
 cudaError_t (*acu_slot_cudaMallocFromPoolAsync)(void **ptr, size_t size, cudaMemPool_t memPool,
         cudaStream_t stream) = enter_cudaMallocFromPoolAsync;
 static const acu_era eras_cudaMallocFromPoolAsync_ptds[] = {
-    {1, symbol_cudaMallocFromPoolAsync_cudaMallocFromPoolAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMallocFromPoolAsync_cudaMallocFromPoolAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMallocFromPoolAsync_ptds)(void **ptr, size_t size, cudaMemPool_t memPool,
         cudaStream_t stream);
@@ -13515,6 +12384,7 @@ const acu_function acu_function_cudaMallocFromPoolAsync_ptds = {
     .name = name_cudaMallocFromPoolAsync,
     .feature = feature_cudaMallocFromPoolAsync,
     .eras = eras_cudaMallocFromPoolAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMallocFromPoolAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13547,20 +12417,14 @@ cudaError_t acu_failed_cudaMallocFromPoolAsync(cudaError_t result, void **ptr, s
 
 /* ---- cudaMallocHost */
 
-static const char name_cudaMallocHost[] = "cudaMallocHost";
-static const char param_names_cudaMallocHost[] = "ptr\0size";
+static const char name_cudaMallocHost[] = "cudaMallocHost\0ptr\0size";
 static const acu_param params_cudaMallocHost[] = {
-    {param_names_cudaMallocHost + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMallocHost + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMallocHost[] = {
-    {1, name_cudaMallocHost, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMallocHost = {
     .library = &acu_cudart,
     .name = name_cudaMallocHost,
-    .eras = eras_cudaMallocHost,
     .params = params_cudaMallocHost,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -13589,23 +12453,17 @@ cudaError_t acu_failed_cudaMallocHost(cudaError_t result, void **ptr, size_t siz
 
 /* ---- cudaMallocManaged */
 
-static const char name_cudaMallocManaged[] = "cudaMallocManaged";
-static const char param_names_cudaMallocManaged[] = "devPtr\0size\0flags";
+static const char name_cudaMallocManaged[] = "cudaMallocManaged\0devPtr\0size\0flags";
 static const acu_param params_cudaMallocManaged[] = {
-    {param_names_cudaMallocManaged + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMallocManaged + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocManaged + 12, &acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMallocManaged[] = "managed memory";
-static const acu_era eras_cudaMallocManaged[] = {
-    {1, name_cudaMallocManaged, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMallocManaged = {
     .library = &acu_cudart,
     .name = name_cudaMallocManaged,
     .feature = feature_cudaMallocManaged,
-    .eras = eras_cudaMallocManaged,
     .params = params_cudaMallocManaged,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -13635,23 +12493,17 @@ cudaError_t acu_failed_cudaMallocManaged(cudaError_t result, void **devPtr, size
 
 /* ---- cudaMallocMipmappedArray */
 
-static const char name_cudaMallocMipmappedArray[] = "cudaMallocMipmappedArray";
-static const char param_names_cudaMallocMipmappedArray[] = "mipmappedArray\0desc\0extent\0numLevels\0flags";
+static const char name_cudaMallocMipmappedArray[] = "cudaMallocMipmappedArray\0mipmappedArray\0desc\0extent\0numLevels\0flags";
 static const acu_param params_cudaMallocMipmappedArray[] = {
-    {param_names_cudaMallocMipmappedArray + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMallocMipmappedArray + 15, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocMipmappedArray + 20, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocMipmappedArray + 27, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocMipmappedArray + 37, &acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMallocMipmappedArray[] = {
-    {1, name_cudaMallocMipmappedArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_array, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMallocMipmappedArray = {
     .library = &acu_cudart,
     .name = name_cudaMallocMipmappedArray,
-    .eras = eras_cudaMallocMipmappedArray,
     .params = params_cudaMallocMipmappedArray,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -13688,22 +12540,16 @@ cudaError_t acu_failed_cudaMallocMipmappedArray(cudaError_t result, cudaMipmappe
 
 /* ---- cudaMallocPitch */
 
-static const char name_cudaMallocPitch[] = "cudaMallocPitch";
-static const char param_names_cudaMallocPitch[] = "devPtr\0pitch\0width\0height";
+static const char name_cudaMallocPitch[] = "cudaMallocPitch\0devPtr\0pitch\0width\0height";
 static const acu_param params_cudaMallocPitch[] = {
-    {param_names_cudaMallocPitch + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMallocPitch + 7, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMallocPitch + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMallocPitch + 19, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMallocPitch[] = {
-    {1, name_cudaMallocPitch, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMallocPitch = {
     .library = &acu_cudart,
     .name = name_cudaMallocPitch,
-    .eras = eras_cudaMallocPitch,
     .params = params_cudaMallocPitch,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13735,14 +12581,13 @@ cudaError_t acu_failed_cudaMallocPitch(cudaError_t result, void **devPtr, size_t
 
 /* ---- cudaMemAdvise */
 
-static const char name_cudaMemAdvise[] = "cudaMemAdvise";
+static const char name_cudaMemAdvise[] = "cudaMemAdvise\0devPtr\0count\0advice\0location";
 static const char symbol_cudaMemAdvise_cudaMemAdvise_v2[] = "cudaMemAdvise_v2";
-static const char param_names_cudaMemAdvise[] = "devPtr\0count\0advice\0location";
 static const acu_param params_cudaMemAdvise[] = {
-    {param_names_cudaMemAdvise + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemAdvise + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemAdvise + 13, &acu_cudart_type_cudaMemoryAdvise, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemAdvise + 20, &acu_cudart_type_cudaMemLocation, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemoryAdvise, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemLocation, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemAdvise[] = "prefetch and advice for managed memory";
 static acu_fn real_cudaMemAdvise;
@@ -13796,17 +12641,17 @@ static cudaError_t adapt_cudaMemAdvise1(const void *devPtr, size_t count, enum c
 }
 
 static const acu_era eras_cudaMemAdvise[] = {
-    {1, name_cudaMemAdvise, (acu_fn)adapt_cudaMemAdvise},
+    {0, name_cudaMemAdvise, (acu_fn)adapt_cudaMemAdvise},
     {12020, symbol_cudaMemAdvise_cudaMemAdvise_v2, (acu_fn)adapt_cudaMemAdvise1},
     {13000, name_cudaMemAdvise, (acu_fn)adapt_cudaMemAdvise1},
     {13040, name_cudaMemAdvise, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemAdvise = {
     .library = &acu_cudart,
     .name = name_cudaMemAdvise,
     .feature = feature_cudaMemAdvise,
     .eras = eras_cudaMemAdvise,
+    .era_count = 4,
     .params = params_cudaMemAdvise,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -13840,18 +12685,17 @@ cudaError_t acu_failed_cudaMemAdvise(cudaError_t result, const void *devPtr, siz
 
 /* ---- cudaMemDiscardAndPrefetchBatchAsync */
 
-static const char name_cudaMemDiscardAndPrefetchBatchAsync[] = "cudaMemDiscardAndPrefetchBatchAsync";
+static const char name_cudaMemDiscardAndPrefetchBatchAsync[] = "cudaMemDiscardAndPrefetchBatchAsync\0dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0stream";
 static const char symbol_cudaMemDiscardAndPrefetchBatchAsync_cudaMemDiscardAndPrefetchBatchAsync_ptsz[] = "cudaMemDiscardAndPrefetchBatchAsync_ptsz";
-static const char param_names_cudaMemDiscardAndPrefetchBatchAsync[] = "dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0stream";
 static const acu_param params_cudaMemDiscardAndPrefetchBatchAsync[] = {
-    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 0, &acu_type_pointer, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 18, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
-    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
-    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 63, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemDiscardAndPrefetchBatchAsync + 69, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 5, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemDiscardAndPrefetchBatchAsync[] = "batched prefetch and discard";
 static acu_fn real_cudaMemDiscardAndPrefetchBatchAsync;
@@ -13888,16 +12732,16 @@ static cudaError_t adapt_cudaMemDiscardAndPrefetchBatchAsync_ptds(void **dptrs, 
 }
 
 static const acu_era eras_cudaMemDiscardAndPrefetchBatchAsync[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13000, name_cudaMemDiscardAndPrefetchBatchAsync, (acu_fn)adapt_cudaMemDiscardAndPrefetchBatchAsync},
     {13040, name_cudaMemDiscardAndPrefetchBatchAsync, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemDiscardAndPrefetchBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemDiscardAndPrefetchBatchAsync,
     .feature = feature_cudaMemDiscardAndPrefetchBatchAsync,
     .eras = eras_cudaMemDiscardAndPrefetchBatchAsync,
+    .era_count = 3,
     .params = params_cudaMemDiscardAndPrefetchBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -13925,10 +12769,9 @@ cudaError_t (*acu_slot_cudaMemDiscardAndPrefetchBatchAsync)(void **dptrs, size_t
         struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, cudaStream_t stream) = enter_cudaMemDiscardAndPrefetchBatchAsync;
 static const acu_era eras_cudaMemDiscardAndPrefetchBatchAsync_ptds[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13000, symbol_cudaMemDiscardAndPrefetchBatchAsync_cudaMemDiscardAndPrefetchBatchAsync_ptsz, (acu_fn)adapt_cudaMemDiscardAndPrefetchBatchAsync_ptds},
     {13040, symbol_cudaMemDiscardAndPrefetchBatchAsync_cudaMemDiscardAndPrefetchBatchAsync_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemDiscardAndPrefetchBatchAsync_ptds)(void **dptrs, size_t *sizes,
         size_t count, struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
@@ -13938,6 +12781,7 @@ const acu_function acu_function_cudaMemDiscardAndPrefetchBatchAsync_ptds = {
     .name = name_cudaMemDiscardAndPrefetchBatchAsync,
     .feature = feature_cudaMemDiscardAndPrefetchBatchAsync,
     .eras = eras_cudaMemDiscardAndPrefetchBatchAsync_ptds,
+    .era_count = 3,
     .params = params_cudaMemDiscardAndPrefetchBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -13975,27 +12819,26 @@ cudaError_t acu_failed_cudaMemDiscardAndPrefetchBatchAsync(cudaError_t result, v
 
 /* ---- cudaMemDiscardBatchAsync */
 
-static const char name_cudaMemDiscardBatchAsync[] = "cudaMemDiscardBatchAsync";
+static const char name_cudaMemDiscardBatchAsync[] = "cudaMemDiscardBatchAsync\0dptrs\0sizes\0count\0flags\0stream";
 static const char symbol_cudaMemDiscardBatchAsync_cudaMemDiscardBatchAsync_ptsz[] = "cudaMemDiscardBatchAsync_ptsz";
-static const char param_names_cudaMemDiscardBatchAsync[] = "dptrs\0sizes\0count\0flags\0stream";
 static const acu_param params_cudaMemDiscardBatchAsync[] = {
-    {param_names_cudaMemDiscardBatchAsync + 0, &acu_type_pointer, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaMemDiscardBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaMemDiscardBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemDiscardBatchAsync + 18, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemDiscardBatchAsync + 24, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemDiscardBatchAsync[] = "batched prefetch and discard";
 static const acu_era eras_cudaMemDiscardBatchAsync[] = {
-    {1, NULL, NULL},
-    {13000, name_cudaMemDiscardBatchAsync, NULL},
     {0, NULL, NULL},
+    {13000, name_cudaMemDiscardBatchAsync, NULL},
 };
 const acu_function acu_function_cudaMemDiscardBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemDiscardBatchAsync,
     .feature = feature_cudaMemDiscardBatchAsync,
     .eras = eras_cudaMemDiscardBatchAsync,
+    .era_count = 2,
     .params = params_cudaMemDiscardBatchAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -14019,9 +12862,8 @@ static cudaError_t enter_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, s
 cudaError_t (*acu_slot_cudaMemDiscardBatchAsync)(void **dptrs, size_t *sizes, size_t count,
         unsigned long long flags, cudaStream_t stream) = enter_cudaMemDiscardBatchAsync;
 static const acu_era eras_cudaMemDiscardBatchAsync_ptds[] = {
-    {1, NULL, NULL},
-    {13000, symbol_cudaMemDiscardBatchAsync_cudaMemDiscardBatchAsync_ptsz, NULL},
     {0, NULL, NULL},
+    {13000, symbol_cudaMemDiscardBatchAsync_cudaMemDiscardBatchAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemDiscardBatchAsync_ptds)(void **dptrs, size_t *sizes, size_t count,
         unsigned long long flags, cudaStream_t stream);
@@ -14030,6 +12872,7 @@ const acu_function acu_function_cudaMemDiscardBatchAsync_ptds = {
     .name = name_cudaMemDiscardBatchAsync,
     .feature = feature_cudaMemDiscardBatchAsync,
     .eras = eras_cudaMemDiscardBatchAsync_ptds,
+    .era_count = 2,
     .params = params_cudaMemDiscardBatchAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -14062,12 +12905,11 @@ cudaError_t acu_failed_cudaMemDiscardBatchAsync(cudaError_t result, void **dptrs
 
 /* ---- cudaMemGetDefaultMemPool */
 
-static const char name_cudaMemGetDefaultMemPool[] = "cudaMemGetDefaultMemPool";
-static const char param_names_cudaMemGetDefaultMemPool[] = "memPool\0location\0type";
+static const char name_cudaMemGetDefaultMemPool[] = "cudaMemGetDefaultMemPool\0memPool\0location\0type";
 static const acu_param params_cudaMemGetDefaultMemPool[] = {
-    {param_names_cudaMemGetDefaultMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMemGetDefaultMemPool + 8, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMemGetDefaultMemPool + 17, &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemGetDefaultMemPool[] = "memory pools by location";
 static acu_fn real_cudaMemGetDefaultMemPool;
@@ -14093,16 +12935,16 @@ static cudaError_t adapt_cudaMemGetDefaultMemPool(cudaMemPool_t *memPool, struct
 }
 
 static const acu_era eras_cudaMemGetDefaultMemPool[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13000, name_cudaMemGetDefaultMemPool, (acu_fn)adapt_cudaMemGetDefaultMemPool},
     {13040, name_cudaMemGetDefaultMemPool, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemGetDefaultMemPool = {
     .library = &acu_cudart,
     .name = name_cudaMemGetDefaultMemPool,
     .feature = feature_cudaMemGetDefaultMemPool,
     .eras = eras_cudaMemGetDefaultMemPool,
+    .era_count = 3,
     .params = params_cudaMemGetDefaultMemPool,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14136,20 +12978,14 @@ cudaError_t acu_failed_cudaMemGetDefaultMemPool(cudaError_t result, cudaMemPool_
 
 /* ---- cudaMemGetInfo */
 
-static const char name_cudaMemGetInfo[] = "cudaMemGetInfo";
-static const char param_names_cudaMemGetInfo[] = "free\0total";
+static const char name_cudaMemGetInfo[] = "cudaMemGetInfo\0free\0total";
 static const acu_param params_cudaMemGetInfo[] = {
-    {param_names_cudaMemGetInfo + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMemGetInfo + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaMemGetInfo[] = {
-    {1, name_cudaMemGetInfo, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaMemGetInfo = {
     .library = &acu_cudart,
     .name = name_cudaMemGetInfo,
-    .eras = eras_cudaMemGetInfo,
     .params = params_cudaMemGetInfo,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -14178,26 +13014,25 @@ cudaError_t acu_failed_cudaMemGetInfo(cudaError_t result, size_t *free, size_t *
 
 /* ---- cudaMemGetLocationInfo */
 
-static const char name_cudaMemGetLocationInfo[] = "cudaMemGetLocationInfo";
-static const char param_names_cudaMemGetLocationInfo[] = "devPtr\0size\0summaryGranularity\0samplingGranularity\0location_out";
+static const char name_cudaMemGetLocationInfo[] = "cudaMemGetLocationInfo\0devPtr\0size\0summaryGranularity\0samplingGranularity\0location_out";
 static const acu_param params_cudaMemGetLocationInfo[] = {
-    {param_names_cudaMemGetLocationInfo + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemGetLocationInfo + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemGetLocationInfo + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemGetLocationInfo + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemGetLocationInfo + 51, &acu_cudart_type_cudaMemLocation, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemLocation, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaMemGetLocationInfo[] = "query of where memory resides";
 static const acu_era eras_cudaMemGetLocationInfo[] = {
-    {1, NULL, NULL},
-    {13040, name_cudaMemGetLocationInfo, NULL},
     {0, NULL, NULL},
+    {13040, name_cudaMemGetLocationInfo, NULL},
 };
 const acu_function acu_function_cudaMemGetLocationInfo = {
     .library = &acu_cudart,
     .name = name_cudaMemGetLocationInfo,
     .feature = feature_cudaMemGetLocationInfo,
     .eras = eras_cudaMemGetLocationInfo,
+    .era_count = 2,
     .params = params_cudaMemGetLocationInfo,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -14231,12 +13066,11 @@ cudaError_t acu_failed_cudaMemGetLocationInfo(cudaError_t result, void *devPtr, 
 
 /* ---- cudaMemGetMemPool */
 
-static const char name_cudaMemGetMemPool[] = "cudaMemGetMemPool";
-static const char param_names_cudaMemGetMemPool[] = "memPool\0location\0type";
+static const char name_cudaMemGetMemPool[] = "cudaMemGetMemPool\0memPool\0location\0type";
 static const acu_param params_cudaMemGetMemPool[] = {
-    {param_names_cudaMemGetMemPool + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMemGetMemPool + 8, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMemGetMemPool + 17, &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemGetMemPool[] = "memory pools by location";
 static acu_fn real_cudaMemGetMemPool;
@@ -14262,16 +13096,16 @@ static cudaError_t adapt_cudaMemGetMemPool(cudaMemPool_t *memPool, struct cudaMe
 }
 
 static const acu_era eras_cudaMemGetMemPool[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13000, name_cudaMemGetMemPool, (acu_fn)adapt_cudaMemGetMemPool},
     {13040, name_cudaMemGetMemPool, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemGetMemPool = {
     .library = &acu_cudart,
     .name = name_cudaMemGetMemPool,
     .feature = feature_cudaMemGetMemPool,
     .eras = eras_cudaMemGetMemPool,
+    .era_count = 3,
     .params = params_cudaMemGetMemPool,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14305,11 +13139,10 @@ cudaError_t acu_failed_cudaMemGetMemPool(cudaError_t result, cudaMemPool_t *memP
 
 /* ---- cudaMemPoolCreate */
 
-static const char name_cudaMemPoolCreate[] = "cudaMemPoolCreate";
-static const char param_names_cudaMemPoolCreate[] = "memPool\0poolProps";
+static const char name_cudaMemPoolCreate[] = "cudaMemPoolCreate\0memPool\0poolProps";
 static const acu_param params_cudaMemPoolCreate[] = {
-    {param_names_cudaMemPoolCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMemPoolCreate + 8, &acu_cudart_type_cudaMemPoolProps, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaMemPoolProps, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPoolCreate[] = "memory pools";
 static acu_fn real_cudaMemPoolCreate;
@@ -14333,15 +13166,15 @@ static cudaError_t adapt_cudaMemPoolCreate(cudaMemPool_t *memPool, const struct 
 }
 
 static const acu_era eras_cudaMemPoolCreate[] = {
-    {1, name_cudaMemPoolCreate, (acu_fn)adapt_cudaMemPoolCreate},
+    {0, name_cudaMemPoolCreate, (acu_fn)adapt_cudaMemPoolCreate},
     {13040, name_cudaMemPoolCreate, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemPoolCreate = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolCreate,
     .feature = feature_cudaMemPoolCreate,
     .eras = eras_cudaMemPoolCreate,
+    .era_count = 2,
     .params = params_cudaMemPoolCreate,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -14374,21 +13207,15 @@ cudaError_t acu_failed_cudaMemPoolCreate(cudaError_t result, cudaMemPool_t *memP
 
 /* ---- cudaMemPoolDestroy */
 
-static const char name_cudaMemPoolDestroy[] = "cudaMemPoolDestroy";
-static const char param_names_cudaMemPoolDestroy[] = "memPool";
+static const char name_cudaMemPoolDestroy[] = "cudaMemPoolDestroy\0memPool";
 static const acu_param params_cudaMemPoolDestroy[] = {
-    {param_names_cudaMemPoolDestroy + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPoolDestroy[] = "memory pools";
-static const acu_era eras_cudaMemPoolDestroy[] = {
-    {1, name_cudaMemPoolDestroy, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemPoolDestroy = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolDestroy,
     .feature = feature_cudaMemPoolDestroy,
-    .eras = eras_cudaMemPoolDestroy,
     .params = params_cudaMemPoolDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -14417,22 +13244,16 @@ cudaError_t acu_failed_cudaMemPoolDestroy(cudaError_t result, cudaMemPool_t memP
 
 /* ---- cudaMemPoolExportPointer */
 
-static const char name_cudaMemPoolExportPointer[] = "cudaMemPoolExportPointer";
-static const char param_names_cudaMemPoolExportPointer[] = "exportData\0ptr";
+static const char name_cudaMemPoolExportPointer[] = "cudaMemPoolExportPointer\0exportData\0ptr";
 static const acu_param params_cudaMemPoolExportPointer[] = {
-    {param_names_cudaMemPoolExportPointer + 0, &acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMemPoolExportPointer + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPoolExportPointer[] = "memory pools shared between processes";
-static const acu_era eras_cudaMemPoolExportPointer[] = {
-    {1, name_cudaMemPoolExportPointer, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemPoolExportPointer = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolExportPointer,
     .feature = feature_cudaMemPoolExportPointer,
-    .eras = eras_cudaMemPoolExportPointer,
     .params = params_cudaMemPoolExportPointer,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -14464,24 +13285,18 @@ cudaError_t acu_failed_cudaMemPoolExportPointer(cudaError_t result,
 
 /* ---- cudaMemPoolExportToShareableHandle */
 
-static const char name_cudaMemPoolExportToShareableHandle[] = "cudaMemPoolExportToShareableHandle";
-static const char param_names_cudaMemPoolExportToShareableHandle[] = "shareableHandle\0memPool\0handleType\0flags";
+static const char name_cudaMemPoolExportToShareableHandle[] = "cudaMemPoolExportToShareableHandle\0shareableHandle\0memPool\0handleType\0flags";
 static const acu_param params_cudaMemPoolExportToShareableHandle[] = {
-    {param_names_cudaMemPoolExportToShareableHandle + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {param_names_cudaMemPoolExportToShareableHandle + 16, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolExportToShareableHandle + 24, &acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolExportToShareableHandle + 35, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPoolExportToShareableHandle[] = "memory pools shared between processes";
-static const acu_era eras_cudaMemPoolExportToShareableHandle[] = {
-    {1, name_cudaMemPoolExportToShareableHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemPoolExportToShareableHandle = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolExportToShareableHandle,
     .feature = feature_cudaMemPoolExportToShareableHandle,
-    .eras = eras_cudaMemPoolExportToShareableHandle,
     .params = params_cudaMemPoolExportToShareableHandle,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -14515,12 +13330,11 @@ cudaError_t acu_failed_cudaMemPoolExportToShareableHandle(cudaError_t result, vo
 
 /* ---- cudaMemPoolGetAccess */
 
-static const char name_cudaMemPoolGetAccess[] = "cudaMemPoolGetAccess";
-static const char param_names_cudaMemPoolGetAccess[] = "flags\0memPool\0location";
+static const char name_cudaMemPoolGetAccess[] = "cudaMemPoolGetAccess\0flags\0memPool\0location";
 static const acu_param params_cudaMemPoolGetAccess[] = {
-    {param_names_cudaMemPoolGetAccess + 0, &acu_cudart_type_cudaMemAccessFlags, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMemPoolGetAccess + 6, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolGetAccess + 14, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemAccessFlags, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPoolGetAccess[] = "memory pools";
 static acu_fn real_cudaMemPoolGetAccess;
@@ -14546,15 +13360,15 @@ static cudaError_t adapt_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cu
 }
 
 static const acu_era eras_cudaMemPoolGetAccess[] = {
-    {1, name_cudaMemPoolGetAccess, (acu_fn)adapt_cudaMemPoolGetAccess},
+    {0, name_cudaMemPoolGetAccess, (acu_fn)adapt_cudaMemPoolGetAccess},
     {13040, name_cudaMemPoolGetAccess, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemPoolGetAccess = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolGetAccess,
     .feature = feature_cudaMemPoolGetAccess,
     .eras = eras_cudaMemPoolGetAccess,
+    .era_count = 2,
     .params = params_cudaMemPoolGetAccess,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14588,23 +13402,17 @@ cudaError_t acu_failed_cudaMemPoolGetAccess(cudaError_t result, enum cudaMemAcce
 
 /* ---- cudaMemPoolGetAttribute */
 
-static const char name_cudaMemPoolGetAttribute[] = "cudaMemPoolGetAttribute";
-static const char param_names_cudaMemPoolGetAttribute[] = "memPool\0attr\0value";
+static const char name_cudaMemPoolGetAttribute[] = "cudaMemPoolGetAttribute\0memPool\0attr\0value";
 static const acu_param params_cudaMemPoolGetAttribute[] = {
-    {param_names_cudaMemPoolGetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolGetAttribute + 8, &acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolGetAttribute + 13, &acu_type_pointer, 0, ACU_OUT, -1, 1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 1, false},
 };
 static const char feature_cudaMemPoolGetAttribute[] = "memory pools";
-static const acu_era eras_cudaMemPoolGetAttribute[] = {
-    {1, name_cudaMemPoolGetAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemPoolGetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolGetAttribute,
     .feature = feature_cudaMemPoolGetAttribute,
-    .eras = eras_cudaMemPoolGetAttribute,
     .params = params_cudaMemPoolGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14637,24 +13445,18 @@ cudaError_t acu_failed_cudaMemPoolGetAttribute(cudaError_t result, cudaMemPool_t
 
 /* ---- cudaMemPoolImportFromShareableHandle */
 
-static const char name_cudaMemPoolImportFromShareableHandle[] = "cudaMemPoolImportFromShareableHandle";
-static const char param_names_cudaMemPoolImportFromShareableHandle[] = "memPool\0shareableHandle\0handleType\0flags";
+static const char name_cudaMemPoolImportFromShareableHandle[] = "cudaMemPoolImportFromShareableHandle\0memPool\0shareableHandle\0handleType\0flags";
 static const acu_param params_cudaMemPoolImportFromShareableHandle[] = {
-    {param_names_cudaMemPoolImportFromShareableHandle + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMemPoolImportFromShareableHandle + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolImportFromShareableHandle + 24, &acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolImportFromShareableHandle + 35, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemAllocationHandleType, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPoolImportFromShareableHandle[] = "memory pools shared between processes";
-static const acu_era eras_cudaMemPoolImportFromShareableHandle[] = {
-    {1, name_cudaMemPoolImportFromShareableHandle, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemPoolImportFromShareableHandle = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolImportFromShareableHandle,
     .feature = feature_cudaMemPoolImportFromShareableHandle,
-    .eras = eras_cudaMemPoolImportFromShareableHandle,
     .params = params_cudaMemPoolImportFromShareableHandle,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -14688,23 +13490,17 @@ cudaError_t acu_failed_cudaMemPoolImportFromShareableHandle(cudaError_t result, 
 
 /* ---- cudaMemPoolImportPointer */
 
-static const char name_cudaMemPoolImportPointer[] = "cudaMemPoolImportPointer";
-static const char param_names_cudaMemPoolImportPointer[] = "ptr\0memPool\0exportData";
+static const char name_cudaMemPoolImportPointer[] = "cudaMemPoolImportPointer\0ptr\0memPool\0exportData";
 static const acu_param params_cudaMemPoolImportPointer[] = {
-    {param_names_cudaMemPoolImportPointer + 0, &acu_type_pointer, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMemPoolImportPointer + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolImportPointer + 12, &acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemPoolPtrExportData, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPoolImportPointer[] = "memory pools shared between processes";
-static const acu_era eras_cudaMemPoolImportPointer[] = {
-    {1, name_cudaMemPoolImportPointer, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemPoolImportPointer = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolImportPointer,
     .feature = feature_cudaMemPoolImportPointer,
-    .eras = eras_cudaMemPoolImportPointer,
     .params = params_cudaMemPoolImportPointer,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14737,12 +13533,11 @@ cudaError_t acu_failed_cudaMemPoolImportPointer(cudaError_t result, void **ptr, 
 
 /* ---- cudaMemPoolSetAccess */
 
-static const char name_cudaMemPoolSetAccess[] = "cudaMemPoolSetAccess";
-static const char param_names_cudaMemPoolSetAccess[] = "memPool\0descList\0count";
+static const char name_cudaMemPoolSetAccess[] = "cudaMemPoolSetAccess\0memPool\0descList\0count";
 static const acu_param params_cudaMemPoolSetAccess[] = {
-    {param_names_cudaMemPoolSetAccess + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolSetAccess + 8, &acu_cudart_type_cudaMemAccessDesc, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaMemPoolSetAccess + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemAccessDesc, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPoolSetAccess[] = "memory pools";
 static acu_fn real_cudaMemPoolSetAccess;
@@ -14768,15 +13563,15 @@ static cudaError_t adapt_cudaMemPoolSetAccess(cudaMemPool_t memPool,
 }
 
 static const acu_era eras_cudaMemPoolSetAccess[] = {
-    {1, name_cudaMemPoolSetAccess, (acu_fn)adapt_cudaMemPoolSetAccess},
+    {0, name_cudaMemPoolSetAccess, (acu_fn)adapt_cudaMemPoolSetAccess},
     {13040, name_cudaMemPoolSetAccess, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemPoolSetAccess = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolSetAccess,
     .feature = feature_cudaMemPoolSetAccess,
     .eras = eras_cudaMemPoolSetAccess,
+    .era_count = 2,
     .params = params_cudaMemPoolSetAccess,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14810,23 +13605,17 @@ cudaError_t acu_failed_cudaMemPoolSetAccess(cudaError_t result, cudaMemPool_t me
 
 /* ---- cudaMemPoolSetAttribute */
 
-static const char name_cudaMemPoolSetAttribute[] = "cudaMemPoolSetAttribute";
-static const char param_names_cudaMemPoolSetAttribute[] = "memPool\0attr\0value";
+static const char name_cudaMemPoolSetAttribute[] = "cudaMemPoolSetAttribute\0memPool\0attr\0value";
 static const acu_param params_cudaMemPoolSetAttribute[] = {
-    {param_names_cudaMemPoolSetAttribute + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolSetAttribute + 8, &acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolSetAttribute + 13, &acu_type_pointer, 0, ACU_IN, -1, 1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemPoolAttr, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, 1, false},
 };
 static const char feature_cudaMemPoolSetAttribute[] = "memory pools";
-static const acu_era eras_cudaMemPoolSetAttribute[] = {
-    {1, name_cudaMemPoolSetAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemPoolSetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolSetAttribute,
     .feature = feature_cudaMemPoolSetAttribute,
-    .eras = eras_cudaMemPoolSetAttribute,
     .params = params_cudaMemPoolSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -14859,22 +13648,16 @@ cudaError_t acu_failed_cudaMemPoolSetAttribute(cudaError_t result, cudaMemPool_t
 
 /* ---- cudaMemPoolTrimTo */
 
-static const char name_cudaMemPoolTrimTo[] = "cudaMemPoolTrimTo";
-static const char param_names_cudaMemPoolTrimTo[] = "memPool\0minBytesToKeep";
+static const char name_cudaMemPoolTrimTo[] = "cudaMemPoolTrimTo\0memPool\0minBytesToKeep";
 static const acu_param params_cudaMemPoolTrimTo[] = {
-    {param_names_cudaMemPoolTrimTo + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPoolTrimTo + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPoolTrimTo[] = "memory pools";
-static const acu_era eras_cudaMemPoolTrimTo[] = {
-    {1, name_cudaMemPoolTrimTo, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemPoolTrimTo = {
     .library = &acu_cudart,
     .name = name_cudaMemPoolTrimTo,
     .feature = feature_cudaMemPoolTrimTo,
-    .eras = eras_cudaMemPoolTrimTo,
     .params = params_cudaMemPoolTrimTo,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -14904,17 +13687,16 @@ cudaError_t acu_failed_cudaMemPoolTrimTo(cudaError_t result, cudaMemPool_t memPo
 
 /* ---- cudaMemPrefetchAsync */
 
-static const char name_cudaMemPrefetchAsync[] = "cudaMemPrefetchAsync";
+static const char name_cudaMemPrefetchAsync[] = "cudaMemPrefetchAsync\0devPtr\0count\0location\0flags\0stream";
 static const char symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_ptsz[] = "cudaMemPrefetchAsync_ptsz";
 static const char symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_v2[] = "cudaMemPrefetchAsync_v2";
 static const char symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_v2_ptsz[] = "cudaMemPrefetchAsync_v2_ptsz";
-static const char param_names_cudaMemPrefetchAsync[] = "devPtr\0count\0location\0flags\0stream";
 static const acu_param params_cudaMemPrefetchAsync[] = {
-    {param_names_cudaMemPrefetchAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPrefetchAsync + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPrefetchAsync + 13, &acu_cudart_type_cudaMemLocation, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPrefetchAsync + 22, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPrefetchAsync + 28, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemLocation, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPrefetchAsync[] = "prefetch and advice for managed memory";
 static acu_fn real_cudaMemPrefetchAsync;
@@ -14981,17 +13763,17 @@ static cudaError_t adapt_cudaMemPrefetchAsync1_ptds(const void *devPtr, size_t c
 }
 
 static const acu_era eras_cudaMemPrefetchAsync[] = {
-    {1, name_cudaMemPrefetchAsync, (acu_fn)adapt_cudaMemPrefetchAsync},
+    {0, name_cudaMemPrefetchAsync, (acu_fn)adapt_cudaMemPrefetchAsync},
     {12020, symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_v2, (acu_fn)adapt_cudaMemPrefetchAsync1},
     {13000, name_cudaMemPrefetchAsync, (acu_fn)adapt_cudaMemPrefetchAsync1},
     {13040, name_cudaMemPrefetchAsync, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemPrefetchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemPrefetchAsync,
     .feature = feature_cudaMemPrefetchAsync,
     .eras = eras_cudaMemPrefetchAsync,
+    .era_count = 4,
     .params = params_cudaMemPrefetchAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -15017,11 +13799,10 @@ cudaError_t (*acu_slot_cudaMemPrefetchAsync)(const void *devPtr, size_t count,
         struct cudaMemLocation location, unsigned int flags,
         cudaStream_t stream) = enter_cudaMemPrefetchAsync;
 static const acu_era eras_cudaMemPrefetchAsync_ptds[] = {
-    {1, symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_ptsz, (acu_fn)adapt_cudaMemPrefetchAsync_ptds},
+    {0, symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_ptsz, (acu_fn)adapt_cudaMemPrefetchAsync_ptds},
     {12020, symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_v2_ptsz, (acu_fn)adapt_cudaMemPrefetchAsync1_ptds},
     {13000, symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_ptsz, (acu_fn)adapt_cudaMemPrefetchAsync1_ptds},
     {13040, symbol_cudaMemPrefetchAsync_cudaMemPrefetchAsync_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemPrefetchAsync_ptds)(const void *devPtr, size_t count,
         struct cudaMemLocation location, unsigned int flags, cudaStream_t stream);
@@ -15030,6 +13811,7 @@ const acu_function acu_function_cudaMemPrefetchAsync_ptds = {
     .name = name_cudaMemPrefetchAsync,
     .feature = feature_cudaMemPrefetchAsync,
     .eras = eras_cudaMemPrefetchAsync_ptds,
+    .era_count = 4,
     .params = params_cudaMemPrefetchAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -15064,18 +13846,17 @@ cudaError_t acu_failed_cudaMemPrefetchAsync(cudaError_t result, const void *devP
 
 /* ---- cudaMemPrefetchBatchAsync */
 
-static const char name_cudaMemPrefetchBatchAsync[] = "cudaMemPrefetchBatchAsync";
+static const char name_cudaMemPrefetchBatchAsync[] = "cudaMemPrefetchBatchAsync\0dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0stream";
 static const char symbol_cudaMemPrefetchBatchAsync_cudaMemPrefetchBatchAsync_ptsz[] = "cudaMemPrefetchBatchAsync_ptsz";
-static const char param_names_cudaMemPrefetchBatchAsync[] = "dptrs\0sizes\0count\0prefetchLocs\0prefetchLocIdxs\0numPrefetchLocs\0flags\0stream";
 static const acu_param params_cudaMemPrefetchBatchAsync[] = {
-    {param_names_cudaMemPrefetchBatchAsync + 0, &acu_type_pointer, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaMemPrefetchBatchAsync + 6, &acu_type_size_t, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaMemPrefetchBatchAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPrefetchBatchAsync + 18, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
-    {param_names_cudaMemPrefetchBatchAsync + 31, &acu_type_size_t, 1, ACU_IN, 5, -1, false},
-    {param_names_cudaMemPrefetchBatchAsync + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPrefetchBatchAsync + 63, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemPrefetchBatchAsync + 69, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 2, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemLocation, 1, ACU_IN, 5, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 5, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemPrefetchBatchAsync[] = "batched prefetch and discard";
 static acu_fn real_cudaMemPrefetchBatchAsync;
@@ -15112,16 +13893,16 @@ static cudaError_t adapt_cudaMemPrefetchBatchAsync_ptds(void **dptrs, size_t *si
 }
 
 static const acu_era eras_cudaMemPrefetchBatchAsync[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13000, name_cudaMemPrefetchBatchAsync, (acu_fn)adapt_cudaMemPrefetchBatchAsync},
     {13040, name_cudaMemPrefetchBatchAsync, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemPrefetchBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemPrefetchBatchAsync,
     .feature = feature_cudaMemPrefetchBatchAsync,
     .eras = eras_cudaMemPrefetchBatchAsync,
+    .era_count = 3,
     .params = params_cudaMemPrefetchBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15149,10 +13930,9 @@ cudaError_t (*acu_slot_cudaMemPrefetchBatchAsync)(void **dptrs, size_t *sizes, s
         struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
         unsigned long long flags, cudaStream_t stream) = enter_cudaMemPrefetchBatchAsync;
 static const acu_era eras_cudaMemPrefetchBatchAsync_ptds[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13000, symbol_cudaMemPrefetchBatchAsync_cudaMemPrefetchBatchAsync_ptsz, (acu_fn)adapt_cudaMemPrefetchBatchAsync_ptds},
     {13040, symbol_cudaMemPrefetchBatchAsync_cudaMemPrefetchBatchAsync_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemPrefetchBatchAsync_ptds)(void **dptrs, size_t *sizes, size_t count,
         struct cudaMemLocation *prefetchLocs, size_t *prefetchLocIdxs, size_t numPrefetchLocs,
@@ -15162,6 +13942,7 @@ const acu_function acu_function_cudaMemPrefetchBatchAsync_ptds = {
     .name = name_cudaMemPrefetchBatchAsync,
     .feature = feature_cudaMemPrefetchBatchAsync,
     .eras = eras_cudaMemPrefetchBatchAsync_ptds,
+    .era_count = 3,
     .params = params_cudaMemPrefetchBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15199,25 +13980,19 @@ cudaError_t acu_failed_cudaMemPrefetchBatchAsync(cudaError_t result, void **dptr
 
 /* ---- cudaMemRangeGetAttribute */
 
-static const char name_cudaMemRangeGetAttribute[] = "cudaMemRangeGetAttribute";
-static const char param_names_cudaMemRangeGetAttribute[] = "data\0dataSize\0attribute\0devPtr\0count";
+static const char name_cudaMemRangeGetAttribute[] = "cudaMemRangeGetAttribute\0data\0dataSize\0attribute\0devPtr\0count";
 static const acu_param params_cudaMemRangeGetAttribute[] = {
-    {param_names_cudaMemRangeGetAttribute + 0, &acu_type_pointer, 0, ACU_OUT, -1, 2, false},
-    {param_names_cudaMemRangeGetAttribute + 5, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemRangeGetAttribute + 14, &acu_cudart_type_cudaMemRangeAttribute, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemRangeGetAttribute + 24, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemRangeGetAttribute + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_OUT, -1, 2, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemRangeAttribute, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemRangeGetAttribute[] = "prefetch and advice for managed memory";
-static const acu_era eras_cudaMemRangeGetAttribute[] = {
-    {1, name_cudaMemRangeGetAttribute, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemRangeGetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaMemRangeGetAttribute,
     .feature = feature_cudaMemRangeGetAttribute,
-    .eras = eras_cudaMemRangeGetAttribute,
     .params = params_cudaMemRangeGetAttribute,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -15251,26 +14026,20 @@ cudaError_t acu_failed_cudaMemRangeGetAttribute(cudaError_t result, void *data, 
 
 /* ---- cudaMemRangeGetAttributes */
 
-static const char name_cudaMemRangeGetAttributes[] = "cudaMemRangeGetAttributes";
-static const char param_names_cudaMemRangeGetAttributes[] = "data\0dataSizes\0attributes\0numAttributes\0devPtr\0count";
+static const char name_cudaMemRangeGetAttributes[] = "cudaMemRangeGetAttributes\0data\0dataSizes\0attributes\0numAttributes\0devPtr\0count";
 static const acu_param params_cudaMemRangeGetAttributes[] = {
-    {param_names_cudaMemRangeGetAttributes + 0, &acu_type_pointer, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaMemRangeGetAttributes + 5, &acu_type_size_t, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaMemRangeGetAttributes + 15, &acu_cudart_type_cudaMemRangeAttribute, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaMemRangeGetAttributes + 26, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemRangeGetAttributes + 40, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemRangeGetAttributes + 47, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 3, -1, false},
+    {&acu_cudart_type_cudaMemRangeAttribute, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemRangeGetAttributes[] = "prefetch and advice for managed memory";
-static const acu_era eras_cudaMemRangeGetAttributes[] = {
-    {1, name_cudaMemRangeGetAttributes, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMemRangeGetAttributes = {
     .library = &acu_cudart,
     .name = name_cudaMemRangeGetAttributes,
     .feature = feature_cudaMemRangeGetAttributes,
-    .eras = eras_cudaMemRangeGetAttributes,
     .params = params_cudaMemRangeGetAttributes,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -15304,12 +14073,11 @@ cudaError_t acu_failed_cudaMemRangeGetAttributes(cudaError_t result, void **data
 
 /* ---- cudaMemSetMemPool */
 
-static const char name_cudaMemSetMemPool[] = "cudaMemSetMemPool";
-static const char param_names_cudaMemSetMemPool[] = "location\0type\0memPool";
+static const char name_cudaMemSetMemPool[] = "cudaMemSetMemPool\0location\0type\0memPool";
 static const acu_param params_cudaMemSetMemPool[] = {
-    {param_names_cudaMemSetMemPool + 0, &acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMemSetMemPool + 9, &acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemSetMemPool + 14, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemLocation, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemAllocationType, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemSetMemPool[] = "memory pools by location";
 static acu_fn real_cudaMemSetMemPool;
@@ -15335,16 +14103,16 @@ static cudaError_t adapt_cudaMemSetMemPool(struct cudaMemLocation *location, enu
 }
 
 static const acu_era eras_cudaMemSetMemPool[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13000, name_cudaMemSetMemPool, (acu_fn)adapt_cudaMemSetMemPool},
     {13040, name_cudaMemSetMemPool, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemSetMemPool = {
     .library = &acu_cudart,
     .name = name_cudaMemSetMemPool,
     .feature = feature_cudaMemSetMemPool,
     .eras = eras_cudaMemSetMemPool,
+    .era_count = 3,
     .params = params_cudaMemSetMemPool,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -15378,23 +14146,17 @@ cudaError_t acu_failed_cudaMemSetMemPool(cudaError_t result, struct cudaMemLocat
 
 /* ---- cudaMemcpy */
 
-static const char name_cudaMemcpy[] = "cudaMemcpy";
+static const char name_cudaMemcpy[] = "cudaMemcpy\0dst\0src\0count\0kind";
 static const char symbol_cudaMemcpy_cudaMemcpy_ptds[] = "cudaMemcpy_ptds";
-static const char param_names_cudaMemcpy[] = "dst\0src\0count\0kind";
 static const acu_param params_cudaMemcpy[] = {
-    {param_names_cudaMemcpy + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy + 14, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy[] = {
-    {1, name_cudaMemcpy, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy,
-    .eras = eras_cudaMemcpy,
     .params = params_cudaMemcpy,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -15417,8 +14179,7 @@ static cudaError_t enter_cudaMemcpy(void *dst, const void *src, size_t count, en
 cudaError_t (*acu_slot_cudaMemcpy)(void *dst, const void *src, size_t count,
         enum cudaMemcpyKind kind) = enter_cudaMemcpy;
 static const acu_era eras_cudaMemcpy_ptds[] = {
-    {1, symbol_cudaMemcpy_cudaMemcpy_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy_cudaMemcpy_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy_ptds)(void *dst, const void *src, size_t count,
         enum cudaMemcpyKind kind);
@@ -15426,6 +14187,7 @@ const acu_function acu_function_cudaMemcpy_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy,
     .eras = eras_cudaMemcpy_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -15457,26 +14219,20 @@ cudaError_t acu_failed_cudaMemcpy(cudaError_t result, void *dst, const void *src
 
 /* ---- cudaMemcpy2D */
 
-static const char name_cudaMemcpy2D[] = "cudaMemcpy2D";
+static const char name_cudaMemcpy2D[] = "cudaMemcpy2D\0dst\0dpitch\0src\0spitch\0width\0height\0kind";
 static const char symbol_cudaMemcpy2D_cudaMemcpy2D_ptds[] = "cudaMemcpy2D_ptds";
-static const char param_names_cudaMemcpy2D[] = "dst\0dpitch\0src\0spitch\0width\0height\0kind";
 static const acu_param params_cudaMemcpy2D[] = {
-    {param_names_cudaMemcpy2D + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2D + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2D + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2D + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2D + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2D + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2D + 35, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy2D[] = {
-    {1, name_cudaMemcpy2D, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy2D = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2D,
-    .eras = eras_cudaMemcpy2D,
     .params = params_cudaMemcpy2D,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -15500,8 +14256,7 @@ static cudaError_t enter_cudaMemcpy2D(void *dst, size_t dpitch, const void *src,
 cudaError_t (*acu_slot_cudaMemcpy2D)(void *dst, size_t dpitch, const void *src, size_t spitch, size_t width,
         size_t height, enum cudaMemcpyKind kind) = enter_cudaMemcpy2D;
 static const acu_era eras_cudaMemcpy2D_ptds[] = {
-    {1, symbol_cudaMemcpy2D_cudaMemcpy2D_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy2D_cudaMemcpy2D_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy2D_ptds)(void *dst, size_t dpitch, const void *src, size_t spitch,
         size_t width, size_t height, enum cudaMemcpyKind kind);
@@ -15509,6 +14264,7 @@ const acu_function acu_function_cudaMemcpy2D_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2D,
     .eras = eras_cudaMemcpy2D_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy2D,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -15541,28 +14297,22 @@ cudaError_t acu_failed_cudaMemcpy2D(cudaError_t result, void *dst, size_t dpitch
 
 /* ---- cudaMemcpy2DArrayToArray */
 
-static const char name_cudaMemcpy2DArrayToArray[] = "cudaMemcpy2DArrayToArray";
+static const char name_cudaMemcpy2DArrayToArray[] = "cudaMemcpy2DArrayToArray\0dst\0wOffsetDst\0hOffsetDst\0src\0wOffsetSrc\0hOffsetSrc\0width\0height\0kind";
 static const char symbol_cudaMemcpy2DArrayToArray_cudaMemcpy2DArrayToArray_ptds[] = "cudaMemcpy2DArrayToArray_ptds";
-static const char param_names_cudaMemcpy2DArrayToArray[] = "dst\0wOffsetDst\0hOffsetDst\0src\0wOffsetSrc\0hOffsetSrc\0width\0height\0kind";
 static const acu_param params_cudaMemcpy2DArrayToArray[] = {
-    {param_names_cudaMemcpy2DArrayToArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DArrayToArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DArrayToArray + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DArrayToArray + 26, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DArrayToArray + 30, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DArrayToArray + 41, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DArrayToArray + 52, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DArrayToArray + 58, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DArrayToArray + 65, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy2DArrayToArray[] = {
-    {1, name_cudaMemcpy2DArrayToArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy2DArrayToArray = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DArrayToArray,
-    .eras = eras_cudaMemcpy2DArrayToArray,
     .params = params_cudaMemcpy2DArrayToArray,
     .param_count = 9,
     .returns = ACU_RETURNS_STATUS,
@@ -15589,8 +14339,7 @@ cudaError_t (*acu_slot_cudaMemcpy2DArrayToArray)(cudaArray_t dst, size_t wOffset
         cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t width, size_t height,
         enum cudaMemcpyKind kind) = enter_cudaMemcpy2DArrayToArray;
 static const acu_era eras_cudaMemcpy2DArrayToArray_ptds[] = {
-    {1, symbol_cudaMemcpy2DArrayToArray_cudaMemcpy2DArrayToArray_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy2DArrayToArray_cudaMemcpy2DArrayToArray_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy2DArrayToArray_ptds)(cudaArray_t dst, size_t wOffsetDst,
         size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t width,
@@ -15599,6 +14348,7 @@ const acu_function acu_function_cudaMemcpy2DArrayToArray_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DArrayToArray,
     .eras = eras_cudaMemcpy2DArrayToArray_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy2DArrayToArray,
     .param_count = 9,
     .returns = ACU_RETURNS_STATUS,
@@ -15635,27 +14385,21 @@ cudaError_t acu_failed_cudaMemcpy2DArrayToArray(cudaError_t result, cudaArray_t 
 
 /* ---- cudaMemcpy2DAsync */
 
-static const char name_cudaMemcpy2DAsync[] = "cudaMemcpy2DAsync";
+static const char name_cudaMemcpy2DAsync[] = "cudaMemcpy2DAsync\0dst\0dpitch\0src\0spitch\0width\0height\0kind\0stream";
 static const char symbol_cudaMemcpy2DAsync_cudaMemcpy2DAsync_ptsz[] = "cudaMemcpy2DAsync_ptsz";
-static const char param_names_cudaMemcpy2DAsync[] = "dst\0dpitch\0src\0spitch\0width\0height\0kind\0stream";
 static const acu_param params_cudaMemcpy2DAsync[] = {
-    {param_names_cudaMemcpy2DAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DAsync + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DAsync + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DAsync + 22, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DAsync + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DAsync + 35, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DAsync + 40, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy2DAsync[] = {
-    {1, name_cudaMemcpy2DAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy2DAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DAsync,
-    .eras = eras_cudaMemcpy2DAsync,
     .params = params_cudaMemcpy2DAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15680,8 +14424,7 @@ static cudaError_t enter_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void 
 cudaError_t (*acu_slot_cudaMemcpy2DAsync)(void *dst, size_t dpitch, const void *src, size_t spitch,
         size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream) = enter_cudaMemcpy2DAsync;
 static const acu_era eras_cudaMemcpy2DAsync_ptds[] = {
-    {1, symbol_cudaMemcpy2DAsync_cudaMemcpy2DAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy2DAsync_cudaMemcpy2DAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy2DAsync_ptds)(void *dst, size_t dpitch, const void *src,
         size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind, cudaStream_t stream);
@@ -15689,6 +14432,7 @@ const acu_function acu_function_cudaMemcpy2DAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DAsync,
     .eras = eras_cudaMemcpy2DAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy2DAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15723,27 +14467,21 @@ cudaError_t acu_failed_cudaMemcpy2DAsync(cudaError_t result, void *dst, size_t d
 
 /* ---- cudaMemcpy2DFromArray */
 
-static const char name_cudaMemcpy2DFromArray[] = "cudaMemcpy2DFromArray";
+static const char name_cudaMemcpy2DFromArray[] = "cudaMemcpy2DFromArray\0dst\0dpitch\0src\0wOffset\0hOffset\0width\0height\0kind";
 static const char symbol_cudaMemcpy2DFromArray_cudaMemcpy2DFromArray_ptds[] = "cudaMemcpy2DFromArray_ptds";
-static const char param_names_cudaMemcpy2DFromArray[] = "dst\0dpitch\0src\0wOffset\0hOffset\0width\0height\0kind";
 static const acu_param params_cudaMemcpy2DFromArray[] = {
-    {param_names_cudaMemcpy2DFromArray + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArray + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArray + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArray + 23, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArray + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArray + 37, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArray + 44, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy2DFromArray[] = {
-    {1, name_cudaMemcpy2DFromArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy2DFromArray = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DFromArray,
-    .eras = eras_cudaMemcpy2DFromArray,
     .params = params_cudaMemcpy2DFromArray,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15769,8 +14507,7 @@ cudaError_t (*acu_slot_cudaMemcpy2DFromArray)(void *dst, size_t dpitch, cudaArra
         size_t wOffset, size_t hOffset, size_t width, size_t height,
         enum cudaMemcpyKind kind) = enter_cudaMemcpy2DFromArray;
 static const acu_era eras_cudaMemcpy2DFromArray_ptds[] = {
-    {1, symbol_cudaMemcpy2DFromArray_cudaMemcpy2DFromArray_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy2DFromArray_cudaMemcpy2DFromArray_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy2DFromArray_ptds)(void *dst, size_t dpitch, cudaArray_const_t src,
         size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind);
@@ -15778,6 +14515,7 @@ const acu_function acu_function_cudaMemcpy2DFromArray_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DFromArray,
     .eras = eras_cudaMemcpy2DFromArray_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy2DFromArray,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15813,28 +14551,22 @@ cudaError_t acu_failed_cudaMemcpy2DFromArray(cudaError_t result, void *dst, size
 
 /* ---- cudaMemcpy2DFromArrayAsync */
 
-static const char name_cudaMemcpy2DFromArrayAsync[] = "cudaMemcpy2DFromArrayAsync";
+static const char name_cudaMemcpy2DFromArrayAsync[] = "cudaMemcpy2DFromArrayAsync\0dst\0dpitch\0src\0wOffset\0hOffset\0width\0height\0kind\0stream";
 static const char symbol_cudaMemcpy2DFromArrayAsync_cudaMemcpy2DFromArrayAsync_ptsz[] = "cudaMemcpy2DFromArrayAsync_ptsz";
-static const char param_names_cudaMemcpy2DFromArrayAsync[] = "dst\0dpitch\0src\0wOffset\0hOffset\0width\0height\0kind\0stream";
 static const acu_param params_cudaMemcpy2DFromArrayAsync[] = {
-    {param_names_cudaMemcpy2DFromArrayAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArrayAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArrayAsync + 11, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArrayAsync + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArrayAsync + 23, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArrayAsync + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArrayAsync + 37, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArrayAsync + 44, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DFromArrayAsync + 49, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy2DFromArrayAsync[] = {
-    {1, name_cudaMemcpy2DFromArrayAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy2DFromArrayAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DFromArrayAsync,
-    .eras = eras_cudaMemcpy2DFromArrayAsync,
     .params = params_cudaMemcpy2DFromArrayAsync,
     .param_count = 9,
     .returns = ACU_RETURNS_STATUS,
@@ -15861,8 +14593,7 @@ cudaError_t (*acu_slot_cudaMemcpy2DFromArrayAsync)(void *dst, size_t dpitch, cud
         size_t wOffset, size_t hOffset, size_t width, size_t height, enum cudaMemcpyKind kind,
         cudaStream_t stream) = enter_cudaMemcpy2DFromArrayAsync;
 static const acu_era eras_cudaMemcpy2DFromArrayAsync_ptds[] = {
-    {1, symbol_cudaMemcpy2DFromArrayAsync_cudaMemcpy2DFromArrayAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy2DFromArrayAsync_cudaMemcpy2DFromArrayAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy2DFromArrayAsync_ptds)(void *dst, size_t dpitch,
         cudaArray_const_t src, size_t wOffset, size_t hOffset, size_t width, size_t height,
@@ -15871,6 +14602,7 @@ const acu_function acu_function_cudaMemcpy2DFromArrayAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DFromArrayAsync,
     .eras = eras_cudaMemcpy2DFromArrayAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy2DFromArrayAsync,
     .param_count = 9,
     .returns = ACU_RETURNS_STATUS,
@@ -15907,27 +14639,21 @@ cudaError_t acu_failed_cudaMemcpy2DFromArrayAsync(cudaError_t result, void *dst,
 
 /* ---- cudaMemcpy2DToArray */
 
-static const char name_cudaMemcpy2DToArray[] = "cudaMemcpy2DToArray";
+static const char name_cudaMemcpy2DToArray[] = "cudaMemcpy2DToArray\0dst\0wOffset\0hOffset\0src\0spitch\0width\0height\0kind";
 static const char symbol_cudaMemcpy2DToArray_cudaMemcpy2DToArray_ptds[] = "cudaMemcpy2DToArray_ptds";
-static const char param_names_cudaMemcpy2DToArray[] = "dst\0wOffset\0hOffset\0src\0spitch\0width\0height\0kind";
 static const acu_param params_cudaMemcpy2DToArray[] = {
-    {param_names_cudaMemcpy2DToArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArray + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArray + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArray + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArray + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArray + 37, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArray + 44, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy2DToArray[] = {
-    {1, name_cudaMemcpy2DToArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy2DToArray = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DToArray,
-    .eras = eras_cudaMemcpy2DToArray,
     .params = params_cudaMemcpy2DToArray,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15952,8 +14678,7 @@ static cudaError_t enter_cudaMemcpy2DToArray(cudaArray_t dst, size_t wOffset, si
 cudaError_t (*acu_slot_cudaMemcpy2DToArray)(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
         size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind) = enter_cudaMemcpy2DToArray;
 static const acu_era eras_cudaMemcpy2DToArray_ptds[] = {
-    {1, symbol_cudaMemcpy2DToArray_cudaMemcpy2DToArray_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy2DToArray_cudaMemcpy2DToArray_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy2DToArray_ptds)(cudaArray_t dst, size_t wOffset, size_t hOffset,
         const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind);
@@ -15961,6 +14686,7 @@ const acu_function acu_function_cudaMemcpy2DToArray_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DToArray,
     .eras = eras_cudaMemcpy2DToArray_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy2DToArray,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -15995,28 +14721,22 @@ cudaError_t acu_failed_cudaMemcpy2DToArray(cudaError_t result, cudaArray_t dst, 
 
 /* ---- cudaMemcpy2DToArrayAsync */
 
-static const char name_cudaMemcpy2DToArrayAsync[] = "cudaMemcpy2DToArrayAsync";
+static const char name_cudaMemcpy2DToArrayAsync[] = "cudaMemcpy2DToArrayAsync\0dst\0wOffset\0hOffset\0src\0spitch\0width\0height\0kind\0stream";
 static const char symbol_cudaMemcpy2DToArrayAsync_cudaMemcpy2DToArrayAsync_ptsz[] = "cudaMemcpy2DToArrayAsync_ptsz";
-static const char param_names_cudaMemcpy2DToArrayAsync[] = "dst\0wOffset\0hOffset\0src\0spitch\0width\0height\0kind\0stream";
 static const acu_param params_cudaMemcpy2DToArrayAsync[] = {
-    {param_names_cudaMemcpy2DToArrayAsync + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArrayAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArrayAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArrayAsync + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArrayAsync + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArrayAsync + 31, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArrayAsync + 37, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArrayAsync + 44, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy2DToArrayAsync + 49, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy2DToArrayAsync[] = {
-    {1, name_cudaMemcpy2DToArrayAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy2DToArrayAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DToArrayAsync,
-    .eras = eras_cudaMemcpy2DToArrayAsync,
     .params = params_cudaMemcpy2DToArrayAsync,
     .param_count = 9,
     .returns = ACU_RETURNS_STATUS,
@@ -16043,8 +14763,7 @@ cudaError_t (*acu_slot_cudaMemcpy2DToArrayAsync)(cudaArray_t dst, size_t wOffset
         const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
         cudaStream_t stream) = enter_cudaMemcpy2DToArrayAsync;
 static const acu_era eras_cudaMemcpy2DToArrayAsync_ptds[] = {
-    {1, symbol_cudaMemcpy2DToArrayAsync_cudaMemcpy2DToArrayAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy2DToArrayAsync_cudaMemcpy2DToArrayAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy2DToArrayAsync_ptds)(cudaArray_t dst, size_t wOffset, size_t hOffset,
         const void *src, size_t spitch, size_t width, size_t height, enum cudaMemcpyKind kind,
@@ -16053,6 +14772,7 @@ const acu_function acu_function_cudaMemcpy2DToArrayAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy2DToArrayAsync,
     .eras = eras_cudaMemcpy2DToArrayAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy2DToArrayAsync,
     .param_count = 9,
     .returns = ACU_RETURNS_STATUS,
@@ -16089,20 +14809,14 @@ cudaError_t acu_failed_cudaMemcpy2DToArrayAsync(cudaError_t result, cudaArray_t 
 
 /* ---- cudaMemcpy3D */
 
-static const char name_cudaMemcpy3D[] = "cudaMemcpy3D";
+static const char name_cudaMemcpy3D[] = "cudaMemcpy3D\0p";
 static const char symbol_cudaMemcpy3D_cudaMemcpy3D_ptds[] = "cudaMemcpy3D_ptds";
-static const char param_names_cudaMemcpy3D[] = "p";
 static const acu_param params_cudaMemcpy3D[] = {
-    {param_names_cudaMemcpy3D + 0, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy3D[] = {
-    {1, name_cudaMemcpy3D, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy3D = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3D,
-    .eras = eras_cudaMemcpy3D,
     .params = params_cudaMemcpy3D,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16123,14 +14837,14 @@ static cudaError_t enter_cudaMemcpy3D(const struct cudaMemcpy3DParms *p)
 }
 cudaError_t (*acu_slot_cudaMemcpy3D)(const struct cudaMemcpy3DParms *p) = enter_cudaMemcpy3D;
 static const acu_era eras_cudaMemcpy3D_ptds[] = {
-    {1, symbol_cudaMemcpy3D_cudaMemcpy3D_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy3D_cudaMemcpy3D_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy3D_ptds)(const struct cudaMemcpy3DParms *p);
 const acu_function acu_function_cudaMemcpy3D_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3D,
     .eras = eras_cudaMemcpy3D_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy3D,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16159,21 +14873,15 @@ cudaError_t acu_failed_cudaMemcpy3D(cudaError_t result, const struct cudaMemcpy3
 
 /* ---- cudaMemcpy3DAsync */
 
-static const char name_cudaMemcpy3DAsync[] = "cudaMemcpy3DAsync";
+static const char name_cudaMemcpy3DAsync[] = "cudaMemcpy3DAsync\0p\0stream";
 static const char symbol_cudaMemcpy3DAsync_cudaMemcpy3DAsync_ptsz[] = "cudaMemcpy3DAsync_ptsz";
-static const char param_names_cudaMemcpy3DAsync[] = "p\0stream";
 static const acu_param params_cudaMemcpy3DAsync[] = {
-    {param_names_cudaMemcpy3DAsync + 0, &acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy3DAsync + 2, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy3DAsync[] = {
-    {1, name_cudaMemcpy3DAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaMemcpy3DParms, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy3DAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DAsync,
-    .eras = eras_cudaMemcpy3DAsync,
     .params = params_cudaMemcpy3DAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16196,14 +14904,14 @@ static cudaError_t enter_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cu
 cudaError_t (*acu_slot_cudaMemcpy3DAsync)(const struct cudaMemcpy3DParms *p,
         cudaStream_t stream) = enter_cudaMemcpy3DAsync;
 static const acu_era eras_cudaMemcpy3DAsync_ptds[] = {
-    {1, symbol_cudaMemcpy3DAsync_cudaMemcpy3DAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy3DAsync_cudaMemcpy3DAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy3DAsync_ptds)(const struct cudaMemcpy3DParms *p, cudaStream_t stream);
 const acu_function acu_function_cudaMemcpy3DAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DAsync,
     .eras = eras_cudaMemcpy3DAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy3DAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16235,14 +14943,13 @@ cudaError_t acu_failed_cudaMemcpy3DAsync(cudaError_t result, const struct cudaMe
 
 /* ---- cudaMemcpy3DBatchAsync */
 
-static const char name_cudaMemcpy3DBatchAsync[] = "cudaMemcpy3DBatchAsync";
+static const char name_cudaMemcpy3DBatchAsync[] = "cudaMemcpy3DBatchAsync\0numOps\0opList\0flags\0stream";
 static const char symbol_cudaMemcpy3DBatchAsync_cudaMemcpy3DBatchAsync_ptsz[] = "cudaMemcpy3DBatchAsync_ptsz";
-static const char param_names_cudaMemcpy3DBatchAsync[] = "numOps\0opList\0flags\0stream";
 static const acu_param params_cudaMemcpy3DBatchAsync[] = {
-    {param_names_cudaMemcpy3DBatchAsync + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy3DBatchAsync + 7, &acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, 0, -1, false},
-    {param_names_cudaMemcpy3DBatchAsync + 14, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy3DBatchAsync + 20, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, 0, -1, false},
+    {&acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemcpy3DBatchAsync[] = "batched copies";
 static acu_fn real_cudaMemcpy3DBatchAsync;
@@ -16301,17 +15008,17 @@ static cudaError_t adapt_cudaMemcpy3DBatchAsync1_ptds(size_t numOps, struct cuda
 }
 
 static const acu_era eras_cudaMemcpy3DBatchAsync[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {12080, name_cudaMemcpy3DBatchAsync, (acu_fn)adapt_cudaMemcpy3DBatchAsync},
     {13000, name_cudaMemcpy3DBatchAsync, (acu_fn)adapt_cudaMemcpy3DBatchAsync1},
     {13040, name_cudaMemcpy3DBatchAsync, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemcpy3DBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DBatchAsync,
     .feature = feature_cudaMemcpy3DBatchAsync,
     .eras = eras_cudaMemcpy3DBatchAsync,
+    .era_count = 4,
     .params = params_cudaMemcpy3DBatchAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -16336,11 +15043,10 @@ static cudaError_t enter_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy
 cudaError_t (*acu_slot_cudaMemcpy3DBatchAsync)(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
         unsigned long long flags, cudaStream_t stream) = enter_cudaMemcpy3DBatchAsync;
 static const acu_era eras_cudaMemcpy3DBatchAsync_ptds[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {12080, symbol_cudaMemcpy3DBatchAsync_cudaMemcpy3DBatchAsync_ptsz, (acu_fn)adapt_cudaMemcpy3DBatchAsync_ptds},
     {13000, symbol_cudaMemcpy3DBatchAsync_cudaMemcpy3DBatchAsync_ptsz, (acu_fn)adapt_cudaMemcpy3DBatchAsync1_ptds},
     {13040, symbol_cudaMemcpy3DBatchAsync_cudaMemcpy3DBatchAsync_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy3DBatchAsync_ptds)(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
         unsigned long long flags, cudaStream_t stream);
@@ -16349,6 +15055,7 @@ const acu_function acu_function_cudaMemcpy3DBatchAsync_ptds = {
     .name = name_cudaMemcpy3DBatchAsync,
     .feature = feature_cudaMemcpy3DBatchAsync,
     .eras = eras_cudaMemcpy3DBatchAsync_ptds,
+    .era_count = 4,
     .params = params_cudaMemcpy3DBatchAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -16382,20 +15089,14 @@ cudaError_t acu_failed_cudaMemcpy3DBatchAsync(cudaError_t result, size_t numOps,
 
 /* ---- cudaMemcpy3DPeer */
 
-static const char name_cudaMemcpy3DPeer[] = "cudaMemcpy3DPeer";
+static const char name_cudaMemcpy3DPeer[] = "cudaMemcpy3DPeer\0p";
 static const char symbol_cudaMemcpy3DPeer_cudaMemcpy3DPeer_ptds[] = "cudaMemcpy3DPeer_ptds";
-static const char param_names_cudaMemcpy3DPeer[] = "p";
 static const acu_param params_cudaMemcpy3DPeer[] = {
-    {param_names_cudaMemcpy3DPeer + 0, &acu_cudart_type_cudaMemcpy3DPeerParms, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy3DPeer[] = {
-    {1, name_cudaMemcpy3DPeer, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaMemcpy3DPeerParms, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy3DPeer = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DPeer,
-    .eras = eras_cudaMemcpy3DPeer,
     .params = params_cudaMemcpy3DPeer,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16416,14 +15117,14 @@ static cudaError_t enter_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p)
 }
 cudaError_t (*acu_slot_cudaMemcpy3DPeer)(const struct cudaMemcpy3DPeerParms *p) = enter_cudaMemcpy3DPeer;
 static const acu_era eras_cudaMemcpy3DPeer_ptds[] = {
-    {1, symbol_cudaMemcpy3DPeer_cudaMemcpy3DPeer_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy3DPeer_cudaMemcpy3DPeer_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy3DPeer_ptds)(const struct cudaMemcpy3DPeerParms *p);
 const acu_function acu_function_cudaMemcpy3DPeer_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DPeer,
     .eras = eras_cudaMemcpy3DPeer_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy3DPeer,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -16452,21 +15153,15 @@ cudaError_t acu_failed_cudaMemcpy3DPeer(cudaError_t result, const struct cudaMem
 
 /* ---- cudaMemcpy3DPeerAsync */
 
-static const char name_cudaMemcpy3DPeerAsync[] = "cudaMemcpy3DPeerAsync";
+static const char name_cudaMemcpy3DPeerAsync[] = "cudaMemcpy3DPeerAsync\0p\0stream";
 static const char symbol_cudaMemcpy3DPeerAsync_cudaMemcpy3DPeerAsync_ptsz[] = "cudaMemcpy3DPeerAsync_ptsz";
-static const char param_names_cudaMemcpy3DPeerAsync[] = "p\0stream";
 static const acu_param params_cudaMemcpy3DPeerAsync[] = {
-    {param_names_cudaMemcpy3DPeerAsync + 0, &acu_cudart_type_cudaMemcpy3DPeerParms, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy3DPeerAsync + 2, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpy3DPeerAsync[] = {
-    {1, name_cudaMemcpy3DPeerAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaMemcpy3DPeerParms, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpy3DPeerAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DPeerAsync,
-    .eras = eras_cudaMemcpy3DPeerAsync,
     .params = params_cudaMemcpy3DPeerAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16489,8 +15184,7 @@ static cudaError_t enter_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParm
 cudaError_t (*acu_slot_cudaMemcpy3DPeerAsync)(const struct cudaMemcpy3DPeerParms *p,
         cudaStream_t stream) = enter_cudaMemcpy3DPeerAsync;
 static const acu_era eras_cudaMemcpy3DPeerAsync_ptds[] = {
-    {1, symbol_cudaMemcpy3DPeerAsync_cudaMemcpy3DPeerAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpy3DPeerAsync_cudaMemcpy3DPeerAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy3DPeerAsync_ptds)(const struct cudaMemcpy3DPeerParms *p,
         cudaStream_t stream);
@@ -16498,6 +15192,7 @@ const acu_function acu_function_cudaMemcpy3DPeerAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DPeerAsync,
     .eras = eras_cudaMemcpy3DPeerAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpy3DPeerAsync,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -16530,13 +15225,12 @@ cudaError_t acu_failed_cudaMemcpy3DPeerAsync(cudaError_t result, const struct cu
 
 /* ---- cudaMemcpy3DWithAttributesAsync */
 
-static const char name_cudaMemcpy3DWithAttributesAsync[] = "cudaMemcpy3DWithAttributesAsync";
+static const char name_cudaMemcpy3DWithAttributesAsync[] = "cudaMemcpy3DWithAttributesAsync\0op\0flags\0stream";
 static const char symbol_cudaMemcpy3DWithAttributesAsync_cudaMemcpy3DWithAttributesAsync_ptsz[] = "cudaMemcpy3DWithAttributesAsync_ptsz";
-static const char param_names_cudaMemcpy3DWithAttributesAsync[] = "op\0flags\0stream";
 static const acu_param params_cudaMemcpy3DWithAttributesAsync[] = {
-    {param_names_cudaMemcpy3DWithAttributesAsync + 0, &acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy3DWithAttributesAsync + 3, &acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpy3DWithAttributesAsync + 9, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpy3DBatchOp, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none_64bit, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemcpy3DWithAttributesAsync[] = "copies with attributes";
 static acu_fn real_cudaMemcpy3DWithAttributesAsync;
@@ -16568,16 +15262,16 @@ static cudaError_t adapt_cudaMemcpy3DWithAttributesAsync_ptds(struct cudaMemcpy3
 }
 
 static const acu_era eras_cudaMemcpy3DWithAttributesAsync[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13020, name_cudaMemcpy3DWithAttributesAsync, (acu_fn)adapt_cudaMemcpy3DWithAttributesAsync},
     {13040, name_cudaMemcpy3DWithAttributesAsync, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemcpy3DWithAttributesAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpy3DWithAttributesAsync,
     .feature = feature_cudaMemcpy3DWithAttributesAsync,
     .eras = eras_cudaMemcpy3DWithAttributesAsync,
+    .era_count = 3,
     .params = params_cudaMemcpy3DWithAttributesAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -16602,10 +15296,9 @@ static cudaError_t enter_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatc
 cudaError_t (*acu_slot_cudaMemcpy3DWithAttributesAsync)(struct cudaMemcpy3DBatchOp *op,
         unsigned long long flags, cudaStream_t stream) = enter_cudaMemcpy3DWithAttributesAsync;
 static const acu_era eras_cudaMemcpy3DWithAttributesAsync_ptds[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13020, symbol_cudaMemcpy3DWithAttributesAsync_cudaMemcpy3DWithAttributesAsync_ptsz, (acu_fn)adapt_cudaMemcpy3DWithAttributesAsync_ptds},
     {13040, symbol_cudaMemcpy3DWithAttributesAsync_cudaMemcpy3DWithAttributesAsync_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpy3DWithAttributesAsync_ptds)(struct cudaMemcpy3DBatchOp *op,
         unsigned long long flags, cudaStream_t stream);
@@ -16614,6 +15307,7 @@ const acu_function acu_function_cudaMemcpy3DWithAttributesAsync_ptds = {
     .name = name_cudaMemcpy3DWithAttributesAsync,
     .feature = feature_cudaMemcpy3DWithAttributesAsync,
     .eras = eras_cudaMemcpy3DWithAttributesAsync_ptds,
+    .era_count = 3,
     .params = params_cudaMemcpy3DWithAttributesAsync,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -16647,27 +15341,21 @@ cudaError_t acu_failed_cudaMemcpy3DWithAttributesAsync(cudaError_t result, struc
 
 /* ---- cudaMemcpyArrayToArray */
 
-static const char name_cudaMemcpyArrayToArray[] = "cudaMemcpyArrayToArray";
+static const char name_cudaMemcpyArrayToArray[] = "cudaMemcpyArrayToArray\0dst\0wOffsetDst\0hOffsetDst\0src\0wOffsetSrc\0hOffsetSrc\0count\0kind";
 static const char symbol_cudaMemcpyArrayToArray_cudaMemcpyArrayToArray_ptds[] = "cudaMemcpyArrayToArray_ptds";
-static const char param_names_cudaMemcpyArrayToArray[] = "dst\0wOffsetDst\0hOffsetDst\0src\0wOffsetSrc\0hOffsetSrc\0count\0kind";
 static const acu_param params_cudaMemcpyArrayToArray[] = {
-    {param_names_cudaMemcpyArrayToArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyArrayToArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyArrayToArray + 15, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyArrayToArray + 26, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyArrayToArray + 30, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyArrayToArray + 41, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyArrayToArray + 52, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyArrayToArray + 58, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyArrayToArray[] = {
-    {1, name_cudaMemcpyArrayToArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyArrayToArray = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyArrayToArray,
-    .eras = eras_cudaMemcpyArrayToArray,
     .params = params_cudaMemcpyArrayToArray,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -16693,8 +15381,7 @@ cudaError_t (*acu_slot_cudaMemcpyArrayToArray)(cudaArray_t dst, size_t wOffsetDs
         cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t count,
         enum cudaMemcpyKind kind) = enter_cudaMemcpyArrayToArray;
 static const acu_era eras_cudaMemcpyArrayToArray_ptds[] = {
-    {1, symbol_cudaMemcpyArrayToArray_cudaMemcpyArrayToArray_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyArrayToArray_cudaMemcpyArrayToArray_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyArrayToArray_ptds)(cudaArray_t dst, size_t wOffsetDst,
         size_t hOffsetDst, cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc, size_t count,
@@ -16703,6 +15390,7 @@ const acu_function acu_function_cudaMemcpyArrayToArray_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyArrayToArray,
     .eras = eras_cudaMemcpyArrayToArray_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyArrayToArray,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -16738,24 +15426,18 @@ cudaError_t acu_failed_cudaMemcpyArrayToArray(cudaError_t result, cudaArray_t ds
 
 /* ---- cudaMemcpyAsync */
 
-static const char name_cudaMemcpyAsync[] = "cudaMemcpyAsync";
+static const char name_cudaMemcpyAsync[] = "cudaMemcpyAsync\0dst\0src\0count\0kind\0stream";
 static const char symbol_cudaMemcpyAsync_cudaMemcpyAsync_ptsz[] = "cudaMemcpyAsync_ptsz";
-static const char param_names_cudaMemcpyAsync[] = "dst\0src\0count\0kind\0stream";
 static const acu_param params_cudaMemcpyAsync[] = {
-    {param_names_cudaMemcpyAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyAsync + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyAsync + 14, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyAsync + 19, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyAsync[] = {
-    {1, name_cudaMemcpyAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyAsync,
-    .eras = eras_cudaMemcpyAsync,
     .params = params_cudaMemcpyAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -16779,8 +15461,7 @@ static cudaError_t enter_cudaMemcpyAsync(void *dst, const void *src, size_t coun
 cudaError_t (*acu_slot_cudaMemcpyAsync)(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
         cudaStream_t stream) = enter_cudaMemcpyAsync;
 static const acu_era eras_cudaMemcpyAsync_ptds[] = {
-    {1, symbol_cudaMemcpyAsync_cudaMemcpyAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyAsync_cudaMemcpyAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyAsync_ptds)(void *dst, const void *src, size_t count,
         enum cudaMemcpyKind kind, cudaStream_t stream);
@@ -16788,6 +15469,7 @@ const acu_function acu_function_cudaMemcpyAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyAsync,
     .eras = eras_cudaMemcpyAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -16820,18 +15502,17 @@ cudaError_t acu_failed_cudaMemcpyAsync(cudaError_t result, void *dst, const void
 
 /* ---- cudaMemcpyBatchAsync */
 
-static const char name_cudaMemcpyBatchAsync[] = "cudaMemcpyBatchAsync";
+static const char name_cudaMemcpyBatchAsync[] = "cudaMemcpyBatchAsync\0dsts\0srcs\0sizes\0count\0attrs\0attrsIdxs\0numAttrs\0stream";
 static const char symbol_cudaMemcpyBatchAsync_cudaMemcpyBatchAsync_ptsz[] = "cudaMemcpyBatchAsync_ptsz";
-static const char param_names_cudaMemcpyBatchAsync[] = "dsts\0srcs\0sizes\0count\0attrs\0attrsIdxs\0numAttrs\0stream";
 static const acu_param params_cudaMemcpyBatchAsync[] = {
-    {param_names_cudaMemcpyBatchAsync + 0, &acu_type_pointer, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaMemcpyBatchAsync + 5, &acu_type_pointer, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaMemcpyBatchAsync + 10, &acu_type_size_t, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaMemcpyBatchAsync + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyBatchAsync + 22, &acu_cudart_type_cudaMemcpyAttributes, 1, ACU_IN, 6, -1, false},
-    {param_names_cudaMemcpyBatchAsync + 28, &acu_type_size_t, 1, ACU_IN, 6, -1, false},
-    {param_names_cudaMemcpyBatchAsync + 38, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyBatchAsync + 47, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 3, -1, false},
+    {&acu_type_pointer, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyAttributes, 1, ACU_IN, 6, -1, false},
+    {&acu_type_size_t, 1, ACU_IN, 6, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemcpyBatchAsync[] = "batched copies";
 static acu_fn real_cudaMemcpyBatchAsync;
@@ -16899,17 +15580,17 @@ static cudaError_t adapt_cudaMemcpyBatchAsync1_ptds(void *const *dsts, const voi
 }
 
 static const acu_era eras_cudaMemcpyBatchAsync[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {12080, name_cudaMemcpyBatchAsync, (acu_fn)adapt_cudaMemcpyBatchAsync},
     {13000, name_cudaMemcpyBatchAsync, (acu_fn)adapt_cudaMemcpyBatchAsync1},
     {13040, name_cudaMemcpyBatchAsync, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemcpyBatchAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyBatchAsync,
     .feature = feature_cudaMemcpyBatchAsync,
     .eras = eras_cudaMemcpyBatchAsync,
+    .era_count = 4,
     .params = params_cudaMemcpyBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -16937,11 +15618,10 @@ cudaError_t (*acu_slot_cudaMemcpyBatchAsync)(void *const *dsts, const void *cons
         size_t count, struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs, size_t numAttrs,
         cudaStream_t stream) = enter_cudaMemcpyBatchAsync;
 static const acu_era eras_cudaMemcpyBatchAsync_ptds[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {12080, symbol_cudaMemcpyBatchAsync_cudaMemcpyBatchAsync_ptsz, (acu_fn)adapt_cudaMemcpyBatchAsync_ptds},
     {13000, symbol_cudaMemcpyBatchAsync_cudaMemcpyBatchAsync_ptsz, (acu_fn)adapt_cudaMemcpyBatchAsync1_ptds},
     {13040, symbol_cudaMemcpyBatchAsync_cudaMemcpyBatchAsync_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyBatchAsync_ptds)(void *const *dsts, const void *const *srcs,
         const size_t *sizes, size_t count, struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
@@ -16951,6 +15631,7 @@ const acu_function acu_function_cudaMemcpyBatchAsync_ptds = {
     .name = name_cudaMemcpyBatchAsync,
     .feature = feature_cudaMemcpyBatchAsync,
     .eras = eras_cudaMemcpyBatchAsync_ptds,
+    .era_count = 4,
     .params = params_cudaMemcpyBatchAsync,
     .param_count = 8,
     .returns = ACU_RETURNS_STATUS,
@@ -16988,25 +15669,19 @@ cudaError_t acu_failed_cudaMemcpyBatchAsync(cudaError_t result, void *const *dst
 
 /* ---- cudaMemcpyFromArray */
 
-static const char name_cudaMemcpyFromArray[] = "cudaMemcpyFromArray";
+static const char name_cudaMemcpyFromArray[] = "cudaMemcpyFromArray\0dst\0src\0wOffset\0hOffset\0count\0kind";
 static const char symbol_cudaMemcpyFromArray_cudaMemcpyFromArray_ptds[] = "cudaMemcpyFromArray_ptds";
-static const char param_names_cudaMemcpyFromArray[] = "dst\0src\0wOffset\0hOffset\0count\0kind";
 static const acu_param params_cudaMemcpyFromArray[] = {
-    {param_names_cudaMemcpyFromArray + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArray + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArray + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArray + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArray + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArray + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyFromArray[] = {
-    {1, name_cudaMemcpyFromArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyFromArray = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyFromArray,
-    .eras = eras_cudaMemcpyFromArray,
     .params = params_cudaMemcpyFromArray,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -17030,8 +15705,7 @@ static cudaError_t enter_cudaMemcpyFromArray(void *dst, cudaArray_const_t src, s
 cudaError_t (*acu_slot_cudaMemcpyFromArray)(void *dst, cudaArray_const_t src, size_t wOffset, size_t hOffset,
         size_t count, enum cudaMemcpyKind kind) = enter_cudaMemcpyFromArray;
 static const acu_era eras_cudaMemcpyFromArray_ptds[] = {
-    {1, symbol_cudaMemcpyFromArray_cudaMemcpyFromArray_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyFromArray_cudaMemcpyFromArray_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyFromArray_ptds)(void *dst, cudaArray_const_t src, size_t wOffset,
         size_t hOffset, size_t count, enum cudaMemcpyKind kind);
@@ -17039,6 +15713,7 @@ const acu_function acu_function_cudaMemcpyFromArray_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyFromArray,
     .eras = eras_cudaMemcpyFromArray_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyFromArray,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -17071,26 +15746,20 @@ cudaError_t acu_failed_cudaMemcpyFromArray(cudaError_t result, void *dst, cudaAr
 
 /* ---- cudaMemcpyFromArrayAsync */
 
-static const char name_cudaMemcpyFromArrayAsync[] = "cudaMemcpyFromArrayAsync";
+static const char name_cudaMemcpyFromArrayAsync[] = "cudaMemcpyFromArrayAsync\0dst\0src\0wOffset\0hOffset\0count\0kind\0stream";
 static const char symbol_cudaMemcpyFromArrayAsync_cudaMemcpyFromArrayAsync_ptsz[] = "cudaMemcpyFromArrayAsync_ptsz";
-static const char param_names_cudaMemcpyFromArrayAsync[] = "dst\0src\0wOffset\0hOffset\0count\0kind\0stream";
 static const acu_param params_cudaMemcpyFromArrayAsync[] = {
-    {param_names_cudaMemcpyFromArrayAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArrayAsync + 4, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArrayAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArrayAsync + 16, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArrayAsync + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArrayAsync + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromArrayAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyFromArrayAsync[] = {
-    {1, name_cudaMemcpyFromArrayAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyFromArrayAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyFromArrayAsync,
-    .eras = eras_cudaMemcpyFromArrayAsync,
     .params = params_cudaMemcpyFromArrayAsync,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -17115,8 +15784,7 @@ cudaError_t (*acu_slot_cudaMemcpyFromArrayAsync)(void *dst, cudaArray_const_t sr
         size_t hOffset, size_t count, enum cudaMemcpyKind kind,
         cudaStream_t stream) = enter_cudaMemcpyFromArrayAsync;
 static const acu_era eras_cudaMemcpyFromArrayAsync_ptds[] = {
-    {1, symbol_cudaMemcpyFromArrayAsync_cudaMemcpyFromArrayAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyFromArrayAsync_cudaMemcpyFromArrayAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyFromArrayAsync_ptds)(void *dst, cudaArray_const_t src,
         size_t wOffset, size_t hOffset, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream);
@@ -17124,6 +15792,7 @@ const acu_function acu_function_cudaMemcpyFromArrayAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyFromArrayAsync,
     .eras = eras_cudaMemcpyFromArrayAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyFromArrayAsync,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -17157,24 +15826,18 @@ cudaError_t acu_failed_cudaMemcpyFromArrayAsync(cudaError_t result, void *dst, c
 
 /* ---- cudaMemcpyFromSymbol */
 
-static const char name_cudaMemcpyFromSymbol[] = "cudaMemcpyFromSymbol";
+static const char name_cudaMemcpyFromSymbol[] = "cudaMemcpyFromSymbol\0dst\0symbol\0count\0offset\0kind";
 static const char symbol_cudaMemcpyFromSymbol_cudaMemcpyFromSymbol_ptds[] = "cudaMemcpyFromSymbol_ptds";
-static const char param_names_cudaMemcpyFromSymbol[] = "dst\0symbol\0count\0offset\0kind";
 static const acu_param params_cudaMemcpyFromSymbol[] = {
-    {param_names_cudaMemcpyFromSymbol + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromSymbol + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromSymbol + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromSymbol + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromSymbol + 24, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyFromSymbol[] = {
-    {1, name_cudaMemcpyFromSymbol, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyFromSymbol = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyFromSymbol,
-    .eras = eras_cudaMemcpyFromSymbol,
     .params = params_cudaMemcpyFromSymbol,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17198,8 +15861,7 @@ static cudaError_t enter_cudaMemcpyFromSymbol(void *dst, const void *symbol, siz
 cudaError_t (*acu_slot_cudaMemcpyFromSymbol)(void *dst, const void *symbol, size_t count, size_t offset,
         enum cudaMemcpyKind kind) = enter_cudaMemcpyFromSymbol;
 static const acu_era eras_cudaMemcpyFromSymbol_ptds[] = {
-    {1, symbol_cudaMemcpyFromSymbol_cudaMemcpyFromSymbol_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyFromSymbol_cudaMemcpyFromSymbol_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyFromSymbol_ptds)(void *dst, const void *symbol, size_t count,
         size_t offset, enum cudaMemcpyKind kind);
@@ -17207,6 +15869,7 @@ const acu_function acu_function_cudaMemcpyFromSymbol_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyFromSymbol,
     .eras = eras_cudaMemcpyFromSymbol_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyFromSymbol,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17239,25 +15902,19 @@ cudaError_t acu_failed_cudaMemcpyFromSymbol(cudaError_t result, void *dst, const
 
 /* ---- cudaMemcpyFromSymbolAsync */
 
-static const char name_cudaMemcpyFromSymbolAsync[] = "cudaMemcpyFromSymbolAsync";
+static const char name_cudaMemcpyFromSymbolAsync[] = "cudaMemcpyFromSymbolAsync\0dst\0symbol\0count\0offset\0kind\0stream";
 static const char symbol_cudaMemcpyFromSymbolAsync_cudaMemcpyFromSymbolAsync_ptsz[] = "cudaMemcpyFromSymbolAsync_ptsz";
-static const char param_names_cudaMemcpyFromSymbolAsync[] = "dst\0symbol\0count\0offset\0kind\0stream";
 static const acu_param params_cudaMemcpyFromSymbolAsync[] = {
-    {param_names_cudaMemcpyFromSymbolAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromSymbolAsync + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromSymbolAsync + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromSymbolAsync + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromSymbolAsync + 24, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyFromSymbolAsync + 29, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyFromSymbolAsync[] = {
-    {1, name_cudaMemcpyFromSymbolAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyFromSymbolAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyFromSymbolAsync,
-    .eras = eras_cudaMemcpyFromSymbolAsync,
     .params = params_cudaMemcpyFromSymbolAsync,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -17281,8 +15938,7 @@ static cudaError_t enter_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol
 cudaError_t (*acu_slot_cudaMemcpyFromSymbolAsync)(void *dst, const void *symbol, size_t count, size_t offset,
         enum cudaMemcpyKind kind, cudaStream_t stream) = enter_cudaMemcpyFromSymbolAsync;
 static const acu_era eras_cudaMemcpyFromSymbolAsync_ptds[] = {
-    {1, symbol_cudaMemcpyFromSymbolAsync_cudaMemcpyFromSymbolAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyFromSymbolAsync_cudaMemcpyFromSymbolAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyFromSymbolAsync_ptds)(void *dst, const void *symbol, size_t count,
         size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream);
@@ -17290,6 +15946,7 @@ const acu_function acu_function_cudaMemcpyFromSymbolAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyFromSymbolAsync,
     .eras = eras_cudaMemcpyFromSymbolAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyFromSymbolAsync,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -17322,23 +15979,17 @@ cudaError_t acu_failed_cudaMemcpyFromSymbolAsync(cudaError_t result, void *dst, 
 
 /* ---- cudaMemcpyPeer */
 
-static const char name_cudaMemcpyPeer[] = "cudaMemcpyPeer";
-static const char param_names_cudaMemcpyPeer[] = "dst\0dstDevice\0src\0srcDevice\0count";
+static const char name_cudaMemcpyPeer[] = "cudaMemcpyPeer\0dst\0dstDevice\0src\0srcDevice\0count";
 static const acu_param params_cudaMemcpyPeer[] = {
-    {param_names_cudaMemcpyPeer + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyPeer + 4, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyPeer + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyPeer + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyPeer + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyPeer[] = {
-    {1, name_cudaMemcpyPeer, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyPeer = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyPeer,
-    .eras = eras_cudaMemcpyPeer,
     .params = params_cudaMemcpyPeer,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17371,24 +16022,18 @@ cudaError_t acu_failed_cudaMemcpyPeer(cudaError_t result, void *dst, int dstDevi
 
 /* ---- cudaMemcpyPeerAsync */
 
-static const char name_cudaMemcpyPeerAsync[] = "cudaMemcpyPeerAsync";
-static const char param_names_cudaMemcpyPeerAsync[] = "dst\0dstDevice\0src\0srcDevice\0count\0stream";
+static const char name_cudaMemcpyPeerAsync[] = "cudaMemcpyPeerAsync\0dst\0dstDevice\0src\0srcDevice\0count\0stream";
 static const acu_param params_cudaMemcpyPeerAsync[] = {
-    {param_names_cudaMemcpyPeerAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyPeerAsync + 4, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyPeerAsync + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyPeerAsync + 18, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyPeerAsync + 28, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyPeerAsync + 34, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyPeerAsync[] = {
-    {1, name_cudaMemcpyPeerAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyPeerAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyPeerAsync,
-    .eras = eras_cudaMemcpyPeerAsync,
     .params = params_cudaMemcpyPeerAsync,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -17421,25 +16066,19 @@ cudaError_t acu_failed_cudaMemcpyPeerAsync(cudaError_t result, void *dst, int ds
 
 /* ---- cudaMemcpyToArray */
 
-static const char name_cudaMemcpyToArray[] = "cudaMemcpyToArray";
+static const char name_cudaMemcpyToArray[] = "cudaMemcpyToArray\0dst\0wOffset\0hOffset\0src\0count\0kind";
 static const char symbol_cudaMemcpyToArray_cudaMemcpyToArray_ptds[] = "cudaMemcpyToArray_ptds";
-static const char param_names_cudaMemcpyToArray[] = "dst\0wOffset\0hOffset\0src\0count\0kind";
 static const acu_param params_cudaMemcpyToArray[] = {
-    {param_names_cudaMemcpyToArray + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArray + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArray + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArray + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArray + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArray + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyToArray[] = {
-    {1, name_cudaMemcpyToArray, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyToArray = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyToArray,
-    .eras = eras_cudaMemcpyToArray,
     .params = params_cudaMemcpyToArray,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -17463,8 +16102,7 @@ static cudaError_t enter_cudaMemcpyToArray(cudaArray_t dst, size_t wOffset, size
 cudaError_t (*acu_slot_cudaMemcpyToArray)(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
         size_t count, enum cudaMemcpyKind kind) = enter_cudaMemcpyToArray;
 static const acu_era eras_cudaMemcpyToArray_ptds[] = {
-    {1, symbol_cudaMemcpyToArray_cudaMemcpyToArray_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyToArray_cudaMemcpyToArray_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyToArray_ptds)(cudaArray_t dst, size_t wOffset, size_t hOffset,
         const void *src, size_t count, enum cudaMemcpyKind kind);
@@ -17472,6 +16110,7 @@ const acu_function acu_function_cudaMemcpyToArray_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyToArray,
     .eras = eras_cudaMemcpyToArray_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyToArray,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -17504,26 +16143,20 @@ cudaError_t acu_failed_cudaMemcpyToArray(cudaError_t result, cudaArray_t dst, si
 
 /* ---- cudaMemcpyToArrayAsync */
 
-static const char name_cudaMemcpyToArrayAsync[] = "cudaMemcpyToArrayAsync";
+static const char name_cudaMemcpyToArrayAsync[] = "cudaMemcpyToArrayAsync\0dst\0wOffset\0hOffset\0src\0count\0kind\0stream";
 static const char symbol_cudaMemcpyToArrayAsync_cudaMemcpyToArrayAsync_ptsz[] = "cudaMemcpyToArrayAsync_ptsz";
-static const char param_names_cudaMemcpyToArrayAsync[] = "dst\0wOffset\0hOffset\0src\0count\0kind\0stream";
 static const acu_param params_cudaMemcpyToArrayAsync[] = {
-    {param_names_cudaMemcpyToArrayAsync + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArrayAsync + 4, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArrayAsync + 12, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArrayAsync + 20, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArrayAsync + 24, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArrayAsync + 30, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToArrayAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyToArrayAsync[] = {
-    {1, name_cudaMemcpyToArrayAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyToArrayAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyToArrayAsync,
-    .eras = eras_cudaMemcpyToArrayAsync,
     .params = params_cudaMemcpyToArrayAsync,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -17548,8 +16181,7 @@ cudaError_t (*acu_slot_cudaMemcpyToArrayAsync)(cudaArray_t dst, size_t wOffset, 
         const void *src, size_t count, enum cudaMemcpyKind kind,
         cudaStream_t stream) = enter_cudaMemcpyToArrayAsync;
 static const acu_era eras_cudaMemcpyToArrayAsync_ptds[] = {
-    {1, symbol_cudaMemcpyToArrayAsync_cudaMemcpyToArrayAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyToArrayAsync_cudaMemcpyToArrayAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyToArrayAsync_ptds)(cudaArray_t dst, size_t wOffset, size_t hOffset,
         const void *src, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream);
@@ -17557,6 +16189,7 @@ const acu_function acu_function_cudaMemcpyToArrayAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyToArrayAsync,
     .eras = eras_cudaMemcpyToArrayAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyToArrayAsync,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -17590,24 +16223,18 @@ cudaError_t acu_failed_cudaMemcpyToArrayAsync(cudaError_t result, cudaArray_t ds
 
 /* ---- cudaMemcpyToSymbol */
 
-static const char name_cudaMemcpyToSymbol[] = "cudaMemcpyToSymbol";
+static const char name_cudaMemcpyToSymbol[] = "cudaMemcpyToSymbol\0symbol\0src\0count\0offset\0kind";
 static const char symbol_cudaMemcpyToSymbol_cudaMemcpyToSymbol_ptds[] = "cudaMemcpyToSymbol_ptds";
-static const char param_names_cudaMemcpyToSymbol[] = "symbol\0src\0count\0offset\0kind";
 static const acu_param params_cudaMemcpyToSymbol[] = {
-    {param_names_cudaMemcpyToSymbol + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToSymbol + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToSymbol + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToSymbol + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToSymbol + 24, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyToSymbol[] = {
-    {1, name_cudaMemcpyToSymbol, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyToSymbol = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyToSymbol,
-    .eras = eras_cudaMemcpyToSymbol,
     .params = params_cudaMemcpyToSymbol,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17631,8 +16258,7 @@ static cudaError_t enter_cudaMemcpyToSymbol(const void *symbol, const void *src,
 cudaError_t (*acu_slot_cudaMemcpyToSymbol)(const void *symbol, const void *src, size_t count, size_t offset,
         enum cudaMemcpyKind kind) = enter_cudaMemcpyToSymbol;
 static const acu_era eras_cudaMemcpyToSymbol_ptds[] = {
-    {1, symbol_cudaMemcpyToSymbol_cudaMemcpyToSymbol_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyToSymbol_cudaMemcpyToSymbol_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyToSymbol_ptds)(const void *symbol, const void *src, size_t count,
         size_t offset, enum cudaMemcpyKind kind);
@@ -17640,6 +16266,7 @@ const acu_function acu_function_cudaMemcpyToSymbol_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyToSymbol,
     .eras = eras_cudaMemcpyToSymbol_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyToSymbol,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17672,25 +16299,19 @@ cudaError_t acu_failed_cudaMemcpyToSymbol(cudaError_t result, const void *symbol
 
 /* ---- cudaMemcpyToSymbolAsync */
 
-static const char name_cudaMemcpyToSymbolAsync[] = "cudaMemcpyToSymbolAsync";
+static const char name_cudaMemcpyToSymbolAsync[] = "cudaMemcpyToSymbolAsync\0symbol\0src\0count\0offset\0kind\0stream";
 static const char symbol_cudaMemcpyToSymbolAsync_cudaMemcpyToSymbolAsync_ptsz[] = "cudaMemcpyToSymbolAsync_ptsz";
-static const char param_names_cudaMemcpyToSymbolAsync[] = "symbol\0src\0count\0offset\0kind\0stream";
 static const acu_param params_cudaMemcpyToSymbolAsync[] = {
-    {param_names_cudaMemcpyToSymbolAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToSymbolAsync + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToSymbolAsync + 11, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToSymbolAsync + 17, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToSymbolAsync + 24, &acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyToSymbolAsync + 29, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemcpyToSymbolAsync[] = {
-    {1, name_cudaMemcpyToSymbolAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyKind, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemcpyToSymbolAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyToSymbolAsync,
-    .eras = eras_cudaMemcpyToSymbolAsync,
     .params = params_cudaMemcpyToSymbolAsync,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -17714,8 +16335,7 @@ static cudaError_t enter_cudaMemcpyToSymbolAsync(const void *symbol, const void 
 cudaError_t (*acu_slot_cudaMemcpyToSymbolAsync)(const void *symbol, const void *src, size_t count,
         size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream) = enter_cudaMemcpyToSymbolAsync;
 static const acu_era eras_cudaMemcpyToSymbolAsync_ptds[] = {
-    {1, symbol_cudaMemcpyToSymbolAsync_cudaMemcpyToSymbolAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemcpyToSymbolAsync_cudaMemcpyToSymbolAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyToSymbolAsync_ptds)(const void *symbol, const void *src,
         size_t count, size_t offset, enum cudaMemcpyKind kind, cudaStream_t stream);
@@ -17723,6 +16343,7 @@ const acu_function acu_function_cudaMemcpyToSymbolAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyToSymbolAsync,
     .eras = eras_cudaMemcpyToSymbolAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemcpyToSymbolAsync,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -17755,15 +16376,14 @@ cudaError_t acu_failed_cudaMemcpyToSymbolAsync(cudaError_t result, const void *s
 
 /* ---- cudaMemcpyWithAttributesAsync */
 
-static const char name_cudaMemcpyWithAttributesAsync[] = "cudaMemcpyWithAttributesAsync";
+static const char name_cudaMemcpyWithAttributesAsync[] = "cudaMemcpyWithAttributesAsync\0dst\0src\0size\0attr\0stream";
 static const char symbol_cudaMemcpyWithAttributesAsync_cudaMemcpyWithAttributesAsync_ptsz[] = "cudaMemcpyWithAttributesAsync_ptsz";
-static const char param_names_cudaMemcpyWithAttributesAsync[] = "dst\0src\0size\0attr\0stream";
 static const acu_param params_cudaMemcpyWithAttributesAsync[] = {
-    {param_names_cudaMemcpyWithAttributesAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyWithAttributesAsync + 4, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyWithAttributesAsync + 8, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyWithAttributesAsync + 13, &acu_cudart_type_cudaMemcpyAttributes, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaMemcpyWithAttributesAsync + 18, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaMemcpyAttributes, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMemcpyWithAttributesAsync[] = "copies with attributes";
 static acu_fn real_cudaMemcpyWithAttributesAsync;
@@ -17795,16 +16415,16 @@ static cudaError_t adapt_cudaMemcpyWithAttributesAsync_ptds(void *dst, const voi
 }
 
 static const acu_era eras_cudaMemcpyWithAttributesAsync[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13020, name_cudaMemcpyWithAttributesAsync, (acu_fn)adapt_cudaMemcpyWithAttributesAsync},
     {13040, name_cudaMemcpyWithAttributesAsync, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaMemcpyWithAttributesAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemcpyWithAttributesAsync,
     .feature = feature_cudaMemcpyWithAttributesAsync,
     .eras = eras_cudaMemcpyWithAttributesAsync,
+    .era_count = 3,
     .params = params_cudaMemcpyWithAttributesAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17829,10 +16449,9 @@ static cudaError_t enter_cudaMemcpyWithAttributesAsync(void *dst, const void *sr
 cudaError_t (*acu_slot_cudaMemcpyWithAttributesAsync)(void *dst, const void *src, size_t size,
         struct cudaMemcpyAttributes *attr, cudaStream_t stream) = enter_cudaMemcpyWithAttributesAsync;
 static const acu_era eras_cudaMemcpyWithAttributesAsync_ptds[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13020, symbol_cudaMemcpyWithAttributesAsync_cudaMemcpyWithAttributesAsync_ptsz, (acu_fn)adapt_cudaMemcpyWithAttributesAsync_ptds},
     {13040, symbol_cudaMemcpyWithAttributesAsync_cudaMemcpyWithAttributesAsync_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemcpyWithAttributesAsync_ptds)(void *dst, const void *src, size_t size,
         struct cudaMemcpyAttributes *attr, cudaStream_t stream);
@@ -17841,6 +16460,7 @@ const acu_function acu_function_cudaMemcpyWithAttributesAsync_ptds = {
     .name = name_cudaMemcpyWithAttributesAsync,
     .feature = feature_cudaMemcpyWithAttributesAsync,
     .eras = eras_cudaMemcpyWithAttributesAsync_ptds,
+    .era_count = 3,
     .params = params_cudaMemcpyWithAttributesAsync,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17874,22 +16494,16 @@ cudaError_t acu_failed_cudaMemcpyWithAttributesAsync(cudaError_t result, void *d
 
 /* ---- cudaMemset */
 
-static const char name_cudaMemset[] = "cudaMemset";
+static const char name_cudaMemset[] = "cudaMemset\0devPtr\0value\0count";
 static const char symbol_cudaMemset_cudaMemset_ptds[] = "cudaMemset_ptds";
-static const char param_names_cudaMemset[] = "devPtr\0value\0count";
 static const acu_param params_cudaMemset[] = {
-    {param_names_cudaMemset + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset + 7, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemset[] = {
-    {1, name_cudaMemset, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemset = {
     .library = &acu_cudart,
     .name = name_cudaMemset,
-    .eras = eras_cudaMemset,
     .params = params_cudaMemset,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -17910,14 +16524,14 @@ static cudaError_t enter_cudaMemset(void *devPtr, int value, size_t count)
 }
 cudaError_t (*acu_slot_cudaMemset)(void *devPtr, int value, size_t count) = enter_cudaMemset;
 static const acu_era eras_cudaMemset_ptds[] = {
-    {1, symbol_cudaMemset_cudaMemset_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemset_cudaMemset_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemset_ptds)(void *devPtr, int value, size_t count);
 const acu_function acu_function_cudaMemset_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemset,
     .eras = eras_cudaMemset_ptds,
+    .era_count = 1,
     .params = params_cudaMemset,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -17946,24 +16560,18 @@ cudaError_t acu_failed_cudaMemset(cudaError_t result, void *devPtr, int value, s
 
 /* ---- cudaMemset2D */
 
-static const char name_cudaMemset2D[] = "cudaMemset2D";
+static const char name_cudaMemset2D[] = "cudaMemset2D\0devPtr\0pitch\0value\0width\0height";
 static const char symbol_cudaMemset2D_cudaMemset2D_ptds[] = "cudaMemset2D_ptds";
-static const char param_names_cudaMemset2D[] = "devPtr\0pitch\0value\0width\0height";
 static const acu_param params_cudaMemset2D[] = {
-    {param_names_cudaMemset2D + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset2D + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset2D + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset2D + 19, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset2D + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemset2D[] = {
-    {1, name_cudaMemset2D, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemset2D = {
     .library = &acu_cudart,
     .name = name_cudaMemset2D,
-    .eras = eras_cudaMemset2D,
     .params = params_cudaMemset2D,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -17986,8 +16594,7 @@ static cudaError_t enter_cudaMemset2D(void *devPtr, size_t pitch, int value, siz
 cudaError_t (*acu_slot_cudaMemset2D)(void *devPtr, size_t pitch, int value, size_t width,
         size_t height) = enter_cudaMemset2D;
 static const acu_era eras_cudaMemset2D_ptds[] = {
-    {1, symbol_cudaMemset2D_cudaMemset2D_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemset2D_cudaMemset2D_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemset2D_ptds)(void *devPtr, size_t pitch, int value, size_t width,
         size_t height);
@@ -17995,6 +16602,7 @@ const acu_function acu_function_cudaMemset2D_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemset2D,
     .eras = eras_cudaMemset2D_ptds,
+    .era_count = 1,
     .params = params_cudaMemset2D,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18026,25 +16634,19 @@ cudaError_t acu_failed_cudaMemset2D(cudaError_t result, void *devPtr, size_t pit
 
 /* ---- cudaMemset2DAsync */
 
-static const char name_cudaMemset2DAsync[] = "cudaMemset2DAsync";
+static const char name_cudaMemset2DAsync[] = "cudaMemset2DAsync\0devPtr\0pitch\0value\0width\0height\0stream";
 static const char symbol_cudaMemset2DAsync_cudaMemset2DAsync_ptsz[] = "cudaMemset2DAsync_ptsz";
-static const char param_names_cudaMemset2DAsync[] = "devPtr\0pitch\0value\0width\0height\0stream";
 static const acu_param params_cudaMemset2DAsync[] = {
-    {param_names_cudaMemset2DAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset2DAsync + 7, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset2DAsync + 13, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset2DAsync + 19, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset2DAsync + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset2DAsync + 32, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemset2DAsync[] = {
-    {1, name_cudaMemset2DAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemset2DAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemset2DAsync,
-    .eras = eras_cudaMemset2DAsync,
     .params = params_cudaMemset2DAsync,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18068,8 +16670,7 @@ static cudaError_t enter_cudaMemset2DAsync(void *devPtr, size_t pitch, int value
 cudaError_t (*acu_slot_cudaMemset2DAsync)(void *devPtr, size_t pitch, int value, size_t width, size_t height,
         cudaStream_t stream) = enter_cudaMemset2DAsync;
 static const acu_era eras_cudaMemset2DAsync_ptds[] = {
-    {1, symbol_cudaMemset2DAsync_cudaMemset2DAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemset2DAsync_cudaMemset2DAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemset2DAsync_ptds)(void *devPtr, size_t pitch, int value, size_t width,
         size_t height, cudaStream_t stream);
@@ -18077,6 +16678,7 @@ const acu_function acu_function_cudaMemset2DAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemset2DAsync,
     .eras = eras_cudaMemset2DAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemset2DAsync,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -18109,22 +16711,16 @@ cudaError_t acu_failed_cudaMemset2DAsync(cudaError_t result, void *devPtr, size_
 
 /* ---- cudaMemset3D */
 
-static const char name_cudaMemset3D[] = "cudaMemset3D";
+static const char name_cudaMemset3D[] = "cudaMemset3D\0pitchedDevPtr\0value\0extent";
 static const char symbol_cudaMemset3D_cudaMemset3D_ptds[] = "cudaMemset3D_ptds";
-static const char param_names_cudaMemset3D[] = "pitchedDevPtr\0value\0extent";
 static const acu_param params_cudaMemset3D[] = {
-    {param_names_cudaMemset3D + 0, &acu_cudart_type_cudaPitchedPtr, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset3D + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset3D + 20, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemset3D[] = {
-    {1, name_cudaMemset3D, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaPitchedPtr, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemset3D = {
     .library = &acu_cudart,
     .name = name_cudaMemset3D,
-    .eras = eras_cudaMemset3D,
     .params = params_cudaMemset3D,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -18148,8 +16744,7 @@ static cudaError_t enter_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int v
 cudaError_t (*acu_slot_cudaMemset3D)(struct cudaPitchedPtr pitchedDevPtr, int value,
         struct cudaExtent extent) = enter_cudaMemset3D;
 static const acu_era eras_cudaMemset3D_ptds[] = {
-    {1, symbol_cudaMemset3D_cudaMemset3D_ptds, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemset3D_cudaMemset3D_ptds, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemset3D_ptds)(struct cudaPitchedPtr pitchedDevPtr, int value,
         struct cudaExtent extent);
@@ -18157,6 +16752,7 @@ const acu_function acu_function_cudaMemset3D_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemset3D,
     .eras = eras_cudaMemset3D_ptds,
+    .era_count = 1,
     .params = params_cudaMemset3D,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -18189,23 +16785,17 @@ cudaError_t acu_failed_cudaMemset3D(cudaError_t result, struct cudaPitchedPtr pi
 
 /* ---- cudaMemset3DAsync */
 
-static const char name_cudaMemset3DAsync[] = "cudaMemset3DAsync";
+static const char name_cudaMemset3DAsync[] = "cudaMemset3DAsync\0pitchedDevPtr\0value\0extent\0stream";
 static const char symbol_cudaMemset3DAsync_cudaMemset3DAsync_ptsz[] = "cudaMemset3DAsync_ptsz";
-static const char param_names_cudaMemset3DAsync[] = "pitchedDevPtr\0value\0extent\0stream";
 static const acu_param params_cudaMemset3DAsync[] = {
-    {param_names_cudaMemset3DAsync + 0, &acu_cudart_type_cudaPitchedPtr, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset3DAsync + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset3DAsync + 20, &acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemset3DAsync + 27, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemset3DAsync[] = {
-    {1, name_cudaMemset3DAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaPitchedPtr, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaExtent, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemset3DAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemset3DAsync,
-    .eras = eras_cudaMemset3DAsync,
     .params = params_cudaMemset3DAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -18229,8 +16819,7 @@ static cudaError_t enter_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, 
 cudaError_t (*acu_slot_cudaMemset3DAsync)(struct cudaPitchedPtr pitchedDevPtr, int value,
         struct cudaExtent extent, cudaStream_t stream) = enter_cudaMemset3DAsync;
 static const acu_era eras_cudaMemset3DAsync_ptds[] = {
-    {1, symbol_cudaMemset3DAsync_cudaMemset3DAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemset3DAsync_cudaMemset3DAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemset3DAsync_ptds)(struct cudaPitchedPtr pitchedDevPtr, int value,
         struct cudaExtent extent, cudaStream_t stream);
@@ -18238,6 +16827,7 @@ const acu_function acu_function_cudaMemset3DAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemset3DAsync,
     .eras = eras_cudaMemset3DAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemset3DAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -18270,23 +16860,17 @@ cudaError_t acu_failed_cudaMemset3DAsync(cudaError_t result, struct cudaPitchedP
 
 /* ---- cudaMemsetAsync */
 
-static const char name_cudaMemsetAsync[] = "cudaMemsetAsync";
+static const char name_cudaMemsetAsync[] = "cudaMemsetAsync\0devPtr\0value\0count\0stream";
 static const char symbol_cudaMemsetAsync_cudaMemsetAsync_ptsz[] = "cudaMemsetAsync_ptsz";
-static const char param_names_cudaMemsetAsync[] = "devPtr\0value\0count\0stream";
 static const acu_param params_cudaMemsetAsync[] = {
-    {param_names_cudaMemsetAsync + 0, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemsetAsync + 7, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemsetAsync + 13, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMemsetAsync + 19, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaMemsetAsync[] = {
-    {1, name_cudaMemsetAsync, NULL},
-    {0, NULL, NULL},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaMemsetAsync = {
     .library = &acu_cudart,
     .name = name_cudaMemsetAsync,
-    .eras = eras_cudaMemsetAsync,
     .params = params_cudaMemsetAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -18309,8 +16893,7 @@ static cudaError_t enter_cudaMemsetAsync(void *devPtr, int value, size_t count, 
 cudaError_t (*acu_slot_cudaMemsetAsync)(void *devPtr, int value, size_t count,
         cudaStream_t stream) = enter_cudaMemsetAsync;
 static const acu_era eras_cudaMemsetAsync_ptds[] = {
-    {1, symbol_cudaMemsetAsync_cudaMemsetAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaMemsetAsync_cudaMemsetAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaMemsetAsync_ptds)(void *devPtr, int value, size_t count,
         cudaStream_t stream);
@@ -18318,6 +16901,7 @@ const acu_function acu_function_cudaMemsetAsync_ptds = {
     .library = &acu_cudart,
     .name = name_cudaMemsetAsync,
     .eras = eras_cudaMemsetAsync_ptds,
+    .era_count = 1,
     .params = params_cudaMemsetAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -18349,23 +16933,17 @@ cudaError_t acu_failed_cudaMemsetAsync(cudaError_t result, void *devPtr, int val
 
 /* ---- cudaMipmappedArrayGetMemoryRequirements */
 
-static const char name_cudaMipmappedArrayGetMemoryRequirements[] = "cudaMipmappedArrayGetMemoryRequirements";
-static const char param_names_cudaMipmappedArrayGetMemoryRequirements[] = "memoryRequirements\0mipmap\0device";
+static const char name_cudaMipmappedArrayGetMemoryRequirements[] = "cudaMipmappedArrayGetMemoryRequirements\0memoryRequirements\0mipmap\0device";
 static const acu_param params_cudaMipmappedArrayGetMemoryRequirements[] = {
-    {param_names_cudaMipmappedArrayGetMemoryRequirements + 0, &acu_cudart_type_cudaArrayMemoryRequirements, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMipmappedArrayGetMemoryRequirements + 19, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaMipmappedArrayGetMemoryRequirements + 26, &acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaArrayMemoryRequirements, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMipmappedArrayGetMemoryRequirements[] = "arrays with deferred mapping";
-static const acu_era eras_cudaMipmappedArrayGetMemoryRequirements[] = {
-    {1, name_cudaMipmappedArrayGetMemoryRequirements, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMipmappedArrayGetMemoryRequirements = {
     .library = &acu_cudart,
     .name = name_cudaMipmappedArrayGetMemoryRequirements,
     .feature = feature_cudaMipmappedArrayGetMemoryRequirements,
-    .eras = eras_cudaMipmappedArrayGetMemoryRequirements,
     .params = params_cudaMipmappedArrayGetMemoryRequirements,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -18396,22 +16974,16 @@ cudaError_t acu_failed_cudaMipmappedArrayGetMemoryRequirements(cudaError_t resul
 
 /* ---- cudaMipmappedArrayGetSparseProperties */
 
-static const char name_cudaMipmappedArrayGetSparseProperties[] = "cudaMipmappedArrayGetSparseProperties";
-static const char param_names_cudaMipmappedArrayGetSparseProperties[] = "sparseProperties\0mipmap";
+static const char name_cudaMipmappedArrayGetSparseProperties[] = "cudaMipmappedArrayGetSparseProperties\0sparseProperties\0mipmap";
 static const acu_param params_cudaMipmappedArrayGetSparseProperties[] = {
-    {param_names_cudaMipmappedArrayGetSparseProperties + 0, &acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaMipmappedArrayGetSparseProperties + 17, &acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaArraySparseProperties, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaMipmappedArrayGetSparseProperties[] = "sparse arrays";
-static const acu_era eras_cudaMipmappedArrayGetSparseProperties[] = {
-    {1, name_cudaMipmappedArrayGetSparseProperties, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaMipmappedArrayGetSparseProperties = {
     .library = &acu_cudart,
     .name = name_cudaMipmappedArrayGetSparseProperties,
     .feature = feature_cudaMipmappedArrayGetSparseProperties,
-    .eras = eras_cudaMipmappedArrayGetSparseProperties,
     .params = params_cudaMipmappedArrayGetSparseProperties,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -18442,22 +17014,16 @@ cudaError_t acu_failed_cudaMipmappedArrayGetSparseProperties(cudaError_t result,
 
 /* ---- cudaOccupancyAvailableDynamicSMemPerBlock */
 
-static const char name_cudaOccupancyAvailableDynamicSMemPerBlock[] = "cudaOccupancyAvailableDynamicSMemPerBlock";
-static const char param_names_cudaOccupancyAvailableDynamicSMemPerBlock[] = "dynamicSmemSize\0func\0numBlocks\0blockSize";
+static const char name_cudaOccupancyAvailableDynamicSMemPerBlock[] = "cudaOccupancyAvailableDynamicSMemPerBlock\0dynamicSmemSize\0func\0numBlocks\0blockSize";
 static const acu_param params_cudaOccupancyAvailableDynamicSMemPerBlock[] = {
-    {param_names_cudaOccupancyAvailableDynamicSMemPerBlock + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaOccupancyAvailableDynamicSMemPerBlock + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaOccupancyAvailableDynamicSMemPerBlock + 21, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaOccupancyAvailableDynamicSMemPerBlock + 31, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaOccupancyAvailableDynamicSMemPerBlock[] = {
-    {1, name_cudaOccupancyAvailableDynamicSMemPerBlock, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaOccupancyAvailableDynamicSMemPerBlock = {
     .library = &acu_cudart,
     .name = name_cudaOccupancyAvailableDynamicSMemPerBlock,
-    .eras = eras_cudaOccupancyAvailableDynamicSMemPerBlock,
     .params = params_cudaOccupancyAvailableDynamicSMemPerBlock,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -18490,22 +17056,16 @@ cudaError_t acu_failed_cudaOccupancyAvailableDynamicSMemPerBlock(cudaError_t res
 
 /* ---- cudaOccupancyMaxActiveBlocksPerMultiprocessor */
 
-static const char name_cudaOccupancyMaxActiveBlocksPerMultiprocessor[] = "cudaOccupancyMaxActiveBlocksPerMultiprocessor";
-static const char param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor[] = "numBlocks\0func\0blockSize\0dynamicSMemSize";
+static const char name_cudaOccupancyMaxActiveBlocksPerMultiprocessor[] = "cudaOccupancyMaxActiveBlocksPerMultiprocessor\0numBlocks\0func\0blockSize\0dynamicSMemSize";
 static const acu_param params_cudaOccupancyMaxActiveBlocksPerMultiprocessor[] = {
-    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessor + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaOccupancyMaxActiveBlocksPerMultiprocessor[] = {
-    {1, name_cudaOccupancyMaxActiveBlocksPerMultiprocessor, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaOccupancyMaxActiveBlocksPerMultiprocessor = {
     .library = &acu_cudart,
     .name = name_cudaOccupancyMaxActiveBlocksPerMultiprocessor,
-    .eras = eras_cudaOccupancyMaxActiveBlocksPerMultiprocessor,
     .params = params_cudaOccupancyMaxActiveBlocksPerMultiprocessor,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -18538,23 +17098,17 @@ cudaError_t acu_failed_cudaOccupancyMaxActiveBlocksPerMultiprocessor(cudaError_t
 
 /* ---- cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags */
 
-static const char name_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags";
-static const char param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "numBlocks\0func\0blockSize\0dynamicSMemSize\0flags";
+static const char name_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags\0numBlocks\0func\0blockSize\0dynamicSMemSize\0flags";
 static const acu_param params_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = {
-    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 10, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 15, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 25, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags + 41, &acu_cudart_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags[] = {
-    {1, name_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_occupancy, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags = {
     .library = &acu_cudart,
     .name = name_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
-    .eras = eras_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     .params = params_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -18588,24 +17142,23 @@ cudaError_t acu_failed_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(cu
 
 /* ---- cudaOccupancyMaxActiveClusters */
 
-static const char name_cudaOccupancyMaxActiveClusters[] = "cudaOccupancyMaxActiveClusters";
-static const char param_names_cudaOccupancyMaxActiveClusters[] = "numClusters\0func\0launchConfig";
+static const char name_cudaOccupancyMaxActiveClusters[] = "cudaOccupancyMaxActiveClusters\0numClusters\0func\0launchConfig";
 static const acu_param params_cudaOccupancyMaxActiveClusters[] = {
-    {param_names_cudaOccupancyMaxActiveClusters + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaOccupancyMaxActiveClusters + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaOccupancyMaxActiveClusters + 17, &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaOccupancyMaxActiveClusters[] = "thread block clusters";
 static const acu_era eras_cudaOccupancyMaxActiveClusters[] = {
-    {1, NULL, NULL},
-    {11080, name_cudaOccupancyMaxActiveClusters, NULL},
     {0, NULL, NULL},
+    {11080, name_cudaOccupancyMaxActiveClusters, NULL},
 };
 const acu_function acu_function_cudaOccupancyMaxActiveClusters = {
     .library = &acu_cudart,
     .name = name_cudaOccupancyMaxActiveClusters,
     .feature = feature_cudaOccupancyMaxActiveClusters,
     .eras = eras_cudaOccupancyMaxActiveClusters,
+    .era_count = 2,
     .params = params_cudaOccupancyMaxActiveClusters,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -18638,24 +17191,23 @@ cudaError_t acu_failed_cudaOccupancyMaxActiveClusters(cudaError_t result, int *n
 
 /* ---- cudaOccupancyMaxPotentialClusterSize */
 
-static const char name_cudaOccupancyMaxPotentialClusterSize[] = "cudaOccupancyMaxPotentialClusterSize";
-static const char param_names_cudaOccupancyMaxPotentialClusterSize[] = "clusterSize\0func\0launchConfig";
+static const char name_cudaOccupancyMaxPotentialClusterSize[] = "cudaOccupancyMaxPotentialClusterSize\0clusterSize\0func\0launchConfig";
 static const acu_param params_cudaOccupancyMaxPotentialClusterSize[] = {
-    {param_names_cudaOccupancyMaxPotentialClusterSize + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaOccupancyMaxPotentialClusterSize + 12, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaOccupancyMaxPotentialClusterSize + 17, &acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchConfig_st, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaOccupancyMaxPotentialClusterSize[] = "thread block clusters";
 static const acu_era eras_cudaOccupancyMaxPotentialClusterSize[] = {
-    {1, NULL, NULL},
-    {11080, name_cudaOccupancyMaxPotentialClusterSize, NULL},
     {0, NULL, NULL},
+    {11080, name_cudaOccupancyMaxPotentialClusterSize, NULL},
 };
 const acu_function acu_function_cudaOccupancyMaxPotentialClusterSize = {
     .library = &acu_cudart,
     .name = name_cudaOccupancyMaxPotentialClusterSize,
     .feature = feature_cudaOccupancyMaxPotentialClusterSize,
     .eras = eras_cudaOccupancyMaxPotentialClusterSize,
+    .era_count = 2,
     .params = params_cudaOccupancyMaxPotentialClusterSize,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -18702,13 +17254,13 @@ static cudaError_t hook_cudaPeekAtLastError(void)
 }
 
 static const acu_era eras_cudaPeekAtLastError[] = {
-    {1, name_cudaPeekAtLastError, (acu_fn)hook_cudaPeekAtLastError},
-    {0, NULL, NULL},
+    {0, name_cudaPeekAtLastError, (acu_fn)hook_cudaPeekAtLastError},
 };
 const acu_function acu_function_cudaPeekAtLastError = {
     .library = &acu_cudart,
     .name = name_cudaPeekAtLastError,
     .eras = eras_cudaPeekAtLastError,
+    .era_count = 1,
     .returns = ACU_RETURNS_STATUS,
     .quirks = ACU_QUIRK_PEEK_LAST_ERROR,
     .since = 0,
@@ -18737,11 +17289,10 @@ cudaError_t acu_failed_cudaPeekAtLastError(cudaError_t result)
 
 /* ---- cudaPointerGetAttributes */
 
-static const char name_cudaPointerGetAttributes[] = "cudaPointerGetAttributes";
-static const char param_names_cudaPointerGetAttributes[] = "attributes\0ptr";
+static const char name_cudaPointerGetAttributes[] = "cudaPointerGetAttributes\0attributes\0ptr";
 static const acu_param params_cudaPointerGetAttributes[] = {
-    {param_names_cudaPointerGetAttributes + 0, &acu_cudart_type_cudaPointerAttributes, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaPointerGetAttributes + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaPointerAttributes, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaPointerGetAttributes;
 
@@ -18763,14 +17314,14 @@ static cudaError_t adapt_cudaPointerGetAttributes(struct cudaPointerAttributes *
 }
 
 static const acu_era eras_cudaPointerGetAttributes[] = {
-    {1, name_cudaPointerGetAttributes, (acu_fn)adapt_cudaPointerGetAttributes},
+    {0, name_cudaPointerGetAttributes, (acu_fn)adapt_cudaPointerGetAttributes},
     {13040, name_cudaPointerGetAttributes, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaPointerGetAttributes = {
     .library = &acu_cudart,
     .name = name_cudaPointerGetAttributes,
     .eras = eras_cudaPointerGetAttributes,
+    .era_count = 2,
     .params = params_cudaPointerGetAttributes,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -18804,14 +17355,9 @@ cudaError_t acu_failed_cudaPointerGetAttributes(cudaError_t result, struct cudaP
 /* ---- cudaProfilerStart */
 
 static const char name_cudaProfilerStart[] = "cudaProfilerStart";
-static const acu_era eras_cudaProfilerStart[] = {
-    {1, name_cudaProfilerStart, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaProfilerStart = {
     .library = &acu_cudart,
     .name = name_cudaProfilerStart,
-    .eras = eras_cudaProfilerStart,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
@@ -18839,14 +17385,9 @@ cudaError_t acu_failed_cudaProfilerStart(cudaError_t result)
 /* ---- cudaProfilerStop */
 
 static const char name_cudaProfilerStop[] = "cudaProfilerStop";
-static const acu_era eras_cudaProfilerStop[] = {
-    {1, name_cudaProfilerStop, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaProfilerStop = {
     .library = &acu_cudart,
     .name = name_cudaProfilerStop,
-    .eras = eras_cudaProfilerStop,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 0,
@@ -18873,19 +17414,13 @@ cudaError_t acu_failed_cudaProfilerStop(cudaError_t result)
 
 /* ---- cudaRuntimeGetVersion */
 
-static const char name_cudaRuntimeGetVersion[] = "cudaRuntimeGetVersion";
-static const char param_names_cudaRuntimeGetVersion[] = "runtimeVersion";
+static const char name_cudaRuntimeGetVersion[] = "cudaRuntimeGetVersion\0runtimeVersion";
 static const acu_param params_cudaRuntimeGetVersion[] = {
-    {param_names_cudaRuntimeGetVersion + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaRuntimeGetVersion[] = {
-    {1, name_cudaRuntimeGetVersion, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaRuntimeGetVersion = {
     .library = &acu_cudart,
     .name = name_cudaRuntimeGetVersion,
-    .eras = eras_cudaRuntimeGetVersion,
     .params = params_cudaRuntimeGetVersion,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -18914,19 +17449,13 @@ cudaError_t acu_failed_cudaRuntimeGetVersion(cudaError_t result, int *runtimeVer
 
 /* ---- cudaSetDevice */
 
-static const char name_cudaSetDevice[] = "cudaSetDevice";
-static const char param_names_cudaSetDevice[] = "device";
+static const char name_cudaSetDevice[] = "cudaSetDevice\0device";
 static const acu_param params_cudaSetDevice[] = {
-    {param_names_cudaSetDevice + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaSetDevice[] = {
-    {1, name_cudaSetDevice, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaSetDevice = {
     .library = &acu_cudart,
     .name = name_cudaSetDevice,
-    .eras = eras_cudaSetDevice,
     .params = params_cudaSetDevice,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -18955,19 +17484,13 @@ cudaError_t acu_failed_cudaSetDevice(cudaError_t result, int device)
 
 /* ---- cudaSetDeviceFlags */
 
-static const char name_cudaSetDeviceFlags[] = "cudaSetDeviceFlags";
-static const char param_names_cudaSetDeviceFlags[] = "flags";
+static const char name_cudaSetDeviceFlags[] = "cudaSetDeviceFlags\0flags";
 static const acu_param params_cudaSetDeviceFlags[] = {
-    {param_names_cudaSetDeviceFlags + 0, &acu_cudart_type_flags_device, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaSetDeviceFlags[] = {
-    {1, name_cudaSetDeviceFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_flags_device, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaSetDeviceFlags = {
     .library = &acu_cudart,
     .name = name_cudaSetDeviceFlags,
-    .eras = eras_cudaSetDeviceFlags,
     .params = params_cudaSetDeviceFlags,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -18996,20 +17519,14 @@ cudaError_t acu_failed_cudaSetDeviceFlags(cudaError_t result, unsigned int flags
 
 /* ---- cudaSetValidDevices */
 
-static const char name_cudaSetValidDevices[] = "cudaSetValidDevices";
-static const char param_names_cudaSetValidDevices[] = "device_arr\0len";
+static const char name_cudaSetValidDevices[] = "cudaSetValidDevices\0device_arr\0len";
 static const acu_param params_cudaSetValidDevices[] = {
-    {param_names_cudaSetValidDevices + 0, &acu_type_int, 1, ACU_IN, 1, -1, false},
-    {param_names_cudaSetValidDevices + 11, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaSetValidDevices[] = {
-    {1, name_cudaSetValidDevices, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_IN, 1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaSetValidDevices = {
     .library = &acu_cudart,
     .name = name_cudaSetValidDevices,
-    .eras = eras_cudaSetValidDevices,
     .params = params_cudaSetValidDevices,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19038,28 +17555,27 @@ cudaError_t acu_failed_cudaSetValidDevices(cudaError_t result, int *device_arr, 
 
 /* ---- cudaSignalExternalSemaphoresAsync */
 
-static const char name_cudaSignalExternalSemaphoresAsync[] = "cudaSignalExternalSemaphoresAsync";
+static const char name_cudaSignalExternalSemaphoresAsync[] = "cudaSignalExternalSemaphoresAsync\0extSemArray\0paramsArray\0numExtSems\0stream";
 static const char symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_ptsz[] = "cudaSignalExternalSemaphoresAsync_ptsz";
 static const char symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2[] = "cudaSignalExternalSemaphoresAsync_v2";
 static const char symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2_ptsz[] = "cudaSignalExternalSemaphoresAsync_v2_ptsz";
-static const char param_names_cudaSignalExternalSemaphoresAsync[] = "extSemArray\0paramsArray\0numExtSems\0stream";
 static const acu_param params_cudaSignalExternalSemaphoresAsync[] = {
-    {param_names_cudaSignalExternalSemaphoresAsync + 0, &acu_type_handle, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaSignalExternalSemaphoresAsync + 12, &acu_cudart_type_cudaExternalSemaphoreSignalParams, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaSignalExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaSignalExternalSemaphoresAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreSignalParams, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaSignalExternalSemaphoresAsync[] = "external semaphores";
 static const acu_era eras_cudaSignalExternalSemaphoresAsync[] = {
-    {1, symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2, NULL},
+    {0, symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2, NULL},
     {13000, name_cudaSignalExternalSemaphoresAsync, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaSignalExternalSemaphoresAsync = {
     .library = &acu_cudart,
     .name = name_cudaSignalExternalSemaphoresAsync,
     .feature = feature_cudaSignalExternalSemaphoresAsync,
     .eras = eras_cudaSignalExternalSemaphoresAsync,
+    .era_count = 2,
     .params = params_cudaSignalExternalSemaphoresAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19086,9 +17602,8 @@ cudaError_t (*acu_slot_cudaSignalExternalSemaphoresAsync)(const cudaExternalSema
         const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
         cudaStream_t stream) = enter_cudaSignalExternalSemaphoresAsync;
 static const acu_era eras_cudaSignalExternalSemaphoresAsync_ptds[] = {
-    {1, symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2_ptsz, NULL},
+    {0, symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_v2_ptsz, NULL},
     {13000, symbol_cudaSignalExternalSemaphoresAsync_cudaSignalExternalSemaphoresAsync_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaSignalExternalSemaphoresAsync_ptds)(const cudaExternalSemaphore_t *extSemArray, const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems, cudaStream_t stream);
 const acu_function acu_function_cudaSignalExternalSemaphoresAsync_ptds = {
@@ -19096,6 +17611,7 @@ const acu_function acu_function_cudaSignalExternalSemaphoresAsync_ptds = {
     .name = name_cudaSignalExternalSemaphoresAsync,
     .feature = feature_cudaSignalExternalSemaphoresAsync,
     .eras = eras_cudaSignalExternalSemaphoresAsync_ptds,
+    .era_count = 2,
     .params = params_cudaSignalExternalSemaphoresAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19133,23 +17649,17 @@ cudaError_t acu_failed_cudaSignalExternalSemaphoresAsync(cudaError_t result,
 
 /* ---- cudaStreamAddCallback */
 
-static const char name_cudaStreamAddCallback[] = "cudaStreamAddCallback";
+static const char name_cudaStreamAddCallback[] = "cudaStreamAddCallback\0stream\0callback\0userData\0flags";
 static const char symbol_cudaStreamAddCallback_cudaStreamAddCallback_ptsz[] = "cudaStreamAddCallback_ptsz";
-static const char param_names_cudaStreamAddCallback[] = "stream\0callback\0userData\0flags";
 static const acu_param params_cudaStreamAddCallback[] = {
-    {param_names_cudaStreamAddCallback + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamAddCallback + 7, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamAddCallback + 16, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamAddCallback + 25, &acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaStreamAddCallback[] = {
-    {1, name_cudaStreamAddCallback, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_none, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamAddCallback = {
     .library = &acu_cudart,
     .name = name_cudaStreamAddCallback,
-    .eras = eras_cudaStreamAddCallback,
     .params = params_cudaStreamAddCallback,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19173,8 +17683,7 @@ static cudaError_t enter_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCa
 cudaError_t (*acu_slot_cudaStreamAddCallback)(cudaStream_t stream, cudaStreamCallback_t callback,
         void *userData, unsigned int flags) = enter_cudaStreamAddCallback;
 static const acu_era eras_cudaStreamAddCallback_ptds[] = {
-    {1, symbol_cudaStreamAddCallback_cudaStreamAddCallback_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamAddCallback_cudaStreamAddCallback_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamAddCallback_ptds)(cudaStream_t stream, cudaStreamCallback_t callback,
         void *userData, unsigned int flags);
@@ -19182,6 +17691,7 @@ const acu_function acu_function_cudaStreamAddCallback_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamAddCallback,
     .eras = eras_cudaStreamAddCallback_ptds,
+    .era_count = 1,
     .params = params_cudaStreamAddCallback,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19214,25 +17724,19 @@ cudaError_t acu_failed_cudaStreamAddCallback(cudaError_t result, cudaStream_t st
 
 /* ---- cudaStreamAttachMemAsync */
 
-static const char name_cudaStreamAttachMemAsync[] = "cudaStreamAttachMemAsync";
+static const char name_cudaStreamAttachMemAsync[] = "cudaStreamAttachMemAsync\0stream\0devPtr\0length\0flags";
 static const char symbol_cudaStreamAttachMemAsync_cudaStreamAttachMemAsync_ptsz[] = "cudaStreamAttachMemAsync_ptsz";
-static const char param_names_cudaStreamAttachMemAsync[] = "stream\0devPtr\0length\0flags";
 static const acu_param params_cudaStreamAttachMemAsync[] = {
-    {param_names_cudaStreamAttachMemAsync + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamAttachMemAsync + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamAttachMemAsync + 14, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamAttachMemAsync + 21, &acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_memAttach, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaStreamAttachMemAsync[] = "managed memory";
-static const acu_era eras_cudaStreamAttachMemAsync[] = {
-    {1, name_cudaStreamAttachMemAsync, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaStreamAttachMemAsync = {
     .library = &acu_cudart,
     .name = name_cudaStreamAttachMemAsync,
     .feature = feature_cudaStreamAttachMemAsync,
-    .eras = eras_cudaStreamAttachMemAsync,
     .params = params_cudaStreamAttachMemAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19256,8 +17760,7 @@ static cudaError_t enter_cudaStreamAttachMemAsync(cudaStream_t stream, void *dev
 cudaError_t (*acu_slot_cudaStreamAttachMemAsync)(cudaStream_t stream, void *devPtr, size_t length,
         unsigned int flags) = enter_cudaStreamAttachMemAsync;
 static const acu_era eras_cudaStreamAttachMemAsync_ptds[] = {
-    {1, symbol_cudaStreamAttachMemAsync_cudaStreamAttachMemAsync_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamAttachMemAsync_cudaStreamAttachMemAsync_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamAttachMemAsync_ptds)(cudaStream_t stream, void *devPtr,
         size_t length, unsigned int flags);
@@ -19266,6 +17769,7 @@ const acu_function acu_function_cudaStreamAttachMemAsync_ptds = {
     .name = name_cudaStreamAttachMemAsync,
     .feature = feature_cudaStreamAttachMemAsync,
     .eras = eras_cudaStreamAttachMemAsync_ptds,
+    .era_count = 1,
     .params = params_cudaStreamAttachMemAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19298,21 +17802,15 @@ cudaError_t acu_failed_cudaStreamAttachMemAsync(cudaError_t result, cudaStream_t
 
 /* ---- cudaStreamBeginCapture */
 
-static const char name_cudaStreamBeginCapture[] = "cudaStreamBeginCapture";
+static const char name_cudaStreamBeginCapture[] = "cudaStreamBeginCapture\0stream\0mode";
 static const char symbol_cudaStreamBeginCapture_cudaStreamBeginCapture_ptsz[] = "cudaStreamBeginCapture_ptsz";
-static const char param_names_cudaStreamBeginCapture[] = "stream\0mode";
 static const acu_param params_cudaStreamBeginCapture[] = {
-    {param_names_cudaStreamBeginCapture + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamBeginCapture + 7, &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaStreamBeginCapture[] = {
-    {1, name_cudaStreamBeginCapture, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamBeginCapture = {
     .library = &acu_cudart,
     .name = name_cudaStreamBeginCapture,
-    .eras = eras_cudaStreamBeginCapture,
     .params = params_cudaStreamBeginCapture,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19334,8 +17832,7 @@ static cudaError_t enter_cudaStreamBeginCapture(cudaStream_t stream, enum cudaSt
 cudaError_t (*acu_slot_cudaStreamBeginCapture)(cudaStream_t stream,
         enum cudaStreamCaptureMode mode) = enter_cudaStreamBeginCapture;
 static const acu_era eras_cudaStreamBeginCapture_ptds[] = {
-    {1, symbol_cudaStreamBeginCapture_cudaStreamBeginCapture_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamBeginCapture_cudaStreamBeginCapture_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamBeginCapture_ptds)(cudaStream_t stream,
         enum cudaStreamCaptureMode mode);
@@ -19343,6 +17840,7 @@ const acu_function acu_function_cudaStreamBeginCapture_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamBeginCapture,
     .eras = eras_cudaStreamBeginCapture_ptds,
+    .era_count = 1,
     .params = params_cudaStreamBeginCapture,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19373,28 +17871,27 @@ cudaError_t acu_failed_cudaStreamBeginCapture(cudaError_t result, cudaStream_t s
 
 /* ---- cudaStreamBeginCaptureToGraph */
 
-static const char name_cudaStreamBeginCaptureToGraph[] = "cudaStreamBeginCaptureToGraph";
+static const char name_cudaStreamBeginCaptureToGraph[] = "cudaStreamBeginCaptureToGraph\0stream\0graph\0dependencies\0dependencyData\0numDependencies\0mode";
 static const char symbol_cudaStreamBeginCaptureToGraph_cudaStreamBeginCaptureToGraph_ptsz[] = "cudaStreamBeginCaptureToGraph_ptsz";
-static const char param_names_cudaStreamBeginCaptureToGraph[] = "stream\0graph\0dependencies\0dependencyData\0numDependencies\0mode";
 static const acu_param params_cudaStreamBeginCaptureToGraph[] = {
-    {param_names_cudaStreamBeginCaptureToGraph + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamBeginCaptureToGraph + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamBeginCaptureToGraph + 13, &acu_type_handle, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaStreamBeginCaptureToGraph + 26, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
-    {param_names_cudaStreamBeginCaptureToGraph + 41, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamBeginCaptureToGraph + 57, &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 4, -1, false},
+    {&acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 4, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaStreamBeginCaptureToGraph[] = "stream capture to an existing graph";
 static const acu_era eras_cudaStreamBeginCaptureToGraph[] = {
-    {1, NULL, NULL},
-    {12030, name_cudaStreamBeginCaptureToGraph, NULL},
     {0, NULL, NULL},
+    {12030, name_cudaStreamBeginCaptureToGraph, NULL},
 };
 const acu_function acu_function_cudaStreamBeginCaptureToGraph = {
     .library = &acu_cudart,
     .name = name_cudaStreamBeginCaptureToGraph,
     .feature = feature_cudaStreamBeginCaptureToGraph,
     .eras = eras_cudaStreamBeginCaptureToGraph,
+    .era_count = 2,
     .params = params_cudaStreamBeginCaptureToGraph,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -19421,9 +17918,8 @@ cudaError_t (*acu_slot_cudaStreamBeginCaptureToGraph)(cudaStream_t stream, cudaG
         const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
         enum cudaStreamCaptureMode mode) = enter_cudaStreamBeginCaptureToGraph;
 static const acu_era eras_cudaStreamBeginCaptureToGraph_ptds[] = {
-    {1, NULL, NULL},
-    {12030, symbol_cudaStreamBeginCaptureToGraph_cudaStreamBeginCaptureToGraph_ptsz, NULL},
     {0, NULL, NULL},
+    {12030, symbol_cudaStreamBeginCaptureToGraph_cudaStreamBeginCaptureToGraph_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamBeginCaptureToGraph_ptds)(cudaStream_t stream, cudaGraph_t graph,
         const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
@@ -19433,6 +17929,7 @@ const acu_function acu_function_cudaStreamBeginCaptureToGraph_ptds = {
     .name = name_cudaStreamBeginCaptureToGraph,
     .feature = feature_cudaStreamBeginCaptureToGraph,
     .eras = eras_cudaStreamBeginCaptureToGraph_ptds,
+    .era_count = 2,
     .params = params_cudaStreamBeginCaptureToGraph,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -19469,26 +17966,25 @@ cudaError_t acu_failed_cudaStreamBeginCaptureToGraph(cudaError_t result, cudaStr
 
 /* ---- cudaStreamBeginRecaptureToGraph */
 
-static const char name_cudaStreamBeginRecaptureToGraph[] = "cudaStreamBeginRecaptureToGraph";
+static const char name_cudaStreamBeginRecaptureToGraph[] = "cudaStreamBeginRecaptureToGraph\0stream\0mode\0graph\0callbackData";
 static const char symbol_cudaStreamBeginRecaptureToGraph_cudaStreamBeginRecaptureToGraph_ptsz[] = "cudaStreamBeginRecaptureToGraph_ptsz";
-static const char param_names_cudaStreamBeginRecaptureToGraph[] = "stream\0mode\0graph\0callbackData";
 static const acu_param params_cudaStreamBeginRecaptureToGraph[] = {
-    {param_names_cudaStreamBeginRecaptureToGraph + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamBeginRecaptureToGraph + 7, &acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamBeginRecaptureToGraph + 12, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamBeginRecaptureToGraph + 18, &acu_cudart_type_cudaGraphRecaptureCallbackData, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStreamCaptureMode, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaGraphRecaptureCallbackData, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaStreamBeginRecaptureToGraph[] = "stream recapture";
 static const acu_era eras_cudaStreamBeginRecaptureToGraph[] = {
-    {1, NULL, NULL},
-    {13030, name_cudaStreamBeginRecaptureToGraph, NULL},
     {0, NULL, NULL},
+    {13030, name_cudaStreamBeginRecaptureToGraph, NULL},
 };
 const acu_function acu_function_cudaStreamBeginRecaptureToGraph = {
     .library = &acu_cudart,
     .name = name_cudaStreamBeginRecaptureToGraph,
     .feature = feature_cudaStreamBeginRecaptureToGraph,
     .eras = eras_cudaStreamBeginRecaptureToGraph,
+    .era_count = 2,
     .params = params_cudaStreamBeginRecaptureToGraph,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19514,9 +18010,8 @@ cudaError_t (*acu_slot_cudaStreamBeginRecaptureToGraph)(cudaStream_t stream, enu
         cudaGraph_t graph,
         struct cudaGraphRecaptureCallbackData *callbackData) = enter_cudaStreamBeginRecaptureToGraph;
 static const acu_era eras_cudaStreamBeginRecaptureToGraph_ptds[] = {
-    {1, NULL, NULL},
-    {13030, symbol_cudaStreamBeginRecaptureToGraph_cudaStreamBeginRecaptureToGraph_ptsz, NULL},
     {0, NULL, NULL},
+    {13030, symbol_cudaStreamBeginRecaptureToGraph_cudaStreamBeginRecaptureToGraph_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamBeginRecaptureToGraph_ptds)(cudaStream_t stream,
         enum cudaStreamCaptureMode mode, cudaGraph_t graph,
@@ -19526,6 +18021,7 @@ const acu_function acu_function_cudaStreamBeginRecaptureToGraph_ptds = {
     .name = name_cudaStreamBeginRecaptureToGraph,
     .feature = feature_cudaStreamBeginRecaptureToGraph,
     .eras = eras_cudaStreamBeginRecaptureToGraph_ptds,
+    .era_count = 2,
     .params = params_cudaStreamBeginRecaptureToGraph,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -19561,21 +18057,15 @@ cudaError_t acu_failed_cudaStreamBeginRecaptureToGraph(cudaError_t result, cudaS
 
 /* ---- cudaStreamCopyAttributes */
 
-static const char name_cudaStreamCopyAttributes[] = "cudaStreamCopyAttributes";
+static const char name_cudaStreamCopyAttributes[] = "cudaStreamCopyAttributes\0dst\0src";
 static const char symbol_cudaStreamCopyAttributes_cudaStreamCopyAttributes_ptsz[] = "cudaStreamCopyAttributes_ptsz";
-static const char param_names_cudaStreamCopyAttributes[] = "dst\0src";
 static const acu_param params_cudaStreamCopyAttributes[] = {
-    {param_names_cudaStreamCopyAttributes + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamCopyAttributes + 4, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaStreamCopyAttributes[] = {
-    {1, name_cudaStreamCopyAttributes, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamCopyAttributes = {
     .library = &acu_cudart,
     .name = name_cudaStreamCopyAttributes,
-    .eras = eras_cudaStreamCopyAttributes,
     .params = params_cudaStreamCopyAttributes,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19597,14 +18087,14 @@ static cudaError_t enter_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t
 cudaError_t (*acu_slot_cudaStreamCopyAttributes)(cudaStream_t dst,
         cudaStream_t src) = enter_cudaStreamCopyAttributes;
 static const acu_era eras_cudaStreamCopyAttributes_ptds[] = {
-    {1, symbol_cudaStreamCopyAttributes_cudaStreamCopyAttributes_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamCopyAttributes_cudaStreamCopyAttributes_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamCopyAttributes_ptds)(cudaStream_t dst, cudaStream_t src);
 const acu_function acu_function_cudaStreamCopyAttributes_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamCopyAttributes,
     .eras = eras_cudaStreamCopyAttributes_ptds,
+    .era_count = 1,
     .params = params_cudaStreamCopyAttributes,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19634,19 +18124,13 @@ cudaError_t acu_failed_cudaStreamCopyAttributes(cudaError_t result, cudaStream_t
 
 /* ---- cudaStreamCreate */
 
-static const char name_cudaStreamCreate[] = "cudaStreamCreate";
-static const char param_names_cudaStreamCreate[] = "pStream";
+static const char name_cudaStreamCreate[] = "cudaStreamCreate\0pStream";
 static const acu_param params_cudaStreamCreate[] = {
-    {param_names_cudaStreamCreate + 0, &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaStreamCreate[] = {
-    {1, name_cudaStreamCreate, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamCreate = {
     .library = &acu_cudart,
     .name = name_cudaStreamCreate,
-    .eras = eras_cudaStreamCreate,
     .params = params_cudaStreamCreate,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -19675,20 +18159,14 @@ cudaError_t acu_failed_cudaStreamCreate(cudaError_t result, cudaStream_t *pStrea
 
 /* ---- cudaStreamCreateWithFlags */
 
-static const char name_cudaStreamCreateWithFlags[] = "cudaStreamCreateWithFlags";
-static const char param_names_cudaStreamCreateWithFlags[] = "pStream\0flags";
+static const char name_cudaStreamCreateWithFlags[] = "cudaStreamCreateWithFlags\0pStream\0flags";
 static const acu_param params_cudaStreamCreateWithFlags[] = {
-    {param_names_cudaStreamCreateWithFlags + 0, &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamCreateWithFlags + 8, &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaStreamCreateWithFlags[] = {
-    {1, name_cudaStreamCreateWithFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamCreateWithFlags = {
     .library = &acu_cudart,
     .name = name_cudaStreamCreateWithFlags,
-    .eras = eras_cudaStreamCreateWithFlags,
     .params = params_cudaStreamCreateWithFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19719,21 +18197,15 @@ cudaError_t acu_failed_cudaStreamCreateWithFlags(cudaError_t result, cudaStream_
 
 /* ---- cudaStreamCreateWithPriority */
 
-static const char name_cudaStreamCreateWithPriority[] = "cudaStreamCreateWithPriority";
-static const char param_names_cudaStreamCreateWithPriority[] = "pStream\0flags\0priority";
+static const char name_cudaStreamCreateWithPriority[] = "cudaStreamCreateWithPriority\0pStream\0flags\0priority";
 static const acu_param params_cudaStreamCreateWithPriority[] = {
-    {param_names_cudaStreamCreateWithPriority + 0, &acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamCreateWithPriority + 8, &acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamCreateWithPriority + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaStreamCreateWithPriority[] = {
-    {1, name_cudaStreamCreateWithPriority, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_flags_streamCreate, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamCreateWithPriority = {
     .library = &acu_cudart,
     .name = name_cudaStreamCreateWithPriority,
-    .eras = eras_cudaStreamCreateWithPriority,
     .params = params_cudaStreamCreateWithPriority,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19765,19 +18237,13 @@ cudaError_t acu_failed_cudaStreamCreateWithPriority(cudaError_t result, cudaStre
 
 /* ---- cudaStreamDestroy */
 
-static const char name_cudaStreamDestroy[] = "cudaStreamDestroy";
-static const char param_names_cudaStreamDestroy[] = "stream";
+static const char name_cudaStreamDestroy[] = "cudaStreamDestroy\0stream";
 static const acu_param params_cudaStreamDestroy[] = {
-    {param_names_cudaStreamDestroy + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaStreamDestroy[] = {
-    {1, name_cudaStreamDestroy, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamDestroy = {
     .library = &acu_cudart,
     .name = name_cudaStreamDestroy,
-    .eras = eras_cudaStreamDestroy,
     .params = params_cudaStreamDestroy,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -19806,21 +18272,15 @@ cudaError_t acu_failed_cudaStreamDestroy(cudaError_t result, cudaStream_t stream
 
 /* ---- cudaStreamEndCapture */
 
-static const char name_cudaStreamEndCapture[] = "cudaStreamEndCapture";
+static const char name_cudaStreamEndCapture[] = "cudaStreamEndCapture\0stream\0pGraph";
 static const char symbol_cudaStreamEndCapture_cudaStreamEndCapture_ptsz[] = "cudaStreamEndCapture_ptsz";
-static const char param_names_cudaStreamEndCapture[] = "stream\0pGraph";
 static const acu_param params_cudaStreamEndCapture[] = {
-    {param_names_cudaStreamEndCapture + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamEndCapture + 7, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaStreamEndCapture[] = {
-    {1, name_cudaStreamEndCapture, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamEndCapture = {
     .library = &acu_cudart,
     .name = name_cudaStreamEndCapture,
-    .eras = eras_cudaStreamEndCapture,
     .params = params_cudaStreamEndCapture,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19842,14 +18302,14 @@ static cudaError_t enter_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *
 cudaError_t (*acu_slot_cudaStreamEndCapture)(cudaStream_t stream,
         cudaGraph_t *pGraph) = enter_cudaStreamEndCapture;
 static const acu_era eras_cudaStreamEndCapture_ptds[] = {
-    {1, symbol_cudaStreamEndCapture_cudaStreamEndCapture_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamEndCapture_cudaStreamEndCapture_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamEndCapture_ptds)(cudaStream_t stream, cudaGraph_t *pGraph);
 const acu_function acu_function_cudaStreamEndCapture_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamEndCapture,
     .eras = eras_cudaStreamEndCapture_ptds,
+    .era_count = 1,
     .params = params_cudaStreamEndCapture,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -19879,13 +18339,12 @@ cudaError_t acu_failed_cudaStreamEndCapture(cudaError_t result, cudaStream_t str
 
 /* ---- cudaStreamGetAttribute */
 
-static const char name_cudaStreamGetAttribute[] = "cudaStreamGetAttribute";
+static const char name_cudaStreamGetAttribute[] = "cudaStreamGetAttribute\0hStream\0attr\0value_out";
 static const char symbol_cudaStreamGetAttribute_cudaStreamGetAttribute_ptsz[] = "cudaStreamGetAttribute_ptsz";
-static const char param_names_cudaStreamGetAttribute[] = "hStream\0attr\0value_out";
 static const acu_param params_cudaStreamGetAttribute[] = {
-    {param_names_cudaStreamGetAttribute + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamGetAttribute + 8, &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamGetAttribute + 13, &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_OUT, -1, 1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_OUT, -1, 1, false},
 };
 static acu_fn real_cudaStreamGetAttribute;
 static acu_fn real_cudaStreamGetAttribute_ptds;
@@ -19915,14 +18374,14 @@ static cudaError_t adapt_cudaStreamGetAttribute_ptds(cudaStream_t hStream, cudaL
 }
 
 static const acu_era eras_cudaStreamGetAttribute[] = {
-    {1, name_cudaStreamGetAttribute, (acu_fn)adapt_cudaStreamGetAttribute},
+    {0, name_cudaStreamGetAttribute, (acu_fn)adapt_cudaStreamGetAttribute},
     {13020, name_cudaStreamGetAttribute, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaStreamGetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetAttribute,
     .eras = eras_cudaStreamGetAttribute,
+    .era_count = 2,
     .params = params_cudaStreamGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19947,9 +18406,8 @@ static cudaError_t enter_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunch
 cudaError_t (*acu_slot_cudaStreamGetAttribute)(cudaStream_t hStream, cudaLaunchAttributeID attr,
         cudaLaunchAttributeValue *value_out) = enter_cudaStreamGetAttribute;
 static const acu_era eras_cudaStreamGetAttribute_ptds[] = {
-    {1, symbol_cudaStreamGetAttribute_cudaStreamGetAttribute_ptsz, (acu_fn)adapt_cudaStreamGetAttribute_ptds},
+    {0, symbol_cudaStreamGetAttribute_cudaStreamGetAttribute_ptsz, (acu_fn)adapt_cudaStreamGetAttribute_ptds},
     {13020, symbol_cudaStreamGetAttribute_cudaStreamGetAttribute_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamGetAttribute_ptds)(cudaStream_t hStream, cudaLaunchAttributeID attr,
         cudaLaunchAttributeValue *value_out);
@@ -19957,6 +18415,7 @@ const acu_function acu_function_cudaStreamGetAttribute_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetAttribute,
     .eras = eras_cudaStreamGetAttribute_ptds,
+    .era_count = 2,
     .params = params_cudaStreamGetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -19990,21 +18449,20 @@ cudaError_t acu_failed_cudaStreamGetAttribute(cudaError_t result, cudaStream_t h
 
 /* ---- cudaStreamGetCaptureInfo */
 
-static const char name_cudaStreamGetCaptureInfo[] = "cudaStreamGetCaptureInfo";
+static const char name_cudaStreamGetCaptureInfo[] = "cudaStreamGetCaptureInfo\0stream\0captureStatus_out\0id_out\0graph_out\0dependencies_out\0edgeData_out\0numDependencies_out";
 static const char symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_ptsz[] = "cudaStreamGetCaptureInfo_ptsz";
 static const char symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v2[] = "cudaStreamGetCaptureInfo_v2";
 static const char symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v2_ptsz[] = "cudaStreamGetCaptureInfo_v2_ptsz";
 static const char symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v3[] = "cudaStreamGetCaptureInfo_v3";
 static const char symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v3_ptsz[] = "cudaStreamGetCaptureInfo_v3_ptsz";
-static const char param_names_cudaStreamGetCaptureInfo[] = "stream\0captureStatus_out\0id_out\0graph_out\0dependencies_out\0edgeData_out\0numDependencies_out";
 static const acu_param params_cudaStreamGetCaptureInfo[] = {
-    {param_names_cudaStreamGetCaptureInfo + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo + 7, &acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo + 25, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo + 32, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo + 42, &acu_type_handle, 2, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo + 59, &acu_cudart_type_cudaGraphEdgeData_st, 2, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo + 72, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 2, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaGraphEdgeData_st, 2, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static acu_fn real_cudaStreamGetCaptureInfo;
 static acu_fn real_cudaStreamGetCaptureInfo_ptds;
@@ -20046,15 +18504,15 @@ static cudaError_t adapt_cudaStreamGetCaptureInfo_ptds(cudaStream_t stream,
 }
 
 static const acu_era eras_cudaStreamGetCaptureInfo[] = {
-    {1, symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v2, (acu_fn)adapt_cudaStreamGetCaptureInfo},
+    {0, symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v2, (acu_fn)adapt_cudaStreamGetCaptureInfo},
     {12030, symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v3, NULL},
     {13000, name_cudaStreamGetCaptureInfo, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaStreamGetCaptureInfo = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetCaptureInfo,
     .eras = eras_cudaStreamGetCaptureInfo,
+    .era_count = 3,
     .params = params_cudaStreamGetCaptureInfo,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -20085,10 +18543,9 @@ cudaError_t (*acu_slot_cudaStreamGetCaptureInfo)(cudaStream_t stream,
         const cudaGraphNode_t **dependencies_out, const cudaGraphEdgeData **edgeData_out,
         size_t *numDependencies_out) = enter_cudaStreamGetCaptureInfo;
 static const acu_era eras_cudaStreamGetCaptureInfo_ptds[] = {
-    {1, symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v2_ptsz, (acu_fn)adapt_cudaStreamGetCaptureInfo_ptds},
+    {0, symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v2_ptsz, (acu_fn)adapt_cudaStreamGetCaptureInfo_ptds},
     {12030, symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_v3_ptsz, NULL},
     {13000, symbol_cudaStreamGetCaptureInfo_cudaStreamGetCaptureInfo_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamGetCaptureInfo_ptds)(cudaStream_t stream,
         enum cudaStreamCaptureStatus *captureStatus_out, unsigned long long *id_out, cudaGraph_t *graph_out,
@@ -20098,6 +18555,7 @@ const acu_function acu_function_cudaStreamGetCaptureInfo_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetCaptureInfo,
     .eras = eras_cudaStreamGetCaptureInfo_ptds,
+    .era_count = 3,
     .params = params_cudaStreamGetCaptureInfo,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -20139,13 +18597,12 @@ cudaError_t acu_failed_cudaStreamGetCaptureInfo(cudaError_t result, cudaStream_t
 
 /* ---- cudaStreamGetDevResource */
 
-static const char name_cudaStreamGetDevResource[] = "cudaStreamGetDevResource";
+static const char name_cudaStreamGetDevResource[] = "cudaStreamGetDevResource\0hStream\0resource\0type";
 static const char symbol_cudaStreamGetDevResource_cudaStreamGetDevResource_ptsz[] = "cudaStreamGetDevResource_ptsz";
-static const char param_names_cudaStreamGetDevResource[] = "hStream\0resource\0type";
 static const acu_param params_cudaStreamGetDevResource[] = {
-    {param_names_cudaStreamGetDevResource + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamGetDevResource + 8, &acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetDevResource + 17, &acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaDevResource_st, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaDevResourceType, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaStreamGetDevResource[] = "execution contexts";
 static acu_fn real_cudaStreamGetDevResource;
@@ -20176,16 +18633,16 @@ static cudaError_t adapt_cudaStreamGetDevResource_ptds(cudaStream_t hStream, cud
 }
 
 static const acu_era eras_cudaStreamGetDevResource[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13010, name_cudaStreamGetDevResource, (acu_fn)adapt_cudaStreamGetDevResource},
     {13040, name_cudaStreamGetDevResource, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaStreamGetDevResource = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetDevResource,
     .feature = feature_cudaStreamGetDevResource,
     .eras = eras_cudaStreamGetDevResource,
+    .era_count = 3,
     .params = params_cudaStreamGetDevResource,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20210,10 +18667,9 @@ static cudaError_t enter_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevR
 cudaError_t (*acu_slot_cudaStreamGetDevResource)(cudaStream_t hStream, cudaDevResource *resource,
         enum cudaDevResourceType type) = enter_cudaStreamGetDevResource;
 static const acu_era eras_cudaStreamGetDevResource_ptds[] = {
-    {1, NULL, NULL},
+    {0, NULL, NULL},
     {13010, symbol_cudaStreamGetDevResource_cudaStreamGetDevResource_ptsz, (acu_fn)adapt_cudaStreamGetDevResource_ptds},
     {13040, symbol_cudaStreamGetDevResource_cudaStreamGetDevResource_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamGetDevResource_ptds)(cudaStream_t hStream, cudaDevResource *resource,
         enum cudaDevResourceType type);
@@ -20222,6 +18678,7 @@ const acu_function acu_function_cudaStreamGetDevResource_ptds = {
     .name = name_cudaStreamGetDevResource,
     .feature = feature_cudaStreamGetDevResource,
     .eras = eras_cudaStreamGetDevResource_ptds,
+    .era_count = 3,
     .params = params_cudaStreamGetDevResource,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20255,24 +18712,23 @@ cudaError_t acu_failed_cudaStreamGetDevResource(cudaError_t result, cudaStream_t
 
 /* ---- cudaStreamGetDevice */
 
-static const char name_cudaStreamGetDevice[] = "cudaStreamGetDevice";
+static const char name_cudaStreamGetDevice[] = "cudaStreamGetDevice\0hStream\0device";
 static const char symbol_cudaStreamGetDevice_cudaStreamGetDevice_ptsz[] = "cudaStreamGetDevice_ptsz";
-static const char param_names_cudaStreamGetDevice[] = "hStream\0device";
 static const acu_param params_cudaStreamGetDevice[] = {
-    {param_names_cudaStreamGetDevice + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamGetDevice + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaStreamGetDevice[] = "query of a stream's device";
 static const acu_era eras_cudaStreamGetDevice[] = {
-    {1, NULL, NULL},
-    {12080, name_cudaStreamGetDevice, NULL},
     {0, NULL, NULL},
+    {12080, name_cudaStreamGetDevice, NULL},
 };
 const acu_function acu_function_cudaStreamGetDevice = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetDevice,
     .feature = feature_cudaStreamGetDevice,
     .eras = eras_cudaStreamGetDevice,
+    .era_count = 2,
     .params = params_cudaStreamGetDevice,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20293,9 +18749,8 @@ static cudaError_t enter_cudaStreamGetDevice(cudaStream_t hStream, int *device)
 }
 cudaError_t (*acu_slot_cudaStreamGetDevice)(cudaStream_t hStream, int *device) = enter_cudaStreamGetDevice;
 static const acu_era eras_cudaStreamGetDevice_ptds[] = {
-    {1, NULL, NULL},
-    {12080, symbol_cudaStreamGetDevice_cudaStreamGetDevice_ptsz, NULL},
     {0, NULL, NULL},
+    {12080, symbol_cudaStreamGetDevice_cudaStreamGetDevice_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamGetDevice_ptds)(cudaStream_t hStream, int *device);
 const acu_function acu_function_cudaStreamGetDevice_ptds = {
@@ -20303,6 +18758,7 @@ const acu_function acu_function_cudaStreamGetDevice_ptds = {
     .name = name_cudaStreamGetDevice,
     .feature = feature_cudaStreamGetDevice,
     .eras = eras_cudaStreamGetDevice_ptds,
+    .era_count = 2,
     .params = params_cudaStreamGetDevice,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20332,21 +18788,15 @@ cudaError_t acu_failed_cudaStreamGetDevice(cudaError_t result, cudaStream_t hStr
 
 /* ---- cudaStreamGetFlags */
 
-static const char name_cudaStreamGetFlags[] = "cudaStreamGetFlags";
+static const char name_cudaStreamGetFlags[] = "cudaStreamGetFlags\0hStream\0flags";
 static const char symbol_cudaStreamGetFlags_cudaStreamGetFlags_ptsz[] = "cudaStreamGetFlags_ptsz";
-static const char param_names_cudaStreamGetFlags[] = "hStream\0flags";
 static const acu_param params_cudaStreamGetFlags[] = {
-    {param_names_cudaStreamGetFlags + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamGetFlags + 8, &acu_cudart_type_flags_streamCreate, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaStreamGetFlags[] = {
-    {1, name_cudaStreamGetFlags, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_streamCreate, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamGetFlags = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetFlags,
-    .eras = eras_cudaStreamGetFlags,
     .params = params_cudaStreamGetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20368,14 +18818,14 @@ static cudaError_t enter_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *
 cudaError_t (*acu_slot_cudaStreamGetFlags)(cudaStream_t hStream,
         unsigned int *flags) = enter_cudaStreamGetFlags;
 static const acu_era eras_cudaStreamGetFlags_ptds[] = {
-    {1, symbol_cudaStreamGetFlags_cudaStreamGetFlags_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamGetFlags_cudaStreamGetFlags_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamGetFlags_ptds)(cudaStream_t hStream, unsigned int *flags);
 const acu_function acu_function_cudaStreamGetFlags_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetFlags,
     .eras = eras_cudaStreamGetFlags_ptds,
+    .era_count = 1,
     .params = params_cudaStreamGetFlags,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20405,24 +18855,23 @@ cudaError_t acu_failed_cudaStreamGetFlags(cudaError_t result, cudaStream_t hStre
 
 /* ---- cudaStreamGetId */
 
-static const char name_cudaStreamGetId[] = "cudaStreamGetId";
+static const char name_cudaStreamGetId[] = "cudaStreamGetId\0hStream\0streamId";
 static const char symbol_cudaStreamGetId_cudaStreamGetId_ptsz[] = "cudaStreamGetId_ptsz";
-static const char param_names_cudaStreamGetId[] = "hStream\0streamId";
 static const acu_param params_cudaStreamGetId[] = {
-    {param_names_cudaStreamGetId + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamGetId + 8, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaStreamGetId[] = "stream ids";
 static const acu_era eras_cudaStreamGetId[] = {
-    {1, NULL, NULL},
-    {12000, name_cudaStreamGetId, NULL},
     {0, NULL, NULL},
+    {12000, name_cudaStreamGetId, NULL},
 };
 const acu_function acu_function_cudaStreamGetId = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetId,
     .feature = feature_cudaStreamGetId,
     .eras = eras_cudaStreamGetId,
+    .era_count = 2,
     .params = params_cudaStreamGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20444,9 +18893,8 @@ static cudaError_t enter_cudaStreamGetId(cudaStream_t hStream, unsigned long lon
 cudaError_t (*acu_slot_cudaStreamGetId)(cudaStream_t hStream,
         unsigned long long *streamId) = enter_cudaStreamGetId;
 static const acu_era eras_cudaStreamGetId_ptds[] = {
-    {1, NULL, NULL},
-    {12000, symbol_cudaStreamGetId_cudaStreamGetId_ptsz, NULL},
     {0, NULL, NULL},
+    {12000, symbol_cudaStreamGetId_cudaStreamGetId_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamGetId_ptds)(cudaStream_t hStream, unsigned long long *streamId);
 const acu_function acu_function_cudaStreamGetId_ptds = {
@@ -20454,6 +18902,7 @@ const acu_function acu_function_cudaStreamGetId_ptds = {
     .name = name_cudaStreamGetId,
     .feature = feature_cudaStreamGetId,
     .eras = eras_cudaStreamGetId_ptds,
+    .era_count = 2,
     .params = params_cudaStreamGetId,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20483,21 +18932,15 @@ cudaError_t acu_failed_cudaStreamGetId(cudaError_t result, cudaStream_t hStream,
 
 /* ---- cudaStreamGetPriority */
 
-static const char name_cudaStreamGetPriority[] = "cudaStreamGetPriority";
+static const char name_cudaStreamGetPriority[] = "cudaStreamGetPriority\0hStream\0priority";
 static const char symbol_cudaStreamGetPriority_cudaStreamGetPriority_ptsz[] = "cudaStreamGetPriority_ptsz";
-static const char param_names_cudaStreamGetPriority[] = "hStream\0priority";
 static const acu_param params_cudaStreamGetPriority[] = {
-    {param_names_cudaStreamGetPriority + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamGetPriority + 8, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaStreamGetPriority[] = {
-    {1, name_cudaStreamGetPriority, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamGetPriority = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetPriority,
-    .eras = eras_cudaStreamGetPriority,
     .params = params_cudaStreamGetPriority,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20519,14 +18962,14 @@ static cudaError_t enter_cudaStreamGetPriority(cudaStream_t hStream, int *priori
 cudaError_t (*acu_slot_cudaStreamGetPriority)(cudaStream_t hStream,
         int *priority) = enter_cudaStreamGetPriority;
 static const acu_era eras_cudaStreamGetPriority_ptds[] = {
-    {1, symbol_cudaStreamGetPriority_cudaStreamGetPriority_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamGetPriority_cudaStreamGetPriority_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamGetPriority_ptds)(cudaStream_t hStream, int *priority);
 const acu_function acu_function_cudaStreamGetPriority_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetPriority,
     .eras = eras_cudaStreamGetPriority_ptds,
+    .era_count = 1,
     .params = params_cudaStreamGetPriority,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20556,21 +18999,15 @@ cudaError_t acu_failed_cudaStreamGetPriority(cudaError_t result, cudaStream_t hS
 
 /* ---- cudaStreamIsCapturing */
 
-static const char name_cudaStreamIsCapturing[] = "cudaStreamIsCapturing";
+static const char name_cudaStreamIsCapturing[] = "cudaStreamIsCapturing\0stream\0pCaptureStatus";
 static const char symbol_cudaStreamIsCapturing_cudaStreamIsCapturing_ptsz[] = "cudaStreamIsCapturing_ptsz";
-static const char param_names_cudaStreamIsCapturing[] = "stream\0pCaptureStatus";
 static const acu_param params_cudaStreamIsCapturing[] = {
-    {param_names_cudaStreamIsCapturing + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamIsCapturing + 7, &acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_cudaStreamIsCapturing[] = {
-    {1, name_cudaStreamIsCapturing, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamIsCapturing = {
     .library = &acu_cudart,
     .name = name_cudaStreamIsCapturing,
-    .eras = eras_cudaStreamIsCapturing,
     .params = params_cudaStreamIsCapturing,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20594,8 +19031,7 @@ static cudaError_t enter_cudaStreamIsCapturing(cudaStream_t stream,
 cudaError_t (*acu_slot_cudaStreamIsCapturing)(cudaStream_t stream,
         enum cudaStreamCaptureStatus *pCaptureStatus) = enter_cudaStreamIsCapturing;
 static const acu_era eras_cudaStreamIsCapturing_ptds[] = {
-    {1, symbol_cudaStreamIsCapturing_cudaStreamIsCapturing_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamIsCapturing_cudaStreamIsCapturing_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamIsCapturing_ptds)(cudaStream_t stream,
         enum cudaStreamCaptureStatus *pCaptureStatus);
@@ -20603,6 +19039,7 @@ const acu_function acu_function_cudaStreamIsCapturing_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamIsCapturing,
     .eras = eras_cudaStreamIsCapturing_ptds,
+    .era_count = 1,
     .params = params_cudaStreamIsCapturing,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -20635,21 +19072,15 @@ cudaError_t acu_failed_cudaStreamIsCapturing(cudaError_t result, cudaStream_t st
 
 /* ---- cudaStreamQuery */
 
-static const char name_cudaStreamQuery[] = "cudaStreamQuery";
+static const char name_cudaStreamQuery[] = "cudaStreamQuery\0stream";
 static const char symbol_cudaStreamQuery_cudaStreamQuery_ptsz[] = "cudaStreamQuery_ptsz";
-static const char param_names_cudaStreamQuery[] = "stream";
 static const acu_param params_cudaStreamQuery[] = {
-    {param_names_cudaStreamQuery + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const int answers_cudaStreamQuery[] = { cudaErrorNotReady, 0};
-static const acu_era eras_cudaStreamQuery[] = {
-    {1, name_cudaStreamQuery, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaStreamQuery = {
     .library = &acu_cudart,
     .name = name_cudaStreamQuery,
-    .eras = eras_cudaStreamQuery,
     .params = params_cudaStreamQuery,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -20671,14 +19102,14 @@ static cudaError_t enter_cudaStreamQuery(cudaStream_t stream)
 }
 cudaError_t (*acu_slot_cudaStreamQuery)(cudaStream_t stream) = enter_cudaStreamQuery;
 static const acu_era eras_cudaStreamQuery_ptds[] = {
-    {1, symbol_cudaStreamQuery_cudaStreamQuery_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamQuery_cudaStreamQuery_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamQuery_ptds)(cudaStream_t stream);
 const acu_function acu_function_cudaStreamQuery_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamQuery,
     .eras = eras_cudaStreamQuery_ptds,
+    .era_count = 1,
     .params = params_cudaStreamQuery,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -20708,13 +19139,12 @@ cudaError_t acu_failed_cudaStreamQuery(cudaError_t result, cudaStream_t stream)
 
 /* ---- cudaStreamSetAttribute */
 
-static const char name_cudaStreamSetAttribute[] = "cudaStreamSetAttribute";
+static const char name_cudaStreamSetAttribute[] = "cudaStreamSetAttribute\0hStream\0attr\0value";
 static const char symbol_cudaStreamSetAttribute_cudaStreamSetAttribute_ptsz[] = "cudaStreamSetAttribute_ptsz";
-static const char param_names_cudaStreamSetAttribute[] = "hStream\0attr\0value";
 static const acu_param params_cudaStreamSetAttribute[] = {
-    {param_names_cudaStreamSetAttribute + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamSetAttribute + 8, &acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamSetAttribute + 13, &acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_IN, -1, 1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchAttributeID, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchAttributeValue, 1, ACU_IN, -1, 1, false},
 };
 static acu_fn real_cudaStreamSetAttribute;
 static acu_fn real_cudaStreamSetAttribute_ptds;
@@ -20745,14 +19175,14 @@ static cudaError_t adapt_cudaStreamSetAttribute_ptds(cudaStream_t hStream, cudaL
 }
 
 static const acu_era eras_cudaStreamSetAttribute[] = {
-    {1, name_cudaStreamSetAttribute, (acu_fn)adapt_cudaStreamSetAttribute},
+    {0, name_cudaStreamSetAttribute, (acu_fn)adapt_cudaStreamSetAttribute},
     {13020, name_cudaStreamSetAttribute, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaStreamSetAttribute = {
     .library = &acu_cudart,
     .name = name_cudaStreamSetAttribute,
     .eras = eras_cudaStreamSetAttribute,
+    .era_count = 2,
     .params = params_cudaStreamSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20777,9 +19207,8 @@ static cudaError_t enter_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunch
 cudaError_t (*acu_slot_cudaStreamSetAttribute)(cudaStream_t hStream, cudaLaunchAttributeID attr,
         const cudaLaunchAttributeValue *value) = enter_cudaStreamSetAttribute;
 static const acu_era eras_cudaStreamSetAttribute_ptds[] = {
-    {1, symbol_cudaStreamSetAttribute_cudaStreamSetAttribute_ptsz, (acu_fn)adapt_cudaStreamSetAttribute_ptds},
+    {0, symbol_cudaStreamSetAttribute_cudaStreamSetAttribute_ptsz, (acu_fn)adapt_cudaStreamSetAttribute_ptds},
     {13020, symbol_cudaStreamSetAttribute_cudaStreamSetAttribute_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamSetAttribute_ptds)(cudaStream_t hStream, cudaLaunchAttributeID attr,
         const cudaLaunchAttributeValue *value);
@@ -20787,6 +19216,7 @@ const acu_function acu_function_cudaStreamSetAttribute_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamSetAttribute,
     .eras = eras_cudaStreamSetAttribute_ptds,
+    .era_count = 2,
     .params = params_cudaStreamSetAttribute,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -20820,20 +19250,14 @@ cudaError_t acu_failed_cudaStreamSetAttribute(cudaError_t result, cudaStream_t h
 
 /* ---- cudaStreamSynchronize */
 
-static const char name_cudaStreamSynchronize[] = "cudaStreamSynchronize";
+static const char name_cudaStreamSynchronize[] = "cudaStreamSynchronize\0stream";
 static const char symbol_cudaStreamSynchronize_cudaStreamSynchronize_ptsz[] = "cudaStreamSynchronize_ptsz";
-static const char param_names_cudaStreamSynchronize[] = "stream";
 static const acu_param params_cudaStreamSynchronize[] = {
-    {param_names_cudaStreamSynchronize + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaStreamSynchronize[] = {
-    {1, name_cudaStreamSynchronize, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamSynchronize = {
     .library = &acu_cudart,
     .name = name_cudaStreamSynchronize,
-    .eras = eras_cudaStreamSynchronize,
     .params = params_cudaStreamSynchronize,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -20854,14 +19278,14 @@ static cudaError_t enter_cudaStreamSynchronize(cudaStream_t stream)
 }
 cudaError_t (*acu_slot_cudaStreamSynchronize)(cudaStream_t stream) = enter_cudaStreamSynchronize;
 static const acu_era eras_cudaStreamSynchronize_ptds[] = {
-    {1, symbol_cudaStreamSynchronize_cudaStreamSynchronize_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamSynchronize_cudaStreamSynchronize_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamSynchronize_ptds)(cudaStream_t stream);
 const acu_function acu_function_cudaStreamSynchronize_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamSynchronize,
     .eras = eras_cudaStreamSynchronize_ptds,
+    .era_count = 1,
     .params = params_cudaStreamSynchronize,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -20890,17 +19314,16 @@ cudaError_t acu_failed_cudaStreamSynchronize(cudaError_t result, cudaStream_t st
 
 /* ---- cudaStreamUpdateCaptureDependencies */
 
-static const char name_cudaStreamUpdateCaptureDependencies[] = "cudaStreamUpdateCaptureDependencies";
+static const char name_cudaStreamUpdateCaptureDependencies[] = "cudaStreamUpdateCaptureDependencies\0stream\0dependencies\0dependencyData\0numDependencies\0flags";
 static const char symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_ptsz[] = "cudaStreamUpdateCaptureDependencies_ptsz";
 static const char symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_v2[] = "cudaStreamUpdateCaptureDependencies_v2";
 static const char symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_v2_ptsz[] = "cudaStreamUpdateCaptureDependencies_v2_ptsz";
-static const char param_names_cudaStreamUpdateCaptureDependencies[] = "stream\0dependencies\0dependencyData\0numDependencies\0flags";
 static const acu_param params_cudaStreamUpdateCaptureDependencies[] = {
-    {param_names_cudaStreamUpdateCaptureDependencies + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamUpdateCaptureDependencies + 7, &acu_type_handle, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaStreamUpdateCaptureDependencies + 20, &acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 3, -1, false},
-    {param_names_cudaStreamUpdateCaptureDependencies + 35, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamUpdateCaptureDependencies + 51, &acu_cudart_type_flags_updateCaptureDependencies, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 3, -1, false},
+    {&acu_cudart_type_cudaGraphEdgeData_st, 1, ACU_IN, 3, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_updateCaptureDependencies, 0, ACU_IN, -1, -1, false},
 };
 static acu_fn real_cudaStreamUpdateCaptureDependencies;
 static acu_fn real_cudaStreamUpdateCaptureDependencies_ptds;
@@ -20934,15 +19357,15 @@ static cudaError_t adapt_cudaStreamUpdateCaptureDependencies_ptds(cudaStream_t s
 }
 
 static const acu_era eras_cudaStreamUpdateCaptureDependencies[] = {
-    {1, name_cudaStreamUpdateCaptureDependencies, (acu_fn)adapt_cudaStreamUpdateCaptureDependencies},
+    {0, name_cudaStreamUpdateCaptureDependencies, (acu_fn)adapt_cudaStreamUpdateCaptureDependencies},
     {12030, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_v2, NULL},
     {13000, name_cudaStreamUpdateCaptureDependencies, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaStreamUpdateCaptureDependencies = {
     .library = &acu_cudart,
     .name = name_cudaStreamUpdateCaptureDependencies,
     .eras = eras_cudaStreamUpdateCaptureDependencies,
+    .era_count = 3,
     .params = params_cudaStreamUpdateCaptureDependencies,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -20969,10 +19392,9 @@ cudaError_t (*acu_slot_cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
         cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
         unsigned int flags) = enter_cudaStreamUpdateCaptureDependencies;
 static const acu_era eras_cudaStreamUpdateCaptureDependencies_ptds[] = {
-    {1, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_ptsz, (acu_fn)adapt_cudaStreamUpdateCaptureDependencies_ptds},
+    {0, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_ptsz, (acu_fn)adapt_cudaStreamUpdateCaptureDependencies_ptds},
     {12030, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_v2_ptsz, NULL},
     {13000, symbol_cudaStreamUpdateCaptureDependencies_cudaStreamUpdateCaptureDependencies_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamUpdateCaptureDependencies_ptds)(cudaStream_t stream,
         cudaGraphNode_t *dependencies, const cudaGraphEdgeData *dependencyData, size_t numDependencies,
@@ -20981,6 +19403,7 @@ const acu_function acu_function_cudaStreamUpdateCaptureDependencies_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamUpdateCaptureDependencies,
     .eras = eras_cudaStreamUpdateCaptureDependencies_ptds,
+    .era_count = 3,
     .params = params_cudaStreamUpdateCaptureDependencies,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -21017,22 +19440,16 @@ cudaError_t acu_failed_cudaStreamUpdateCaptureDependencies(cudaError_t result, c
 
 /* ---- cudaStreamWaitEvent */
 
-static const char name_cudaStreamWaitEvent[] = "cudaStreamWaitEvent";
+static const char name_cudaStreamWaitEvent[] = "cudaStreamWaitEvent\0stream\0event\0flags";
 static const char symbol_cudaStreamWaitEvent_cudaStreamWaitEvent_ptsz[] = "cudaStreamWaitEvent_ptsz";
-static const char param_names_cudaStreamWaitEvent[] = "stream\0event\0flags";
 static const acu_param params_cudaStreamWaitEvent[] = {
-    {param_names_cudaStreamWaitEvent + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamWaitEvent + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamWaitEvent + 13, &acu_cudart_type_flags_eventWait, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaStreamWaitEvent[] = {
-    {1, name_cudaStreamWaitEvent, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_eventWait, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaStreamWaitEvent = {
     .library = &acu_cudart,
     .name = name_cudaStreamWaitEvent,
-    .eras = eras_cudaStreamWaitEvent,
     .params = params_cudaStreamWaitEvent,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21055,8 +19472,7 @@ static cudaError_t enter_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t ev
 cudaError_t (*acu_slot_cudaStreamWaitEvent)(cudaStream_t stream, cudaEvent_t event,
         unsigned int flags) = enter_cudaStreamWaitEvent;
 static const acu_era eras_cudaStreamWaitEvent_ptds[] = {
-    {1, symbol_cudaStreamWaitEvent_cudaStreamWaitEvent_ptsz, NULL},
-    {0, NULL, NULL},
+    {0, symbol_cudaStreamWaitEvent_cudaStreamWaitEvent_ptsz, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamWaitEvent_ptds)(cudaStream_t stream, cudaEvent_t event,
         unsigned int flags);
@@ -21064,6 +19480,7 @@ const acu_function acu_function_cudaStreamWaitEvent_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamWaitEvent,
     .eras = eras_cudaStreamWaitEvent_ptds,
+    .era_count = 1,
     .params = params_cudaStreamWaitEvent,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21095,19 +19512,13 @@ cudaError_t acu_failed_cudaStreamWaitEvent(cudaError_t result, cudaStream_t stre
 
 /* ---- cudaThreadExchangeStreamCaptureMode */
 
-static const char name_cudaThreadExchangeStreamCaptureMode[] = "cudaThreadExchangeStreamCaptureMode";
-static const char param_names_cudaThreadExchangeStreamCaptureMode[] = "mode";
+static const char name_cudaThreadExchangeStreamCaptureMode[] = "cudaThreadExchangeStreamCaptureMode\0mode";
 static const acu_param params_cudaThreadExchangeStreamCaptureMode[] = {
-    {param_names_cudaThreadExchangeStreamCaptureMode + 0, &acu_cudart_type_cudaStreamCaptureMode, 1, ACU_INOUT, -1, -1, false},
-};
-static const acu_era eras_cudaThreadExchangeStreamCaptureMode[] = {
-    {1, name_cudaThreadExchangeStreamCaptureMode, NULL},
-    {0, NULL, NULL},
+    {&acu_cudart_type_cudaStreamCaptureMode, 1, ACU_INOUT, -1, -1, false},
 };
 const acu_function acu_function_cudaThreadExchangeStreamCaptureMode = {
     .library = &acu_cudart,
     .name = name_cudaThreadExchangeStreamCaptureMode,
-    .eras = eras_cudaThreadExchangeStreamCaptureMode,
     .params = params_cudaThreadExchangeStreamCaptureMode,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -21137,25 +19548,19 @@ cudaError_t acu_failed_cudaThreadExchangeStreamCaptureMode(cudaError_t result,
 
 /* ---- cudaUserObjectCreate */
 
-static const char name_cudaUserObjectCreate[] = "cudaUserObjectCreate";
-static const char param_names_cudaUserObjectCreate[] = "object_out\0ptr\0destroy\0initialRefcount\0flags";
+static const char name_cudaUserObjectCreate[] = "cudaUserObjectCreate\0object_out\0ptr\0destroy\0initialRefcount\0flags";
 static const acu_param params_cudaUserObjectCreate[] = {
-    {param_names_cudaUserObjectCreate + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaUserObjectCreate + 11, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaUserObjectCreate + 15, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaUserObjectCreate + 23, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaUserObjectCreate + 39, &acu_cudart_type_flags_userObject, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_userObject, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaUserObjectCreate[] = "graph user objects";
-static const acu_era eras_cudaUserObjectCreate[] = {
-    {1, name_cudaUserObjectCreate, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaUserObjectCreate = {
     .library = &acu_cudart,
     .name = name_cudaUserObjectCreate,
     .feature = feature_cudaUserObjectCreate,
-    .eras = eras_cudaUserObjectCreate,
     .params = params_cudaUserObjectCreate,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -21188,22 +19593,16 @@ cudaError_t acu_failed_cudaUserObjectCreate(cudaError_t result, cudaUserObject_t
 
 /* ---- cudaUserObjectRelease */
 
-static const char name_cudaUserObjectRelease[] = "cudaUserObjectRelease";
-static const char param_names_cudaUserObjectRelease[] = "object\0count";
+static const char name_cudaUserObjectRelease[] = "cudaUserObjectRelease\0object\0count";
 static const acu_param params_cudaUserObjectRelease[] = {
-    {param_names_cudaUserObjectRelease + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaUserObjectRelease + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaUserObjectRelease[] = "graph user objects";
-static const acu_era eras_cudaUserObjectRelease[] = {
-    {1, name_cudaUserObjectRelease, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaUserObjectRelease = {
     .library = &acu_cudart,
     .name = name_cudaUserObjectRelease,
     .feature = feature_cudaUserObjectRelease,
-    .eras = eras_cudaUserObjectRelease,
     .params = params_cudaUserObjectRelease,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21233,22 +19632,16 @@ cudaError_t acu_failed_cudaUserObjectRelease(cudaError_t result, cudaUserObject_
 
 /* ---- cudaUserObjectRetain */
 
-static const char name_cudaUserObjectRetain[] = "cudaUserObjectRetain";
-static const char param_names_cudaUserObjectRetain[] = "object\0count";
+static const char name_cudaUserObjectRetain[] = "cudaUserObjectRetain\0object\0count";
 static const acu_param params_cudaUserObjectRetain[] = {
-    {param_names_cudaUserObjectRetain + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaUserObjectRetain + 7, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaUserObjectRetain[] = "graph user objects";
-static const acu_era eras_cudaUserObjectRetain[] = {
-    {1, name_cudaUserObjectRetain, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_cudaUserObjectRetain = {
     .library = &acu_cudart,
     .name = name_cudaUserObjectRetain,
     .feature = feature_cudaUserObjectRetain,
-    .eras = eras_cudaUserObjectRetain,
     .params = params_cudaUserObjectRetain,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21278,21 +19671,15 @@ cudaError_t acu_failed_cudaUserObjectRetain(cudaError_t result, cudaUserObject_t
 
 /* ---- cudaVDPAUGetDevice */
 
-static const char name_cudaVDPAUGetDevice[] = "cudaVDPAUGetDevice";
-static const char param_names_cudaVDPAUGetDevice[] = "device\0vdpDevice\0vdpGetProcAddress";
+static const char name_cudaVDPAUGetDevice[] = "cudaVDPAUGetDevice\0device\0vdpDevice\0vdpGetProcAddress";
 static const acu_param params_cudaVDPAUGetDevice[] = {
-    {param_names_cudaVDPAUGetDevice + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaVDPAUGetDevice + 7, &acu_type_VdpDevice, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaVDPAUGetDevice + 17, &acu_type_VdpGetProcAddress, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaVDPAUGetDevice[] = {
-    {1, name_cudaVDPAUGetDevice, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_VdpDevice, 0, ACU_IN, -1, -1, false},
+    {&acu_type_VdpGetProcAddress, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaVDPAUGetDevice = {
     .library = &acu_cudart,
     .name = name_cudaVDPAUGetDevice,
-    .eras = eras_cudaVDPAUGetDevice,
     .params = params_cudaVDPAUGetDevice,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21325,21 +19712,15 @@ cudaError_t acu_failed_cudaVDPAUGetDevice(cudaError_t result, int *device, VdpDe
 
 /* ---- cudaVDPAUSetVDPAUDevice */
 
-static const char name_cudaVDPAUSetVDPAUDevice[] = "cudaVDPAUSetVDPAUDevice";
-static const char param_names_cudaVDPAUSetVDPAUDevice[] = "device\0vdpDevice\0vdpGetProcAddress";
+static const char name_cudaVDPAUSetVDPAUDevice[] = "cudaVDPAUSetVDPAUDevice\0device\0vdpDevice\0vdpGetProcAddress";
 static const acu_param params_cudaVDPAUSetVDPAUDevice[] = {
-    {param_names_cudaVDPAUSetVDPAUDevice + 0, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaVDPAUSetVDPAUDevice + 7, &acu_type_VdpDevice, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaVDPAUSetVDPAUDevice + 17, &acu_type_VdpGetProcAddress, 1, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_cudaVDPAUSetVDPAUDevice[] = {
-    {1, name_cudaVDPAUSetVDPAUDevice, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_VdpDevice, 0, ACU_IN, -1, -1, false},
+    {&acu_type_VdpGetProcAddress, 1, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_cudaVDPAUSetVDPAUDevice = {
     .library = &acu_cudart,
     .name = name_cudaVDPAUSetVDPAUDevice,
-    .eras = eras_cudaVDPAUSetVDPAUDevice,
     .params = params_cudaVDPAUSetVDPAUDevice,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21372,28 +19753,27 @@ cudaError_t acu_failed_cudaVDPAUSetVDPAUDevice(cudaError_t result, int device, V
 
 /* ---- cudaWaitExternalSemaphoresAsync */
 
-static const char name_cudaWaitExternalSemaphoresAsync[] = "cudaWaitExternalSemaphoresAsync";
+static const char name_cudaWaitExternalSemaphoresAsync[] = "cudaWaitExternalSemaphoresAsync\0extSemArray\0paramsArray\0numExtSems\0stream";
 static const char symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_ptsz[] = "cudaWaitExternalSemaphoresAsync_ptsz";
 static const char symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2[] = "cudaWaitExternalSemaphoresAsync_v2";
 static const char symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2_ptsz[] = "cudaWaitExternalSemaphoresAsync_v2_ptsz";
-static const char param_names_cudaWaitExternalSemaphoresAsync[] = "extSemArray\0paramsArray\0numExtSems\0stream";
 static const acu_param params_cudaWaitExternalSemaphoresAsync[] = {
-    {param_names_cudaWaitExternalSemaphoresAsync + 0, &acu_type_handle, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaWaitExternalSemaphoresAsync + 12, &acu_cudart_type_cudaExternalSemaphoreWaitParams, 1, ACU_IN, 2, -1, false},
-    {param_names_cudaWaitExternalSemaphoresAsync + 24, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaWaitExternalSemaphoresAsync + 35, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_IN, 2, -1, false},
+    {&acu_cudart_type_cudaExternalSemaphoreWaitParams, 1, ACU_IN, 2, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaWaitExternalSemaphoresAsync[] = "external semaphores";
 static const acu_era eras_cudaWaitExternalSemaphoresAsync[] = {
-    {1, symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2, NULL},
+    {0, symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2, NULL},
     {13000, name_cudaWaitExternalSemaphoresAsync, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaWaitExternalSemaphoresAsync = {
     .library = &acu_cudart,
     .name = name_cudaWaitExternalSemaphoresAsync,
     .feature = feature_cudaWaitExternalSemaphoresAsync,
     .eras = eras_cudaWaitExternalSemaphoresAsync,
+    .era_count = 2,
     .params = params_cudaWaitExternalSemaphoresAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21420,9 +19800,8 @@ cudaError_t (*acu_slot_cudaWaitExternalSemaphoresAsync)(const cudaExternalSemaph
         const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
         cudaStream_t stream) = enter_cudaWaitExternalSemaphoresAsync;
 static const acu_era eras_cudaWaitExternalSemaphoresAsync_ptds[] = {
-    {1, symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2_ptsz, NULL},
+    {0, symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_v2_ptsz, NULL},
     {13000, symbol_cudaWaitExternalSemaphoresAsync_cudaWaitExternalSemaphoresAsync_ptsz, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaWaitExternalSemaphoresAsync_ptds)(const cudaExternalSemaphore_t *extSemArray, const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems, cudaStream_t stream);
 const acu_function acu_function_cudaWaitExternalSemaphoresAsync_ptds = {
@@ -21430,6 +19809,7 @@ const acu_function acu_function_cudaWaitExternalSemaphoresAsync_ptds = {
     .name = name_cudaWaitExternalSemaphoresAsync,
     .feature = feature_cudaWaitExternalSemaphoresAsync,
     .eras = eras_cudaWaitExternalSemaphoresAsync_ptds,
+    .era_count = 2,
     .params = params_cudaWaitExternalSemaphoresAsync,
     .param_count = 4,
     .returns = ACU_RETURNS_STATUS,
@@ -21467,24 +19847,23 @@ cudaError_t acu_failed_cudaWaitExternalSemaphoresAsync(cudaError_t result,
 
 /* ---- cudaBindSurfaceToArray */
 
-static const char name_cudaBindSurfaceToArray[] = "cudaBindSurfaceToArray";
-static const char param_names_cudaBindSurfaceToArray[] = "surfref\0array\0desc";
+static const char name_cudaBindSurfaceToArray[] = "cudaBindSurfaceToArray\0surfref\0array\0desc";
 static const acu_param params_cudaBindSurfaceToArray[] = {
-    {param_names_cudaBindSurfaceToArray + 0, &acu_cudart_type_surfaceReference, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaBindSurfaceToArray + 8, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaBindSurfaceToArray + 14, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_surfaceReference, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaBindSurfaceToArray[] = "texture and surface references";
 static const acu_era eras_cudaBindSurfaceToArray[] = {
-    {1, name_cudaBindSurfaceToArray, NULL},
+    {0, name_cudaBindSurfaceToArray, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaBindSurfaceToArray = {
     .library = &acu_cudart,
     .name = name_cudaBindSurfaceToArray,
     .feature = feature_cudaBindSurfaceToArray,
     .eras = eras_cudaBindSurfaceToArray,
+    .era_count = 2,
     .params = params_cudaBindSurfaceToArray,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21517,26 +19896,25 @@ cudaError_t acu_failed_cudaBindSurfaceToArray(cudaError_t result, const struct s
 
 /* ---- cudaBindTexture */
 
-static const char name_cudaBindTexture[] = "cudaBindTexture";
-static const char param_names_cudaBindTexture[] = "offset\0texref\0devPtr\0desc\0size";
+static const char name_cudaBindTexture[] = "cudaBindTexture\0offset\0texref\0devPtr\0desc\0size";
 static const acu_param params_cudaBindTexture[] = {
-    {param_names_cudaBindTexture + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaBindTexture + 7, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTexture + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTexture + 21, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTexture + 26, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaBindTexture[] = "texture and surface references";
 static const acu_era eras_cudaBindTexture[] = {
-    {1, name_cudaBindTexture, NULL},
+    {0, name_cudaBindTexture, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaBindTexture = {
     .library = &acu_cudart,
     .name = name_cudaBindTexture,
     .feature = feature_cudaBindTexture,
     .eras = eras_cudaBindTexture,
+    .era_count = 2,
     .params = params_cudaBindTexture,
     .param_count = 5,
     .returns = ACU_RETURNS_STATUS,
@@ -21570,28 +19948,27 @@ cudaError_t acu_failed_cudaBindTexture(cudaError_t result, size_t *offset,
 
 /* ---- cudaBindTexture2D */
 
-static const char name_cudaBindTexture2D[] = "cudaBindTexture2D";
-static const char param_names_cudaBindTexture2D[] = "offset\0texref\0devPtr\0desc\0width\0height\0pitch";
+static const char name_cudaBindTexture2D[] = "cudaBindTexture2D\0offset\0texref\0devPtr\0desc\0width\0height\0pitch";
 static const acu_param params_cudaBindTexture2D[] = {
-    {param_names_cudaBindTexture2D + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaBindTexture2D + 7, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTexture2D + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTexture2D + 21, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTexture2D + 26, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTexture2D + 32, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTexture2D + 39, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaBindTexture2D[] = "texture and surface references";
 static const acu_era eras_cudaBindTexture2D[] = {
-    {1, name_cudaBindTexture2D, NULL},
+    {0, name_cudaBindTexture2D, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaBindTexture2D = {
     .library = &acu_cudart,
     .name = name_cudaBindTexture2D,
     .feature = feature_cudaBindTexture2D,
     .eras = eras_cudaBindTexture2D,
+    .era_count = 2,
     .params = params_cudaBindTexture2D,
     .param_count = 7,
     .returns = ACU_RETURNS_STATUS,
@@ -21628,24 +20005,23 @@ cudaError_t acu_failed_cudaBindTexture2D(cudaError_t result, size_t *offset,
 
 /* ---- cudaBindTextureToArray */
 
-static const char name_cudaBindTextureToArray[] = "cudaBindTextureToArray";
-static const char param_names_cudaBindTextureToArray[] = "texref\0array\0desc";
+static const char name_cudaBindTextureToArray[] = "cudaBindTextureToArray\0texref\0array\0desc";
 static const acu_param params_cudaBindTextureToArray[] = {
-    {param_names_cudaBindTextureToArray + 0, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTextureToArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTextureToArray + 13, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaBindTextureToArray[] = "texture and surface references";
 static const acu_era eras_cudaBindTextureToArray[] = {
-    {1, name_cudaBindTextureToArray, NULL},
+    {0, name_cudaBindTextureToArray, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaBindTextureToArray = {
     .library = &acu_cudart,
     .name = name_cudaBindTextureToArray,
     .feature = feature_cudaBindTextureToArray,
     .eras = eras_cudaBindTextureToArray,
+    .era_count = 2,
     .params = params_cudaBindTextureToArray,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21678,24 +20054,23 @@ cudaError_t acu_failed_cudaBindTextureToArray(cudaError_t result, const struct t
 
 /* ---- cudaBindTextureToMipmappedArray */
 
-static const char name_cudaBindTextureToMipmappedArray[] = "cudaBindTextureToMipmappedArray";
-static const char param_names_cudaBindTextureToMipmappedArray[] = "texref\0mipmappedArray\0desc";
+static const char name_cudaBindTextureToMipmappedArray[] = "cudaBindTextureToMipmappedArray\0texref\0mipmappedArray\0desc";
 static const acu_param params_cudaBindTextureToMipmappedArray[] = {
-    {param_names_cudaBindTextureToMipmappedArray + 0, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTextureToMipmappedArray + 7, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaBindTextureToMipmappedArray + 22, &acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaChannelFormatDesc, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaBindTextureToMipmappedArray[] = "texture and surface references";
 static const acu_era eras_cudaBindTextureToMipmappedArray[] = {
-    {1, name_cudaBindTextureToMipmappedArray, NULL},
+    {0, name_cudaBindTextureToMipmappedArray, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaBindTextureToMipmappedArray = {
     .library = &acu_cudart,
     .name = name_cudaBindTextureToMipmappedArray,
     .feature = feature_cudaBindTextureToMipmappedArray,
     .eras = eras_cudaBindTextureToMipmappedArray,
+    .era_count = 2,
     .params = params_cudaBindTextureToMipmappedArray,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21730,23 +20105,22 @@ cudaError_t acu_failed_cudaBindTextureToMipmappedArray(cudaError_t result,
 
 /* ---- cudaGetSurfaceReference */
 
-static const char name_cudaGetSurfaceReference[] = "cudaGetSurfaceReference";
-static const char param_names_cudaGetSurfaceReference[] = "surfref\0symbol";
+static const char name_cudaGetSurfaceReference[] = "cudaGetSurfaceReference\0surfref\0symbol";
 static const acu_param params_cudaGetSurfaceReference[] = {
-    {param_names_cudaGetSurfaceReference + 0, &acu_cudart_type_surfaceReference, 2, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetSurfaceReference + 8, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_surfaceReference, 2, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGetSurfaceReference[] = "texture and surface references";
 static const acu_era eras_cudaGetSurfaceReference[] = {
-    {1, name_cudaGetSurfaceReference, NULL},
+    {0, name_cudaGetSurfaceReference, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGetSurfaceReference = {
     .library = &acu_cudart,
     .name = name_cudaGetSurfaceReference,
     .feature = feature_cudaGetSurfaceReference,
     .eras = eras_cudaGetSurfaceReference,
+    .era_count = 2,
     .params = params_cudaGetSurfaceReference,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21778,23 +20152,22 @@ cudaError_t acu_failed_cudaGetSurfaceReference(cudaError_t result, const struct 
 
 /* ---- cudaGetTextureAlignmentOffset */
 
-static const char name_cudaGetTextureAlignmentOffset[] = "cudaGetTextureAlignmentOffset";
-static const char param_names_cudaGetTextureAlignmentOffset[] = "offset\0texref";
+static const char name_cudaGetTextureAlignmentOffset[] = "cudaGetTextureAlignmentOffset\0offset\0texref";
 static const acu_param params_cudaGetTextureAlignmentOffset[] = {
-    {param_names_cudaGetTextureAlignmentOffset + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetTextureAlignmentOffset + 7, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGetTextureAlignmentOffset[] = "texture and surface references";
 static const acu_era eras_cudaGetTextureAlignmentOffset[] = {
-    {1, name_cudaGetTextureAlignmentOffset, NULL},
+    {0, name_cudaGetTextureAlignmentOffset, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGetTextureAlignmentOffset = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureAlignmentOffset,
     .feature = feature_cudaGetTextureAlignmentOffset,
     .eras = eras_cudaGetTextureAlignmentOffset,
+    .era_count = 2,
     .params = params_cudaGetTextureAlignmentOffset,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21826,23 +20199,22 @@ cudaError_t acu_failed_cudaGetTextureAlignmentOffset(cudaError_t result, size_t 
 
 /* ---- cudaGetTextureReference */
 
-static const char name_cudaGetTextureReference[] = "cudaGetTextureReference";
-static const char param_names_cudaGetTextureReference[] = "texref\0symbol";
+static const char name_cudaGetTextureReference[] = "cudaGetTextureReference\0texref\0symbol";
 static const acu_param params_cudaGetTextureReference[] = {
-    {param_names_cudaGetTextureReference + 0, &acu_cudart_type_textureReference, 2, ACU_OUT, -1, -1, false},
-    {param_names_cudaGetTextureReference + 7, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_textureReference, 2, ACU_OUT, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaGetTextureReference[] = "texture and surface references";
 static const acu_era eras_cudaGetTextureReference[] = {
-    {1, name_cudaGetTextureReference, NULL},
+    {0, name_cudaGetTextureReference, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaGetTextureReference = {
     .library = &acu_cudart,
     .name = name_cudaGetTextureReference,
     .feature = feature_cudaGetTextureReference,
     .eras = eras_cudaGetTextureReference,
+    .era_count = 2,
     .params = params_cudaGetTextureReference,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -21874,24 +20246,23 @@ cudaError_t acu_failed_cudaGetTextureReference(cudaError_t result, const struct 
 
 /* ---- cudaLaunchCooperativeKernelMultiDevice */
 
-static const char name_cudaLaunchCooperativeKernelMultiDevice[] = "cudaLaunchCooperativeKernelMultiDevice";
-static const char param_names_cudaLaunchCooperativeKernelMultiDevice[] = "launchParamsList\0numDevices\0flags";
+static const char name_cudaLaunchCooperativeKernelMultiDevice[] = "cudaLaunchCooperativeKernelMultiDevice\0launchParamsList\0numDevices\0flags";
 static const acu_param params_cudaLaunchCooperativeKernelMultiDevice[] = {
-    {param_names_cudaLaunchCooperativeKernelMultiDevice + 0, &acu_cudart_type_cudaLaunchParams, 1, ACU_IN, 1, -1, false},
-    {param_names_cudaLaunchCooperativeKernelMultiDevice + 17, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaLaunchCooperativeKernelMultiDevice + 28, &acu_cudart_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLaunchParams, 1, ACU_IN, 1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_flags_cooperativeMultiDevice, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaLaunchCooperativeKernelMultiDevice[] = "cooperative launch on several devices";
 static const acu_era eras_cudaLaunchCooperativeKernelMultiDevice[] = {
-    {1, name_cudaLaunchCooperativeKernelMultiDevice, NULL},
+    {0, name_cudaLaunchCooperativeKernelMultiDevice, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaLaunchCooperativeKernelMultiDevice = {
     .library = &acu_cudart,
     .name = name_cudaLaunchCooperativeKernelMultiDevice,
     .feature = feature_cudaLaunchCooperativeKernelMultiDevice,
     .eras = eras_cudaLaunchCooperativeKernelMultiDevice,
+    .era_count = 2,
     .params = params_cudaLaunchCooperativeKernelMultiDevice,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21924,22 +20295,21 @@ cudaError_t acu_failed_cudaLaunchCooperativeKernelMultiDevice(cudaError_t result
 
 /* ---- cudaProfilerInitialize */
 
-static const char name_cudaProfilerInitialize[] = "cudaProfilerInitialize";
-static const char param_names_cudaProfilerInitialize[] = "configFile\0outputFile\0outputMode";
+static const char name_cudaProfilerInitialize[] = "cudaProfilerInitialize\0configFile\0outputFile\0outputMode";
 static const acu_param params_cudaProfilerInitialize[] = {
-    {param_names_cudaProfilerInitialize + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaProfilerInitialize + 11, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaProfilerInitialize + 22, &acu_cudart_type_cudaOutputMode, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaOutputMode, 0, ACU_IN, -1, -1, false},
 };
 static const acu_era eras_cudaProfilerInitialize[] = {
-    {1, name_cudaProfilerInitialize, NULL},
+    {0, name_cudaProfilerInitialize, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaProfilerInitialize = {
     .library = &acu_cudart,
     .name = name_cudaProfilerInitialize,
     .eras = eras_cudaProfilerInitialize,
+    .era_count = 2,
     .params = params_cudaProfilerInitialize,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -21972,20 +20342,19 @@ cudaError_t acu_failed_cudaProfilerInitialize(cudaError_t result, const char *co
 
 /* ---- cudaSetDoubleForDevice */
 
-static const char name_cudaSetDoubleForDevice[] = "cudaSetDoubleForDevice";
-static const char param_names_cudaSetDoubleForDevice[] = "d";
+static const char name_cudaSetDoubleForDevice[] = "cudaSetDoubleForDevice\0d";
 static const acu_param params_cudaSetDoubleForDevice[] = {
-    {param_names_cudaSetDoubleForDevice + 0, &acu_type_double, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_double, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cudaSetDoubleForDevice[] = {
-    {1, name_cudaSetDoubleForDevice, NULL},
+    {0, name_cudaSetDoubleForDevice, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaSetDoubleForDevice = {
     .library = &acu_cudart,
     .name = name_cudaSetDoubleForDevice,
     .eras = eras_cudaSetDoubleForDevice,
+    .era_count = 2,
     .params = params_cudaSetDoubleForDevice,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -22014,20 +20383,19 @@ cudaError_t acu_failed_cudaSetDoubleForDevice(cudaError_t result, double *d)
 
 /* ---- cudaSetDoubleForHost */
 
-static const char name_cudaSetDoubleForHost[] = "cudaSetDoubleForHost";
-static const char param_names_cudaSetDoubleForHost[] = "d";
+static const char name_cudaSetDoubleForHost[] = "cudaSetDoubleForHost\0d";
 static const acu_param params_cudaSetDoubleForHost[] = {
-    {param_names_cudaSetDoubleForHost + 0, &acu_type_double, 1, ACU_INOUT, -1, -1, false},
+    {&acu_type_double, 1, ACU_INOUT, -1, -1, false},
 };
 static const acu_era eras_cudaSetDoubleForHost[] = {
-    {1, name_cudaSetDoubleForHost, NULL},
+    {0, name_cudaSetDoubleForHost, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaSetDoubleForHost = {
     .library = &acu_cudart,
     .name = name_cudaSetDoubleForHost,
     .eras = eras_cudaSetDoubleForHost,
+    .era_count = 2,
     .params = params_cudaSetDoubleForHost,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -22056,26 +20424,25 @@ cudaError_t acu_failed_cudaSetDoubleForHost(cudaError_t result, double *d)
 
 /* ---- cudaStreamGetCaptureInfo_v2 */
 
-static const char name_cudaStreamGetCaptureInfo_v2[] = "cudaStreamGetCaptureInfo_v2";
+static const char name_cudaStreamGetCaptureInfo_v2[] = "cudaStreamGetCaptureInfo_v2\0stream\0captureStatus_out\0id_out\0graph_out\0dependencies_out\0numDependencies_out";
 static const char symbol_cudaStreamGetCaptureInfo_v2_cudaStreamGetCaptureInfo_v2_ptsz[] = "cudaStreamGetCaptureInfo_v2_ptsz";
-static const char param_names_cudaStreamGetCaptureInfo_v2[] = "stream\0captureStatus_out\0id_out\0graph_out\0dependencies_out\0numDependencies_out";
 static const acu_param params_cudaStreamGetCaptureInfo_v2[] = {
-    {param_names_cudaStreamGetCaptureInfo_v2 + 0, &acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo_v2 + 7, &acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo_v2 + 25, &acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo_v2 + 32, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo_v2 + 42, &acu_type_handle, 2, ACU_OUT, -1, -1, false},
-    {param_names_cudaStreamGetCaptureInfo_v2 + 59, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaStream_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaStreamCaptureStatus, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_unsigned_long_long, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 2, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 static const acu_era eras_cudaStreamGetCaptureInfo_v2[] = {
-    {1, name_cudaStreamGetCaptureInfo_v2, NULL},
+    {0, name_cudaStreamGetCaptureInfo_v2, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaStreamGetCaptureInfo_v2 = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetCaptureInfo_v2,
     .eras = eras_cudaStreamGetCaptureInfo_v2,
+    .era_count = 2,
     .params = params_cudaStreamGetCaptureInfo_v2,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -22103,9 +20470,8 @@ cudaError_t (*acu_slot_cudaStreamGetCaptureInfo_v2)(cudaStream_t stream,
         const cudaGraphNode_t **dependencies_out,
         size_t *numDependencies_out) = enter_cudaStreamGetCaptureInfo_v2;
 static const acu_era eras_cudaStreamGetCaptureInfo_v2_ptds[] = {
-    {1, symbol_cudaStreamGetCaptureInfo_v2_cudaStreamGetCaptureInfo_v2_ptsz, NULL},
+    {0, symbol_cudaStreamGetCaptureInfo_v2_cudaStreamGetCaptureInfo_v2_ptsz, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 extern cudaError_t (*acu_slot_cudaStreamGetCaptureInfo_v2_ptds)(cudaStream_t stream,
         enum cudaStreamCaptureStatus *captureStatus_out, unsigned long long *id_out, cudaGraph_t *graph_out,
@@ -22114,6 +20480,7 @@ const acu_function acu_function_cudaStreamGetCaptureInfo_v2_ptds = {
     .library = &acu_cudart,
     .name = name_cudaStreamGetCaptureInfo_v2,
     .eras = eras_cudaStreamGetCaptureInfo_v2_ptds,
+    .era_count = 2,
     .params = params_cudaStreamGetCaptureInfo_v2,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -22154,15 +20521,15 @@ cudaError_t acu_failed_cudaStreamGetCaptureInfo_v2(cudaError_t result, cudaStrea
 static const char name_cudaThreadExit[] = "cudaThreadExit";
 static const char feature_cudaThreadExit[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadExit[] = {
-    {1, name_cudaThreadExit, NULL},
+    {0, name_cudaThreadExit, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaThreadExit = {
     .library = &acu_cudart,
     .name = name_cudaThreadExit,
     .feature = feature_cudaThreadExit,
     .eras = eras_cudaThreadExit,
+    .era_count = 2,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 12090,
@@ -22189,22 +20556,21 @@ cudaError_t acu_failed_cudaThreadExit(cudaError_t result)
 
 /* ---- cudaThreadGetCacheConfig */
 
-static const char name_cudaThreadGetCacheConfig[] = "cudaThreadGetCacheConfig";
-static const char param_names_cudaThreadGetCacheConfig[] = "pCacheConfig";
+static const char name_cudaThreadGetCacheConfig[] = "cudaThreadGetCacheConfig\0pCacheConfig";
 static const acu_param params_cudaThreadGetCacheConfig[] = {
-    {param_names_cudaThreadGetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaFuncCache, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_cudaThreadGetCacheConfig[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadGetCacheConfig[] = {
-    {1, name_cudaThreadGetCacheConfig, NULL},
+    {0, name_cudaThreadGetCacheConfig, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaThreadGetCacheConfig = {
     .library = &acu_cudart,
     .name = name_cudaThreadGetCacheConfig,
     .feature = feature_cudaThreadGetCacheConfig,
     .eras = eras_cudaThreadGetCacheConfig,
+    .era_count = 2,
     .params = params_cudaThreadGetCacheConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -22233,23 +20599,22 @@ cudaError_t acu_failed_cudaThreadGetCacheConfig(cudaError_t result, enum cudaFun
 
 /* ---- cudaThreadGetLimit */
 
-static const char name_cudaThreadGetLimit[] = "cudaThreadGetLimit";
-static const char param_names_cudaThreadGetLimit[] = "pValue\0limit";
+static const char name_cudaThreadGetLimit[] = "cudaThreadGetLimit\0pValue\0limit";
 static const acu_param params_cudaThreadGetLimit[] = {
-    {param_names_cudaThreadGetLimit + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-    {param_names_cudaThreadGetLimit + 7, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaThreadGetLimit[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadGetLimit[] = {
-    {1, name_cudaThreadGetLimit, NULL},
+    {0, name_cudaThreadGetLimit, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaThreadGetLimit = {
     .library = &acu_cudart,
     .name = name_cudaThreadGetLimit,
     .feature = feature_cudaThreadGetLimit,
     .eras = eras_cudaThreadGetLimit,
+    .era_count = 2,
     .params = params_cudaThreadGetLimit,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22278,22 +20643,21 @@ cudaError_t acu_failed_cudaThreadGetLimit(cudaError_t result, size_t *pValue, en
 
 /* ---- cudaThreadSetCacheConfig */
 
-static const char name_cudaThreadSetCacheConfig[] = "cudaThreadSetCacheConfig";
-static const char param_names_cudaThreadSetCacheConfig[] = "cacheConfig";
+static const char name_cudaThreadSetCacheConfig[] = "cudaThreadSetCacheConfig\0cacheConfig";
 static const acu_param params_cudaThreadSetCacheConfig[] = {
-    {param_names_cudaThreadSetCacheConfig + 0, &acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaFuncCache, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaThreadSetCacheConfig[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadSetCacheConfig[] = {
-    {1, name_cudaThreadSetCacheConfig, NULL},
+    {0, name_cudaThreadSetCacheConfig, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaThreadSetCacheConfig = {
     .library = &acu_cudart,
     .name = name_cudaThreadSetCacheConfig,
     .feature = feature_cudaThreadSetCacheConfig,
     .eras = eras_cudaThreadSetCacheConfig,
+    .era_count = 2,
     .params = params_cudaThreadSetCacheConfig,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -22322,23 +20686,22 @@ cudaError_t acu_failed_cudaThreadSetCacheConfig(cudaError_t result, enum cudaFun
 
 /* ---- cudaThreadSetLimit */
 
-static const char name_cudaThreadSetLimit[] = "cudaThreadSetLimit";
-static const char param_names_cudaThreadSetLimit[] = "limit\0value";
+static const char name_cudaThreadSetLimit[] = "cudaThreadSetLimit\0limit\0value";
 static const acu_param params_cudaThreadSetLimit[] = {
-    {param_names_cudaThreadSetLimit + 0, &acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
-    {param_names_cudaThreadSetLimit + 6, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_cudaLimit, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaThreadSetLimit[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadSetLimit[] = {
-    {1, name_cudaThreadSetLimit, NULL},
+    {0, name_cudaThreadSetLimit, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaThreadSetLimit = {
     .library = &acu_cudart,
     .name = name_cudaThreadSetLimit,
     .feature = feature_cudaThreadSetLimit,
     .eras = eras_cudaThreadSetLimit,
+    .era_count = 2,
     .params = params_cudaThreadSetLimit,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -22370,15 +20733,15 @@ cudaError_t acu_failed_cudaThreadSetLimit(cudaError_t result, enum cudaLimit lim
 static const char name_cudaThreadSynchronize[] = "cudaThreadSynchronize";
 static const char feature_cudaThreadSynchronize[] = "the old cudaThread functions";
 static const acu_era eras_cudaThreadSynchronize[] = {
-    {1, name_cudaThreadSynchronize, NULL},
+    {0, name_cudaThreadSynchronize, NULL},
     {13000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaThreadSynchronize = {
     .library = &acu_cudart,
     .name = name_cudaThreadSynchronize,
     .feature = feature_cudaThreadSynchronize,
     .eras = eras_cudaThreadSynchronize,
+    .era_count = 2,
     .returns = ACU_RETURNS_STATUS,
     .since = 0,
     .until = 12090,
@@ -22405,22 +20768,21 @@ cudaError_t acu_failed_cudaThreadSynchronize(cudaError_t result)
 
 /* ---- cudaUnbindTexture */
 
-static const char name_cudaUnbindTexture[] = "cudaUnbindTexture";
-static const char param_names_cudaUnbindTexture[] = "texref";
+static const char name_cudaUnbindTexture[] = "cudaUnbindTexture\0texref";
 static const acu_param params_cudaUnbindTexture[] = {
-    {param_names_cudaUnbindTexture + 0, &acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
+    {&acu_cudart_type_textureReference, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_cudaUnbindTexture[] = "texture and surface references";
 static const acu_era eras_cudaUnbindTexture[] = {
-    {1, name_cudaUnbindTexture, NULL},
+    {0, name_cudaUnbindTexture, NULL},
     {12000, NULL, NULL},
-    {0, NULL, NULL},
 };
 const acu_function acu_function_cudaUnbindTexture = {
     .library = &acu_cudart,
     .name = name_cudaUnbindTexture,
     .feature = feature_cudaUnbindTexture,
     .eras = eras_cudaUnbindTexture,
+    .era_count = 2,
     .params = params_cudaUnbindTexture,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,

@@ -3,7 +3,7 @@
  * The types of the CUDA runtime API as data: enumerators and fields with the version that brought them,
  * what makes a union's member active, and how older versions lay a record out.
  *
- * The names of one type stand in one array, so that the linker drops them with the type.
+ * The names of a type and its parts are one text (acu_part_name), which the linker drops with the type.
  */
 #include "cudart_tables.h"
 
@@ -15,7 +15,8 @@ static const char names_acu_cudart_type_CUuuid_st[] =
     "CUuuid_st\0"
     "bytes";
 static const acu_field fields_acu_cudart_type_CUuuid_st[] = {
-    {.name = names_acu_cudart_type_CUuuid_st + 10, .type = &acu_type_char, .offset = 0, .count = 16},
+    /* bytes */
+    {.type = &acu_type_char, .offset = 0, .count = 16},
 };
 const acu_type acu_cudart_type_CUuuid_st = {
     .name = names_acu_cudart_type_CUuuid_st,
@@ -35,11 +36,16 @@ static const char names_acu_cudart_type_cudaAccessPolicyWindow[] =
     "hitProp\0"
     "missProp";
 static const acu_field fields_acu_cudart_type_cudaAccessPolicyWindow[] = {
-    {.name = names_acu_cudart_type_cudaAccessPolicyWindow + 23, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaAccessPolicyWindow + 32, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaAccessPolicyWindow + 42, .type = &acu_type_float, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaAccessPolicyWindow + 51, .type = &acu_cudart_type_cudaAccessProperty, .offset = 20, .count = 1},
-    {.name = names_acu_cudart_type_cudaAccessPolicyWindow + 59, .type = &acu_cudart_type_cudaAccessProperty, .offset = 24, .count = 1},
+    /* base_ptr */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* num_bytes */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* hitRatio */
+    {.type = &acu_type_float, .offset = 16, .count = 1},
+    /* hitProp */
+    {.type = &acu_cudart_type_cudaAccessProperty, .offset = 20, .count = 1},
+    /* missProp */
+    {.type = &acu_cudart_type_cudaAccessProperty, .offset = 24, .count = 1},
 };
 const acu_type acu_cudart_type_cudaAccessPolicyWindow = {
     .name = names_acu_cudart_type_cudaAccessPolicyWindow,
@@ -57,9 +63,9 @@ static const char names_acu_cudart_type_cudaAccessProperty[] =
     "cudaAccessPropertyStreaming\0"
     "cudaAccessPropertyPersisting";
 static const acu_value values_acu_cudart_type_cudaAccessProperty[] = {
-    { names_acu_cudart_type_cudaAccessProperty + 19, 0, 0},
-    { names_acu_cudart_type_cudaAccessProperty + 44, 1, 0},
-    { names_acu_cudart_type_cudaAccessProperty + 72, 2, 0},
+    { 0, 0 }, /* cudaAccessPropertyNormal */
+    { 1, 0 }, /* cudaAccessPropertyStreaming */
+    { 2, 0 }, /* cudaAccessPropertyPersisting */
 };
 const acu_type acu_cudart_type_cudaAccessProperty = {
     .name = names_acu_cudart_type_cudaAccessProperty,
@@ -77,9 +83,12 @@ static const char names_acu_cudart_type_cudaArrayMemoryRequirements[] =
     "alignment\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaArrayMemoryRequirements[] = {
-    {.name = names_acu_cudart_type_cudaArrayMemoryRequirements + 28, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaArrayMemoryRequirements + 33, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaArrayMemoryRequirements + 43, .type = &acu_type_unsigned_int, .offset = 16, .count = 4, .reserved = true},
+    /* size */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* alignment */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 4, .reserved = true},
 };
 const acu_type acu_cudart_type_cudaArrayMemoryRequirements = {
     .name = names_acu_cudart_type_cudaArrayMemoryRequirements,
@@ -101,13 +110,20 @@ static const char names_acu_cudart_type_cudaArraySparseProperties[] =
     "flags\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaArraySparseProperties[] = {
-    {.name = names_acu_cudart_type_cudaArraySparseProperties + 26, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaArraySparseProperties + 43, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_cudaArraySparseProperties + 61, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaArraySparseProperties + 78, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
-    {.name = names_acu_cudart_type_cudaArraySparseProperties + 96, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaArraySparseProperties + 108, .type = &acu_cudart_type_flags_arraySparseProperties, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaArraySparseProperties + 114, .type = &acu_type_unsigned_int, .offset = 28, .count = 4, .reserved = true},
+    /* tileExtent.width */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* tileExtent.height */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* tileExtent.depth */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* miptailFirstLevel */
+    {.type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    /* miptailSize */
+    {.type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_arraySparseProperties, .offset = 24, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 4, .reserved = true},
 };
 const acu_type acu_cudart_type_cudaArraySparseProperties = {
     .name = names_acu_cudart_type_cudaArraySparseProperties,
@@ -135,19 +151,19 @@ static const char names_acu_cudart_type_cudaAtomicOperation[] =
     "cudaAtomicOperationFloatMin\0"
     "cudaAtomicOperationFloatMax";
 static const acu_value values_acu_cudart_type_cudaAtomicOperation[] = {
-    { names_acu_cudart_type_cudaAtomicOperation + 20, 0, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 50, 1, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 80, 2, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 110, 3, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 146, 4, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 182, 5, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 205, 6, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 227, 7, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 250, 8, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 278, 9, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 301, 10, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 329, 11, 13000},
-    { names_acu_cudart_type_cudaAtomicOperation + 357, 12, 13000},
+    { 0, 13000 }, /* cudaAtomicOperationIntegerAdd */
+    { 1, 13000 }, /* cudaAtomicOperationIntegerMin */
+    { 2, 13000 }, /* cudaAtomicOperationIntegerMax */
+    { 3, 13000 }, /* cudaAtomicOperationIntegerIncrement */
+    { 4, 13000 }, /* cudaAtomicOperationIntegerDecrement */
+    { 5, 13000 }, /* cudaAtomicOperationAnd */
+    { 6, 13000 }, /* cudaAtomicOperationOr */
+    { 7, 13000 }, /* cudaAtomicOperationXOR */
+    { 8, 13000 }, /* cudaAtomicOperationExchange */
+    { 9, 13000 }, /* cudaAtomicOperationCAS */
+    { 10, 13000 }, /* cudaAtomicOperationFloatAdd */
+    { 11, 13000 }, /* cudaAtomicOperationFloatMin */
+    { 12, 13000 }, /* cudaAtomicOperationFloatMax */
 };
 const acu_type acu_cudart_type_cudaAtomicOperation = {
     .name = names_acu_cudart_type_cudaAtomicOperation,
@@ -167,11 +183,16 @@ static const char names_acu_cudart_type_cudaChannelFormatDesc[] =
     "w\0"
     "f";
 static const acu_field fields_acu_cudart_type_cudaChannelFormatDesc[] = {
-    {.name = names_acu_cudart_type_cudaChannelFormatDesc + 22, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaChannelFormatDesc + 24, .type = &acu_type_int, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_cudaChannelFormatDesc + 26, .type = &acu_type_int, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaChannelFormatDesc + 28, .type = &acu_type_int, .offset = 12, .count = 1},
-    {.name = names_acu_cudart_type_cudaChannelFormatDesc + 30, .type = &acu_cudart_type_cudaChannelFormatKind, .offset = 16, .count = 1},
+    /* x */
+    {.type = &acu_type_int, .offset = 0, .count = 1},
+    /* y */
+    {.type = &acu_type_int, .offset = 4, .count = 1},
+    /* z */
+    {.type = &acu_type_int, .offset = 8, .count = 1},
+    /* w */
+    {.type = &acu_type_int, .offset = 12, .count = 1},
+    /* f */
+    {.type = &acu_cudart_type_cudaChannelFormatKind, .offset = 16, .count = 1},
 };
 const acu_type acu_cudart_type_cudaChannelFormatDesc = {
     .name = names_acu_cudart_type_cudaChannelFormatDesc,
@@ -232,52 +253,52 @@ static const char names_acu_cudart_type_cudaChannelFormatKind[] =
     "cudaChannelFormatKindUnsigned8Planar444\0"
     "cudaChannelFormatKindUnsigned16Planar444";
 static const acu_value values_acu_cudart_type_cudaChannelFormatKind[] = {
-    { names_acu_cudart_type_cudaChannelFormatKind + 22, 0, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 50, 1, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 80, 2, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 107, 3, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 133, 4, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 159, 5, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 202, 6, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 245, 7, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 288, 8, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 332, 9, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 376, 10, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 420, 11, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 461, 12, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 502, 13, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 543, 14, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 585, 15, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 627, 16, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 669, 17, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 715, 18, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 765, 19, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 811, 20, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 861, 21, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 907, 22, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 957, 23, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1003, 24, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1047, 25, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1093, 26, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1137, 27, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1184, 28, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1229, 29, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1275, 30, 0},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1325, 31, 12080},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1372, 32, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1412, 33, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1452, 34, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1496, 35, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1541, 36, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1585, 37, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1630, 38, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1674, 39, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1719, 40, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1759, 41, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1800, 42, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1840, 43, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1881, 44, 13030},
-    { names_acu_cudart_type_cudaChannelFormatKind + 1921, 45, 13030},
+    { 0, 0 }, /* cudaChannelFormatKindSigned */
+    { 1, 0 }, /* cudaChannelFormatKindUnsigned */
+    { 2, 0 }, /* cudaChannelFormatKindFloat */
+    { 3, 0 }, /* cudaChannelFormatKindNone */
+    { 4, 0 }, /* cudaChannelFormatKindNV12 */
+    { 5, 0 }, /* cudaChannelFormatKindUnsignedNormalized8X1 */
+    { 6, 0 }, /* cudaChannelFormatKindUnsignedNormalized8X2 */
+    { 7, 0 }, /* cudaChannelFormatKindUnsignedNormalized8X4 */
+    { 8, 0 }, /* cudaChannelFormatKindUnsignedNormalized16X1 */
+    { 9, 0 }, /* cudaChannelFormatKindUnsignedNormalized16X2 */
+    { 10, 0 }, /* cudaChannelFormatKindUnsignedNormalized16X4 */
+    { 11, 0 }, /* cudaChannelFormatKindSignedNormalized8X1 */
+    { 12, 0 }, /* cudaChannelFormatKindSignedNormalized8X2 */
+    { 13, 0 }, /* cudaChannelFormatKindSignedNormalized8X4 */
+    { 14, 0 }, /* cudaChannelFormatKindSignedNormalized16X1 */
+    { 15, 0 }, /* cudaChannelFormatKindSignedNormalized16X2 */
+    { 16, 0 }, /* cudaChannelFormatKindSignedNormalized16X4 */
+    { 17, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed1 */
+    { 18, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed1SRGB */
+    { 19, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed2 */
+    { 20, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed2SRGB */
+    { 21, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed3 */
+    { 22, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed3SRGB */
+    { 23, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed4 */
+    { 24, 0 }, /* cudaChannelFormatKindSignedBlockCompressed4 */
+    { 25, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed5 */
+    { 26, 0 }, /* cudaChannelFormatKindSignedBlockCompressed5 */
+    { 27, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed6H */
+    { 28, 0 }, /* cudaChannelFormatKindSignedBlockCompressed6H */
+    { 29, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed7 */
+    { 30, 0 }, /* cudaChannelFormatKindUnsignedBlockCompressed7SRGB */
+    { 31, 12080 }, /* cudaChannelFormatKindUnsignedNormalized1010102 */
+    { 32, 13030 }, /* cudaChannelFormatKindUnsigned8Packed422 */
+    { 33, 13030 }, /* cudaChannelFormatKindUnsigned8Packed444 */
+    { 34, 13030 }, /* cudaChannelFormatKindUnsigned8SemiPlanar420 */
+    { 35, 13030 }, /* cudaChannelFormatKindUnsigned16SemiPlanar420 */
+    { 36, 13030 }, /* cudaChannelFormatKindUnsigned8SemiPlanar422 */
+    { 37, 13030 }, /* cudaChannelFormatKindUnsigned16SemiPlanar422 */
+    { 38, 13030 }, /* cudaChannelFormatKindUnsigned8SemiPlanar444 */
+    { 39, 13030 }, /* cudaChannelFormatKindUnsigned16SemiPlanar444 */
+    { 40, 13030 }, /* cudaChannelFormatKindUnsigned8Planar420 */
+    { 41, 13030 }, /* cudaChannelFormatKindUnsigned16Planar420 */
+    { 42, 13030 }, /* cudaChannelFormatKindUnsigned8Planar422 */
+    { 43, 13030 }, /* cudaChannelFormatKindUnsigned16Planar422 */
+    { 44, 13030 }, /* cudaChannelFormatKindUnsigned8Planar444 */
+    { 45, 13030 }, /* cudaChannelFormatKindUnsigned16Planar444 */
 };
 const acu_type acu_cudart_type_cudaChannelFormatKind = {
     .name = names_acu_cudart_type_cudaChannelFormatKind,
@@ -294,8 +315,10 @@ static const char names_acu_cudart_type_cudaChildGraphNodeParams[] =
     "graph\0"
     "ownership";
 static const acu_field fields_acu_cudart_type_cudaChildGraphNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaChildGraphNodeParams + 25, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaChildGraphNodeParams + 31, .type = &acu_cudart_type_cudaGraphChildGraphNodeOwnership, .offset = 8, .count = 1, .since = 12090},
+    /* graph */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* ownership */
+    {.type = &acu_cudart_type_cudaGraphChildGraphNodeOwnership, .offset = 8, .count = 1, .since = 12090},
 };
 static const acu_layout layouts_acu_cudart_type_cudaChildGraphNodeParams[] = {
     { 12020, 12090, 8, NULL, NULL},
@@ -319,10 +342,10 @@ static const char names_acu_cudart_type_cudaClusterSchedulingPolicy[] =
     "cudaClusterSchedulingPolicyLoadBalancing\0"
     "cudaClusterSchedulingPolicyRubinDsmemLocality";
 static const acu_value values_acu_cudart_type_cudaClusterSchedulingPolicy[] = {
-    { names_acu_cudart_type_cudaClusterSchedulingPolicy + 28, 0, 11080},
-    { names_acu_cudart_type_cudaClusterSchedulingPolicy + 63, 1, 11080},
-    { names_acu_cudart_type_cudaClusterSchedulingPolicy + 97, 2, 11080},
-    { names_acu_cudart_type_cudaClusterSchedulingPolicy + 138, 3, 13040},
+    { 0, 11080 }, /* cudaClusterSchedulingPolicyDefault */
+    { 1, 11080 }, /* cudaClusterSchedulingPolicySpread */
+    { 2, 11080 }, /* cudaClusterSchedulingPolicyLoadBalancing */
+    { 3, 13040 }, /* cudaClusterSchedulingPolicyRubinDsmemLocality */
 };
 const acu_type acu_cudart_type_cudaClusterSchedulingPolicy = {
     .name = names_acu_cudart_type_cudaClusterSchedulingPolicy,
@@ -342,11 +365,16 @@ static const char names_acu_cudart_type_cudaConditionalNodeParams[] =
     "phGraph_out\0"
     "ctx";
 static const acu_field fields_acu_cudart_type_cudaConditionalNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaConditionalNodeParams + 26, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaConditionalNodeParams + 33, .type = &acu_cudart_type_cudaGraphConditionalNodeType, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaConditionalNodeParams + 38, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
-    {.name = names_acu_cudart_type_cudaConditionalNodeParams + 43, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaConditionalNodeParams + 55, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13010},
+    /* handle */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* type */
+    {.type = &acu_cudart_type_cudaGraphConditionalNodeType, .offset = 8, .count = 1},
+    /* size */
+    {.type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    /* phGraph_out */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13010},
 };
 static const acu_layout layouts_acu_cudart_type_cudaConditionalNodeParams[] = {
     { 12030, 13010, 24, NULL, NULL},
@@ -370,10 +398,10 @@ static const char names_acu_cudart_type_cudaDevResourceType[] =
     "cudaDevResourceTypeWorkqueueConfig\0"
     "cudaDevResourceTypeWorkqueue";
 static const acu_value values_acu_cudart_type_cudaDevResourceType[] = {
-    { names_acu_cudart_type_cudaDevResourceType + 20, 0, 13010},
-    { names_acu_cudart_type_cudaDevResourceType + 47, 1, 13010},
-    { names_acu_cudart_type_cudaDevResourceType + 69, 1000, 13010},
-    { names_acu_cudart_type_cudaDevResourceType + 104, 10000, 13010},
+    { 0, 13010 }, /* cudaDevResourceTypeInvalid */
+    { 1, 13010 }, /* cudaDevResourceTypeSm */
+    { 1000, 13010 }, /* cudaDevResourceTypeWorkqueueConfig */
+    { 10000, 13010 }, /* cudaDevResourceTypeWorkqueue */
 };
 const acu_type acu_cudart_type_cudaDevResourceType = {
     .name = names_acu_cudart_type_cudaDevResourceType,
@@ -397,15 +425,21 @@ static const int32_t tags_acu_cudart_type_cudaDevResource_st_96_sm[] = { 1, ACU_
 static const int32_t tags_acu_cudart_type_cudaDevResource_st_96_wqConfig[] = { 1000, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaDevResource_st_96_wq[] = { 10000, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaDevResource_st[] = {
-    {.name = names_acu_cudart_type_cudaDevResource_st + 19, .type = &acu_cudart_type_cudaDevResourceType, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevResource_st + 24, .type = &acu_type_unsigned_char, .offset = 4, .count = 92},
-    {.name = names_acu_cudart_type_cudaDevResource_st + 42, .type = &acu_cudart_type_cudaDevSmResource, .offset = 96, .count = 1,
+    /* type */
+    {.type = &acu_cudart_type_cudaDevResourceType, .offset = 0, .count = 1},
+    /* _internal_padding */
+    {.type = &acu_type_unsigned_char, .offset = 4, .count = 92},
+    /* sm */
+    {.type = &acu_cudart_type_cudaDevSmResource, .offset = 96, .count = 1,
      .tags = tags_acu_cudart_type_cudaDevResource_st_96_sm},
-    {.name = names_acu_cudart_type_cudaDevResource_st + 45, .type = &acu_cudart_type_cudaDevWorkqueueConfigResource, .offset = 96, .count = 1,
+    /* wqConfig */
+    {.type = &acu_cudart_type_cudaDevWorkqueueConfigResource, .offset = 96, .count = 1,
      .tags = tags_acu_cudart_type_cudaDevResource_st_96_wqConfig},
-    {.name = names_acu_cudart_type_cudaDevResource_st + 54, .type = &acu_cudart_type_cudaDevWorkqueueResource, .offset = 96, .count = 1,
+    /* wq */
+    {.type = &acu_cudart_type_cudaDevWorkqueueResource, .offset = 96, .count = 1,
      .tags = tags_acu_cudart_type_cudaDevResource_st_96_wq},
-    {.name = names_acu_cudart_type_cudaDevResource_st + 57, .type = &acu_type_pointer, .offset = 136, .count = 1},
+    /* nextResource */
+    {.type = &acu_type_pointer, .offset = 136, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaDevResource_st[] = {
     { 13010, 13040, 144, NULL, NULL},
@@ -430,11 +464,16 @@ static const char names_acu_cudart_type_cudaDevSmResource[] =
     "flags\0"
     "localityDomainId";
 static const acu_field fields_acu_cudart_type_cudaDevSmResource[] = {
-    {.name = names_acu_cudart_type_cudaDevSmResource + 18, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevSmResource + 26, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevSmResource + 45, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevSmResource + 68, .type = &acu_cudart_type_flags_devSmResourceGroup, .offset = 12, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevSmResource + 74, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* smCount */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* minSmPartitionSize */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* smCoscheduledAlignment */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_devSmResourceGroup, .offset = 12, .count = 1},
+    /* localityDomainId */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaDevSmResource[] = {
     { 13010, 13040, 16, NULL, NULL},
@@ -460,12 +499,18 @@ static const char names_acu_cudart_type_cudaDevSmResourceGroupParams_st[] =
     "localityDomainId\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaDevSmResourceGroupParams_st[] = {
-    {.name = names_acu_cudart_type_cudaDevSmResourceGroupParams_st + 32, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevSmResourceGroupParams_st + 40, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevSmResourceGroupParams_st + 59, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevSmResourceGroupParams_st + 87, .type = &acu_cudart_type_flags_devSmResourceGroup, .offset = 12, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevSmResourceGroupParams_st + 93, .type = &acu_type_unsigned_int, .offset = 16, .count = 1, .since = 13040},
-    {.name = names_acu_cudart_type_cudaDevSmResourceGroupParams_st + 110, .type = &acu_type_unsigned_int, .offset = 20, .count = 11, .reserved = true},
+    /* smCount */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* coscheduledSmCount */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* preferredCoscheduledSmCount */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_devSmResourceGroup, .offset = 12, .count = 1},
+    /* localityDomainId */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1, .since = 13040},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 11, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaDevSmResourceGroupParams_st[] = {
     { 13010, 13040, 64, NULL, NULL},
@@ -488,9 +533,12 @@ static const char names_acu_cudart_type_cudaDevWorkqueueConfigResource[] =
     "wqConcurrencyLimit\0"
     "sharingScope";
 static const acu_field fields_acu_cudart_type_cudaDevWorkqueueConfigResource[] = {
-    {.name = names_acu_cudart_type_cudaDevWorkqueueConfigResource + 31, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevWorkqueueConfigResource + 38, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_cudaDevWorkqueueConfigResource + 57, .type = &acu_cudart_type_cudaDevWorkqueueConfigScope, .offset = 8, .count = 1},
+    /* device */
+    {.type = &acu_type_int, .offset = 0, .count = 1},
+    /* wqConcurrencyLimit */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* sharingScope */
+    {.type = &acu_cudart_type_cudaDevWorkqueueConfigScope, .offset = 8, .count = 1},
 };
 const acu_type acu_cudart_type_cudaDevWorkqueueConfigResource = {
     .name = names_acu_cudart_type_cudaDevWorkqueueConfigResource,
@@ -507,8 +555,8 @@ static const char names_acu_cudart_type_cudaDevWorkqueueConfigScope[] =
     "cudaDevWorkqueueConfigScopeDeviceCtx\0"
     "cudaDevWorkqueueConfigScopeGreenCtxBalanced";
 static const acu_value values_acu_cudart_type_cudaDevWorkqueueConfigScope[] = {
-    { names_acu_cudart_type_cudaDevWorkqueueConfigScope + 28, 0, 13010},
-    { names_acu_cudart_type_cudaDevWorkqueueConfigScope + 65, 1, 13010},
+    { 0, 13010 }, /* cudaDevWorkqueueConfigScopeDeviceCtx */
+    { 1, 13010 }, /* cudaDevWorkqueueConfigScopeGreenCtxBalanced */
 };
 const acu_type acu_cudart_type_cudaDevWorkqueueConfigScope = {
     .name = names_acu_cudart_type_cudaDevWorkqueueConfigScope,
@@ -524,7 +572,8 @@ static const char names_acu_cudart_type_cudaDevWorkqueueResource[] =
     "cudaDevWorkqueueResource\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaDevWorkqueueResource[] = {
-    {.name = names_acu_cudart_type_cudaDevWorkqueueResource + 25, .type = &acu_type_unsigned_char, .offset = 0, .count = 40},
+    /* reserved */
+    {.type = &acu_type_unsigned_char, .offset = 0, .count = 40},
 };
 const acu_type acu_cudart_type_cudaDevWorkqueueResource = {
     .name = names_acu_cudart_type_cudaDevWorkqueueResource,
@@ -663,8 +712,7 @@ static const char names_acu_cudart_type_cudaDeviceAttr[] =
     "cudaDevAttrNumaConfig\0"
     "cudaDevAttrNumaId\0"
     "cudaDevAttrReserved132\0"
-    "cudaDevAttrMpsEnabled";
-static const char names1_acu_cudart_type_cudaDeviceAttr[] =
+    "cudaDevAttrMpsEnabled\0"
     "cudaDevAttrHostNumaId\0"
     "cudaDevAttrD3D12CigSupported\0"
     "cudaDevAttrVulkanCigSupported\0"
@@ -684,150 +732,150 @@ static const char names1_acu_cudart_type_cudaDeviceAttr[] =
     "cudaDevAttrTensorMapLargeTensorMinSize\0"
     "cudaDevAttrMax";
 static const acu_value values_acu_cudart_type_cudaDeviceAttr[] = {
-    { names_acu_cudart_type_cudaDeviceAttr + 15, 1, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 45, 2, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 69, 3, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 93, 4, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 117, 5, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 140, 6, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 163, 7, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 186, 8, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 221, 9, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 252, 10, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 272, 11, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 292, 12, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 324, 13, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 345, 14, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 373, 15, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 395, 16, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 426, 17, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 455, 18, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 477, 19, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 505, 20, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 528, 21, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 557, 22, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 586, 23, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 616, 24, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 645, 25, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 675, 26, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 704, 27, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 740, 28, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 777, 29, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 814, 30, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 842, 31, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 871, 32, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 893, 33, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 913, 34, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 936, 35, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 957, 36, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 984, 37, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1016, 38, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1039, 39, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1078, 40, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1106, 41, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1135, 42, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1171, 43, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1208, 45, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1243, 46, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1279, 47, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1311, 48, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1344, 49, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1376, 50, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1399, 51, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1432, 52, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1466, 53, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1507, 54, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1549, 55, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1578, 56, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1607, 57, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1637, 58, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1666, 59, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1696, 60, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1725, 61, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1761, 62, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1798, 63, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1834, 64, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1871, 65, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1908, 66, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1942, 67, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 1983, 68, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2025, 69, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2060, 70, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2095, 71, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2131, 72, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2166, 73, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2204, 74, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2243, 75, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2277, 76, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2311, 77, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2349, 78, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2386, 79, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2420, 80, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2453, 81, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2497, 82, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2538, 83, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2563, 84, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2590, 85, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2622, 86, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2659, 87, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2703, 88, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2735, 89, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2770, 90, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2808, 91, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2853, 92, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2875, 93, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2897, 94, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2919, 95, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 2948, 96, 13000},
-    { names_acu_cudart_type_cudaDeviceAttr + 2970, 97, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3010, 98, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3042, 99, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3075, 100, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3125, 101, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3167, 106, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3205, 108, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3241, 109, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3278, 111, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3318, 112, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3354, 113, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3395, 114, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3440, 115, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3472, 116, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3506, 117, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3549, 118, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3588, 119, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3630, 120, 11080},
-    { names_acu_cudart_type_cudaDeviceAttr + 3655, 121, 0},
-    { names_acu_cudart_type_cudaDeviceAttr + 3700, 122, 12000},
-    { names_acu_cudart_type_cudaDeviceAttr + 3723, 123, 12000},
-    { names_acu_cudart_type_cudaDeviceAttr + 3746, 124, 12000},
-    { names_acu_cudart_type_cudaDeviceAttr + 3769, 125, 12000},
-    { names_acu_cudart_type_cudaDeviceAttr + 3796, 126, 12000},
-    { names_acu_cudart_type_cudaDeviceAttr + 3826, 127, 12010},
-    { names_acu_cudart_type_cudaDeviceAttr + 3849, 128, 12010},
-    { names_acu_cudart_type_cudaDeviceAttr + 3872, 129, 12010},
-    { names_acu_cudart_type_cudaDeviceAttr + 3895, 130, 12020},
-    { names_acu_cudart_type_cudaDeviceAttr + 3917, 131, 12020},
-    { names_acu_cudart_type_cudaDeviceAttr + 3935, 132, 12010},
-    { names_acu_cudart_type_cudaDeviceAttr + 3958, 133, 12030},
-    { names1_acu_cudart_type_cudaDeviceAttr + 0, 134, 12020},
-    { names1_acu_cudart_type_cudaDeviceAttr + 22, 135, 12050},
-    { names1_acu_cudart_type_cudaDeviceAttr + 51, 138, 12090},
-    { names1_acu_cudart_type_cudaDeviceAttr + 81, 139, 12080},
-    { names1_acu_cudart_type_cudaDeviceAttr + 107, 140, 12080},
-    { names1_acu_cudart_type_cudaDeviceAttr + 136, 141, 12090},
-    { names1_acu_cudart_type_cudaDeviceAttr + 159, 142, 12090},
-    { names1_acu_cudart_type_cudaDeviceAttr + 199, 143, 12080},
-    { names1_acu_cudart_type_cudaDeviceAttr + 240, 144, 13000},
-    { names1_acu_cudart_type_cudaDeviceAttr + 276, 145, 13000},
-    { names1_acu_cudart_type_cudaDeviceAttr + 299, 147, 13000},
-    { names1_acu_cudart_type_cudaDeviceAttr + 347, 148, 13030},
-    { names1_acu_cudart_type_cudaDeviceAttr + 383, 149, 13040},
-    { names1_acu_cudart_type_cudaDeviceAttr + 414, 150, 13040},
-    { names1_acu_cudart_type_cudaDeviceAttr + 455, 151, 13030},
-    { names1_acu_cudart_type_cudaDeviceAttr + 486, 157, 13040},
-    { names1_acu_cudart_type_cudaDeviceAttr + 531, 160, 13050},
-    { names1_acu_cudart_type_cudaDeviceAttr + 570, 161, 0},
+    { 1, 0 }, /* cudaDevAttrMaxThreadsPerBlock */
+    { 2, 0 }, /* cudaDevAttrMaxBlockDimX */
+    { 3, 0 }, /* cudaDevAttrMaxBlockDimY */
+    { 4, 0 }, /* cudaDevAttrMaxBlockDimZ */
+    { 5, 0 }, /* cudaDevAttrMaxGridDimX */
+    { 6, 0 }, /* cudaDevAttrMaxGridDimY */
+    { 7, 0 }, /* cudaDevAttrMaxGridDimZ */
+    { 8, 0 }, /* cudaDevAttrMaxSharedMemoryPerBlock */
+    { 9, 0 }, /* cudaDevAttrTotalConstantMemory */
+    { 10, 0 }, /* cudaDevAttrWarpSize */
+    { 11, 0 }, /* cudaDevAttrMaxPitch */
+    { 12, 0 }, /* cudaDevAttrMaxRegistersPerBlock */
+    { 13, 0 }, /* cudaDevAttrClockRate */
+    { 14, 0 }, /* cudaDevAttrTextureAlignment */
+    { 15, 0 }, /* cudaDevAttrGpuOverlap */
+    { 16, 0 }, /* cudaDevAttrMultiProcessorCount */
+    { 17, 0 }, /* cudaDevAttrKernelExecTimeout */
+    { 18, 0 }, /* cudaDevAttrIntegrated */
+    { 19, 0 }, /* cudaDevAttrCanMapHostMemory */
+    { 20, 0 }, /* cudaDevAttrComputeMode */
+    { 21, 0 }, /* cudaDevAttrMaxTexture1DWidth */
+    { 22, 0 }, /* cudaDevAttrMaxTexture2DWidth */
+    { 23, 0 }, /* cudaDevAttrMaxTexture2DHeight */
+    { 24, 0 }, /* cudaDevAttrMaxTexture3DWidth */
+    { 25, 0 }, /* cudaDevAttrMaxTexture3DHeight */
+    { 26, 0 }, /* cudaDevAttrMaxTexture3DDepth */
+    { 27, 0 }, /* cudaDevAttrMaxTexture2DLayeredWidth */
+    { 28, 0 }, /* cudaDevAttrMaxTexture2DLayeredHeight */
+    { 29, 0 }, /* cudaDevAttrMaxTexture2DLayeredLayers */
+    { 30, 0 }, /* cudaDevAttrSurfaceAlignment */
+    { 31, 0 }, /* cudaDevAttrConcurrentKernels */
+    { 32, 0 }, /* cudaDevAttrEccEnabled */
+    { 33, 0 }, /* cudaDevAttrPciBusId */
+    { 34, 0 }, /* cudaDevAttrPciDeviceId */
+    { 35, 0 }, /* cudaDevAttrTccDriver */
+    { 36, 0 }, /* cudaDevAttrMemoryClockRate */
+    { 37, 0 }, /* cudaDevAttrGlobalMemoryBusWidth */
+    { 38, 0 }, /* cudaDevAttrL2CacheSize */
+    { 39, 0 }, /* cudaDevAttrMaxThreadsPerMultiProcessor */
+    { 40, 0 }, /* cudaDevAttrAsyncEngineCount */
+    { 41, 0 }, /* cudaDevAttrUnifiedAddressing */
+    { 42, 0 }, /* cudaDevAttrMaxTexture1DLayeredWidth */
+    { 43, 0 }, /* cudaDevAttrMaxTexture1DLayeredLayers */
+    { 45, 0 }, /* cudaDevAttrMaxTexture2DGatherWidth */
+    { 46, 0 }, /* cudaDevAttrMaxTexture2DGatherHeight */
+    { 47, 0 }, /* cudaDevAttrMaxTexture3DWidthAlt */
+    { 48, 0 }, /* cudaDevAttrMaxTexture3DHeightAlt */
+    { 49, 0 }, /* cudaDevAttrMaxTexture3DDepthAlt */
+    { 50, 0 }, /* cudaDevAttrPciDomainId */
+    { 51, 0 }, /* cudaDevAttrTexturePitchAlignment */
+    { 52, 0 }, /* cudaDevAttrMaxTextureCubemapWidth */
+    { 53, 0 }, /* cudaDevAttrMaxTextureCubemapLayeredWidth */
+    { 54, 0 }, /* cudaDevAttrMaxTextureCubemapLayeredLayers */
+    { 55, 0 }, /* cudaDevAttrMaxSurface1DWidth */
+    { 56, 0 }, /* cudaDevAttrMaxSurface2DWidth */
+    { 57, 0 }, /* cudaDevAttrMaxSurface2DHeight */
+    { 58, 0 }, /* cudaDevAttrMaxSurface3DWidth */
+    { 59, 0 }, /* cudaDevAttrMaxSurface3DHeight */
+    { 60, 0 }, /* cudaDevAttrMaxSurface3DDepth */
+    { 61, 0 }, /* cudaDevAttrMaxSurface1DLayeredWidth */
+    { 62, 0 }, /* cudaDevAttrMaxSurface1DLayeredLayers */
+    { 63, 0 }, /* cudaDevAttrMaxSurface2DLayeredWidth */
+    { 64, 0 }, /* cudaDevAttrMaxSurface2DLayeredHeight */
+    { 65, 0 }, /* cudaDevAttrMaxSurface2DLayeredLayers */
+    { 66, 0 }, /* cudaDevAttrMaxSurfaceCubemapWidth */
+    { 67, 0 }, /* cudaDevAttrMaxSurfaceCubemapLayeredWidth */
+    { 68, 0 }, /* cudaDevAttrMaxSurfaceCubemapLayeredLayers */
+    { 69, 0 }, /* cudaDevAttrMaxTexture1DLinearWidth */
+    { 70, 0 }, /* cudaDevAttrMaxTexture2DLinearWidth */
+    { 71, 0 }, /* cudaDevAttrMaxTexture2DLinearHeight */
+    { 72, 0 }, /* cudaDevAttrMaxTexture2DLinearPitch */
+    { 73, 0 }, /* cudaDevAttrMaxTexture2DMipmappedWidth */
+    { 74, 0 }, /* cudaDevAttrMaxTexture2DMipmappedHeight */
+    { 75, 0 }, /* cudaDevAttrComputeCapabilityMajor */
+    { 76, 0 }, /* cudaDevAttrComputeCapabilityMinor */
+    { 77, 0 }, /* cudaDevAttrMaxTexture1DMipmappedWidth */
+    { 78, 0 }, /* cudaDevAttrStreamPrioritiesSupported */
+    { 79, 0 }, /* cudaDevAttrGlobalL1CacheSupported */
+    { 80, 0 }, /* cudaDevAttrLocalL1CacheSupported */
+    { 81, 0 }, /* cudaDevAttrMaxSharedMemoryPerMultiprocessor */
+    { 82, 0 }, /* cudaDevAttrMaxRegistersPerMultiprocessor */
+    { 83, 0 }, /* cudaDevAttrManagedMemory */
+    { 84, 0 }, /* cudaDevAttrIsMultiGpuBoard */
+    { 85, 0 }, /* cudaDevAttrMultiGpuBoardGroupID */
+    { 86, 0 }, /* cudaDevAttrHostNativeAtomicSupported */
+    { 87, 0 }, /* cudaDevAttrSingleToDoublePrecisionPerfRatio */
+    { 88, 0 }, /* cudaDevAttrPageableMemoryAccess */
+    { 89, 0 }, /* cudaDevAttrConcurrentManagedAccess */
+    { 90, 0 }, /* cudaDevAttrComputePreemptionSupported */
+    { 91, 0 }, /* cudaDevAttrCanUseHostPointerForRegisteredMem */
+    { 92, 0 }, /* cudaDevAttrReserved92 */
+    { 93, 0 }, /* cudaDevAttrReserved93 */
+    { 94, 0 }, /* cudaDevAttrReserved94 */
+    { 95, 0 }, /* cudaDevAttrCooperativeLaunch */
+    { 96, 13000 }, /* cudaDevAttrReserved96 */
+    { 97, 0 }, /* cudaDevAttrMaxSharedMemoryPerBlockOptin */
+    { 98, 0 }, /* cudaDevAttrCanFlushRemoteWrites */
+    { 99, 0 }, /* cudaDevAttrHostRegisterSupported */
+    { 100, 0 }, /* cudaDevAttrPageableMemoryAccessUsesHostPageTables */
+    { 101, 0 }, /* cudaDevAttrDirectManagedMemAccessFromHost */
+    { 106, 0 }, /* cudaDevAttrMaxBlocksPerMultiprocessor */
+    { 108, 0 }, /* cudaDevAttrMaxPersistingL2CacheSize */
+    { 109, 0 }, /* cudaDevAttrMaxAccessPolicyWindowSize */
+    { 111, 0 }, /* cudaDevAttrReservedSharedMemoryPerBlock */
+    { 112, 0 }, /* cudaDevAttrSparseCudaArraySupported */
+    { 113, 0 }, /* cudaDevAttrHostRegisterReadOnlySupported */
+    { 114, 0 }, /* cudaDevAttrTimelineSemaphoreInteropSupported */
+    { 115, 0 }, /* cudaDevAttrMemoryPoolsSupported */
+    { 116, 0 }, /* cudaDevAttrGPUDirectRDMASupported */
+    { 117, 0 }, /* cudaDevAttrGPUDirectRDMAFlushWritesOptions */
+    { 118, 0 }, /* cudaDevAttrGPUDirectRDMAWritesOrdering */
+    { 119, 0 }, /* cudaDevAttrMemoryPoolSupportedHandleTypes */
+    { 120, 11080 }, /* cudaDevAttrClusterLaunch */
+    { 121, 0 }, /* cudaDevAttrDeferredMappingCudaArraySupported */
+    { 122, 12000 }, /* cudaDevAttrReserved122 */
+    { 123, 12000 }, /* cudaDevAttrReserved123 */
+    { 124, 12000 }, /* cudaDevAttrReserved124 */
+    { 125, 12000 }, /* cudaDevAttrIpcEventSupport */
+    { 126, 12000 }, /* cudaDevAttrMemSyncDomainCount */
+    { 127, 12010 }, /* cudaDevAttrReserved127 */
+    { 128, 12010 }, /* cudaDevAttrReserved128 */
+    { 129, 12010 }, /* cudaDevAttrReserved129 */
+    { 130, 12020 }, /* cudaDevAttrNumaConfig */
+    { 131, 12020 }, /* cudaDevAttrNumaId */
+    { 132, 12010 }, /* cudaDevAttrReserved132 */
+    { 133, 12030 }, /* cudaDevAttrMpsEnabled */
+    { 134, 12020 }, /* cudaDevAttrHostNumaId */
+    { 135, 12050 }, /* cudaDevAttrD3D12CigSupported */
+    { 138, 12090 }, /* cudaDevAttrVulkanCigSupported */
+    { 139, 12080 }, /* cudaDevAttrGpuPciDeviceId */
+    { 140, 12080 }, /* cudaDevAttrGpuPciSubsystemId */
+    { 141, 12090 }, /* cudaDevAttrReserved141 */
+    { 142, 12090 }, /* cudaDevAttrHostNumaMemoryPoolsSupported */
+    { 143, 12080 }, /* cudaDevAttrHostNumaMultinodeIpcSupported */
+    { 144, 13000 }, /* cudaDevAttrHostMemoryPoolsSupported */
+    { 145, 13000 }, /* cudaDevAttrReserved145 */
+    { 147, 13000 }, /* cudaDevAttrOnlyPartialHostNativeAtomicSupported */
+    { 148, 13030 }, /* cudaDevAttrAtomicReductionSupported */
+    { 149, 13040 }, /* cudaDevAttrLocalityDomainCount */
+    { 150, 13040 }, /* cudaDevAttrOversizedSharedMemoryPerBlock */
+    { 151, 13030 }, /* cudaDevAttrCigStreamsSupported */
+    { 157, 13040 }, /* cudaDevAttrLocalityDomainMultiprocessorCount */
+    { 160, 13050 }, /* cudaDevAttrTensorMapLargeTensorMinSize */
+    { 161, 0 }, /* cudaDevAttrMax */
 };
 const acu_type acu_cudart_type_cudaDeviceAttr = {
     .name = names_acu_cudart_type_cudaDeviceAttr,
@@ -844,8 +892,8 @@ static const char names_acu_cudart_type_cudaDeviceNumaConfig[] =
     "cudaDeviceNumaConfigNone\0"
     "cudaDeviceNumaConfigNumaNode";
 static const acu_value values_acu_cudart_type_cudaDeviceNumaConfig[] = {
-    { names_acu_cudart_type_cudaDeviceNumaConfig + 21, 0, 12020},
-    { names_acu_cudart_type_cudaDeviceNumaConfig + 46, 1, 12020},
+    { 0, 12020 }, /* cudaDeviceNumaConfigNone */
+    { 1, 12020 }, /* cudaDeviceNumaConfigNumaNode */
 };
 const acu_type acu_cudart_type_cudaDeviceNumaConfig = {
     .name = names_acu_cudart_type_cudaDeviceNumaConfig,
@@ -865,11 +913,11 @@ static const char names_acu_cudart_type_cudaDeviceP2PAttr[] =
     "cudaDevP2PAttrCudaArrayAccessSupported\0"
     "cudaDevP2PAttrOnlyPartialNativeAtomicSupported";
 static const acu_value values_acu_cudart_type_cudaDeviceP2PAttr[] = {
-    { names_acu_cudart_type_cudaDeviceP2PAttr + 18, 1, 0},
-    { names_acu_cudart_type_cudaDeviceP2PAttr + 48, 2, 0},
-    { names_acu_cudart_type_cudaDeviceP2PAttr + 78, 3, 0},
-    { names_acu_cudart_type_cudaDeviceP2PAttr + 114, 4, 0},
-    { names_acu_cudart_type_cudaDeviceP2PAttr + 153, 5, 13000},
+    { 1, 0 }, /* cudaDevP2PAttrPerformanceRank */
+    { 2, 0 }, /* cudaDevP2PAttrAccessSupported */
+    { 3, 0 }, /* cudaDevP2PAttrNativeAtomicSupported */
+    { 4, 0 }, /* cudaDevP2PAttrCudaArrayAccessSupported */
+    { 5, 13000 }, /* cudaDevP2PAttrOnlyPartialNativeAtomicSupported */
 };
 const acu_type acu_cudart_type_cudaDeviceP2PAttr = {
     .name = names_acu_cudart_type_cudaDeviceP2PAttr,
@@ -977,99 +1025,192 @@ static const char names_acu_cudart_type_cudaDeviceProp[] =
     "hostNumaMultinodeIpcSupported\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaDeviceProp[] = {
-    {.name = names_acu_cudart_type_cudaDeviceProp + 15, .type = &acu_type_char, .offset = 0, .count = 256},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 20, .type = &acu_cudart_type_CUuuid_st, .offset = 256, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 25, .type = &acu_type_char, .offset = 272, .count = 8},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 30, .type = &acu_type_unsigned_int, .offset = 280, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 49, .type = &acu_type_size_t, .offset = 288, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 64, .type = &acu_type_size_t, .offset = 296, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 82, .type = &acu_type_int, .offset = 304, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 95, .type = &acu_type_int, .offset = 308, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 104, .type = &acu_type_size_t, .offset = 312, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 113, .type = &acu_type_int, .offset = 320, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 132, .type = &acu_type_int, .offset = 324, .count = 3},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 146, .type = &acu_type_int, .offset = 336, .count = 3},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 158, .type = &acu_type_size_t, .offset = 352, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 172, .type = &acu_type_int, .offset = 360, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 178, .type = &acu_type_int, .offset = 364, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 184, .type = &acu_type_size_t, .offset = 368, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 201, .type = &acu_type_size_t, .offset = 376, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 223, .type = &acu_type_int, .offset = 384, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 243, .type = &acu_type_int, .offset = 388, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 254, .type = &acu_type_int, .offset = 392, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 271, .type = &acu_type_int, .offset = 396, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 284, .type = &acu_type_int, .offset = 400, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 303, .type = &acu_type_int, .offset = 404, .count = 2},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 316, .type = &acu_type_int, .offset = 412, .count = 2},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 335, .type = &acu_type_int, .offset = 420, .count = 3},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 354, .type = &acu_type_int, .offset = 432, .count = 2},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 373, .type = &acu_type_int, .offset = 440, .count = 3},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 386, .type = &acu_type_int, .offset = 452, .count = 3},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 402, .type = &acu_type_int, .offset = 464, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 420, .type = &acu_type_int, .offset = 468, .count = 2},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 440, .type = &acu_type_int, .offset = 476, .count = 3},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 460, .type = &acu_type_int, .offset = 488, .count = 2},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 485, .type = &acu_type_int, .offset = 496, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 498, .type = &acu_type_int, .offset = 500, .count = 2},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 511, .type = &acu_type_int, .offset = 508, .count = 3},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 524, .type = &acu_type_int, .offset = 520, .count = 2},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 544, .type = &acu_type_int, .offset = 528, .count = 3},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 564, .type = &acu_type_int, .offset = 540, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 582, .type = &acu_type_int, .offset = 544, .count = 2},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 607, .type = &acu_type_size_t, .offset = 552, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 624, .type = &acu_type_int, .offset = 560, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 642, .type = &acu_type_int, .offset = 564, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 653, .type = &acu_type_int, .offset = 568, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 662, .type = &acu_type_int, .offset = 572, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 674, .type = &acu_type_int, .offset = 576, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 686, .type = &acu_type_int, .offset = 580, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 696, .type = &acu_type_int, .offset = 584, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 713, .type = &acu_type_int, .offset = 588, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 731, .type = &acu_type_int, .offset = 592, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 746, .type = &acu_type_int, .offset = 596, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 758, .type = &acu_type_int, .offset = 600, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 783, .type = &acu_type_int, .offset = 604, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 811, .type = &acu_type_int, .offset = 608, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 837, .type = &acu_type_int, .offset = 612, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 860, .type = &acu_type_int, .offset = 616, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 882, .type = &acu_type_size_t, .offset = 624, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 909, .type = &acu_type_int, .offset = 632, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 931, .type = &acu_type_int, .offset = 636, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 945, .type = &acu_type_int, .offset = 640, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 961, .type = &acu_type_int, .offset = 644, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 982, .type = &acu_type_int, .offset = 648, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1008, .type = &acu_type_int, .offset = 652, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1029, .type = &acu_type_int, .offset = 656, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1053, .type = &acu_type_int, .offset = 660, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1080, .type = &acu_type_int, .offset = 664, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1114, .type = &acu_type_int, .offset = 668, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1132, .type = &acu_type_size_t, .offset = 672, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1155, .type = &acu_type_int, .offset = 680, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1194, .type = &acu_type_int, .offset = 684, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1225, .type = &acu_type_int, .offset = 688, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1252, .type = &acu_type_int, .offset = 692, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1278, .type = &acu_type_size_t, .offset = 696, .count = 1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1304, .type = &acu_type_int, .offset = 704, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1326, .type = &acu_type_int, .offset = 708, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1351, .type = &acu_type_int, .offset = 712, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1381, .type = &acu_type_int, .offset = 716, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1415, .type = &acu_type_int, .offset = 720, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1436, .type = &acu_type_int, .offset = 724, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1459, .type = &acu_cudart_type_flags_flushGPUDirectRDMAWrites, .offset = 728, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1491, .type = &acu_cudart_type_cudaGPUDirectRDMAWritesOrdering, .offset = 732, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1519, .type = &acu_cudart_type_flags_memHandleType, .offset = 736, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1550, .type = &acu_type_int, .offset = 740, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1584, .type = &acu_type_int, .offset = 744, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1602, .type = &acu_type_int, .offset = 748, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1616, .type = &acu_type_int, .offset = 752, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1640, .type = &acu_cudart_type_cudaDeviceNumaConfig, .offset = 756, .count = 1, .since = 13000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1657, .type = &acu_type_int, .offset = 760, .count = 1, .since = 13000, .absent = -1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1670, .type = &acu_type_int, .offset = 764, .count = 1, .since = 13000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1681, .type = &acu_type_int, .offset = 768, .count = 1, .since = 13000, .absent = -1},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1692, .type = &acu_type_unsigned_int, .offset = 772, .count = 1, .since = 13000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1707, .type = &acu_type_unsigned_int, .offset = 776, .count = 1, .since = 13000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1725, .type = &acu_type_int, .offset = 780, .count = 1, .since = 13000},
-    {.name = names_acu_cudart_type_cudaDeviceProp + 1755, .type = &acu_type_int, .offset = 784, .count = 56, .since = 12000, .reserved = true},
+    /* name */
+    {.type = &acu_type_char, .offset = 0, .count = 256},
+    /* uuid */
+    {.type = &acu_cudart_type_CUuuid_st, .offset = 256, .count = 1},
+    /* luid */
+    {.type = &acu_type_char, .offset = 272, .count = 8},
+    /* luidDeviceNodeMask */
+    {.type = &acu_type_unsigned_int, .offset = 280, .count = 1},
+    /* totalGlobalMem */
+    {.type = &acu_type_size_t, .offset = 288, .count = 1},
+    /* sharedMemPerBlock */
+    {.type = &acu_type_size_t, .offset = 296, .count = 1},
+    /* regsPerBlock */
+    {.type = &acu_type_int, .offset = 304, .count = 1},
+    /* warpSize */
+    {.type = &acu_type_int, .offset = 308, .count = 1},
+    /* memPitch */
+    {.type = &acu_type_size_t, .offset = 312, .count = 1},
+    /* maxThreadsPerBlock */
+    {.type = &acu_type_int, .offset = 320, .count = 1},
+    /* maxThreadsDim */
+    {.type = &acu_type_int, .offset = 324, .count = 3},
+    /* maxGridSize */
+    {.type = &acu_type_int, .offset = 336, .count = 3},
+    /* totalConstMem */
+    {.type = &acu_type_size_t, .offset = 352, .count = 1},
+    /* major */
+    {.type = &acu_type_int, .offset = 360, .count = 1},
+    /* minor */
+    {.type = &acu_type_int, .offset = 364, .count = 1},
+    /* textureAlignment */
+    {.type = &acu_type_size_t, .offset = 368, .count = 1},
+    /* texturePitchAlignment */
+    {.type = &acu_type_size_t, .offset = 376, .count = 1},
+    /* multiProcessorCount */
+    {.type = &acu_type_int, .offset = 384, .count = 1},
+    /* integrated */
+    {.type = &acu_type_int, .offset = 388, .count = 1},
+    /* canMapHostMemory */
+    {.type = &acu_type_int, .offset = 392, .count = 1},
+    /* maxTexture1D */
+    {.type = &acu_type_int, .offset = 396, .count = 1},
+    /* maxTexture1DMipmap */
+    {.type = &acu_type_int, .offset = 400, .count = 1},
+    /* maxTexture2D */
+    {.type = &acu_type_int, .offset = 404, .count = 2},
+    /* maxTexture2DMipmap */
+    {.type = &acu_type_int, .offset = 412, .count = 2},
+    /* maxTexture2DLinear */
+    {.type = &acu_type_int, .offset = 420, .count = 3},
+    /* maxTexture2DGather */
+    {.type = &acu_type_int, .offset = 432, .count = 2},
+    /* maxTexture3D */
+    {.type = &acu_type_int, .offset = 440, .count = 3},
+    /* maxTexture3DAlt */
+    {.type = &acu_type_int, .offset = 452, .count = 3},
+    /* maxTextureCubemap */
+    {.type = &acu_type_int, .offset = 464, .count = 1},
+    /* maxTexture1DLayered */
+    {.type = &acu_type_int, .offset = 468, .count = 2},
+    /* maxTexture2DLayered */
+    {.type = &acu_type_int, .offset = 476, .count = 3},
+    /* maxTextureCubemapLayered */
+    {.type = &acu_type_int, .offset = 488, .count = 2},
+    /* maxSurface1D */
+    {.type = &acu_type_int, .offset = 496, .count = 1},
+    /* maxSurface2D */
+    {.type = &acu_type_int, .offset = 500, .count = 2},
+    /* maxSurface3D */
+    {.type = &acu_type_int, .offset = 508, .count = 3},
+    /* maxSurface1DLayered */
+    {.type = &acu_type_int, .offset = 520, .count = 2},
+    /* maxSurface2DLayered */
+    {.type = &acu_type_int, .offset = 528, .count = 3},
+    /* maxSurfaceCubemap */
+    {.type = &acu_type_int, .offset = 540, .count = 1},
+    /* maxSurfaceCubemapLayered */
+    {.type = &acu_type_int, .offset = 544, .count = 2},
+    /* surfaceAlignment */
+    {.type = &acu_type_size_t, .offset = 552, .count = 1},
+    /* concurrentKernels */
+    {.type = &acu_type_int, .offset = 560, .count = 1},
+    /* ECCEnabled */
+    {.type = &acu_type_int, .offset = 564, .count = 1},
+    /* pciBusID */
+    {.type = &acu_type_int, .offset = 568, .count = 1},
+    /* pciDeviceID */
+    {.type = &acu_type_int, .offset = 572, .count = 1},
+    /* pciDomainID */
+    {.type = &acu_type_int, .offset = 576, .count = 1},
+    /* tccDriver */
+    {.type = &acu_type_int, .offset = 580, .count = 1},
+    /* asyncEngineCount */
+    {.type = &acu_type_int, .offset = 584, .count = 1},
+    /* unifiedAddressing */
+    {.type = &acu_type_int, .offset = 588, .count = 1},
+    /* memoryBusWidth */
+    {.type = &acu_type_int, .offset = 592, .count = 1},
+    /* l2CacheSize */
+    {.type = &acu_type_int, .offset = 596, .count = 1},
+    /* persistingL2CacheMaxSize */
+    {.type = &acu_type_int, .offset = 600, .count = 1},
+    /* maxThreadsPerMultiProcessor */
+    {.type = &acu_type_int, .offset = 604, .count = 1},
+    /* streamPrioritiesSupported */
+    {.type = &acu_type_int, .offset = 608, .count = 1},
+    /* globalL1CacheSupported */
+    {.type = &acu_type_int, .offset = 612, .count = 1},
+    /* localL1CacheSupported */
+    {.type = &acu_type_int, .offset = 616, .count = 1},
+    /* sharedMemPerMultiprocessor */
+    {.type = &acu_type_size_t, .offset = 624, .count = 1},
+    /* regsPerMultiprocessor */
+    {.type = &acu_type_int, .offset = 632, .count = 1},
+    /* managedMemory */
+    {.type = &acu_type_int, .offset = 636, .count = 1},
+    /* isMultiGpuBoard */
+    {.type = &acu_type_int, .offset = 640, .count = 1},
+    /* multiGpuBoardGroupID */
+    {.type = &acu_type_int, .offset = 644, .count = 1},
+    /* hostNativeAtomicSupported */
+    {.type = &acu_type_int, .offset = 648, .count = 1},
+    /* pageableMemoryAccess */
+    {.type = &acu_type_int, .offset = 652, .count = 1},
+    /* concurrentManagedAccess */
+    {.type = &acu_type_int, .offset = 656, .count = 1},
+    /* computePreemptionSupported */
+    {.type = &acu_type_int, .offset = 660, .count = 1},
+    /* canUseHostPointerForRegisteredMem */
+    {.type = &acu_type_int, .offset = 664, .count = 1},
+    /* cooperativeLaunch */
+    {.type = &acu_type_int, .offset = 668, .count = 1},
+    /* sharedMemPerBlockOptin */
+    {.type = &acu_type_size_t, .offset = 672, .count = 1},
+    /* pageableMemoryAccessUsesHostPageTables */
+    {.type = &acu_type_int, .offset = 680, .count = 1},
+    /* directManagedMemAccessFromHost */
+    {.type = &acu_type_int, .offset = 684, .count = 1},
+    /* maxBlocksPerMultiProcessor */
+    {.type = &acu_type_int, .offset = 688, .count = 1},
+    /* accessPolicyMaxWindowSize */
+    {.type = &acu_type_int, .offset = 692, .count = 1},
+    /* reservedSharedMemPerBlock */
+    {.type = &acu_type_size_t, .offset = 696, .count = 1},
+    /* hostRegisterSupported */
+    {.type = &acu_type_int, .offset = 704, .count = 1, .since = 12000},
+    /* sparseCudaArraySupported */
+    {.type = &acu_type_int, .offset = 708, .count = 1, .since = 12000},
+    /* hostRegisterReadOnlySupported */
+    {.type = &acu_type_int, .offset = 712, .count = 1, .since = 12000},
+    /* timelineSemaphoreInteropSupported */
+    {.type = &acu_type_int, .offset = 716, .count = 1, .since = 12000},
+    /* memoryPoolsSupported */
+    {.type = &acu_type_int, .offset = 720, .count = 1, .since = 12000},
+    /* gpuDirectRDMASupported */
+    {.type = &acu_type_int, .offset = 724, .count = 1, .since = 12000},
+    /* gpuDirectRDMAFlushWritesOptions */
+    {.type = &acu_cudart_type_flags_flushGPUDirectRDMAWrites, .offset = 728, .count = 1, .since = 12000},
+    /* gpuDirectRDMAWritesOrdering */
+    {.type = &acu_cudart_type_cudaGPUDirectRDMAWritesOrdering, .offset = 732, .count = 1, .since = 12000},
+    /* memoryPoolSupportedHandleTypes */
+    {.type = &acu_cudart_type_flags_memHandleType, .offset = 736, .count = 1, .since = 12000},
+    /* deferredMappingCudaArraySupported */
+    {.type = &acu_type_int, .offset = 740, .count = 1, .since = 12000},
+    /* ipcEventSupported */
+    {.type = &acu_type_int, .offset = 744, .count = 1, .since = 12000},
+    /* clusterLaunch */
+    {.type = &acu_type_int, .offset = 748, .count = 1, .since = 12000},
+    /* unifiedFunctionPointers */
+    {.type = &acu_type_int, .offset = 752, .count = 1, .since = 12000},
+    /* deviceNumaConfig */
+    {.type = &acu_cudart_type_cudaDeviceNumaConfig, .offset = 756, .count = 1, .since = 13000},
+    /* deviceNumaId */
+    {.type = &acu_type_int, .offset = 760, .count = 1, .since = 13000, .absent = -1},
+    /* mpsEnabled */
+    {.type = &acu_type_int, .offset = 764, .count = 1, .since = 13000},
+    /* hostNumaId */
+    {.type = &acu_type_int, .offset = 768, .count = 1, .since = 13000, .absent = -1},
+    /* gpuPciDeviceID */
+    {.type = &acu_type_unsigned_int, .offset = 772, .count = 1, .since = 13000},
+    /* gpuPciSubsystemID */
+    {.type = &acu_type_unsigned_int, .offset = 776, .count = 1, .since = 13000},
+    /* hostNumaMultinodeIpcSupported */
+    {.type = &acu_type_int, .offset = 780, .count = 1, .since = 13000},
+    /* reserved */
+    {.type = &acu_type_int, .offset = 784, .count = 56, .since = 12000, .reserved = true},
 };
 static const int32_t offsets_acu_cudart_type_cudaDeviceProp_11070[] = { 0, 256, 272, 280, 288, 296, 304, 308, 312, 320, 324, 336, 352, 360, 364, 368, 376, 388, 396, 400, 408, 412, 420, 428, 436, 448, 456, 468, 480, 484, 492, 504, 512, 516, 524, 536, 544, 556, 560, 568, 576, 580, 584, 588, 592, 596, 600, 604, 612, 616, 620, 624, 628, 632, 636, 640, 648, 652, 656, 660, 664, 672, 676, 680, 684, 688, 696, 704, 708, 712, 716, 720, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1 };
 static const uint32_t sizes_acu_cudart_type_cudaDeviceProp_11070[] = { 256, 16, 8, 4, 8, 8, 4, 4, 8, 4, 12, 12, 8, 4, 4, 8, 8, 4, 4, 4, 4, 4, 8, 8, 12, 8, 12, 12, 4, 8, 12, 8, 4, 8, 12, 8, 12, 4, 8, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 8, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 8, 4, 4, 4, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 };
@@ -1106,9 +1247,9 @@ static const char names_acu_cudart_type_cudaDriverEntryPointQueryResult[] =
     "cudaDriverEntryPointSymbolNotFound\0"
     "cudaDriverEntryPointVersionNotSufficent";
 static const acu_value values_acu_cudart_type_cudaDriverEntryPointQueryResult[] = {
-    { names_acu_cudart_type_cudaDriverEntryPointQueryResult + 32, 0, 12000},
-    { names_acu_cudart_type_cudaDriverEntryPointQueryResult + 60, 1, 12000},
-    { names_acu_cudart_type_cudaDriverEntryPointQueryResult + 95, 2, 12000},
+    { 0, 12000 }, /* cudaDriverEntryPointSuccess */
+    { 1, 12000 }, /* cudaDriverEntryPointSymbolNotFound */
+    { 2, 12000 }, /* cudaDriverEntryPointVersionNotSufficent */
 };
 const acu_type acu_cudart_type_cudaDriverEntryPointQueryResult = {
     .name = names_acu_cudart_type_cudaDriverEntryPointQueryResult,
@@ -1236,119 +1377,119 @@ static const char names_acu_cudart_type_cudaEglColorFormat_enum[] =
     "cudaEglColorFormatUYVY709_ER\0"
     "cudaEglColorFormatUYVY2020";
 static const acu_value values_acu_cudart_type_cudaEglColorFormat_enum[] = {
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 24, 0, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 55, 1, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 90, 2, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 121, 3, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 156, 6, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 179, 7, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 202, 8, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 222, 9, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 242, 10, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 273, 11, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 308, 12, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 334, 13, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 360, 14, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 383, 15, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 406, 16, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 426, 17, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 447, 18, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 470, 19, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 505, 20, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 540, 21, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 575, 22, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 617, 23, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 659, 24, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 701, 25, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 743, 26, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 769, 27, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 795, 28, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 821, 29, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 847, 31, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 873, 32, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 899, 33, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 933, 34, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 967, 35, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1001, 36, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1039, 37, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1077, 38, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1115, 39, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1149, 40, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1183, 41, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1217, 42, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1255, 43, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1293, 44, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1331, 45, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1359, 46, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1387, 47, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1415, 48, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1443, 49, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1473, 50, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1503, 51, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1533, 52, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1563, 53, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1593, 54, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1623, 55, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1653, 56, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1683, 57, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1713, 58, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1743, 59, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1773, 60, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1803, 61, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1833, 62, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1863, 63, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1893, 64, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1923, 65, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1954, 66, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 1985, 67, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2016, 68, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2047, 69, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2078, 70, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2109, 71, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2140, 72, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2168, 73, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2196, 74, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2224, 75, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2252, 76, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2282, 77, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2312, 78, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2342, 79, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2372, 80, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2402, 81, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2432, 82, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2452, 83, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2492, 84, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2532, 85, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2568, 86, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2604, 87, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2643, 88, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2682, 89, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2717, 90, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2752, 91, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2798, 92, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2845, 93, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2892, 94, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2934, 95, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 2980, 96, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3003, 97, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3030, 98, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3055, 99, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3084, 100, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3109, 101, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3138, 102, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3161, 104, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3184, 105, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3207, 106, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3252, 107, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3301, 108, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3346, 109, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3395, 110, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3440, 111, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3489, 112, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3534, 113, 0},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3583, 114, 12080},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3609, 115, 12080},
-    { names_acu_cudart_type_cudaEglColorFormat_enum + 3638, 116, 12080},
+    { 0, 0 }, /* cudaEglColorFormatYUV420Planar */
+    { 1, 0 }, /* cudaEglColorFormatYUV420SemiPlanar */
+    { 2, 0 }, /* cudaEglColorFormatYUV422Planar */
+    { 3, 0 }, /* cudaEglColorFormatYUV422SemiPlanar */
+    { 6, 0 }, /* cudaEglColorFormatARGB */
+    { 7, 0 }, /* cudaEglColorFormatRGBA */
+    { 8, 0 }, /* cudaEglColorFormatL */
+    { 9, 0 }, /* cudaEglColorFormatR */
+    { 10, 0 }, /* cudaEglColorFormatYUV444Planar */
+    { 11, 0 }, /* cudaEglColorFormatYUV444SemiPlanar */
+    { 12, 0 }, /* cudaEglColorFormatYUYV422 */
+    { 13, 0 }, /* cudaEglColorFormatUYVY422 */
+    { 14, 0 }, /* cudaEglColorFormatABGR */
+    { 15, 0 }, /* cudaEglColorFormatBGRA */
+    { 16, 0 }, /* cudaEglColorFormatA */
+    { 17, 0 }, /* cudaEglColorFormatRG */
+    { 18, 0 }, /* cudaEglColorFormatAYUV */
+    { 19, 0 }, /* cudaEglColorFormatYVU444SemiPlanar */
+    { 20, 0 }, /* cudaEglColorFormatYVU422SemiPlanar */
+    { 21, 0 }, /* cudaEglColorFormatYVU420SemiPlanar */
+    { 22, 0 }, /* cudaEglColorFormatY10V10U10_444SemiPlanar */
+    { 23, 0 }, /* cudaEglColorFormatY10V10U10_420SemiPlanar */
+    { 24, 0 }, /* cudaEglColorFormatY12V12U12_444SemiPlanar */
+    { 25, 0 }, /* cudaEglColorFormatY12V12U12_420SemiPlanar */
+    { 26, 0 }, /* cudaEglColorFormatVYUY_ER */
+    { 27, 0 }, /* cudaEglColorFormatUYVY_ER */
+    { 28, 0 }, /* cudaEglColorFormatYUYV_ER */
+    { 29, 0 }, /* cudaEglColorFormatYVYU_ER */
+    { 31, 0 }, /* cudaEglColorFormatYUVA_ER */
+    { 32, 0 }, /* cudaEglColorFormatAYUV_ER */
+    { 33, 0 }, /* cudaEglColorFormatYUV444Planar_ER */
+    { 34, 0 }, /* cudaEglColorFormatYUV422Planar_ER */
+    { 35, 0 }, /* cudaEglColorFormatYUV420Planar_ER */
+    { 36, 0 }, /* cudaEglColorFormatYUV444SemiPlanar_ER */
+    { 37, 0 }, /* cudaEglColorFormatYUV422SemiPlanar_ER */
+    { 38, 0 }, /* cudaEglColorFormatYUV420SemiPlanar_ER */
+    { 39, 0 }, /* cudaEglColorFormatYVU444Planar_ER */
+    { 40, 0 }, /* cudaEglColorFormatYVU422Planar_ER */
+    { 41, 0 }, /* cudaEglColorFormatYVU420Planar_ER */
+    { 42, 0 }, /* cudaEglColorFormatYVU444SemiPlanar_ER */
+    { 43, 0 }, /* cudaEglColorFormatYVU422SemiPlanar_ER */
+    { 44, 0 }, /* cudaEglColorFormatYVU420SemiPlanar_ER */
+    { 45, 0 }, /* cudaEglColorFormatBayerRGGB */
+    { 46, 0 }, /* cudaEglColorFormatBayerBGGR */
+    { 47, 0 }, /* cudaEglColorFormatBayerGRBG */
+    { 48, 0 }, /* cudaEglColorFormatBayerGBRG */
+    { 49, 0 }, /* cudaEglColorFormatBayer10RGGB */
+    { 50, 0 }, /* cudaEglColorFormatBayer10BGGR */
+    { 51, 0 }, /* cudaEglColorFormatBayer10GRBG */
+    { 52, 0 }, /* cudaEglColorFormatBayer10GBRG */
+    { 53, 0 }, /* cudaEglColorFormatBayer12RGGB */
+    { 54, 0 }, /* cudaEglColorFormatBayer12BGGR */
+    { 55, 0 }, /* cudaEglColorFormatBayer12GRBG */
+    { 56, 0 }, /* cudaEglColorFormatBayer12GBRG */
+    { 57, 0 }, /* cudaEglColorFormatBayer14RGGB */
+    { 58, 0 }, /* cudaEglColorFormatBayer14BGGR */
+    { 59, 0 }, /* cudaEglColorFormatBayer14GRBG */
+    { 60, 0 }, /* cudaEglColorFormatBayer14GBRG */
+    { 61, 0 }, /* cudaEglColorFormatBayer20RGGB */
+    { 62, 0 }, /* cudaEglColorFormatBayer20BGGR */
+    { 63, 0 }, /* cudaEglColorFormatBayer20GRBG */
+    { 64, 0 }, /* cudaEglColorFormatBayer20GBRG */
+    { 65, 0 }, /* cudaEglColorFormatYVU444Planar */
+    { 66, 0 }, /* cudaEglColorFormatYVU422Planar */
+    { 67, 0 }, /* cudaEglColorFormatYVU420Planar */
+    { 68, 0 }, /* cudaEglColorFormatBayerIspRGGB */
+    { 69, 0 }, /* cudaEglColorFormatBayerIspBGGR */
+    { 70, 0 }, /* cudaEglColorFormatBayerIspGRBG */
+    { 71, 0 }, /* cudaEglColorFormatBayerIspGBRG */
+    { 72, 0 }, /* cudaEglColorFormatBayerBCCR */
+    { 73, 0 }, /* cudaEglColorFormatBayerRCCB */
+    { 74, 0 }, /* cudaEglColorFormatBayerCRBC */
+    { 75, 0 }, /* cudaEglColorFormatBayerCBRC */
+    { 76, 0 }, /* cudaEglColorFormatBayer10CCCC */
+    { 77, 0 }, /* cudaEglColorFormatBayer12BCCR */
+    { 78, 0 }, /* cudaEglColorFormatBayer12RCCB */
+    { 79, 0 }, /* cudaEglColorFormatBayer12CRBC */
+    { 80, 0 }, /* cudaEglColorFormatBayer12CBRC */
+    { 81, 0 }, /* cudaEglColorFormatBayer12CCCC */
+    { 82, 0 }, /* cudaEglColorFormatY */
+    { 83, 0 }, /* cudaEglColorFormatYUV420SemiPlanar_2020 */
+    { 84, 0 }, /* cudaEglColorFormatYVU420SemiPlanar_2020 */
+    { 85, 0 }, /* cudaEglColorFormatYUV420Planar_2020 */
+    { 86, 0 }, /* cudaEglColorFormatYVU420Planar_2020 */
+    { 87, 0 }, /* cudaEglColorFormatYUV420SemiPlanar_709 */
+    { 88, 0 }, /* cudaEglColorFormatYVU420SemiPlanar_709 */
+    { 89, 0 }, /* cudaEglColorFormatYUV420Planar_709 */
+    { 90, 0 }, /* cudaEglColorFormatYVU420Planar_709 */
+    { 91, 0 }, /* cudaEglColorFormatY10V10U10_420SemiPlanar_709 */
+    { 92, 0 }, /* cudaEglColorFormatY10V10U10_420SemiPlanar_2020 */
+    { 93, 0 }, /* cudaEglColorFormatY10V10U10_422SemiPlanar_2020 */
+    { 94, 0 }, /* cudaEglColorFormatY10V10U10_422SemiPlanar */
+    { 95, 0 }, /* cudaEglColorFormatY10V10U10_422SemiPlanar_709 */
+    { 96, 0 }, /* cudaEglColorFormatY_ER */
+    { 97, 0 }, /* cudaEglColorFormatY_709_ER */
+    { 98, 0 }, /* cudaEglColorFormatY10_ER */
+    { 99, 0 }, /* cudaEglColorFormatY10_709_ER */
+    { 100, 0 }, /* cudaEglColorFormatY12_ER */
+    { 101, 0 }, /* cudaEglColorFormatY12_709_ER */
+    { 102, 0 }, /* cudaEglColorFormatYUVA */
+    { 104, 0 }, /* cudaEglColorFormatYVYU */
+    { 105, 0 }, /* cudaEglColorFormatVYUY */
+    { 106, 0 }, /* cudaEglColorFormatY10V10U10_420SemiPlanar_ER */
+    { 107, 0 }, /* cudaEglColorFormatY10V10U10_420SemiPlanar_709_ER */
+    { 108, 0 }, /* cudaEglColorFormatY10V10U10_444SemiPlanar_ER */
+    { 109, 0 }, /* cudaEglColorFormatY10V10U10_444SemiPlanar_709_ER */
+    { 110, 0 }, /* cudaEglColorFormatY12V12U12_420SemiPlanar_ER */
+    { 111, 0 }, /* cudaEglColorFormatY12V12U12_420SemiPlanar_709_ER */
+    { 112, 0 }, /* cudaEglColorFormatY12V12U12_444SemiPlanar_ER */
+    { 113, 0 }, /* cudaEglColorFormatY12V12U12_444SemiPlanar_709_ER */
+    { 114, 12080 }, /* cudaEglColorFormatUYVY709 */
+    { 115, 12080 }, /* cudaEglColorFormatUYVY709_ER */
+    { 116, 12080 }, /* cudaEglColorFormatUYVY2020 */
 };
 const acu_type acu_cudart_type_cudaEglColorFormat_enum = {
     .name = names_acu_cudart_type_cudaEglColorFormat_enum,
@@ -1365,8 +1506,8 @@ static const char names_acu_cudart_type_cudaEglFrameType_enum[] =
     "cudaEglFrameTypeArray\0"
     "cudaEglFrameTypePitch";
 static const acu_value values_acu_cudart_type_cudaEglFrameType_enum[] = {
-    { names_acu_cudart_type_cudaEglFrameType_enum + 22, 0, 0},
-    { names_acu_cudart_type_cudaEglFrameType_enum + 44, 1, 0},
+    { 0, 0 }, /* cudaEglFrameTypeArray */
+    { 1, 0 }, /* cudaEglFrameTypePitch */
 };
 const acu_type acu_cudart_type_cudaEglFrameType_enum = {
     .name = names_acu_cudart_type_cudaEglFrameType_enum,
@@ -1389,14 +1530,20 @@ static const char names_acu_cudart_type_cudaEglFrame_st[] =
 static const int32_t tags_acu_cudart_type_cudaEglFrame_st_0_frame_pArray[] = { 0, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaEglFrame_st_0_frame_pPitch[] = { 1, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaEglFrame_st[] = {
-    {.name = names_acu_cudart_type_cudaEglFrame_st + 16, .type = &acu_type_handle, .offset = 0, .count = 3, .tag_offset = 268,
+    /* frame.pArray */
+    {.type = &acu_type_handle, .offset = 0, .count = 3, .tag_offset = 268,
      .tags = tags_acu_cudart_type_cudaEglFrame_st_0_frame_pArray},
-    {.name = names_acu_cudart_type_cudaEglFrame_st + 29, .type = &acu_cudart_type_cudaPitchedPtr, .offset = 0, .count = 3, .tag_offset = 268,
+    /* frame.pPitch */
+    {.type = &acu_cudart_type_cudaPitchedPtr, .offset = 0, .count = 3, .tag_offset = 268,
      .tags = tags_acu_cudart_type_cudaEglFrame_st_0_frame_pPitch},
-    {.name = names_acu_cudart_type_cudaEglFrame_st + 42, .type = &acu_cudart_type_cudaEglPlaneDesc_st, .offset = 96, .count = 3},
-    {.name = names_acu_cudart_type_cudaEglFrame_st + 52, .type = &acu_type_unsigned_int, .offset = 264, .count = 1},
-    {.name = names_acu_cudart_type_cudaEglFrame_st + 63, .type = &acu_cudart_type_cudaEglFrameType_enum, .offset = 268, .count = 1},
-    {.name = names_acu_cudart_type_cudaEglFrame_st + 73, .type = &acu_cudart_type_cudaEglColorFormat_enum, .offset = 272, .count = 1},
+    /* planeDesc */
+    {.type = &acu_cudart_type_cudaEglPlaneDesc_st, .offset = 96, .count = 3},
+    /* planeCount */
+    {.type = &acu_type_unsigned_int, .offset = 264, .count = 1},
+    /* frameType */
+    {.type = &acu_cudart_type_cudaEglFrameType_enum, .offset = 268, .count = 1},
+    /* eglColorFormat */
+    {.type = &acu_cudart_type_cudaEglColorFormat_enum, .offset = 272, .count = 1},
 };
 const acu_type acu_cudart_type_cudaEglFrame_st = {
     .name = names_acu_cudart_type_cudaEglFrame_st,
@@ -1418,13 +1565,20 @@ static const char names_acu_cudart_type_cudaEglPlaneDesc_st[] =
     "channelDesc\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaEglPlaneDesc_st[] = {
-    {.name = names_acu_cudart_type_cudaEglPlaneDesc_st + 20, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaEglPlaneDesc_st + 26, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_cudaEglPlaneDesc_st + 33, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaEglPlaneDesc_st + 39, .type = &acu_type_unsigned_int, .offset = 12, .count = 1},
-    {.name = names_acu_cudart_type_cudaEglPlaneDesc_st + 45, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaEglPlaneDesc_st + 57, .type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 20, .count = 1},
-    {.name = names_acu_cudart_type_cudaEglPlaneDesc_st + 69, .type = &acu_type_unsigned_int, .offset = 40, .count = 4, .reserved = true},
+    /* width */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* height */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* depth */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* pitch */
+    {.type = &acu_type_unsigned_int, .offset = 12, .count = 1},
+    /* numChannels */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* channelDesc */
+    {.type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 20, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 40, .count = 4, .reserved = true},
 };
 const acu_type acu_cudart_type_cudaEglPlaneDesc_st = {
     .name = names_acu_cudart_type_cudaEglPlaneDesc_st,
@@ -1441,8 +1595,8 @@ static const char names_acu_cudart_type_cudaEglResourceLocationFlags_enum[] =
     "cudaEglResourceLocationSysmem\0"
     "cudaEglResourceLocationVidmem";
 static const acu_value values_acu_cudart_type_cudaEglResourceLocationFlags_enum[] = {
-    { names_acu_cudart_type_cudaEglResourceLocationFlags_enum + 34, 0, 0},
-    { names_acu_cudart_type_cudaEglResourceLocationFlags_enum + 64, 1, 0},
+    { 0, 0 }, /* cudaEglResourceLocationSysmem */
+    { 1, 0 }, /* cudaEglResourceLocationVidmem */
 };
 const acu_type acu_cudart_type_cudaEglResourceLocationFlags_enum = {
     .name = names_acu_cudart_type_cudaEglResourceLocationFlags_enum,
@@ -1596,145 +1750,145 @@ static const char names_acu_cudart_type_cudaError[] =
     "cudaErrorUnknown\0"
     "cudaErrorApiFailureBase";
 static const acu_value values_acu_cudart_type_cudaError[] = {
-    { names_acu_cudart_type_cudaError + 10, 0, 0},
-    { names_acu_cudart_type_cudaError + 22, 1, 0},
-    { names_acu_cudart_type_cudaError + 44, 2, 0},
-    { names_acu_cudart_type_cudaError + 70, 3, 0},
-    { names_acu_cudart_type_cudaError + 99, 4, 0},
-    { names_acu_cudart_type_cudaError + 124, 5, 0},
-    { names_acu_cudart_type_cudaError + 150, 6, 0},
-    { names_acu_cudart_type_cudaError + 182, 7, 0},
-    { names_acu_cudart_type_cudaError + 214, 8, 0},
-    { names_acu_cudart_type_cudaError + 246, 9, 0},
-    { names_acu_cudart_type_cudaError + 276, 10, 13020},
-    { names_acu_cudart_type_cudaError + 304, 12, 0},
-    { names_acu_cudart_type_cudaError + 331, 13, 0},
-    { names_acu_cudart_type_cudaError + 354, 16, 0},
-    { names_acu_cudart_type_cudaError + 382, 17, 0},
-    { names_acu_cudart_type_cudaError + 412, 18, 0},
-    { names_acu_cudart_type_cudaError + 436, 19, 0},
-    { names_acu_cudart_type_cudaError + 467, 20, 0},
-    { names_acu_cudart_type_cudaError + 501, 21, 0},
-    { names_acu_cudart_type_cudaError + 533, 22, 0},
-    { names_acu_cudart_type_cudaError + 560, 23, 0},
-    { names_acu_cudart_type_cudaError + 588, 24, 0},
-    { names_acu_cudart_type_cudaError + 613, 25, 0},
-    { names_acu_cudart_type_cudaError + 643, 26, 0},
-    { names_acu_cudart_type_cudaError + 673, 27, 0},
-    { names_acu_cudart_type_cudaError + 701, 28, 0},
-    { names_acu_cudart_type_cudaError + 731, 31, 0},
-    { names_acu_cudart_type_cudaError + 758, 32, 0},
-    { names_acu_cudart_type_cudaError + 787, 34, 0},
-    { names_acu_cudart_type_cudaError + 808, 35, 0},
-    { names_acu_cudart_type_cudaError + 836, 36, 0},
-    { names_acu_cudart_type_cudaError + 869, 37, 0},
-    { names_acu_cudart_type_cudaError + 893, 43, 0},
-    { names_acu_cudart_type_cudaError + 924, 44, 0},
-    { names_acu_cudart_type_cudaError + 954, 45, 0},
-    { names_acu_cudart_type_cudaError + 984, 46, 0},
-    { names_acu_cudart_type_cudaError + 1012, 49, 0},
-    { names_acu_cudart_type_cudaError + 1047, 52, 0},
-    { names_acu_cudart_type_cudaError + 1077, 53, 0},
-    { names_acu_cudart_type_cudaError + 1105, 65, 0},
-    { names_acu_cudart_type_cudaError + 1137, 66, 0},
-    { names_acu_cudart_type_cudaError + 1166, 67, 0},
-    { names_acu_cudart_type_cudaError + 1196, 68, 0},
-    { names_acu_cudart_type_cudaError + 1223, 69, 0},
-    { names_acu_cudart_type_cudaError + 1259, 98, 0},
-    { names_acu_cudart_type_cudaError + 1290, 100, 0},
-    { names_acu_cudart_type_cudaError + 1308, 101, 0},
-    { names_acu_cudart_type_cudaError + 1331, 102, 0},
-    { names_acu_cudart_type_cudaError + 1358, 103, 0},
-    { names_acu_cudart_type_cudaError + 1398, 127, 0},
-    { names_acu_cudart_type_cudaError + 1422, 200, 0},
-    { names_acu_cudart_type_cudaError + 1450, 201, 0},
-    { names_acu_cudart_type_cudaError + 1479, 205, 0},
-    { names_acu_cudart_type_cudaError + 1510, 206, 0},
-    { names_acu_cudart_type_cudaError + 1543, 207, 0},
-    { names_acu_cudart_type_cudaError + 1566, 208, 0},
-    { names_acu_cudart_type_cudaError + 1589, 209, 0},
-    { names_acu_cudart_type_cudaError + 1621, 210, 0},
-    { names_acu_cudart_type_cudaError + 1646, 211, 0},
-    { names_acu_cudart_type_cudaError + 1665, 212, 0},
-    { names_acu_cudart_type_cudaError + 1691, 213, 0},
-    { names_acu_cudart_type_cudaError + 1719, 214, 0},
-    { names_acu_cudart_type_cudaError + 1745, 215, 0},
-    { names_acu_cudart_type_cudaError + 1771, 216, 0},
-    { names_acu_cudart_type_cudaError + 1799, 217, 0},
-    { names_acu_cudart_type_cudaError + 1830, 218, 0},
-    { names_acu_cudart_type_cudaError + 1850, 219, 0},
-    { names_acu_cudart_type_cudaError + 1882, 220, 0},
-    { names_acu_cudart_type_cudaError + 1911, 221, 0},
-    { names_acu_cudart_type_cudaError + 1940, 222, 0},
-    { names_acu_cudart_type_cudaError + 1971, 223, 0},
-    { names_acu_cudart_type_cudaError + 2003, 224, 0},
-    { names_acu_cudart_type_cudaError + 2036, 225, 12010},
-    { names_acu_cudart_type_cudaError + 2068, 226, 12080},
-    { names_acu_cudart_type_cudaError + 2087, 227, 13040},
-    { names_acu_cudart_type_cudaError + 2122, 300, 0},
-    { names_acu_cudart_type_cudaError + 2145, 301, 0},
-    { names_acu_cudart_type_cudaError + 2167, 302, 0},
-    { names_acu_cudart_type_cudaError + 2203, 303, 0},
-    { names_acu_cudart_type_cudaError + 2235, 304, 0},
-    { names_acu_cudart_type_cudaError + 2260, 400, 0},
-    { names_acu_cudart_type_cudaError + 2291, 401, 0},
-    { names_acu_cudart_type_cudaError + 2313, 402, 12030},
-    { names_acu_cudart_type_cudaError + 2333, 500, 0},
-    { names_acu_cudart_type_cudaError + 2357, 600, 0},
-    { names_acu_cudart_type_cudaError + 2375, 700, 0},
-    { names_acu_cudart_type_cudaError + 2399, 701, 0},
-    { names_acu_cudart_type_cudaError + 2429, 702, 0},
-    { names_acu_cudart_type_cudaError + 2452, 703, 0},
-    { names_acu_cudart_type_cudaError + 2489, 704, 0},
-    { names_acu_cudart_type_cudaError + 2523, 705, 0},
-    { names_acu_cudart_type_cudaError + 2553, 708, 0},
-    { names_acu_cudart_type_cudaError + 2581, 709, 0},
-    { names_acu_cudart_type_cudaError + 2609, 710, 0},
-    { names_acu_cudart_type_cudaError + 2625, 711, 0},
-    { names_acu_cudart_type_cudaError + 2647, 712, 0},
-    { names_acu_cudart_type_cudaError + 2684, 713, 0},
-    { names_acu_cudart_type_cudaError + 2717, 714, 0},
-    { names_acu_cudart_type_cudaError + 2745, 715, 0},
-    { names_acu_cudart_type_cudaError + 2773, 716, 0},
-    { names_acu_cudart_type_cudaError + 2800, 717, 0},
-    { names_acu_cudart_type_cudaError + 2829, 718, 0},
-    { names_acu_cudart_type_cudaError + 2848, 719, 0},
-    { names_acu_cudart_type_cudaError + 2871, 720, 0},
-    { names_acu_cudart_type_cudaError + 2906, 721, 12080},
-    { names_acu_cudart_type_cudaError + 2932, 800, 0},
-    { names_acu_cudart_type_cudaError + 2954, 801, 0},
-    { names_acu_cudart_type_cudaError + 2976, 802, 0},
-    { names_acu_cudart_type_cudaError + 3000, 803, 0},
-    { names_acu_cudart_type_cudaError + 3030, 804, 0},
-    { names_acu_cudart_type_cudaError + 3066, 805, 0},
-    { names_acu_cudart_type_cudaError + 3095, 806, 0},
-    { names_acu_cudart_type_cudaError + 3118, 807, 0},
-    { names_acu_cudart_type_cudaError + 3145, 808, 0},
-    { names_acu_cudart_type_cudaError + 3175, 809, 0},
-    { names_acu_cudart_type_cudaError + 3209, 810, 11080},
-    { names_acu_cudart_type_cudaError + 3238, 811, 12000},
-    { names_acu_cudart_type_cudaError + 3263, 812, 12000},
-    { names_acu_cudart_type_cudaError + 3291, 900, 0},
-    { names_acu_cudart_type_cudaError + 3325, 901, 0},
-    { names_acu_cudart_type_cudaError + 3359, 902, 0},
-    { names_acu_cudart_type_cudaError + 3387, 903, 0},
-    { names_acu_cudart_type_cudaError + 3419, 904, 0},
-    { names_acu_cudart_type_cudaError + 3450, 905, 0},
-    { names_acu_cudart_type_cudaError + 3482, 906, 0},
-    { names_acu_cudart_type_cudaError + 3513, 907, 0},
-    { names_acu_cudart_type_cudaError + 3536, 908, 0},
-    { names_acu_cudart_type_cudaError + 3570, 909, 0},
-    { names_acu_cudart_type_cudaError + 3587, 910, 0},
-    { names_acu_cudart_type_cudaError + 3619, 911, 0},
-    { names_acu_cudart_type_cudaError + 3643, 912, 11080},
-    { names_acu_cudart_type_cudaError + 3671, 913, 12060},
-    { names_acu_cudart_type_cudaError + 3698, 914, 12060},
-    { names_acu_cudart_type_cudaError + 3727, 915, 12060},
-    { names_acu_cudart_type_cudaError + 3765, 917, 13010},
-    { names_acu_cudart_type_cudaError + 3789, 918, 13030},
-    { names_acu_cudart_type_cudaError + 3820, 919, 13040},
-    { names_acu_cudart_type_cudaError + 3844, 999, 0},
-    { names_acu_cudart_type_cudaError + 3861, 10000, 0},
+    { 0, 0 }, /* cudaSuccess */
+    { 1, 0 }, /* cudaErrorInvalidValue */
+    { 2, 0 }, /* cudaErrorMemoryAllocation */
+    { 3, 0 }, /* cudaErrorInitializationError */
+    { 4, 0 }, /* cudaErrorCudartUnloading */
+    { 5, 0 }, /* cudaErrorProfilerDisabled */
+    { 6, 0 }, /* cudaErrorProfilerNotInitialized */
+    { 7, 0 }, /* cudaErrorProfilerAlreadyStarted */
+    { 8, 0 }, /* cudaErrorProfilerAlreadyStopped */
+    { 9, 0 }, /* cudaErrorInvalidConfiguration */
+    { 10, 13020 }, /* cudaErrorVersionTranslation */
+    { 12, 0 }, /* cudaErrorInvalidPitchValue */
+    { 13, 0 }, /* cudaErrorInvalidSymbol */
+    { 16, 0 }, /* cudaErrorInvalidHostPointer */
+    { 17, 0 }, /* cudaErrorInvalidDevicePointer */
+    { 18, 0 }, /* cudaErrorInvalidTexture */
+    { 19, 0 }, /* cudaErrorInvalidTextureBinding */
+    { 20, 0 }, /* cudaErrorInvalidChannelDescriptor */
+    { 21, 0 }, /* cudaErrorInvalidMemcpyDirection */
+    { 22, 0 }, /* cudaErrorAddressOfConstant */
+    { 23, 0 }, /* cudaErrorTextureFetchFailed */
+    { 24, 0 }, /* cudaErrorTextureNotBound */
+    { 25, 0 }, /* cudaErrorSynchronizationError */
+    { 26, 0 }, /* cudaErrorInvalidFilterSetting */
+    { 27, 0 }, /* cudaErrorInvalidNormSetting */
+    { 28, 0 }, /* cudaErrorMixedDeviceExecution */
+    { 31, 0 }, /* cudaErrorNotYetImplemented */
+    { 32, 0 }, /* cudaErrorMemoryValueTooLarge */
+    { 34, 0 }, /* cudaErrorStubLibrary */
+    { 35, 0 }, /* cudaErrorInsufficientDriver */
+    { 36, 0 }, /* cudaErrorCallRequiresNewerDriver */
+    { 37, 0 }, /* cudaErrorInvalidSurface */
+    { 43, 0 }, /* cudaErrorDuplicateVariableName */
+    { 44, 0 }, /* cudaErrorDuplicateTextureName */
+    { 45, 0 }, /* cudaErrorDuplicateSurfaceName */
+    { 46, 0 }, /* cudaErrorDevicesUnavailable */
+    { 49, 0 }, /* cudaErrorIncompatibleDriverContext */
+    { 52, 0 }, /* cudaErrorMissingConfiguration */
+    { 53, 0 }, /* cudaErrorPriorLaunchFailure */
+    { 65, 0 }, /* cudaErrorLaunchMaxDepthExceeded */
+    { 66, 0 }, /* cudaErrorLaunchFileScopedTex */
+    { 67, 0 }, /* cudaErrorLaunchFileScopedSurf */
+    { 68, 0 }, /* cudaErrorSyncDepthExceeded */
+    { 69, 0 }, /* cudaErrorLaunchPendingCountExceeded */
+    { 98, 0 }, /* cudaErrorInvalidDeviceFunction */
+    { 100, 0 }, /* cudaErrorNoDevice */
+    { 101, 0 }, /* cudaErrorInvalidDevice */
+    { 102, 0 }, /* cudaErrorDeviceNotLicensed */
+    { 103, 0 }, /* cudaErrorSoftwareValidityNotEstablished */
+    { 127, 0 }, /* cudaErrorStartupFailure */
+    { 200, 0 }, /* cudaErrorInvalidKernelImage */
+    { 201, 0 }, /* cudaErrorDeviceUninitialized */
+    { 205, 0 }, /* cudaErrorMapBufferObjectFailed */
+    { 206, 0 }, /* cudaErrorUnmapBufferObjectFailed */
+    { 207, 0 }, /* cudaErrorArrayIsMapped */
+    { 208, 0 }, /* cudaErrorAlreadyMapped */
+    { 209, 0 }, /* cudaErrorNoKernelImageForDevice */
+    { 210, 0 }, /* cudaErrorAlreadyAcquired */
+    { 211, 0 }, /* cudaErrorNotMapped */
+    { 212, 0 }, /* cudaErrorNotMappedAsArray */
+    { 213, 0 }, /* cudaErrorNotMappedAsPointer */
+    { 214, 0 }, /* cudaErrorECCUncorrectable */
+    { 215, 0 }, /* cudaErrorUnsupportedLimit */
+    { 216, 0 }, /* cudaErrorDeviceAlreadyInUse */
+    { 217, 0 }, /* cudaErrorPeerAccessUnsupported */
+    { 218, 0 }, /* cudaErrorInvalidPtx */
+    { 219, 0 }, /* cudaErrorInvalidGraphicsContext */
+    { 220, 0 }, /* cudaErrorNvlinkUncorrectable */
+    { 221, 0 }, /* cudaErrorJitCompilerNotFound */
+    { 222, 0 }, /* cudaErrorUnsupportedPtxVersion */
+    { 223, 0 }, /* cudaErrorJitCompilationDisabled */
+    { 224, 0 }, /* cudaErrorUnsupportedExecAffinity */
+    { 225, 12010 }, /* cudaErrorUnsupportedDevSideSync */
+    { 226, 12080 }, /* cudaErrorContained */
+    { 227, 13040 }, /* cudaErrorInsufficientLoaderVersion */
+    { 300, 0 }, /* cudaErrorInvalidSource */
+    { 301, 0 }, /* cudaErrorFileNotFound */
+    { 302, 0 }, /* cudaErrorSharedObjectSymbolNotFound */
+    { 303, 0 }, /* cudaErrorSharedObjectInitFailed */
+    { 304, 0 }, /* cudaErrorOperatingSystem */
+    { 400, 0 }, /* cudaErrorInvalidResourceHandle */
+    { 401, 0 }, /* cudaErrorIllegalState */
+    { 402, 12030 }, /* cudaErrorLossyQuery */
+    { 500, 0 }, /* cudaErrorSymbolNotFound */
+    { 600, 0 }, /* cudaErrorNotReady */
+    { 700, 0 }, /* cudaErrorIllegalAddress */
+    { 701, 0 }, /* cudaErrorLaunchOutOfResources */
+    { 702, 0 }, /* cudaErrorLaunchTimeout */
+    { 703, 0 }, /* cudaErrorLaunchIncompatibleTexturing */
+    { 704, 0 }, /* cudaErrorPeerAccessAlreadyEnabled */
+    { 705, 0 }, /* cudaErrorPeerAccessNotEnabled */
+    { 708, 0 }, /* cudaErrorSetOnActiveProcess */
+    { 709, 0 }, /* cudaErrorContextIsDestroyed */
+    { 710, 0 }, /* cudaErrorAssert */
+    { 711, 0 }, /* cudaErrorTooManyPeers */
+    { 712, 0 }, /* cudaErrorHostMemoryAlreadyRegistered */
+    { 713, 0 }, /* cudaErrorHostMemoryNotRegistered */
+    { 714, 0 }, /* cudaErrorHardwareStackError */
+    { 715, 0 }, /* cudaErrorIllegalInstruction */
+    { 716, 0 }, /* cudaErrorMisalignedAddress */
+    { 717, 0 }, /* cudaErrorInvalidAddressSpace */
+    { 718, 0 }, /* cudaErrorInvalidPc */
+    { 719, 0 }, /* cudaErrorLaunchFailure */
+    { 720, 0 }, /* cudaErrorCooperativeLaunchTooLarge */
+    { 721, 12080 }, /* cudaErrorTensorMemoryLeak */
+    { 800, 0 }, /* cudaErrorNotPermitted */
+    { 801, 0 }, /* cudaErrorNotSupported */
+    { 802, 0 }, /* cudaErrorSystemNotReady */
+    { 803, 0 }, /* cudaErrorSystemDriverMismatch */
+    { 804, 0 }, /* cudaErrorCompatNotSupportedOnDevice */
+    { 805, 0 }, /* cudaErrorMpsConnectionFailed */
+    { 806, 0 }, /* cudaErrorMpsRpcFailure */
+    { 807, 0 }, /* cudaErrorMpsServerNotReady */
+    { 808, 0 }, /* cudaErrorMpsMaxClientsReached */
+    { 809, 0 }, /* cudaErrorMpsMaxConnectionsReached */
+    { 810, 11080 }, /* cudaErrorMpsClientTerminated */
+    { 811, 12000 }, /* cudaErrorCdpNotSupported */
+    { 812, 12000 }, /* cudaErrorCdpVersionMismatch */
+    { 900, 0 }, /* cudaErrorStreamCaptureUnsupported */
+    { 901, 0 }, /* cudaErrorStreamCaptureInvalidated */
+    { 902, 0 }, /* cudaErrorStreamCaptureMerge */
+    { 903, 0 }, /* cudaErrorStreamCaptureUnmatched */
+    { 904, 0 }, /* cudaErrorStreamCaptureUnjoined */
+    { 905, 0 }, /* cudaErrorStreamCaptureIsolation */
+    { 906, 0 }, /* cudaErrorStreamCaptureImplicit */
+    { 907, 0 }, /* cudaErrorCapturedEvent */
+    { 908, 0 }, /* cudaErrorStreamCaptureWrongThread */
+    { 909, 0 }, /* cudaErrorTimeout */
+    { 910, 0 }, /* cudaErrorGraphExecUpdateFailure */
+    { 911, 0 }, /* cudaErrorExternalDevice */
+    { 912, 11080 }, /* cudaErrorInvalidClusterSize */
+    { 913, 12060 }, /* cudaErrorFunctionNotLoaded */
+    { 914, 12060 }, /* cudaErrorInvalidResourceType */
+    { 915, 12060 }, /* cudaErrorInvalidResourceConfiguration */
+    { 917, 13010 }, /* cudaErrorStreamDetached */
+    { 918, 13030 }, /* cudaErrorGraphRecaptureFailure */
+    { 919, 13040 }, /* cudaErrorFabricNotReady */
+    { 999, 0 }, /* cudaErrorUnknown */
+    { 10000, 0 }, /* cudaErrorApiFailureBase */
 };
 const acu_type acu_cudart_type_cudaError = {
     .name = names_acu_cudart_type_cudaError,
@@ -1751,8 +1905,10 @@ static const char names_acu_cudart_type_cudaEventRecordNodeParams[] =
     "event\0"
     "ctx";
 static const acu_field fields_acu_cudart_type_cudaEventRecordNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaEventRecordNodeParams + 26, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaEventRecordNodeParams + 32, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 13040},
+    /* event */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 8, .count = 1, .since = 13040},
 };
 static const acu_layout layouts_acu_cudart_type_cudaEventRecordNodeParams[] = {
     { 12020, 13040, 8, NULL, NULL},
@@ -1773,7 +1929,8 @@ static const char names_acu_cudart_type_cudaEventWaitNodeParams[] =
     "cudaEventWaitNodeParams\0"
     "event";
 static const acu_field fields_acu_cudart_type_cudaEventWaitNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaEventWaitNodeParams + 24, .type = &acu_type_handle, .offset = 0, .count = 1},
+    /* event */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
 };
 const acu_type acu_cudart_type_cudaEventWaitNodeParams = {
     .name = names_acu_cudart_type_cudaEventWaitNodeParams,
@@ -1791,9 +1948,12 @@ static const char names_acu_cudart_type_cudaExtent[] =
     "height\0"
     "depth";
 static const acu_field fields_acu_cudart_type_cudaExtent[] = {
-    {.name = names_acu_cudart_type_cudaExtent + 11, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExtent + 17, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaExtent + 24, .type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* width */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* height */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* depth */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
 };
 const acu_type acu_cudart_type_cudaExtent = {
     .name = names_acu_cudart_type_cudaExtent,
@@ -1812,10 +1972,14 @@ static const char names_acu_cudart_type_cudaExternalMemoryBufferDesc[] =
     "flags\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaExternalMemoryBufferDesc[] = {
-    {.name = names_acu_cudart_type_cudaExternalMemoryBufferDesc + 29, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryBufferDesc + 36, .type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryBufferDesc + 41, .type = &acu_cudart_type_flags_none, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryBufferDesc + 47, .type = &acu_type_unsigned_int, .offset = 20, .count = 16, .since = 13000, .reserved = true},
+    /* offset */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* size */
+    {.type = &acu_type_unsigned_long_long, .offset = 8, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_none, .offset = 16, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 16, .since = 13000, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaExternalMemoryBufferDesc[] = {
     { 11070, 13000, 24, NULL, NULL},
@@ -1847,18 +2011,26 @@ static const int32_t tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_
 static const int32_t tags_acu_cudart_type_cudaExternalMemoryHandleDesc_16_handle_win32_name[] = { 2, 3, 4, 5, 6, 7, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_nvSciBufObject[] = { 8, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaExternalMemoryHandleDesc[] = {
-    {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 29, .type = &acu_cudart_type_cudaExternalMemoryHandleType, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 34, .type = &acu_type_int, .offset = 8, .count = 1,
+    /* type */
+    {.type = &acu_cudart_type_cudaExternalMemoryHandleType, .offset = 0, .count = 1},
+    /* handle.fd */
+    {.type = &acu_type_int, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_fd},
-    {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 44, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* handle.win32.handle */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_win32_handle},
-    {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 64, .type = &acu_type_pointer, .offset = 16, .count = 1,
+    /* handle.win32.name */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_16_handle_win32_name},
-    {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 82, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* handle.nvSciBufObject */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaExternalMemoryHandleDesc_8_handle_nvSciBufObject},
-    {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 104, .type = &acu_type_unsigned_long_long, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 109, .type = &acu_cudart_type_flags_externalMemory, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryHandleDesc + 115, .type = &acu_type_unsigned_int, .offset = 36, .count = 16, .since = 13000, .reserved = true},
+    /* size */
+    {.type = &acu_type_unsigned_long_long, .offset = 24, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_externalMemory, .offset = 32, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 36, .count = 16, .since = 13000, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaExternalMemoryHandleDesc[] = {
     { 11070, 13000, 40, NULL, NULL},
@@ -1886,14 +2058,14 @@ static const char names_acu_cudart_type_cudaExternalMemoryHandleType[] =
     "cudaExternalMemoryHandleTypeD3D11ResourceKmt\0"
     "cudaExternalMemoryHandleTypeNvSciBuf";
 static const acu_value values_acu_cudart_type_cudaExternalMemoryHandleType[] = {
-    { names_acu_cudart_type_cudaExternalMemoryHandleType + 29, 1, 0},
-    { names_acu_cudart_type_cudaExternalMemoryHandleType + 66, 2, 0},
-    { names_acu_cudart_type_cudaExternalMemoryHandleType + 106, 3, 0},
-    { names_acu_cudart_type_cudaExternalMemoryHandleType + 149, 4, 0},
-    { names_acu_cudart_type_cudaExternalMemoryHandleType + 187, 5, 0},
-    { names_acu_cudart_type_cudaExternalMemoryHandleType + 229, 6, 0},
-    { names_acu_cudart_type_cudaExternalMemoryHandleType + 271, 7, 0},
-    { names_acu_cudart_type_cudaExternalMemoryHandleType + 316, 8, 0},
+    { 1, 0 }, /* cudaExternalMemoryHandleTypeOpaqueFd */
+    { 2, 0 }, /* cudaExternalMemoryHandleTypeOpaqueWin32 */
+    { 3, 0 }, /* cudaExternalMemoryHandleTypeOpaqueWin32Kmt */
+    { 4, 0 }, /* cudaExternalMemoryHandleTypeD3D12Heap */
+    { 5, 0 }, /* cudaExternalMemoryHandleTypeD3D12Resource */
+    { 6, 0 }, /* cudaExternalMemoryHandleTypeD3D11Resource */
+    { 7, 0 }, /* cudaExternalMemoryHandleTypeD3D11ResourceKmt */
+    { 8, 0 }, /* cudaExternalMemoryHandleTypeNvSciBuf */
 };
 const acu_type acu_cudart_type_cudaExternalMemoryHandleType = {
     .name = names_acu_cudart_type_cudaExternalMemoryHandleType,
@@ -1914,12 +2086,18 @@ static const char names_acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc[] =
     "numLevels\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc[] = {
-    {.name = names_acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc + 37, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc + 44, .type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc + 55, .type = &acu_cudart_type_cudaExtent, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc + 62, .type = &acu_cudart_type_flags_array, .offset = 56, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc + 68, .type = &acu_type_unsigned_int, .offset = 60, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc + 78, .type = &acu_type_unsigned_int, .offset = 64, .count = 16, .since = 13000, .reserved = true},
+    /* offset */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* formatDesc */
+    {.type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 8, .count = 1},
+    /* extent */
+    {.type = &acu_cudart_type_cudaExtent, .offset = 32, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_array, .offset = 56, .count = 1},
+    /* numLevels */
+    {.type = &acu_type_unsigned_int, .offset = 60, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 64, .count = 16, .since = 13000, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaExternalMemoryMipmappedArrayDesc[] = {
     { 11070, 13000, 64, NULL, NULL},
@@ -1950,17 +2128,24 @@ static const int32_t tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_hand
 static const int32_t tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_16_handle_win32_name[] = { 2, 3, 4, 5, 7, 8, 10, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_nvSciSyncObj[] = { 6, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreHandleDesc[] = {
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 32, .type = &acu_cudart_type_cudaExternalSemaphoreHandleType, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 37, .type = &acu_type_int, .offset = 8, .count = 1,
+    /* type */
+    {.type = &acu_cudart_type_cudaExternalSemaphoreHandleType, .offset = 0, .count = 1},
+    /* handle.fd */
+    {.type = &acu_type_int, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_fd},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 47, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* handle.win32.handle */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_win32_handle},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 67, .type = &acu_type_pointer, .offset = 16, .count = 1,
+    /* handle.win32.name */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_16_handle_win32_name},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 85, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* handle.nvSciSyncObj */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaExternalSemaphoreHandleDesc_8_handle_nvSciSyncObj},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 105, .type = &acu_cudart_type_flags_none, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreHandleDesc + 111, .type = &acu_type_unsigned_int, .offset = 28, .count = 16, .since = 13000, .reserved = true},
+    /* flags */
+    {.type = &acu_cudart_type_flags_none, .offset = 24, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 28, .count = 16, .since = 13000, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaExternalSemaphoreHandleDesc[] = {
     { 11070, 13000, 32, NULL, NULL},
@@ -1990,16 +2175,16 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreHandleType[] =
     "cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd\0"
     "cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32";
 static const acu_value values_acu_cudart_type_cudaExternalSemaphoreHandleType[] = {
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 32, 1, 0},
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 72, 2, 0},
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 115, 3, 0},
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 161, 4, 0},
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 203, 5, 0},
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 245, 6, 0},
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 286, 7, 0},
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 328, 8, 0},
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 373, 9, 0},
-    { names_acu_cudart_type_cudaExternalSemaphoreHandleType + 424, 10, 0},
+    { 1, 0 }, /* cudaExternalSemaphoreHandleTypeOpaqueFd */
+    { 2, 0 }, /* cudaExternalSemaphoreHandleTypeOpaqueWin32 */
+    { 3, 0 }, /* cudaExternalSemaphoreHandleTypeOpaqueWin32Kmt */
+    { 4, 0 }, /* cudaExternalSemaphoreHandleTypeD3D12Fence */
+    { 5, 0 }, /* cudaExternalSemaphoreHandleTypeD3D11Fence */
+    { 6, 0 }, /* cudaExternalSemaphoreHandleTypeNvSciSync */
+    { 7, 0 }, /* cudaExternalSemaphoreHandleTypeKeyedMutex */
+    { 8, 0 }, /* cudaExternalSemaphoreHandleTypeKeyedMutexKmt */
+    { 9, 0 }, /* cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd */
+    { 10, 0 }, /* cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32 */
 };
 const acu_type acu_cudart_type_cudaExternalSemaphoreHandleType = {
     .name = names_acu_cudart_type_cudaExternalSemaphoreHandleType,
@@ -2017,10 +2202,12 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParams[] 
     "paramsArray\0"
     "numExtSems";
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreSignalNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParams + 38, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParams + 50, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cudart_type_cudaExternalSemaphoreSignalParams, .target_count = 16},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParams + 62, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* extSemArray */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* paramsArray */
+    {.type = &acu_cudart_type_pointer_cudaExternalSemaphoreSignalParams, .offset = 8, .count = 1, .target_count = 16},
+    /* numExtSems */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
 };
 const acu_type acu_cudart_type_cudaExternalSemaphoreSignalNodeParams = {
     .name = names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParams,
@@ -2039,11 +2226,14 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2[
     "numExtSems\0"
     "ctx";
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2[] = {
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2 + 40, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2 + 52, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cudart_type_cudaExternalSemaphoreSignalParams, .target_count = 16},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2 + 64, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2 + 75, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
+    /* extSemArray */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* paramsArray */
+    {.type = &acu_cudart_type_pointer_cudaExternalSemaphoreSignalParams, .offset = 8, .count = 1, .target_count = 16},
+    /* numExtSems */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
 };
 static const acu_layout layouts_acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2[] = {
     { 12020, 13040, 24, NULL, NULL},
@@ -2069,12 +2259,18 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreSignalParams[] =
     "flags\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreSignalParams[] = {
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 34, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 53, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 76, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 98, .type = &acu_type_unsigned_int, .offset = 24, .count = 12, .reserved = true},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 114, .type = &acu_cudart_type_flags_externalSemaphoreSignal, .offset = 72, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams + 120, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
+    /* params.fence.value */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* params.nvSciSync.fence */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* params.keyedMutex.key */
+    {.type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    /* params.reserved */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 12, .reserved = true},
+    /* flags */
+    {.type = &acu_cudart_type_flags_externalSemaphoreSignal, .offset = 72, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
 };
 const acu_type acu_cudart_type_cudaExternalSemaphoreSignalParams = {
     .name = names_acu_cudart_type_cudaExternalSemaphoreSignalParams,
@@ -2092,10 +2288,12 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParams[] =
     "paramsArray\0"
     "numExtSems";
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreWaitNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParams + 36, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParams + 48, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cudart_type_cudaExternalSemaphoreWaitParams, .target_count = 16},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParams + 60, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* extSemArray */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* paramsArray */
+    {.type = &acu_cudart_type_pointer_cudaExternalSemaphoreWaitParams, .offset = 8, .count = 1, .target_count = 16},
+    /* numExtSems */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
 };
 const acu_type acu_cudart_type_cudaExternalSemaphoreWaitNodeParams = {
     .name = names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParams,
@@ -2114,11 +2312,14 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2[] 
     "numExtSems\0"
     "ctx";
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2[] = {
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2 + 38, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2 + 50, .type = &acu_type_pointer, .offset = 8, .count = 1,
-     .target = &acu_cudart_type_cudaExternalSemaphoreWaitParams, .target_count = 16},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2 + 62, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2 + 73, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
+    /* extSemArray */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* paramsArray */
+    {.type = &acu_cudart_type_pointer_cudaExternalSemaphoreWaitParams, .offset = 8, .count = 1, .target_count = 16},
+    /* numExtSems */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
 };
 static const acu_layout layouts_acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2[] = {
     { 12020, 13040, 24, NULL, NULL},
@@ -2145,13 +2346,20 @@ static const char names_acu_cudart_type_cudaExternalSemaphoreWaitParams[] =
     "flags\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaExternalSemaphoreWaitParams[] = {
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 32, .type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 51, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 74, .type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 96, .type = &acu_type_unsigned_int, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 124, .type = &acu_type_unsigned_int, .offset = 32, .count = 10, .reserved = true},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 140, .type = &acu_cudart_type_flags_externalSemaphoreWait, .offset = 72, .count = 1},
-    {.name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams + 146, .type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
+    /* params.fence.value */
+    {.type = &acu_type_unsigned_long_long, .offset = 0, .count = 1},
+    /* params.nvSciSync.fence */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* params.keyedMutex.key */
+    {.type = &acu_type_unsigned_long_long, .offset = 16, .count = 1},
+    /* params.keyedMutex.timeoutMs */
+    {.type = &acu_type_unsigned_int, .offset = 24, .count = 1},
+    /* params.reserved */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 10, .reserved = true},
+    /* flags */
+    {.type = &acu_cudart_type_flags_externalSemaphoreWait, .offset = 72, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 76, .count = 16, .reserved = true},
 };
 const acu_type acu_cudart_type_cudaExternalSemaphoreWaitParams = {
     .name = names_acu_cudart_type_cudaExternalSemaphoreWaitParams,
@@ -2168,8 +2376,8 @@ static const char names_acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope[] =
     "cudaFlushGPUDirectRDMAWritesToOwner\0"
     "cudaFlushGPUDirectRDMAWritesToAllDevices";
 static const acu_value values_acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope[] = {
-    { names_acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope + 34, 100, 0},
-    { names_acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope + 70, 200, 0},
+    { 100, 0 }, /* cudaFlushGPUDirectRDMAWritesToOwner */
+    { 200, 0 }, /* cudaFlushGPUDirectRDMAWritesToAllDevices */
 };
 const acu_type acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope = {
     .name = names_acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope,
@@ -2185,7 +2393,7 @@ static const char names_acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget[] =
     "cudaFlushGPUDirectRDMAWritesTarget\0"
     "cudaFlushGPUDirectRDMAWritesTargetCurrentDevice";
 static const acu_value values_acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget[] = {
-    { names_acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget + 35, 0, 0},
+    { 0, 0 }, /* cudaFlushGPUDirectRDMAWritesTargetCurrentDevice */
 };
 const acu_type acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget = {
     .name = names_acu_cudart_type_cudaFlushGPUDirectRDMAWritesTarget,
@@ -2210,16 +2418,16 @@ static const char names_acu_cudart_type_cudaFuncAttribute[] =
     "cudaFuncAttributeSharedMemoryMode\0"
     "cudaFuncAttributeMax";
 static const acu_value values_acu_cudart_type_cudaFuncAttribute[] = {
-    { names_acu_cudart_type_cudaFuncAttribute + 18, 8, 0},
-    { names_acu_cudart_type_cudaFuncAttribute + 62, 9, 0},
-    { names_acu_cudart_type_cudaFuncAttribute + 109, 10, 11080},
-    { names_acu_cudart_type_cudaFuncAttribute + 146, 11, 11080},
-    { names_acu_cudart_type_cudaFuncAttribute + 184, 12, 11080},
-    { names_acu_cudart_type_cudaFuncAttribute + 223, 13, 11080},
-    { names_acu_cudart_type_cudaFuncAttribute + 261, 14, 11080},
-    { names_acu_cudart_type_cudaFuncAttribute + 308, 15, 11080},
-    { names_acu_cudart_type_cudaFuncAttribute + 359, 16, 13040},
-    { names_acu_cudart_type_cudaFuncAttribute + 393, 17, 0},
+    { 8, 0 }, /* cudaFuncAttributeMaxDynamicSharedMemorySize */
+    { 9, 0 }, /* cudaFuncAttributePreferredSharedMemoryCarveout */
+    { 10, 11080 }, /* cudaFuncAttributeClusterDimMustBeSet */
+    { 11, 11080 }, /* cudaFuncAttributeRequiredClusterWidth */
+    { 12, 11080 }, /* cudaFuncAttributeRequiredClusterHeight */
+    { 13, 11080 }, /* cudaFuncAttributeRequiredClusterDepth */
+    { 14, 11080 }, /* cudaFuncAttributeNonPortableClusterSizeAllowed */
+    { 15, 11080 }, /* cudaFuncAttributeClusterSchedulingPolicyPreference */
+    { 16, 13040 }, /* cudaFuncAttributeSharedMemoryMode */
+    { 17, 0 }, /* cudaFuncAttributeMax */
 };
 const acu_type acu_cudart_type_cudaFuncAttribute = {
     .name = names_acu_cudart_type_cudaFuncAttribute,
@@ -2253,25 +2461,44 @@ static const char names_acu_cudart_type_cudaFuncAttributes[] =
     "sharedMemoryMode\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaFuncAttributes[] = {
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 19, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 35, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 50, .type = &acu_type_size_t, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 65, .type = &acu_type_int, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 84, .type = &acu_type_int, .offset = 28, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 92, .type = &acu_type_int, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 103, .type = &acu_type_int, .offset = 36, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 117, .type = &acu_type_int, .offset = 40, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 129, .type = &acu_type_int, .offset = 44, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 155, .type = &acu_type_int, .offset = 48, .count = 1},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 178, .type = &acu_type_int, .offset = 52, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 198, .type = &acu_type_int, .offset = 56, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 219, .type = &acu_type_int, .offset = 60, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 241, .type = &acu_type_int, .offset = 64, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 262, .type = &acu_cudart_type_cudaClusterSchedulingPolicy, .offset = 68, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 296, .type = &acu_type_int, .offset = 72, .count = 1, .since = 12000},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 326, .type = &acu_type_int, .offset = 76, .count = 1, .since = 13030},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 349, .type = &acu_cudart_type_cudaSharedMemoryMode, .offset = 80, .count = 1, .since = 13040},
-    {.name = names_acu_cudart_type_cudaFuncAttributes + 366, .type = &acu_type_int, .offset = 84, .count = 14, .since = 12000, .reserved = true},
+    /* sharedSizeBytes */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* constSizeBytes */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* localSizeBytes */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* maxThreadsPerBlock */
+    {.type = &acu_type_int, .offset = 24, .count = 1},
+    /* numRegs */
+    {.type = &acu_type_int, .offset = 28, .count = 1},
+    /* ptxVersion */
+    {.type = &acu_type_int, .offset = 32, .count = 1},
+    /* binaryVersion */
+    {.type = &acu_type_int, .offset = 36, .count = 1},
+    /* cacheModeCA */
+    {.type = &acu_type_int, .offset = 40, .count = 1},
+    /* maxDynamicSharedSizeBytes */
+    {.type = &acu_type_int, .offset = 44, .count = 1},
+    /* preferredShmemCarveout */
+    {.type = &acu_type_int, .offset = 48, .count = 1},
+    /* clusterDimMustBeSet */
+    {.type = &acu_type_int, .offset = 52, .count = 1, .since = 12000},
+    /* requiredClusterWidth */
+    {.type = &acu_type_int, .offset = 56, .count = 1, .since = 12000},
+    /* requiredClusterHeight */
+    {.type = &acu_type_int, .offset = 60, .count = 1, .since = 12000},
+    /* requiredClusterDepth */
+    {.type = &acu_type_int, .offset = 64, .count = 1, .since = 12000},
+    /* clusterSchedulingPolicyPreference */
+    {.type = &acu_cudart_type_cudaClusterSchedulingPolicy, .offset = 68, .count = 1, .since = 12000},
+    /* nonPortableClusterSizeAllowed */
+    {.type = &acu_type_int, .offset = 72, .count = 1, .since = 12000},
+    /* deviceNodeUpdateStatus */
+    {.type = &acu_type_int, .offset = 76, .count = 1, .since = 13030},
+    /* sharedMemoryMode */
+    {.type = &acu_cudart_type_cudaSharedMemoryMode, .offset = 80, .count = 1, .since = 13040},
+    /* reserved */
+    {.type = &acu_type_int, .offset = 84, .count = 14, .since = 12000, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaFuncAttributes[] = {
     { 11070, 12000, 56, NULL, NULL},
@@ -2296,10 +2523,10 @@ static const char names_acu_cudart_type_cudaFuncCache[] =
     "cudaFuncCachePreferL1\0"
     "cudaFuncCachePreferEqual";
 static const acu_value values_acu_cudart_type_cudaFuncCache[] = {
-    { names_acu_cudart_type_cudaFuncCache + 14, 0, 0},
-    { names_acu_cudart_type_cudaFuncCache + 38, 1, 0},
-    { names_acu_cudart_type_cudaFuncCache + 64, 2, 0},
-    { names_acu_cudart_type_cudaFuncCache + 86, 3, 0},
+    { 0, 0 }, /* cudaFuncCachePreferNone */
+    { 1, 0 }, /* cudaFuncCachePreferShared */
+    { 2, 0 }, /* cudaFuncCachePreferL1 */
+    { 3, 0 }, /* cudaFuncCachePreferEqual */
 };
 const acu_type acu_cudart_type_cudaFuncCache = {
     .name = names_acu_cudart_type_cudaFuncCache,
@@ -2317,9 +2544,9 @@ static const char names_acu_cudart_type_cudaGLDeviceList[] =
     "cudaGLDeviceListCurrentFrame\0"
     "cudaGLDeviceListNextFrame";
 static const acu_value values_acu_cudart_type_cudaGLDeviceList[] = {
-    { names_acu_cudart_type_cudaGLDeviceList + 17, 1, 0},
-    { names_acu_cudart_type_cudaGLDeviceList + 37, 2, 0},
-    { names_acu_cudart_type_cudaGLDeviceList + 66, 3, 0},
+    { 1, 0 }, /* cudaGLDeviceListAll */
+    { 2, 0 }, /* cudaGLDeviceListCurrentFrame */
+    { 3, 0 }, /* cudaGLDeviceListNextFrame */
 };
 const acu_type acu_cudart_type_cudaGLDeviceList = {
     .name = names_acu_cudart_type_cudaGLDeviceList,
@@ -2337,9 +2564,9 @@ static const char names_acu_cudart_type_cudaGLMapFlags[] =
     "cudaGLMapFlagsReadOnly\0"
     "cudaGLMapFlagsWriteDiscard";
 static const acu_value values_acu_cudart_type_cudaGLMapFlags[] = {
-    { names_acu_cudart_type_cudaGLMapFlags + 15, 0, 0},
-    { names_acu_cudart_type_cudaGLMapFlags + 34, 1, 0},
-    { names_acu_cudart_type_cudaGLMapFlags + 57, 2, 0},
+    { 0, 0 }, /* cudaGLMapFlagsNone */
+    { 1, 0 }, /* cudaGLMapFlagsReadOnly */
+    { 2, 0 }, /* cudaGLMapFlagsWriteDiscard */
 };
 const acu_type acu_cudart_type_cudaGLMapFlags = {
     .name = names_acu_cudart_type_cudaGLMapFlags,
@@ -2357,9 +2584,9 @@ static const char names_acu_cudart_type_cudaGPUDirectRDMAWritesOrdering[] =
     "cudaGPUDirectRDMAWritesOrderingOwner\0"
     "cudaGPUDirectRDMAWritesOrderingAllDevices";
 static const acu_value values_acu_cudart_type_cudaGPUDirectRDMAWritesOrdering[] = {
-    { names_acu_cudart_type_cudaGPUDirectRDMAWritesOrdering + 32, 0, 0},
-    { names_acu_cudart_type_cudaGPUDirectRDMAWritesOrdering + 68, 100, 0},
-    { names_acu_cudart_type_cudaGPUDirectRDMAWritesOrdering + 105, 200, 0},
+    { 0, 0 }, /* cudaGPUDirectRDMAWritesOrderingNone */
+    { 100, 0 }, /* cudaGPUDirectRDMAWritesOrderingOwner */
+    { 200, 0 }, /* cudaGPUDirectRDMAWritesOrderingAllDevices */
 };
 const acu_type acu_cudart_type_cudaGPUDirectRDMAWritesOrdering = {
     .name = names_acu_cudart_type_cudaGPUDirectRDMAWritesOrdering,
@@ -2377,9 +2604,9 @@ static const char names_acu_cudart_type_cudaGraphChildGraphNodeOwnership[] =
     "cudaGraphChildGraphOwnershipClone\0"
     "cudaGraphChildGraphOwnershipMove";
 static const acu_value values_acu_cudart_type_cudaGraphChildGraphNodeOwnership[] = {
-    { names_acu_cudart_type_cudaGraphChildGraphNodeOwnership + 33, -1, 13020},
-    { names_acu_cudart_type_cudaGraphChildGraphNodeOwnership + 69, 0, 12090},
-    { names_acu_cudart_type_cudaGraphChildGraphNodeOwnership + 103, 1, 12090},
+    { -1, 13020 }, /* cudaGraphChildGraphOwnershipInvalid */
+    { 0, 12090 }, /* cudaGraphChildGraphOwnershipClone */
+    { 1, 12090 }, /* cudaGraphChildGraphOwnershipMove */
 };
 const acu_type acu_cudart_type_cudaGraphChildGraphNodeOwnership = {
     .name = names_acu_cudart_type_cudaGraphChildGraphNodeOwnership,
@@ -2397,9 +2624,9 @@ static const char names_acu_cudart_type_cudaGraphConditionalNodeType[] =
     "cudaGraphCondTypeWhile\0"
     "cudaGraphCondTypeSwitch";
 static const acu_value values_acu_cudart_type_cudaGraphConditionalNodeType[] = {
-    { names_acu_cudart_type_cudaGraphConditionalNodeType + 29, 0, 12030},
-    { names_acu_cudart_type_cudaGraphConditionalNodeType + 49, 1, 12030},
-    { names_acu_cudart_type_cudaGraphConditionalNodeType + 72, 2, 12080},
+    { 0, 12030 }, /* cudaGraphCondTypeIf */
+    { 1, 12030 }, /* cudaGraphCondTypeWhile */
+    { 2, 12080 }, /* cudaGraphCondTypeSwitch */
 };
 const acu_type acu_cudart_type_cudaGraphConditionalNodeType = {
     .name = names_acu_cudart_type_cudaGraphConditionalNodeType,
@@ -2416,8 +2643,8 @@ static const char names_acu_cudart_type_cudaGraphDependencyType_enum_8bit[] =
     "cudaGraphDependencyTypeDefault\0"
     "cudaGraphDependencyTypeProgrammatic";
 static const acu_value values_acu_cudart_type_cudaGraphDependencyType_enum_8bit[] = {
-    { names_acu_cudart_type_cudaGraphDependencyType_enum_8bit + 29, 0, 12030},
-    { names_acu_cudart_type_cudaGraphDependencyType_enum_8bit + 60, 1, 12030},
+    { 0, 12030 }, /* cudaGraphDependencyTypeDefault */
+    { 1, 12030 }, /* cudaGraphDependencyTypeProgrammatic */
 };
 const acu_type acu_cudart_type_cudaGraphDependencyType_enum_8bit = {
     .name = names_acu_cudart_type_cudaGraphDependencyType_enum_8bit,
@@ -2436,10 +2663,14 @@ static const char names_acu_cudart_type_cudaGraphEdgeData_st[] =
     "type\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaGraphEdgeData_st[] = {
-    {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 21, .type = &acu_cudart_type_kernelNodePort_8bit, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 31, .type = &acu_type_unsigned_char, .offset = 1, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 39, .type = &acu_cudart_type_cudaGraphDependencyType_enum_8bit, .offset = 2, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphEdgeData_st + 44, .type = &acu_type_unsigned_char, .offset = 3, .count = 5, .reserved = true},
+    /* from_port */
+    {.type = &acu_cudart_type_kernelNodePort_8bit, .offset = 0, .count = 1},
+    /* to_port */
+    {.type = &acu_type_unsigned_char, .offset = 1, .count = 1},
+    /* type */
+    {.type = &acu_cudart_type_cudaGraphDependencyType_enum_8bit, .offset = 2, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_char, .offset = 3, .count = 5, .reserved = true},
 };
 const acu_type acu_cudart_type_cudaGraphEdgeData_st = {
     .name = names_acu_cudart_type_cudaGraphEdgeData_st,
@@ -2463,15 +2694,15 @@ static const char names_acu_cudart_type_cudaGraphExecUpdateResult[] =
     "cudaGraphExecUpdateErrorUnsupportedFunctionChange\0"
     "cudaGraphExecUpdateErrorAttributesChanged";
 static const acu_value values_acu_cudart_type_cudaGraphExecUpdateResult[] = {
-    { names_acu_cudart_type_cudaGraphExecUpdateResult + 26, 0, 0},
-    { names_acu_cudart_type_cudaGraphExecUpdateResult + 53, 1, 0},
-    { names_acu_cudart_type_cudaGraphExecUpdateResult + 78, 2, 0},
-    { names_acu_cudart_type_cudaGraphExecUpdateResult + 118, 3, 0},
-    { names_acu_cudart_type_cudaGraphExecUpdateResult + 158, 4, 0},
-    { names_acu_cudart_type_cudaGraphExecUpdateResult + 198, 5, 0},
-    { names_acu_cudart_type_cudaGraphExecUpdateResult + 240, 6, 0},
-    { names_acu_cudart_type_cudaGraphExecUpdateResult + 277, 7, 0},
-    { names_acu_cudart_type_cudaGraphExecUpdateResult + 327, 8, 0},
+    { 0, 0 }, /* cudaGraphExecUpdateSuccess */
+    { 1, 0 }, /* cudaGraphExecUpdateError */
+    { 2, 0 }, /* cudaGraphExecUpdateErrorTopologyChanged */
+    { 3, 0 }, /* cudaGraphExecUpdateErrorNodeTypeChanged */
+    { 4, 0 }, /* cudaGraphExecUpdateErrorFunctionChanged */
+    { 5, 0 }, /* cudaGraphExecUpdateErrorParametersChanged */
+    { 6, 0 }, /* cudaGraphExecUpdateErrorNotSupported */
+    { 7, 0 }, /* cudaGraphExecUpdateErrorUnsupportedFunctionChange */
+    { 8, 0 }, /* cudaGraphExecUpdateErrorAttributesChanged */
 };
 const acu_type acu_cudart_type_cudaGraphExecUpdateResult = {
     .name = names_acu_cudart_type_cudaGraphExecUpdateResult,
@@ -2489,9 +2720,12 @@ static const char names_acu_cudart_type_cudaGraphExecUpdateResultInfo_st[] =
     "errorNode\0"
     "errorFromNode";
 static const acu_field fields_acu_cudart_type_cudaGraphExecUpdateResultInfo_st[] = {
-    {.name = names_acu_cudart_type_cudaGraphExecUpdateResultInfo_st + 33, .type = &acu_cudart_type_cudaGraphExecUpdateResult, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphExecUpdateResultInfo_st + 40, .type = &acu_type_handle, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphExecUpdateResultInfo_st + 50, .type = &acu_type_handle, .offset = 16, .count = 1},
+    /* result */
+    {.type = &acu_cudart_type_cudaGraphExecUpdateResult, .offset = 0, .count = 1},
+    /* errorNode */
+    {.type = &acu_type_handle, .offset = 8, .count = 1},
+    /* errorFromNode */
+    {.type = &acu_type_handle, .offset = 16, .count = 1},
 };
 const acu_type acu_cudart_type_cudaGraphExecUpdateResultInfo_st = {
     .name = names_acu_cudart_type_cudaGraphExecUpdateResultInfo_st,
@@ -2510,10 +2744,14 @@ static const char names_acu_cudart_type_cudaGraphInstantiateParams_st[] =
     "errNode_out\0"
     "result_out";
 static const acu_field fields_acu_cudart_type_cudaGraphInstantiateParams_st[] = {
-    {.name = names_acu_cudart_type_cudaGraphInstantiateParams_st + 30, .type = &acu_cudart_type_flags_graphInstantiate_64bit, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphInstantiateParams_st + 36, .type = &acu_cudart_type_cudaStream_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphInstantiateParams_st + 49, .type = &acu_type_handle, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphInstantiateParams_st + 61, .type = &acu_cudart_type_cudaGraphInstantiateResult, .offset = 24, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_graphInstantiate_64bit, .offset = 0, .count = 1},
+    /* uploadStream */
+    {.type = &acu_cudart_type_cudaStream_t, .offset = 8, .count = 1},
+    /* errNode_out */
+    {.type = &acu_type_handle, .offset = 16, .count = 1},
+    /* result_out */
+    {.type = &acu_cudart_type_cudaGraphInstantiateResult, .offset = 24, .count = 1},
 };
 const acu_type acu_cudart_type_cudaGraphInstantiateParams_st = {
     .name = names_acu_cudart_type_cudaGraphInstantiateParams_st,
@@ -2534,12 +2772,12 @@ static const char names_acu_cudart_type_cudaGraphInstantiateResult[] =
     "cudaGraphInstantiateMultipleDevicesNotSupported\0"
     "cudaGraphInstantiateConditionalHandleUnused";
 static const acu_value values_acu_cudart_type_cudaGraphInstantiateResult[] = {
-    { names_acu_cudart_type_cudaGraphInstantiateResult + 27, 0, 12000},
-    { names_acu_cudart_type_cudaGraphInstantiateResult + 55, 1, 12000},
-    { names_acu_cudart_type_cudaGraphInstantiateResult + 81, 2, 12000},
-    { names_acu_cudart_type_cudaGraphInstantiateResult + 118, 3, 12000},
-    { names_acu_cudart_type_cudaGraphInstantiateResult + 164, 4, 12000},
-    { names_acu_cudart_type_cudaGraphInstantiateResult + 212, 5, 12080},
+    { 0, 12000 }, /* cudaGraphInstantiateSuccess */
+    { 1, 12000 }, /* cudaGraphInstantiateError */
+    { 2, 12000 }, /* cudaGraphInstantiateInvalidStructure */
+    { 3, 12000 }, /* cudaGraphInstantiateNodeOperationNotSupported */
+    { 4, 12000 }, /* cudaGraphInstantiateMultipleDevicesNotSupported */
+    { 5, 12080 }, /* cudaGraphInstantiateConditionalHandleUnused */
 };
 const acu_type acu_cudart_type_cudaGraphInstantiateResult = {
     .name = names_acu_cudart_type_cudaGraphInstantiateResult,
@@ -2558,10 +2796,10 @@ static const char names_acu_cudart_type_cudaGraphMemAttributeType[] =
     "cudaGraphMemAttrReservedMemCurrent\0"
     "cudaGraphMemAttrReservedMemHigh";
 static const acu_value values_acu_cudart_type_cudaGraphMemAttributeType[] = {
-    { names_acu_cudart_type_cudaGraphMemAttributeType + 26, 0, 0},
-    { names_acu_cudart_type_cudaGraphMemAttributeType + 57, 1, 0},
-    { names_acu_cudart_type_cudaGraphMemAttributeType + 85, 2, 0},
-    { names_acu_cudart_type_cudaGraphMemAttributeType + 120, 3, 0},
+    { 0, 0 }, /* cudaGraphMemAttrUsedMemCurrent */
+    { 1, 0 }, /* cudaGraphMemAttrUsedMemHigh */
+    { 2, 0 }, /* cudaGraphMemAttrReservedMemCurrent */
+    { 3, 0 }, /* cudaGraphMemAttrReservedMemHigh */
 };
 const acu_type acu_cudart_type_cudaGraphMemAttributeType = {
     .name = names_acu_cudart_type_cudaGraphMemAttributeType,
@@ -2605,35 +2843,51 @@ static const int32_t tags_acu_cudart_type_cudaGraphNodeParams_16_free[] = { 11, 
 static const int32_t tags_acu_cudart_type_cudaGraphNodeParams_16_conditional[] = { 13, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaGraphNodeParams_16_memcpyBatch[] = { 14, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaGraphNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 20, .type = &acu_cudart_type_cudaGraphNodeType, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 25, .type = &acu_type_int, .offset = 4, .count = 3, .reserved = true},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 35, .type = &acu_cudart_type_cudaKernelNodeParamsV2, .offset = 16, .count = 1,
+    /* type */
+    {.type = &acu_cudart_type_cudaGraphNodeType, .offset = 0, .count = 1},
+    /* reserved0 */
+    {.type = &acu_type_int, .offset = 4, .count = 3, .reserved = true},
+    /* kernel */
+    {.type = &acu_cudart_type_cudaKernelNodeParamsV2, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_kernel},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 42, .type = &acu_cudart_type_cudaMemcpyNodeParams, .offset = 16, .count = 1,
+    /* memcpy */
+    {.type = &acu_cudart_type_cudaMemcpyNodeParams, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_memcpy},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 49, .type = &acu_cudart_type_cudaMemsetParamsV2, .offset = 16, .count = 1,
+    /* memset */
+    {.type = &acu_cudart_type_cudaMemsetParamsV2, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_memset},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 56, .type = &acu_cudart_type_cudaHostNodeParamsV2, .offset = 16, .count = 1,
+    /* host */
+    {.type = &acu_cudart_type_cudaHostNodeParamsV2, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_host},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 61, .type = &acu_cudart_type_cudaChildGraphNodeParams, .offset = 16, .count = 1,
+    /* graph */
+    {.type = &acu_cudart_type_cudaChildGraphNodeParams, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_graph},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 67, .type = &acu_cudart_type_cudaEventWaitNodeParams, .offset = 16, .count = 1,
+    /* eventWait */
+    {.type = &acu_cudart_type_cudaEventWaitNodeParams, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_eventWait},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 77, .type = &acu_cudart_type_cudaEventRecordNodeParams, .offset = 16, .count = 1,
+    /* eventRecord */
+    {.type = &acu_cudart_type_cudaEventRecordNodeParams, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_eventRecord},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 89, .type = &acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2, .offset = 16, .count = 1,
+    /* extSemSignal */
+    {.type = &acu_cudart_type_cudaExternalSemaphoreSignalNodeParamsV2, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_extSemSignal},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 102, .type = &acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2, .offset = 16, .count = 1,
+    /* extSemWait */
+    {.type = &acu_cudart_type_cudaExternalSemaphoreWaitNodeParamsV2, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_extSemWait},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 113, .type = &acu_cudart_type_cudaMemAllocNodeParamsV2, .offset = 16, .count = 1,
+    /* alloc */
+    {.type = &acu_cudart_type_cudaMemAllocNodeParamsV2, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_alloc},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 119, .type = &acu_cudart_type_cudaMemFreeNodeParams, .offset = 16, .count = 1,
+    /* free */
+    {.type = &acu_cudart_type_cudaMemFreeNodeParams, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_free},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 124, .type = &acu_cudart_type_cudaConditionalNodeParams, .offset = 16, .count = 1, .since = 12030,
+    /* conditional */
+    {.type = &acu_cudart_type_cudaConditionalNodeParams, .offset = 16, .count = 1, .since = 12030,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_conditional},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 136, .type = &acu_cudart_type_cudaMemcpyBatchNodeParams, .offset = 16, .count = 1, .since = 13050,
+    /* memcpyBatch */
+    {.type = &acu_cudart_type_cudaMemcpyBatchNodeParams, .offset = 16, .count = 1, .since = 13050,
      .tags = tags_acu_cudart_type_cudaGraphNodeParams_16_memcpyBatch},
-    {.name = names_acu_cudart_type_cudaGraphNodeParams + 148, .type = &acu_type_long_long, .offset = 248, .count = 1, .reserved = true},
+    /* reserved2 */
+    {.type = &acu_type_long_long, .offset = 248, .count = 1, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaGraphNodeParams[] = {
     { 12020, 13050, 256, NULL, NULL},
@@ -2670,23 +2924,23 @@ static const char names_acu_cudart_type_cudaGraphNodeType[] =
     "cudaGraphNodeTypeExternalEngine\0"
     "cudaGraphNodeTypeCount";
 static const acu_value values_acu_cudart_type_cudaGraphNodeType[] = {
-    { names_acu_cudart_type_cudaGraphNodeType + 18, 0, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 42, 1, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 66, 2, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 90, 3, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 112, 4, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 135, 5, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 158, 6, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 185, 7, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 214, 8, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 250, 9, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 284, 10, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 310, 11, 0},
-    { names_acu_cudart_type_cudaGraphNodeType + 335, 13, 12030},
-    { names_acu_cudart_type_cudaGraphNodeType + 364, 14, 13050},
-    { names_acu_cudart_type_cudaGraphNodeType + 393, 16, 13030},
-    { names_acu_cudart_type_cudaGraphNodeType + 421, 17, 13050},
-    { names_acu_cudart_type_cudaGraphNodeType + 453, 18, 0},
+    { 0, 0 }, /* cudaGraphNodeTypeKernel */
+    { 1, 0 }, /* cudaGraphNodeTypeMemcpy */
+    { 2, 0 }, /* cudaGraphNodeTypeMemset */
+    { 3, 0 }, /* cudaGraphNodeTypeHost */
+    { 4, 0 }, /* cudaGraphNodeTypeGraph */
+    { 5, 0 }, /* cudaGraphNodeTypeEmpty */
+    { 6, 0 }, /* cudaGraphNodeTypeWaitEvent */
+    { 7, 0 }, /* cudaGraphNodeTypeEventRecord */
+    { 8, 0 }, /* cudaGraphNodeTypeExtSemaphoreSignal */
+    { 9, 0 }, /* cudaGraphNodeTypeExtSemaphoreWait */
+    { 10, 0 }, /* cudaGraphNodeTypeMemAlloc */
+    { 11, 0 }, /* cudaGraphNodeTypeMemFree */
+    { 13, 12030 }, /* cudaGraphNodeTypeConditional */
+    { 14, 13050 }, /* cudaGraphNodeTypeMemcpyBatch */
+    { 16, 13030 }, /* cudaGraphNodeTypeReserved16 */
+    { 17, 13050 }, /* cudaGraphNodeTypeExternalEngine */
+    { 18, 0 }, /* cudaGraphNodeTypeCount */
 };
 const acu_type acu_cudart_type_cudaGraphNodeType = {
     .name = names_acu_cudart_type_cudaGraphNodeType,
@@ -2703,8 +2957,10 @@ static const char names_acu_cudart_type_cudaGraphRecaptureCallbackData[] =
     "callbackFunc\0"
     "userData";
 static const acu_field fields_acu_cudart_type_cudaGraphRecaptureCallbackData[] = {
-    {.name = names_acu_cudart_type_cudaGraphRecaptureCallbackData + 31, .type = &acu_type_function, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaGraphRecaptureCallbackData + 44, .type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* callbackFunc */
+    {.type = &acu_type_function, .offset = 0, .count = 1},
+    /* userData */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
 };
 const acu_type acu_cudart_type_cudaGraphRecaptureCallbackData = {
     .name = names_acu_cudart_type_cudaGraphRecaptureCallbackData,
@@ -2721,8 +2977,10 @@ static const char names_acu_cudart_type_cudaHostNodeParams[] =
     "fn\0"
     "userData";
 static const acu_field fields_acu_cudart_type_cudaHostNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaHostNodeParams + 19, .type = &acu_type_function, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaHostNodeParams + 22, .type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* fn */
+    {.type = &acu_type_function, .offset = 0, .count = 1},
+    /* userData */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
 };
 const acu_type acu_cudart_type_cudaHostNodeParams = {
     .name = names_acu_cudart_type_cudaHostNodeParams,
@@ -2741,10 +2999,14 @@ static const char names_acu_cudart_type_cudaHostNodeParamsV2[] =
     "syncMode\0"
     "ctx";
 static const acu_field fields_acu_cudart_type_cudaHostNodeParamsV2[] = {
-    {.name = names_acu_cudart_type_cudaHostNodeParamsV2 + 21, .type = &acu_type_function, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaHostNodeParamsV2 + 24, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaHostNodeParamsV2 + 33, .type = &acu_cudart_type_cudaHostTaskSyncMode, .offset = 16, .count = 1, .since = 13020},
-    {.name = names_acu_cudart_type_cudaHostNodeParamsV2 + 42, .type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
+    /* fn */
+    {.type = &acu_type_function, .offset = 0, .count = 1},
+    /* userData */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* syncMode */
+    {.type = &acu_cudart_type_cudaHostTaskSyncMode, .offset = 16, .count = 1, .since = 13020},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 24, .count = 1, .since = 13040},
 };
 static const acu_layout layouts_acu_cudart_type_cudaHostNodeParamsV2[] = {
     { 12020, 13020, 16, NULL, NULL},
@@ -2767,8 +3029,8 @@ static const char names_acu_cudart_type_cudaHostTaskSyncMode[] =
     "cudaHostTaskBlocking\0"
     "cudaHostTaskSpinWait";
 static const acu_value values_acu_cudart_type_cudaHostTaskSyncMode[] = {
-    { names_acu_cudart_type_cudaHostTaskSyncMode + 21, 0, 13020},
-    { names_acu_cudart_type_cudaHostTaskSyncMode + 42, 1, 13020},
+    { 0, 13020 }, /* cudaHostTaskBlocking */
+    { 1, 13020 }, /* cudaHostTaskSpinWait */
 };
 const acu_type acu_cudart_type_cudaHostTaskSyncMode = {
     .name = names_acu_cudart_type_cudaHostTaskSyncMode,
@@ -2784,7 +3046,8 @@ static const char names_acu_cudart_type_cudaIpcEventHandle_st[] =
     "cudaIpcEventHandle_st\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaIpcEventHandle_st[] = {
-    {.name = names_acu_cudart_type_cudaIpcEventHandle_st + 22, .type = &acu_type_char, .offset = 0, .count = 64},
+    /* reserved */
+    {.type = &acu_type_char, .offset = 0, .count = 64},
 };
 const acu_type acu_cudart_type_cudaIpcEventHandle_st = {
     .name = names_acu_cudart_type_cudaIpcEventHandle_st,
@@ -2800,7 +3063,8 @@ static const char names_acu_cudart_type_cudaIpcMemHandle_st[] =
     "cudaIpcMemHandle_st\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaIpcMemHandle_st[] = {
-    {.name = names_acu_cudart_type_cudaIpcMemHandle_st + 20, .type = &acu_type_char, .offset = 0, .count = 64},
+    /* reserved */
+    {.type = &acu_type_char, .offset = 0, .count = 64},
 };
 const acu_type acu_cudart_type_cudaIpcMemHandle_st = {
     .name = names_acu_cudart_type_cudaIpcMemHandle_st,
@@ -2832,23 +3096,23 @@ static const char names_acu_cudart_type_cudaJitOption[] =
     "cudaJitMaxThreadsPerBlock\0"
     "cudaJitOverrideDirectiveValues";
 static const acu_value values_acu_cudart_type_cudaJitOption[] = {
-    { names_acu_cudart_type_cudaJitOption + 14, 0, 12080},
-    { names_acu_cudart_type_cudaJitOption + 34, 1, 12080},
-    { names_acu_cudart_type_cudaJitOption + 57, 2, 12080},
-    { names_acu_cudart_type_cudaJitOption + 73, 3, 12080},
-    { names_acu_cudart_type_cudaJitOption + 94, 4, 12080},
-    { names_acu_cudart_type_cudaJitOption + 124, 5, 12080},
-    { names_acu_cudart_type_cudaJitOption + 146, 6, 12080},
-    { names_acu_cudart_type_cudaJitOption + 177, 7, 12080},
-    { names_acu_cudart_type_cudaJitOption + 202, 10, 12080},
-    { names_acu_cudart_type_cudaJitOption + 226, 11, 12080},
-    { names_acu_cudart_type_cudaJitOption + 251, 12, 12080},
-    { names_acu_cudart_type_cudaJitOption + 269, 13, 12080},
-    { names_acu_cudart_type_cudaJitOption + 293, 14, 12080},
-    { names_acu_cudart_type_cudaJitOption + 310, 30, 12080},
-    { names_acu_cudart_type_cudaJitOption + 341, 31, 12080},
-    { names_acu_cudart_type_cudaJitOption + 360, 32, 12080},
-    { names_acu_cudart_type_cudaJitOption + 386, 33, 12080},
+    { 0, 12080 }, /* cudaJitMaxRegisters */
+    { 1, 12080 }, /* cudaJitThreadsPerBlock */
+    { 2, 12080 }, /* cudaJitWallTime */
+    { 3, 12080 }, /* cudaJitInfoLogBuffer */
+    { 4, 12080 }, /* cudaJitInfoLogBufferSizeBytes */
+    { 5, 12080 }, /* cudaJitErrorLogBuffer */
+    { 6, 12080 }, /* cudaJitErrorLogBufferSizeBytes */
+    { 7, 12080 }, /* cudaJitOptimizationLevel */
+    { 10, 12080 }, /* cudaJitFallbackStrategy */
+    { 11, 12080 }, /* cudaJitGenerateDebugInfo */
+    { 12, 12080 }, /* cudaJitLogVerbose */
+    { 13, 12080 }, /* cudaJitGenerateLineInfo */
+    { 14, 12080 }, /* cudaJitCacheMode */
+    { 30, 12080 }, /* cudaJitPositionIndependentCode */
+    { 31, 12080 }, /* cudaJitMinCtaPerSm */
+    { 32, 12080 }, /* cudaJitMaxThreadsPerBlock */
+    { 33, 12080 }, /* cudaJitOverrideDirectiveValues */
 };
 const acu_type acu_cudart_type_cudaJitOption = {
     .name = names_acu_cudart_type_cudaJitOption,
@@ -2867,10 +3131,10 @@ static const char names_acu_cudart_type_cudaKernelFunctionType[] =
     "cudaKernelFunctionTypeKernel\0"
     "cudaKernelFunctionTypeFunction";
 static const acu_value values_acu_cudart_type_cudaKernelFunctionType[] = {
-    { names_acu_cudart_type_cudaKernelFunctionType + 23, 0, 13020},
-    { names_acu_cudart_type_cudaKernelFunctionType + 57, 1, 13020},
-    { names_acu_cudart_type_cudaKernelFunctionType + 91, 2, 13020},
-    { names_acu_cudart_type_cudaKernelFunctionType + 120, 3, 13020},
+    { 0, 13020 }, /* cudaKernelFunctionTypeUnspecified */
+    { 1, 13020 }, /* cudaKernelFunctionTypeDeviceEntry */
+    { 2, 13020 }, /* cudaKernelFunctionTypeKernel */
+    { 3, 13020 }, /* cudaKernelFunctionTypeFunction */
 };
 const acu_type acu_cudart_type_cudaKernelFunctionType = {
     .name = names_acu_cudart_type_cudaKernelFunctionType,
@@ -2891,12 +3155,18 @@ static const char names_acu_cudart_type_cudaKernelNodeParams[] =
     "kernelParams\0"
     "extra";
 static const acu_field fields_acu_cudart_type_cudaKernelNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaKernelNodeParams + 21, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParams + 26, .type = &acu_cudart_type_dim3, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParams + 34, .type = &acu_cudart_type_dim3, .offset = 20, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParams + 43, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParams + 58, .type = &acu_type_pointer, .offset = 40, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParams + 71, .type = &acu_type_pointer, .offset = 48, .count = 1},
+    /* func */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* gridDim */
+    {.type = &acu_cudart_type_dim3, .offset = 8, .count = 1},
+    /* blockDim */
+    {.type = &acu_cudart_type_dim3, .offset = 20, .count = 1},
+    /* sharedMemBytes */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    /* kernelParams */
+    {.type = &acu_type_pointer, .offset = 40, .count = 1},
+    /* extra */
+    {.type = &acu_type_pointer, .offset = 48, .count = 1},
 };
 const acu_type acu_cudart_type_cudaKernelNodeParams = {
     .name = names_acu_cudart_type_cudaKernelNodeParams,
@@ -2924,19 +3194,29 @@ static const int32_t tags_acu_cudart_type_cudaKernelNodeParamsV2_0_func[] = { 0,
 static const int32_t tags_acu_cudart_type_cudaKernelNodeParamsV2_0_kern[] = { 2, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaKernelNodeParamsV2_0_cuFunc[] = { 3, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaKernelNodeParamsV2[] = {
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 23, .type = &acu_type_pointer, .offset = 0, .count = 1, .tag_offset = 64,
+    /* func */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1, .tag_offset = 64,
      .tags = tags_acu_cudart_type_cudaKernelNodeParamsV2_0_func},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 28, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 13020, .tag_offset = 64,
+    /* kern */
+    {.type = &acu_type_handle, .offset = 0, .count = 1, .since = 13020, .tag_offset = 64,
      .tags = tags_acu_cudart_type_cudaKernelNodeParamsV2_0_kern},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 33, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 13020, .tag_offset = 64,
+    /* cuFunc */
+    {.type = &acu_type_handle, .offset = 0, .count = 1, .since = 13020, .tag_offset = 64,
      .tags = tags_acu_cudart_type_cudaKernelNodeParamsV2_0_cuFunc},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 40, .type = &acu_cudart_type_dim3, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 48, .type = &acu_cudart_type_dim3, .offset = 20, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 57, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 72, .type = &acu_type_pointer, .offset = 40, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 85, .type = &acu_type_pointer, .offset = 48, .count = 1},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 91, .type = &acu_type_handle, .offset = 56, .count = 1, .since = 13010},
-    {.name = names_acu_cudart_type_cudaKernelNodeParamsV2 + 95, .type = &acu_cudart_type_cudaKernelFunctionType, .offset = 64, .count = 1, .since = 13020, .harmless = 1},
+    /* gridDim */
+    {.type = &acu_cudart_type_dim3, .offset = 8, .count = 1},
+    /* blockDim */
+    {.type = &acu_cudart_type_dim3, .offset = 20, .count = 1},
+    /* sharedMemBytes */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    /* kernelParams */
+    {.type = &acu_type_pointer, .offset = 40, .count = 1},
+    /* extra */
+    {.type = &acu_type_pointer, .offset = 48, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 56, .count = 1, .since = 13010},
+    /* functionType */
+    {.type = &acu_cudart_type_cudaKernelFunctionType, .offset = 64, .count = 1, .since = 13020, .harmless = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaKernelNodeParamsV2[] = {
     { 12020, 13010, 56, NULL, NULL},
@@ -2975,24 +3255,24 @@ static const char names_acu_cudart_type_cudaLaunchAttributeID[] =
     "cudaLaunchAttributePortableClusterSizeMode\0"
     "cudaLaunchAttributeSharedMemoryMode";
 static const acu_value values_acu_cudart_type_cudaLaunchAttributeID[] = {
-    { names_acu_cudart_type_cudaLaunchAttributeID + 22, 0, 11080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 48, 1, 11080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 86, 2, 11080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 117, 3, 11080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 158, 4, 11080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 194, 5, 11080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 247, 6, 11080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 298, 7, 11080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 335, 8, 11080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 363, 9, 12000},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 399, 10, 12000},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 432, 11, 12080},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 477, 12, 12030},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 518, 13, 12040},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 563, 14, 12050},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 612, 16, 13000},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 659, 17, 13020},
-    { names_acu_cudart_type_cudaLaunchAttributeID + 702, 18, 13020},
+    { 0, 11080 }, /* cudaLaunchAttributeIgnore */
+    { 1, 11080 }, /* cudaLaunchAttributeAccessPolicyWindow */
+    { 2, 11080 }, /* cudaLaunchAttributeCooperative */
+    { 3, 11080 }, /* cudaLaunchAttributeSynchronizationPolicy */
+    { 4, 11080 }, /* cudaLaunchAttributeClusterDimension */
+    { 5, 11080 }, /* cudaLaunchAttributeClusterSchedulingPolicyPreference */
+    { 6, 11080 }, /* cudaLaunchAttributeProgrammaticStreamSerialization */
+    { 7, 11080 }, /* cudaLaunchAttributeProgrammaticEvent */
+    { 8, 11080 }, /* cudaLaunchAttributePriority */
+    { 9, 12000 }, /* cudaLaunchAttributeMemSyncDomainMap */
+    { 10, 12000 }, /* cudaLaunchAttributeMemSyncDomain */
+    { 11, 12080 }, /* cudaLaunchAttributePreferredClusterDimension */
+    { 12, 12030 }, /* cudaLaunchAttributeLaunchCompletionEvent */
+    { 13, 12040 }, /* cudaLaunchAttributeDeviceUpdatableKernelNode */
+    { 14, 12050 }, /* cudaLaunchAttributePreferredSharedMemoryCarveout */
+    { 16, 13000 }, /* cudaLaunchAttributeNvlinkUtilCentricScheduling */
+    { 17, 13020 }, /* cudaLaunchAttributePortableClusterSizeMode */
+    { 18, 13020 }, /* cudaLaunchAttributeSharedMemoryMode */
 };
 const acu_type acu_cudart_type_cudaLaunchAttributeID = {
     .name = names_acu_cudart_type_cudaLaunchAttributeID,
@@ -3010,9 +3290,9 @@ static const char names_acu_cudart_type_cudaLaunchAttributePortableClusterMode[]
     "cudaLaunchPortableClusterModeRequirePortable\0"
     "cudaLaunchPortableClusterModeAllowNonPortable";
 static const acu_value values_acu_cudart_type_cudaLaunchAttributePortableClusterMode[] = {
-    { names_acu_cudart_type_cudaLaunchAttributePortableClusterMode + 39, 0, 13020},
-    { names_acu_cudart_type_cudaLaunchAttributePortableClusterMode + 76, 1, 13020},
-    { names_acu_cudart_type_cudaLaunchAttributePortableClusterMode + 121, 2, 13020},
+    { 0, 13020 }, /* cudaLaunchPortableClusterModeDefault */
+    { 1, 13020 }, /* cudaLaunchPortableClusterModeRequirePortable */
+    { 2, 13020 }, /* cudaLaunchPortableClusterModeAllowNonPortable */
 };
 const acu_type acu_cudart_type_cudaLaunchAttributePortableClusterMode = {
     .name = names_acu_cudart_type_cudaLaunchAttributePortableClusterMode,
@@ -3077,55 +3357,80 @@ static const int32_t tags_acu_cudart_type_cudaLaunchAttributeValue_0_nvlinkUtilC
 static const int32_t tags_acu_cudart_type_cudaLaunchAttributeValue_0_portableClusterSizeMode[] = { 17, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaLaunchAttributeValue_0_sharedMemoryMode[] = { 18, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaLaunchAttributeValue[] = {
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 25, .type = &acu_cudart_type_cudaAccessPolicyWindow, .offset = 0, .count = 1, .tag_offset = -1,
+    /* accessPolicyWindow */
+    {.type = &acu_cudart_type_cudaAccessPolicyWindow, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_accessPolicyWindow},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 44, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+    /* cooperative */
+    {.type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_cooperative},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 56, .type = &acu_cudart_type_cudaSynchronizationPolicy, .offset = 0, .count = 1, .tag_offset = -1,
+    /* syncPolicy */
+    {.type = &acu_cudart_type_cudaSynchronizationPolicy, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_syncPolicy},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 67, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
+    /* clusterDim.x */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_clusterDim_x},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 80, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 11080, .tag_offset = -1,
+    /* clusterDim.y */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 11080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_4_clusterDim_y},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 93, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 11080, .tag_offset = -1,
+    /* clusterDim.z */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 11080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_clusterDim_z},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 106, .type = &acu_cudart_type_cudaClusterSchedulingPolicy, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
+    /* clusterSchedulingPolicyPreference */
+    {.type = &acu_cudart_type_cudaClusterSchedulingPolicy, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_clusterSchedulingPolicyPreference},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 140, .type = &acu_type_int, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
+    /* programmaticStreamSerializationAllowed */
+    {.type = &acu_type_int, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_programmaticStreamSerializationAllowed},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 179, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
+    /* programmaticEvent.event */
+    {.type = &acu_type_handle, .offset = 0, .count = 1, .since = 11080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_programmaticEvent_event},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 203, .type = &acu_cudart_type_flags_eventRecord, .offset = 8, .count = 1, .since = 11080, .tag_offset = -1,
+    /* programmaticEvent.flags */
+    {.type = &acu_cudart_type_flags_eventRecord, .offset = 8, .count = 1, .since = 11080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_programmaticEvent_flags},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 227, .type = &acu_type_int, .offset = 12, .count = 1, .since = 11080, .tag_offset = -1,
+    /* programmaticEvent.triggerAtBlockStart */
+    {.type = &acu_type_int, .offset = 12, .count = 1, .since = 11080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_12_programmaticEvent_triggerAtBlockStart},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 265, .type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
+    /* priority */
+    {.type = &acu_type_int, .offset = 0, .count = 1, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_priority},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 274, .type = &acu_cudart_type_cudaLaunchMemSyncDomainMap_st, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
+    /* memSyncDomainMap */
+    {.type = &acu_cudart_type_cudaLaunchMemSyncDomainMap_st, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_memSyncDomainMap},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 291, .type = &acu_cudart_type_cudaLaunchMemSyncDomain, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
+    /* memSyncDomain */
+    {.type = &acu_cudart_type_cudaLaunchMemSyncDomain, .offset = 0, .count = 1, .since = 12000, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_memSyncDomain},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 305, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12080, .tag_offset = -1,
+    /* preferredClusterDim.x */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_preferredClusterDim_x},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 327, .type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 12080, .tag_offset = -1,
+    /* preferredClusterDim.y */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1, .since = 12080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_4_preferredClusterDim_y},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 349, .type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 12080, .tag_offset = -1,
+    /* preferredClusterDim.z */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1, .since = 12080, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_preferredClusterDim_z},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 371, .type = &acu_type_handle, .offset = 0, .count = 1, .since = 12030, .tag_offset = -1,
+    /* launchCompletionEvent.event */
+    {.type = &acu_type_handle, .offset = 0, .count = 1, .since = 12030, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_launchCompletionEvent_event},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 399, .type = &acu_cudart_type_flags_eventRecord, .offset = 8, .count = 1, .since = 12030, .tag_offset = -1,
+    /* launchCompletionEvent.flags */
+    {.type = &acu_cudart_type_flags_eventRecord, .offset = 8, .count = 1, .since = 12030, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_launchCompletionEvent_flags},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 427, .type = &acu_type_int, .offset = 0, .count = 1, .since = 12040, .tag_offset = -1,
+    /* deviceUpdatableKernelNode.deviceUpdatable */
+    {.type = &acu_type_int, .offset = 0, .count = 1, .since = 12040, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_deviceUpdatableKernelNode_deviceUpdatable},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 469, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 12040, .tag_offset = -1,
+    /* deviceUpdatableKernelNode.devNode */
+    {.type = &acu_type_handle, .offset = 8, .count = 1, .since = 12040, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_8_deviceUpdatableKernelNode_devNode},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 503, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12050, .tag_offset = -1,
+    /* sharedMemCarveout */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 12050, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_sharedMemCarveout},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 521, .type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 13000, .tag_offset = -1,
+    /* nvlinkUtilCentricScheduling */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1, .since = 13000, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_nvlinkUtilCentricScheduling},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 549, .type = &acu_cudart_type_cudaLaunchAttributePortableClusterMode, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
+    /* portableClusterSizeMode */
+    {.type = &acu_cudart_type_cudaLaunchAttributePortableClusterMode, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_portableClusterSizeMode},
-    {.name = names_acu_cudart_type_cudaLaunchAttributeValue + 573, .type = &acu_cudart_type_cudaSharedMemoryMode, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
+    /* sharedMemoryMode */
+    {.type = &acu_cudart_type_cudaSharedMemoryMode, .offset = 0, .count = 1, .since = 13020, .tag_offset = -1,
      .tags = tags_acu_cudart_type_cudaLaunchAttributeValue_0_sharedMemoryMode},
 };
 static const acu_layout layouts_acu_cudart_type_cudaLaunchAttributeValue[] = {
@@ -3149,8 +3454,10 @@ static const char names_acu_cudart_type_cudaLaunchAttribute_st[] =
     "id\0"
     "val";
 static const acu_field fields_acu_cudart_type_cudaLaunchAttribute_st[] = {
-    {.name = names_acu_cudart_type_cudaLaunchAttribute_st + 23, .type = &acu_cudart_type_cudaLaunchAttributeID, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchAttribute_st + 26, .type = &acu_cudart_type_cudaLaunchAttributeValue, .offset = 8, .count = 1},
+    /* id */
+    {.type = &acu_cudart_type_cudaLaunchAttributeID, .offset = 0, .count = 1},
+    /* val */
+    {.type = &acu_cudart_type_cudaLaunchAttributeValue, .offset = 8, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaLaunchAttribute_st[] = {
     { 11080, 13020, 72, NULL, NULL},
@@ -3176,13 +3483,18 @@ static const char names_acu_cudart_type_cudaLaunchConfig_st[] =
     "attrs\0"
     "numAttrs";
 static const acu_field fields_acu_cudart_type_cudaLaunchConfig_st[] = {
-    {.name = names_acu_cudart_type_cudaLaunchConfig_st + 20, .type = &acu_cudart_type_dim3, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchConfig_st + 28, .type = &acu_cudart_type_dim3, .offset = 12, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchConfig_st + 37, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchConfig_st + 54, .type = &acu_cudart_type_cudaStream_t, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchConfig_st + 61, .type = &acu_type_pointer, .offset = 40, .count = 1,
-     .target = &acu_cudart_type_cudaLaunchAttribute_st, .target_count = 48},
-    {.name = names_acu_cudart_type_cudaLaunchConfig_st + 67, .type = &acu_type_unsigned_int, .offset = 48, .count = 1},
+    /* gridDim */
+    {.type = &acu_cudart_type_dim3, .offset = 0, .count = 1},
+    /* blockDim */
+    {.type = &acu_cudart_type_dim3, .offset = 12, .count = 1},
+    /* dynamicSmemBytes */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* stream */
+    {.type = &acu_cudart_type_cudaStream_t, .offset = 32, .count = 1},
+    /* attrs */
+    {.type = &acu_cudart_type_pointer_cudaLaunchAttribute_st, .offset = 40, .count = 1, .target_count = 48},
+    /* numAttrs */
+    {.type = &acu_type_unsigned_int, .offset = 48, .count = 1},
 };
 const acu_type acu_cudart_type_cudaLaunchConfig_st = {
     .name = names_acu_cudart_type_cudaLaunchConfig_st,
@@ -3199,8 +3511,8 @@ static const char names_acu_cudart_type_cudaLaunchMemSyncDomain[] =
     "cudaLaunchMemSyncDomainDefault\0"
     "cudaLaunchMemSyncDomainRemote";
 static const acu_value values_acu_cudart_type_cudaLaunchMemSyncDomain[] = {
-    { names_acu_cudart_type_cudaLaunchMemSyncDomain + 24, 0, 12000},
-    { names_acu_cudart_type_cudaLaunchMemSyncDomain + 55, 1, 12000},
+    { 0, 12000 }, /* cudaLaunchMemSyncDomainDefault */
+    { 1, 12000 }, /* cudaLaunchMemSyncDomainRemote */
 };
 const acu_type acu_cudart_type_cudaLaunchMemSyncDomain = {
     .name = names_acu_cudart_type_cudaLaunchMemSyncDomain,
@@ -3217,8 +3529,10 @@ static const char names_acu_cudart_type_cudaLaunchMemSyncDomainMap_st[] =
     "default_\0"
     "remote";
 static const acu_field fields_acu_cudart_type_cudaLaunchMemSyncDomainMap_st[] = {
-    {.name = names_acu_cudart_type_cudaLaunchMemSyncDomainMap_st + 30, .type = &acu_type_unsigned_char, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchMemSyncDomainMap_st + 39, .type = &acu_type_unsigned_char, .offset = 1, .count = 1},
+    /* default_ */
+    {.type = &acu_type_unsigned_char, .offset = 0, .count = 1},
+    /* remote */
+    {.type = &acu_type_unsigned_char, .offset = 1, .count = 1},
 };
 const acu_type acu_cudart_type_cudaLaunchMemSyncDomainMap_st = {
     .name = names_acu_cudart_type_cudaLaunchMemSyncDomainMap_st,
@@ -3239,12 +3553,18 @@ static const char names_acu_cudart_type_cudaLaunchParams[] =
     "sharedMem\0"
     "stream";
 static const acu_field fields_acu_cudart_type_cudaLaunchParams[] = {
-    {.name = names_acu_cudart_type_cudaLaunchParams + 17, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchParams + 22, .type = &acu_cudart_type_dim3, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchParams + 30, .type = &acu_cudart_type_dim3, .offset = 20, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchParams + 39, .type = &acu_type_pointer, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchParams + 44, .type = &acu_type_size_t, .offset = 40, .count = 1},
-    {.name = names_acu_cudart_type_cudaLaunchParams + 54, .type = &acu_cudart_type_cudaStream_t, .offset = 48, .count = 1},
+    /* func */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* gridDim */
+    {.type = &acu_cudart_type_dim3, .offset = 8, .count = 1},
+    /* blockDim */
+    {.type = &acu_cudart_type_dim3, .offset = 20, .count = 1},
+    /* args */
+    {.type = &acu_type_pointer, .offset = 32, .count = 1},
+    /* sharedMem */
+    {.type = &acu_type_size_t, .offset = 40, .count = 1},
+    /* stream */
+    {.type = &acu_cudart_type_cudaStream_t, .offset = 48, .count = 1},
 };
 const acu_type acu_cudart_type_cudaLaunchParams = {
     .name = names_acu_cudart_type_cudaLaunchParams,
@@ -3261,8 +3581,8 @@ static const char names_acu_cudart_type_cudaLibraryOption[] =
     "cudaLibraryHostUniversalFunctionAndDataTable\0"
     "cudaLibraryBinaryIsPreserved";
 static const acu_value values_acu_cudart_type_cudaLibraryOption[] = {
-    { names_acu_cudart_type_cudaLibraryOption + 18, 0, 12080},
-    { names_acu_cudart_type_cudaLibraryOption + 63, 1, 12080},
+    { 0, 12080 }, /* cudaLibraryHostUniversalFunctionAndDataTable */
+    { 1, 12080 }, /* cudaLibraryBinaryIsPreserved */
 };
 const acu_type acu_cudart_type_cudaLibraryOption = {
     .name = names_acu_cudart_type_cudaLibraryOption,
@@ -3285,14 +3605,14 @@ static const char names_acu_cudart_type_cudaLimit[] =
     "cudaLimitPersistingL2CacheSize\0"
     "cudaLimitPerBlockMemorySize";
 static const acu_value values_acu_cudart_type_cudaLimit[] = {
-    { names_acu_cudart_type_cudaLimit + 10, 0, 0},
-    { names_acu_cudart_type_cudaLimit + 29, 1, 0},
-    { names_acu_cudart_type_cudaLimit + 53, 2, 0},
-    { names_acu_cudart_type_cudaLimit + 77, 3, 0},
-    { names_acu_cudart_type_cudaLimit + 106, 4, 0},
-    { names_acu_cudart_type_cudaLimit + 144, 5, 0},
-    { names_acu_cudart_type_cudaLimit + 175, 6, 0},
-    { names_acu_cudart_type_cudaLimit + 206, 10, 13040},
+    { 0, 0 }, /* cudaLimitStackSize */
+    { 1, 0 }, /* cudaLimitPrintfFifoSize */
+    { 2, 0 }, /* cudaLimitMallocHeapSize */
+    { 3, 0 }, /* cudaLimitDevRuntimeSyncDepth */
+    { 4, 0 }, /* cudaLimitDevRuntimePendingLaunchCount */
+    { 5, 0 }, /* cudaLimitMaxL2FetchGranularity */
+    { 6, 0 }, /* cudaLimitPersistingL2CacheSize */
+    { 10, 13040 }, /* cudaLimitPerBlockMemorySize */
 };
 const acu_type acu_cudart_type_cudaLimit = {
     .name = names_acu_cudart_type_cudaLimit,
@@ -3309,8 +3629,10 @@ static const char names_acu_cudart_type_cudaMemAccessDesc[] =
     "location\0"
     "flags";
 static const acu_field fields_acu_cudart_type_cudaMemAccessDesc[] = {
-    {.name = names_acu_cudart_type_cudaMemAccessDesc + 18, .type = &acu_cudart_type_cudaMemLocation, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemAccessDesc + 27, .type = &acu_cudart_type_cudaMemAccessFlags, .offset = 8, .count = 1},
+    /* location */
+    {.type = &acu_cudart_type_cudaMemLocation, .offset = 0, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_cudaMemAccessFlags, .offset = 8, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemAccessDesc[] = {
     { 11070, 13040, 12, NULL, NULL},
@@ -3333,9 +3655,9 @@ static const char names_acu_cudart_type_cudaMemAccessFlags[] =
     "cudaMemAccessFlagsProtRead\0"
     "cudaMemAccessFlagsProtReadWrite";
 static const acu_value values_acu_cudart_type_cudaMemAccessFlags[] = {
-    { names_acu_cudart_type_cudaMemAccessFlags + 19, 0, 0},
-    { names_acu_cudart_type_cudaMemAccessFlags + 46, 1, 0},
-    { names_acu_cudart_type_cudaMemAccessFlags + 73, 3, 0},
+    { 0, 0 }, /* cudaMemAccessFlagsProtNone */
+    { 1, 0 }, /* cudaMemAccessFlagsProtRead */
+    { 3, 0 }, /* cudaMemAccessFlagsProtReadWrite */
 };
 const acu_type acu_cudart_type_cudaMemAccessFlags = {
     .name = names_acu_cudart_type_cudaMemAccessFlags,
@@ -3355,12 +3677,16 @@ static const char names_acu_cudart_type_cudaMemAllocNodeParams[] =
     "bytesize\0"
     "dptr";
 static const acu_field fields_acu_cudart_type_cudaMemAllocNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParams + 23, .type = &acu_cudart_type_cudaMemPoolProps, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParams + 33, .type = &acu_type_pointer, .offset = 88, .count = 1,
-     .target = &acu_cudart_type_cudaMemAccessDesc, .target_count = 96},
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParams + 45, .type = &acu_type_size_t, .offset = 96, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParams + 61, .type = &acu_type_size_t, .offset = 104, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParams + 70, .type = &acu_type_pointer, .offset = 112, .count = 1},
+    /* poolProps */
+    {.type = &acu_cudart_type_cudaMemPoolProps, .offset = 0, .count = 1},
+    /* accessDescs */
+    {.type = &acu_cudart_type_pointer_cudaMemAccessDesc, .offset = 88, .count = 1, .target_count = 96},
+    /* accessDescCount */
+    {.type = &acu_type_size_t, .offset = 96, .count = 1},
+    /* bytesize */
+    {.type = &acu_type_size_t, .offset = 104, .count = 1},
+    /* dptr */
+    {.type = &acu_type_pointer, .offset = 112, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemAllocNodeParams[] = {
     { 11070, 13040, 120, NULL, NULL},
@@ -3385,12 +3711,16 @@ static const char names_acu_cudart_type_cudaMemAllocNodeParamsV2[] =
     "bytesize\0"
     "dptr";
 static const acu_field fields_acu_cudart_type_cudaMemAllocNodeParamsV2[] = {
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParamsV2 + 25, .type = &acu_cudart_type_cudaMemPoolProps, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParamsV2 + 35, .type = &acu_type_pointer, .offset = 88, .count = 1,
-     .target = &acu_cudart_type_cudaMemAccessDesc, .target_count = 96},
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParamsV2 + 47, .type = &acu_type_size_t, .offset = 96, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParamsV2 + 63, .type = &acu_type_size_t, .offset = 104, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemAllocNodeParamsV2 + 72, .type = &acu_type_pointer, .offset = 112, .count = 1},
+    /* poolProps */
+    {.type = &acu_cudart_type_cudaMemPoolProps, .offset = 0, .count = 1},
+    /* accessDescs */
+    {.type = &acu_cudart_type_pointer_cudaMemAccessDesc, .offset = 88, .count = 1, .target_count = 96},
+    /* accessDescCount */
+    {.type = &acu_type_size_t, .offset = 96, .count = 1},
+    /* bytesize */
+    {.type = &acu_type_size_t, .offset = 104, .count = 1},
+    /* dptr */
+    {.type = &acu_type_pointer, .offset = 112, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemAllocNodeParamsV2[] = {
     { 12020, 13040, 120, NULL, NULL},
@@ -3415,11 +3745,11 @@ static const char names_acu_cudart_type_cudaMemAllocationHandleType[] =
     "cudaMemHandleTypeWin32Kmt\0"
     "cudaMemHandleTypeFabric";
 static const acu_value values_acu_cudart_type_cudaMemAllocationHandleType[] = {
-    { names_acu_cudart_type_cudaMemAllocationHandleType + 28, 0, 0},
-    { names_acu_cudart_type_cudaMemAllocationHandleType + 50, 1, 0},
-    { names_acu_cudart_type_cudaMemAllocationHandleType + 87, 2, 0},
-    { names_acu_cudart_type_cudaMemAllocationHandleType + 110, 4, 0},
-    { names_acu_cudart_type_cudaMemAllocationHandleType + 136, 8, 12040},
+    { 0, 0 }, /* cudaMemHandleTypeNone */
+    { 1, 0 }, /* cudaMemHandleTypePosixFileDescriptor */
+    { 2, 0 }, /* cudaMemHandleTypeWin32 */
+    { 4, 0 }, /* cudaMemHandleTypeWin32Kmt */
+    { 8, 12040 }, /* cudaMemHandleTypeFabric */
 };
 const acu_type acu_cudart_type_cudaMemAllocationHandleType = {
     .name = names_acu_cudart_type_cudaMemAllocationHandleType,
@@ -3438,10 +3768,10 @@ static const char names_acu_cudart_type_cudaMemAllocationType[] =
     "cudaMemAllocationTypeManaged\0"
     "cudaMemAllocationTypeMax";
 static const acu_value values_acu_cudart_type_cudaMemAllocationType[] = {
-    { names_acu_cudart_type_cudaMemAllocationType + 22, 0, 0},
-    { names_acu_cudart_type_cudaMemAllocationType + 51, 1, 0},
-    { names_acu_cudart_type_cudaMemAllocationType + 79, 2, 13000},
-    { names_acu_cudart_type_cudaMemAllocationType + 108, 2147483647, 0},
+    { 0, 0 }, /* cudaMemAllocationTypeInvalid */
+    { 1, 0 }, /* cudaMemAllocationTypePinned */
+    { 2, 13000 }, /* cudaMemAllocationTypeManaged */
+    { 2147483647, 0 }, /* cudaMemAllocationTypeMax */
 };
 const acu_type acu_cudart_type_cudaMemAllocationType = {
     .name = names_acu_cudart_type_cudaMemAllocationType,
@@ -3457,7 +3787,8 @@ static const char names_acu_cudart_type_cudaMemFreeNodeParams[] =
     "cudaMemFreeNodeParams\0"
     "dptr";
 static const acu_field fields_acu_cudart_type_cudaMemFreeNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaMemFreeNodeParams + 22, .type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* dptr */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
 };
 const acu_type acu_cudart_type_cudaMemFreeNodeParams = {
     .name = names_acu_cudart_type_cudaMemFreeNodeParams,
@@ -3479,12 +3810,16 @@ static const int32_t tags_acu_cudart_type_cudaMemLocation_4_id[] = { 0, 1, 2, 3,
 static const int32_t tags_acu_cudart_type_cudaMemLocation_4_localized_deviceId[] = { 6, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaMemLocation_5_localized_localityDomainId[] = { 6, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaMemLocation[] = {
-    {.name = names_acu_cudart_type_cudaMemLocation + 16, .type = &acu_cudart_type_cudaMemLocationType, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemLocation + 21, .type = &acu_type_int, .offset = 4, .count = 1,
+    /* type */
+    {.type = &acu_cudart_type_cudaMemLocationType, .offset = 0, .count = 1},
+    /* id */
+    {.type = &acu_type_int, .offset = 4, .count = 1,
      .tags = tags_acu_cudart_type_cudaMemLocation_4_id},
-    {.name = names_acu_cudart_type_cudaMemLocation + 24, .type = &acu_type_unsigned_char, .offset = 4, .count = 1, .since = 13040,
+    /* localized.deviceId */
+    {.type = &acu_type_unsigned_char, .offset = 4, .count = 1, .since = 13040,
      .tags = tags_acu_cudart_type_cudaMemLocation_4_localized_deviceId},
-    {.name = names_acu_cudart_type_cudaMemLocation + 43, .type = &acu_type_unsigned_char, .offset = 5, .count = 1, .since = 13040,
+    /* localized.localityDomainId */
+    {.type = &acu_type_unsigned_char, .offset = 5, .count = 1, .since = 13040,
      .tags = tags_acu_cudart_type_cudaMemLocation_5_localized_localityDomainId},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemLocation[] = {
@@ -3513,14 +3848,14 @@ static const char names_acu_cudart_type_cudaMemLocationType[] =
     "cudaMemLocationTypeInvisible\0"
     "cudaMemLocationTypeDeviceLocalityDomain";
 static const acu_value values_acu_cudart_type_cudaMemLocationType[] = {
-    { names_acu_cudart_type_cudaMemLocationType + 20, 0, 0},
-    { names_acu_cudart_type_cudaMemLocationType + 47, 0, 13000},
-    { names_acu_cudart_type_cudaMemLocationType + 71, 1, 0},
-    { names_acu_cudart_type_cudaMemLocationType + 97, 2, 12020},
-    { names_acu_cudart_type_cudaMemLocationType + 121, 3, 12020},
-    { names_acu_cudart_type_cudaMemLocationType + 149, 4, 12020},
-    { names_acu_cudart_type_cudaMemLocationType + 184, 5, 13020},
-    { names_acu_cudart_type_cudaMemLocationType + 213, 6, 13040},
+    { 0, 0 }, /* cudaMemLocationTypeInvalid */
+    { 0, 13000 }, /* cudaMemLocationTypeNone */
+    { 1, 0 }, /* cudaMemLocationTypeDevice */
+    { 2, 12020 }, /* cudaMemLocationTypeHost */
+    { 3, 12020 }, /* cudaMemLocationTypeHostNuma */
+    { 4, 12020 }, /* cudaMemLocationTypeHostNumaCurrent */
+    { 5, 13020 }, /* cudaMemLocationTypeInvisible */
+    { 6, 13040 }, /* cudaMemLocationTypeDeviceLocalityDomain */
 };
 const acu_type acu_cudart_type_cudaMemLocationType = {
     .name = names_acu_cudart_type_cudaMemLocationType,
@@ -3550,21 +3885,21 @@ static const char names_acu_cudart_type_cudaMemPoolAttr[] =
     "cudaMemPoolAttrHwDecompressEnabled\0"
     "cudaMemPoolAttrLocalityDomainId";
 static const acu_value values_acu_cudart_type_cudaMemPoolAttr[] = {
-    { names_acu_cudart_type_cudaMemPoolAttr + 16, 1, 0},
-    { names_acu_cudart_type_cudaMemPoolAttr + 56, 2, 0},
-    { names_acu_cudart_type_cudaMemPoolAttr + 91, 3, 0},
-    { names_acu_cudart_type_cudaMemPoolAttr + 133, 4, 0},
-    { names_acu_cudart_type_cudaMemPoolAttr + 165, 5, 0},
-    { names_acu_cudart_type_cudaMemPoolAttr + 199, 6, 0},
-    { names_acu_cudart_type_cudaMemPoolAttr + 230, 7, 0},
-    { names_acu_cudart_type_cudaMemPoolAttr + 260, 8, 0},
-    { names_acu_cudart_type_cudaMemPoolAttr + 287, 9, 13020},
-    { names_acu_cudart_type_cudaMemPoolAttr + 317, 10, 13020},
-    { names_acu_cudart_type_cudaMemPoolAttr + 350, 11, 13020},
-    { names_acu_cudart_type_cudaMemPoolAttr + 376, 12, 13020},
-    { names_acu_cudart_type_cudaMemPoolAttr + 404, 13, 13020},
-    { names_acu_cudart_type_cudaMemPoolAttr + 431, 14, 13020},
-    { names_acu_cudart_type_cudaMemPoolAttr + 466, 15, 13040},
+    { 1, 0 }, /* cudaMemPoolReuseFollowEventDependencies */
+    { 2, 0 }, /* cudaMemPoolReuseAllowOpportunistic */
+    { 3, 0 }, /* cudaMemPoolReuseAllowInternalDependencies */
+    { 4, 0 }, /* cudaMemPoolAttrReleaseThreshold */
+    { 5, 0 }, /* cudaMemPoolAttrReservedMemCurrent */
+    { 6, 0 }, /* cudaMemPoolAttrReservedMemHigh */
+    { 7, 0 }, /* cudaMemPoolAttrUsedMemCurrent */
+    { 8, 0 }, /* cudaMemPoolAttrUsedMemHigh */
+    { 9, 13020 }, /* cudaMemPoolAttrAllocationType */
+    { 10, 13020 }, /* cudaMemPoolAttrExportHandleTypes */
+    { 11, 13020 }, /* cudaMemPoolAttrLocationId */
+    { 12, 13020 }, /* cudaMemPoolAttrLocationType */
+    { 13, 13020 }, /* cudaMemPoolAttrMaxPoolSize */
+    { 14, 13020 }, /* cudaMemPoolAttrHwDecompressEnabled */
+    { 15, 13040 }, /* cudaMemPoolAttrLocalityDomainId */
 };
 const acu_type acu_cudart_type_cudaMemPoolAttr = {
     .name = names_acu_cudart_type_cudaMemPoolAttr,
@@ -3587,14 +3922,22 @@ static const char names_acu_cudart_type_cudaMemPoolProps[] =
     "reserved\0"
     "reserved1";
 static const acu_field fields_acu_cudart_type_cudaMemPoolProps[] = {
-    {.name = names_acu_cudart_type_cudaMemPoolProps + 17, .type = &acu_cudart_type_cudaMemAllocationType, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemPoolProps + 27, .type = &acu_cudart_type_flags_memHandleType, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemPoolProps + 39, .type = &acu_cudart_type_cudaMemLocation, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemPoolProps + 48, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemPoolProps + 72, .type = &acu_type_size_t, .offset = 24, .count = 1, .since = 12020},
-    {.name = names_acu_cudart_type_cudaMemPoolProps + 80, .type = &acu_cudart_type_flags_memPoolUsage_16bit, .offset = 32, .count = 1, .since = 12060},
-    {.name = names_acu_cudart_type_cudaMemPoolProps + 86, .type = &acu_type_unsigned_char, .offset = 34, .count = 53, .reserved = true},
-    {.name = names_acu_cudart_type_cudaMemPoolProps + 95, .type = &acu_type_unsigned_char, .offset = 87, .count = 1, .since = 13050, .reserved = true},
+    /* allocType */
+    {.type = &acu_cudart_type_cudaMemAllocationType, .offset = 0, .count = 1},
+    /* handleTypes */
+    {.type = &acu_cudart_type_flags_memHandleType, .offset = 4, .count = 1},
+    /* location */
+    {.type = &acu_cudart_type_cudaMemLocation, .offset = 8, .count = 1},
+    /* win32SecurityAttributes */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1},
+    /* maxSize */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1, .since = 12020},
+    /* usage */
+    {.type = &acu_cudart_type_flags_memPoolUsage_16bit, .offset = 32, .count = 1, .since = 12060},
+    /* reserved */
+    {.type = &acu_type_unsigned_char, .offset = 34, .count = 53, .reserved = true},
+    /* reserved1 */
+    {.type = &acu_type_unsigned_char, .offset = 87, .count = 1, .since = 13050, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemPoolProps[] = {
     { 11070, 13040, 88, NULL, NULL},
@@ -3615,7 +3958,8 @@ static const char names_acu_cudart_type_cudaMemPoolPtrExportData[] =
     "cudaMemPoolPtrExportData\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaMemPoolPtrExportData[] = {
-    {.name = names_acu_cudart_type_cudaMemPoolPtrExportData + 25, .type = &acu_type_unsigned_char, .offset = 0, .count = 64},
+    /* reserved */
+    {.type = &acu_type_unsigned_char, .offset = 0, .count = 64},
 };
 const acu_type acu_cudart_type_cudaMemPoolPtrExportData = {
     .name = names_acu_cudart_type_cudaMemPoolPtrExportData,
@@ -3638,14 +3982,14 @@ static const char names_acu_cudart_type_cudaMemRangeAttribute[] =
     "cudaMemRangeAttributeLastPrefetchLocationType\0"
     "cudaMemRangeAttributeLastPrefetchLocationId";
 static const acu_value values_acu_cudart_type_cudaMemRangeAttribute[] = {
-    { names_acu_cudart_type_cudaMemRangeAttribute + 22, 1, 0},
-    { names_acu_cudart_type_cudaMemRangeAttribute + 54, 2, 0},
-    { names_acu_cudart_type_cudaMemRangeAttribute + 93, 3, 0},
-    { names_acu_cudart_type_cudaMemRangeAttribute + 125, 4, 0},
-    { names_acu_cudart_type_cudaMemRangeAttribute + 167, 5, 12020},
-    { names_acu_cudart_type_cudaMemRangeAttribute + 210, 6, 12020},
-    { names_acu_cudart_type_cudaMemRangeAttribute + 251, 7, 12020},
-    { names_acu_cudart_type_cudaMemRangeAttribute + 297, 8, 12020},
+    { 1, 0 }, /* cudaMemRangeAttributeReadMostly */
+    { 2, 0 }, /* cudaMemRangeAttributePreferredLocation */
+    { 3, 0 }, /* cudaMemRangeAttributeAccessedBy */
+    { 4, 0 }, /* cudaMemRangeAttributeLastPrefetchLocation */
+    { 5, 12020 }, /* cudaMemRangeAttributePreferredLocationType */
+    { 6, 12020 }, /* cudaMemRangeAttributePreferredLocationId */
+    { 7, 12020 }, /* cudaMemRangeAttributeLastPrefetchLocationType */
+    { 8, 12020 }, /* cudaMemRangeAttributeLastPrefetchLocationId */
 };
 const acu_type acu_cudart_type_cudaMemRangeAttribute = {
     .name = names_acu_cudart_type_cudaMemRangeAttribute,
@@ -3665,11 +4009,16 @@ static const char names_acu_cudart_type_cudaMemcpy3DBatchOp[] =
     "srcAccessOrder\0"
     "flags";
 static const acu_field fields_acu_cudart_type_cudaMemcpy3DBatchOp[] = {
-    {.name = names_acu_cudart_type_cudaMemcpy3DBatchOp + 20, .type = &acu_cudart_type_cudaMemcpy3DOperand, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DBatchOp + 24, .type = &acu_cudart_type_cudaMemcpy3DOperand, .offset = 40, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DBatchOp + 28, .type = &acu_cudart_type_cudaExtent, .offset = 80, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DBatchOp + 35, .type = &acu_cudart_type_cudaMemcpySrcAccessOrder, .offset = 104, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DBatchOp + 50, .type = &acu_cudart_type_flags_memcpy, .offset = 108, .count = 1},
+    /* src */
+    {.type = &acu_cudart_type_cudaMemcpy3DOperand, .offset = 0, .count = 1},
+    /* dst */
+    {.type = &acu_cudart_type_cudaMemcpy3DOperand, .offset = 40, .count = 1},
+    /* extent */
+    {.type = &acu_cudart_type_cudaExtent, .offset = 80, .count = 1},
+    /* srcAccessOrder */
+    {.type = &acu_cudart_type_cudaMemcpySrcAccessOrder, .offset = 104, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_memcpy, .offset = 108, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemcpy3DBatchOp[] = {
     { 12080, 13040, 112, NULL, NULL},
@@ -3702,18 +4051,25 @@ static const int32_t tags_acu_cudart_type_cudaMemcpy3DOperand_32_op_ptr_locHint[
 static const int32_t tags_acu_cudart_type_cudaMemcpy3DOperand_8_op_array_array[] = { 2, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaMemcpy3DOperand_16_op_array_offset[] = { 2, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaMemcpy3DOperand[] = {
-    {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 20, .type = &acu_cudart_type_cudaMemcpy3DOperandType, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 25, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* type */
+    {.type = &acu_cudart_type_cudaMemcpy3DOperandType, .offset = 0, .count = 1},
+    /* op.ptr.ptr */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_8_op_ptr_ptr},
-    {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 36, .type = &acu_type_size_t, .offset = 16, .count = 1,
+    /* op.ptr.rowLength */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_16_op_ptr_rowLength},
-    {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 53, .type = &acu_type_size_t, .offset = 24, .count = 1,
+    /* op.ptr.layerHeight */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1,
      .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_24_op_ptr_layerHeight},
-    {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 72, .type = &acu_cudart_type_cudaMemLocation, .offset = 32, .count = 1,
+    /* op.ptr.locHint */
+    {.type = &acu_cudart_type_cudaMemLocation, .offset = 32, .count = 1,
      .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_32_op_ptr_locHint},
-    {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 87, .type = &acu_type_handle, .offset = 8, .count = 1,
+    /* op.array.array */
+    {.type = &acu_type_handle, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_8_op_array_array},
-    {.name = names_acu_cudart_type_cudaMemcpy3DOperand + 102, .type = &acu_cudart_type_cudaOffset3D, .offset = 16, .count = 1,
+    /* op.array.offset */
+    {.type = &acu_cudart_type_cudaOffset3D, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaMemcpy3DOperand_16_op_array_offset},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemcpy3DOperand[] = {
@@ -3737,9 +4093,9 @@ static const char names_acu_cudart_type_cudaMemcpy3DOperandType[] =
     "cudaMemcpyOperandTypeArray\0"
     "cudaMemcpyOperandTypeMax";
 static const acu_value values_acu_cudart_type_cudaMemcpy3DOperandType[] = {
-    { names_acu_cudart_type_cudaMemcpy3DOperandType + 24, 1, 12080},
-    { names_acu_cudart_type_cudaMemcpy3DOperandType + 53, 2, 12080},
-    { names_acu_cudart_type_cudaMemcpy3DOperandType + 80, 2147483647, 12080},
+    { 1, 12080 }, /* cudaMemcpyOperandTypePointer */
+    { 2, 12080 }, /* cudaMemcpyOperandTypeArray */
+    { 2147483647, 12080 }, /* cudaMemcpyOperandTypeMax */
 };
 const acu_type acu_cudart_type_cudaMemcpy3DOperandType = {
     .name = names_acu_cudart_type_cudaMemcpy3DOperandType,
@@ -3762,14 +4118,22 @@ static const char names_acu_cudart_type_cudaMemcpy3DParms[] =
     "extent\0"
     "kind";
 static const acu_field fields_acu_cudart_type_cudaMemcpy3DParms[] = {
-    {.name = names_acu_cudart_type_cudaMemcpy3DParms + 18, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DParms + 27, .type = &acu_cudart_type_cudaPos, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DParms + 34, .type = &acu_cudart_type_cudaPitchedPtr, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DParms + 41, .type = &acu_type_handle, .offset = 64, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DParms + 50, .type = &acu_cudart_type_cudaPos, .offset = 72, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DParms + 57, .type = &acu_cudart_type_cudaPitchedPtr, .offset = 96, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DParms + 64, .type = &acu_cudart_type_cudaExtent, .offset = 128, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DParms + 71, .type = &acu_cudart_type_cudaMemcpyKind, .offset = 152, .count = 1},
+    /* srcArray */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* srcPos */
+    {.type = &acu_cudart_type_cudaPos, .offset = 8, .count = 1},
+    /* srcPtr */
+    {.type = &acu_cudart_type_cudaPitchedPtr, .offset = 32, .count = 1},
+    /* dstArray */
+    {.type = &acu_type_handle, .offset = 64, .count = 1},
+    /* dstPos */
+    {.type = &acu_cudart_type_cudaPos, .offset = 72, .count = 1},
+    /* dstPtr */
+    {.type = &acu_cudart_type_cudaPitchedPtr, .offset = 96, .count = 1},
+    /* extent */
+    {.type = &acu_cudart_type_cudaExtent, .offset = 128, .count = 1},
+    /* kind */
+    {.type = &acu_cudart_type_cudaMemcpyKind, .offset = 152, .count = 1},
 };
 const acu_type acu_cudart_type_cudaMemcpy3DParms = {
     .name = names_acu_cudart_type_cudaMemcpy3DParms,
@@ -3793,15 +4157,24 @@ static const char names_acu_cudart_type_cudaMemcpy3DPeerParms[] =
     "dstDevice\0"
     "extent";
 static const acu_field fields_acu_cudart_type_cudaMemcpy3DPeerParms[] = {
-    {.name = names_acu_cudart_type_cudaMemcpy3DPeerParms + 22, .type = &acu_type_handle, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DPeerParms + 31, .type = &acu_cudart_type_cudaPos, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DPeerParms + 38, .type = &acu_cudart_type_cudaPitchedPtr, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DPeerParms + 45, .type = &acu_type_int, .offset = 64, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DPeerParms + 55, .type = &acu_type_handle, .offset = 72, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DPeerParms + 64, .type = &acu_cudart_type_cudaPos, .offset = 80, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DPeerParms + 71, .type = &acu_cudart_type_cudaPitchedPtr, .offset = 104, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DPeerParms + 78, .type = &acu_type_int, .offset = 136, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpy3DPeerParms + 88, .type = &acu_cudart_type_cudaExtent, .offset = 144, .count = 1},
+    /* srcArray */
+    {.type = &acu_type_handle, .offset = 0, .count = 1},
+    /* srcPos */
+    {.type = &acu_cudart_type_cudaPos, .offset = 8, .count = 1},
+    /* srcPtr */
+    {.type = &acu_cudart_type_cudaPitchedPtr, .offset = 32, .count = 1},
+    /* srcDevice */
+    {.type = &acu_type_int, .offset = 64, .count = 1},
+    /* dstArray */
+    {.type = &acu_type_handle, .offset = 72, .count = 1},
+    /* dstPos */
+    {.type = &acu_cudart_type_cudaPos, .offset = 80, .count = 1},
+    /* dstPtr */
+    {.type = &acu_cudart_type_cudaPitchedPtr, .offset = 104, .count = 1},
+    /* dstDevice */
+    {.type = &acu_type_int, .offset = 136, .count = 1},
+    /* extent */
+    {.type = &acu_cudart_type_cudaExtent, .offset = 144, .count = 1},
 };
 const acu_type acu_cudart_type_cudaMemcpy3DPeerParms = {
     .name = names_acu_cudart_type_cudaMemcpy3DPeerParms,
@@ -3820,10 +4193,14 @@ static const char names_acu_cudart_type_cudaMemcpyAttributes[] =
     "dstLocHint\0"
     "flags";
 static const acu_field fields_acu_cudart_type_cudaMemcpyAttributes[] = {
-    {.name = names_acu_cudart_type_cudaMemcpyAttributes + 21, .type = &acu_cudart_type_cudaMemcpySrcAccessOrder, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyAttributes + 36, .type = &acu_cudart_type_cudaMemLocation, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyAttributes + 47, .type = &acu_cudart_type_cudaMemLocation, .offset = 12, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyAttributes + 58, .type = &acu_cudart_type_flags_memcpy, .offset = 20, .count = 1},
+    /* srcAccessOrder */
+    {.type = &acu_cudart_type_cudaMemcpySrcAccessOrder, .offset = 0, .count = 1},
+    /* srcLocHint */
+    {.type = &acu_cudart_type_cudaMemLocation, .offset = 4, .count = 1},
+    /* dstLocHint */
+    {.type = &acu_cudart_type_cudaMemLocation, .offset = 12, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_memcpy, .offset = 20, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemcpyAttributes[] = {
     { 12080, 13040, 24, NULL, NULL},
@@ -3851,15 +4228,22 @@ static const char names_acu_cudart_type_cudaMemcpyBatchNodeParams[] =
     "numAttrs\0"
     "ctx";
 static const acu_field fields_acu_cudart_type_cudaMemcpyBatchNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaMemcpyBatchNodeParams + 26, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyBatchNodeParams + 32, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyBatchNodeParams + 37, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyBatchNodeParams + 42, .type = &acu_type_pointer, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyBatchNodeParams + 48, .type = &acu_type_pointer, .offset = 32, .count = 1,
-     .target = &acu_cudart_type_cudaMemcpyAttributes, .target_count = 48},
-    {.name = names_acu_cudart_type_cudaMemcpyBatchNodeParams + 54, .type = &acu_type_pointer, .offset = 40, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyBatchNodeParams + 64, .type = &acu_type_size_t, .offset = 48, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyBatchNodeParams + 73, .type = &acu_type_handle, .offset = 56, .count = 1},
+    /* count */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* dsts */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* srcs */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1},
+    /* sizes */
+    {.type = &acu_type_pointer, .offset = 24, .count = 1},
+    /* attrs */
+    {.type = &acu_cudart_type_pointer_cudaMemcpyAttributes, .offset = 32, .count = 1, .target_count = 48},
+    /* attrsIdxs */
+    {.type = &acu_type_pointer, .offset = 40, .count = 1},
+    /* numAttrs */
+    {.type = &acu_type_size_t, .offset = 48, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 56, .count = 1},
 };
 const acu_type acu_cudart_type_cudaMemcpyBatchNodeParams = {
     .name = names_acu_cudart_type_cudaMemcpyBatchNodeParams,
@@ -3879,11 +4263,11 @@ static const char names_acu_cudart_type_cudaMemcpyKind[] =
     "cudaMemcpyDeviceToDevice\0"
     "cudaMemcpyDefault";
 static const acu_value values_acu_cudart_type_cudaMemcpyKind[] = {
-    { names_acu_cudart_type_cudaMemcpyKind + 15, 0, 0},
-    { names_acu_cudart_type_cudaMemcpyKind + 36, 1, 0},
-    { names_acu_cudart_type_cudaMemcpyKind + 59, 2, 0},
-    { names_acu_cudart_type_cudaMemcpyKind + 82, 3, 0},
-    { names_acu_cudart_type_cudaMemcpyKind + 107, 4, 0},
+    { 0, 0 }, /* cudaMemcpyHostToHost */
+    { 1, 0 }, /* cudaMemcpyHostToDevice */
+    { 2, 0 }, /* cudaMemcpyDeviceToHost */
+    { 3, 0 }, /* cudaMemcpyDeviceToDevice */
+    { 4, 0 }, /* cudaMemcpyDefault */
 };
 const acu_type acu_cudart_type_cudaMemcpyKind = {
     .name = names_acu_cudart_type_cudaMemcpyKind,
@@ -3902,10 +4286,14 @@ static const char names_acu_cudart_type_cudaMemcpyNodeParams[] =
     "ctx\0"
     "copyParams";
 static const acu_field fields_acu_cudart_type_cudaMemcpyNodeParams[] = {
-    {.name = names_acu_cudart_type_cudaMemcpyNodeParams + 21, .type = &acu_cudart_type_flags_none, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemcpyNodeParams + 27, .type = &acu_type_int, .offset = 4, .count = 1, .reserved = true},
-    {.name = names_acu_cudart_type_cudaMemcpyNodeParams + 36, .type = &acu_type_handle, .offset = 8, .count = 1, .since = 13010},
-    {.name = names_acu_cudart_type_cudaMemcpyNodeParams + 40, .type = &acu_cudart_type_cudaMemcpy3DParms, .offset = 16, .count = 1},
+    /* flags */
+    {.type = &acu_cudart_type_flags_none, .offset = 0, .count = 1},
+    /* reserved */
+    {.type = &acu_type_int, .offset = 4, .count = 1, .reserved = true},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 8, .count = 1, .since = 13010},
+    /* copyParams */
+    {.type = &acu_cudart_type_cudaMemcpy3DParms, .offset = 16, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemcpyNodeParams[] = {
     { 12020, 13010, 176, NULL, NULL},
@@ -3930,11 +4318,11 @@ static const char names_acu_cudart_type_cudaMemcpySrcAccessOrder[] =
     "cudaMemcpySrcAccessOrderAny\0"
     "cudaMemcpySrcAccessOrderMax";
 static const acu_value values_acu_cudart_type_cudaMemcpySrcAccessOrder[] = {
-    { names_acu_cudart_type_cudaMemcpySrcAccessOrder + 25, 0, 12080},
-    { names_acu_cudart_type_cudaMemcpySrcAccessOrder + 57, 1, 12080},
-    { names_acu_cudart_type_cudaMemcpySrcAccessOrder + 88, 2, 12080},
-    { names_acu_cudart_type_cudaMemcpySrcAccessOrder + 126, 3, 12080},
-    { names_acu_cudart_type_cudaMemcpySrcAccessOrder + 154, 2147483647, 12080},
+    { 0, 12080 }, /* cudaMemcpySrcAccessOrderInvalid */
+    { 1, 12080 }, /* cudaMemcpySrcAccessOrderStream */
+    { 2, 12080 }, /* cudaMemcpySrcAccessOrderDuringApiCall */
+    { 3, 12080 }, /* cudaMemcpySrcAccessOrderAny */
+    { 2147483647, 12080 }, /* cudaMemcpySrcAccessOrderMax */
 };
 const acu_type acu_cudart_type_cudaMemcpySrcAccessOrder = {
     .name = names_acu_cudart_type_cudaMemcpySrcAccessOrder,
@@ -3955,12 +4343,12 @@ static const char names_acu_cudart_type_cudaMemoryAdvise[] =
     "cudaMemAdviseSetAccessedBy\0"
     "cudaMemAdviseUnsetAccessedBy";
 static const acu_value values_acu_cudart_type_cudaMemoryAdvise[] = {
-    { names_acu_cudart_type_cudaMemoryAdvise + 17, 1, 0},
-    { names_acu_cudart_type_cudaMemoryAdvise + 44, 2, 0},
-    { names_acu_cudart_type_cudaMemoryAdvise + 73, 3, 0},
-    { names_acu_cudart_type_cudaMemoryAdvise + 107, 4, 0},
-    { names_acu_cudart_type_cudaMemoryAdvise + 143, 5, 0},
-    { names_acu_cudart_type_cudaMemoryAdvise + 170, 6, 0},
+    { 1, 0 }, /* cudaMemAdviseSetReadMostly */
+    { 2, 0 }, /* cudaMemAdviseUnsetReadMostly */
+    { 3, 0 }, /* cudaMemAdviseSetPreferredLocation */
+    { 4, 0 }, /* cudaMemAdviseUnsetPreferredLocation */
+    { 5, 0 }, /* cudaMemAdviseSetAccessedBy */
+    { 6, 0 }, /* cudaMemAdviseUnsetAccessedBy */
 };
 const acu_type acu_cudart_type_cudaMemoryAdvise = {
     .name = names_acu_cudart_type_cudaMemoryAdvise,
@@ -3979,10 +4367,10 @@ static const char names_acu_cudart_type_cudaMemoryType[] =
     "cudaMemoryTypeDevice\0"
     "cudaMemoryTypeManaged";
 static const acu_value values_acu_cudart_type_cudaMemoryType[] = {
-    { names_acu_cudart_type_cudaMemoryType + 15, 0, 0},
-    { names_acu_cudart_type_cudaMemoryType + 42, 1, 0},
-    { names_acu_cudart_type_cudaMemoryType + 61, 2, 0},
-    { names_acu_cudart_type_cudaMemoryType + 82, 3, 0},
+    { 0, 0 }, /* cudaMemoryTypeUnregistered */
+    { 1, 0 }, /* cudaMemoryTypeHost */
+    { 2, 0 }, /* cudaMemoryTypeDevice */
+    { 3, 0 }, /* cudaMemoryTypeManaged */
 };
 const acu_type acu_cudart_type_cudaMemoryType = {
     .name = names_acu_cudart_type_cudaMemoryType,
@@ -4003,12 +4391,18 @@ static const char names_acu_cudart_type_cudaMemsetParams[] =
     "width\0"
     "height";
 static const acu_field fields_acu_cudart_type_cudaMemsetParams[] = {
-    {.name = names_acu_cudart_type_cudaMemsetParams + 17, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParams + 21, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParams + 27, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParams + 33, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParams + 45, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParams + 51, .type = &acu_type_size_t, .offset = 32, .count = 1},
+    /* dst */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* pitch */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* value */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* elementSize */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* width */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* height */
+    {.type = &acu_type_size_t, .offset = 32, .count = 1},
 };
 const acu_type acu_cudart_type_cudaMemsetParams = {
     .name = names_acu_cudart_type_cudaMemsetParams,
@@ -4030,13 +4424,20 @@ static const char names_acu_cudart_type_cudaMemsetParamsV2[] =
     "height\0"
     "ctx";
 static const acu_field fields_acu_cudart_type_cudaMemsetParamsV2[] = {
-    {.name = names_acu_cudart_type_cudaMemsetParamsV2 + 19, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParamsV2 + 23, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParamsV2 + 29, .type = &acu_type_unsigned_int, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParamsV2 + 35, .type = &acu_type_unsigned_int, .offset = 20, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParamsV2 + 47, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParamsV2 + 53, .type = &acu_type_size_t, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaMemsetParamsV2 + 60, .type = &acu_type_handle, .offset = 40, .count = 1, .since = 13010},
+    /* dst */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* pitch */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* value */
+    {.type = &acu_type_unsigned_int, .offset = 16, .count = 1},
+    /* elementSize */
+    {.type = &acu_type_unsigned_int, .offset = 20, .count = 1},
+    /* width */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* height */
+    {.type = &acu_type_size_t, .offset = 32, .count = 1},
+    /* ctx */
+    {.type = &acu_type_handle, .offset = 40, .count = 1, .since = 13010},
 };
 static const acu_layout layouts_acu_cudart_type_cudaMemsetParamsV2[] = {
     { 12020, 13010, 40, NULL, NULL},
@@ -4059,9 +4460,12 @@ static const char names_acu_cudart_type_cudaOffset3D[] =
     "y\0"
     "z";
 static const acu_field fields_acu_cudart_type_cudaOffset3D[] = {
-    {.name = names_acu_cudart_type_cudaOffset3D + 13, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaOffset3D + 15, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaOffset3D + 17, .type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* x */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* y */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* z */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
 };
 const acu_type acu_cudart_type_cudaOffset3D = {
     .name = names_acu_cudart_type_cudaOffset3D,
@@ -4078,8 +4482,8 @@ static const char names_acu_cudart_type_cudaOutputMode[] =
     "cudaKeyValuePair\0"
     "cudaCSV";
 static const acu_value values_acu_cudart_type_cudaOutputMode[] = {
-    { names_acu_cudart_type_cudaOutputMode + 15, 0, 0},
-    { names_acu_cudart_type_cudaOutputMode + 32, 1, 0},
+    { 0, 0 }, /* cudaKeyValuePair */
+    { 1, 0 }, /* cudaCSV */
 };
 const acu_type acu_cudart_type_cudaOutputMode = {
     .name = names_acu_cudart_type_cudaOutputMode,
@@ -4098,10 +4502,14 @@ static const char names_acu_cudart_type_cudaPitchedPtr[] =
     "xsize\0"
     "ysize";
 static const acu_field fields_acu_cudart_type_cudaPitchedPtr[] = {
-    {.name = names_acu_cudart_type_cudaPitchedPtr + 15, .type = &acu_type_pointer, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaPitchedPtr + 19, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaPitchedPtr + 25, .type = &acu_type_size_t, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaPitchedPtr + 31, .type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* ptr */
+    {.type = &acu_type_pointer, .offset = 0, .count = 1},
+    /* pitch */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* xsize */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* ysize */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
 };
 const acu_type acu_cudart_type_cudaPitchedPtr = {
     .name = names_acu_cudart_type_cudaPitchedPtr,
@@ -4122,12 +4530,18 @@ static const char names_acu_cudart_type_cudaPointerAttributes[] =
     "localityDomainOrdinal\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaPointerAttributes[] = {
-    {.name = names_acu_cudart_type_cudaPointerAttributes + 22, .type = &acu_cudart_type_cudaMemoryType, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaPointerAttributes + 27, .type = &acu_type_int, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_cudaPointerAttributes + 34, .type = &acu_type_pointer, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaPointerAttributes + 48, .type = &acu_type_pointer, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaPointerAttributes + 60, .type = &acu_type_int, .offset = 24, .count = 1, .since = 13040, .absent = -1},
-    {.name = names_acu_cudart_type_cudaPointerAttributes + 82, .type = &acu_type_long, .offset = 32, .count = 7, .since = 13000, .reserved = true},
+    /* type */
+    {.type = &acu_cudart_type_cudaMemoryType, .offset = 0, .count = 1},
+    /* device */
+    {.type = &acu_type_int, .offset = 4, .count = 1},
+    /* devicePointer */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1},
+    /* hostPointer */
+    {.type = &acu_type_pointer, .offset = 16, .count = 1},
+    /* localityDomainOrdinal */
+    {.type = &acu_type_int, .offset = 24, .count = 1, .since = 13040, .absent = -1},
+    /* reserved */
+    {.type = &acu_type_long, .offset = 32, .count = 7, .since = 13000, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaPointerAttributes[] = {
     { 11070, 13000, 24, NULL, NULL},
@@ -4151,9 +4565,12 @@ static const char names_acu_cudart_type_cudaPos[] =
     "y\0"
     "z";
 static const acu_field fields_acu_cudart_type_cudaPos[] = {
-    {.name = names_acu_cudart_type_cudaPos + 8, .type = &acu_type_size_t, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaPos + 10, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaPos + 12, .type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* x */
+    {.type = &acu_type_size_t, .offset = 0, .count = 1},
+    /* y */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* z */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
 };
 const acu_type acu_cudart_type_cudaPos = {
     .name = names_acu_cudart_type_cudaPos,
@@ -4190,28 +4607,40 @@ static const int32_t tags_acu_cudart_type_cudaResourceDesc_40_res_pitch2D_width[
 static const int32_t tags_acu_cudart_type_cudaResourceDesc_48_res_pitch2D_height[] = { 3, ACU_TAG_END};
 static const int32_t tags_acu_cudart_type_cudaResourceDesc_56_res_pitch2D_pitchInBytes[] = { 3, ACU_TAG_END};
 static const acu_field fields_acu_cudart_type_cudaResourceDesc[] = {
-    {.name = names_acu_cudart_type_cudaResourceDesc + 17, .type = &acu_cudart_type_cudaResourceType, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 25, .type = &acu_type_handle, .offset = 8, .count = 1,
+    /* resType */
+    {.type = &acu_cudart_type_cudaResourceType, .offset = 0, .count = 1},
+    /* res.array.array */
+    {.type = &acu_type_handle, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_array_array},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 41, .type = &acu_type_handle, .offset = 8, .count = 1,
+    /* res.mipmap.mipmap */
+    {.type = &acu_type_handle, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_mipmap_mipmap},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 59, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* res.linear.devPtr */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_linear_devPtr},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 77, .type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 16, .count = 1,
+    /* res.linear.desc */
+    {.type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_16_res_linear_desc},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 93, .type = &acu_type_size_t, .offset = 40, .count = 1,
+    /* res.linear.sizeInBytes */
+    {.type = &acu_type_size_t, .offset = 40, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_40_res_linear_sizeInBytes},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 116, .type = &acu_type_pointer, .offset = 8, .count = 1,
+    /* res.pitch2D.devPtr */
+    {.type = &acu_type_pointer, .offset = 8, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_8_res_pitch2D_devPtr},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 135, .type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 16, .count = 1,
+    /* res.pitch2D.desc */
+    {.type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 16, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_16_res_pitch2D_desc},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 152, .type = &acu_type_size_t, .offset = 40, .count = 1,
+    /* res.pitch2D.width */
+    {.type = &acu_type_size_t, .offset = 40, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_40_res_pitch2D_width},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 170, .type = &acu_type_size_t, .offset = 48, .count = 1,
+    /* res.pitch2D.height */
+    {.type = &acu_type_size_t, .offset = 48, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_48_res_pitch2D_height},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 189, .type = &acu_type_size_t, .offset = 56, .count = 1,
+    /* res.pitch2D.pitchInBytes */
+    {.type = &acu_type_size_t, .offset = 56, .count = 1,
      .tags = tags_acu_cudart_type_cudaResourceDesc_56_res_pitch2D_pitchInBytes},
-    {.name = names_acu_cudart_type_cudaResourceDesc + 214, .type = &acu_cudart_type_flags_none, .offset = 136, .count = 1, .since = 13000},
+    /* flags */
+    {.type = &acu_cudart_type_flags_none, .offset = 136, .count = 1, .since = 13000},
 };
 static const acu_layout layouts_acu_cudart_type_cudaResourceDesc[] = {
     { 11070, 13000, 64, NULL, NULL},
@@ -4235,10 +4664,10 @@ static const char names_acu_cudart_type_cudaResourceType[] =
     "cudaResourceTypeLinear\0"
     "cudaResourceTypePitch2D";
 static const acu_value values_acu_cudart_type_cudaResourceType[] = {
-    { names_acu_cudart_type_cudaResourceType + 17, 0, 0},
-    { names_acu_cudart_type_cudaResourceType + 39, 1, 0},
-    { names_acu_cudart_type_cudaResourceType + 70, 2, 0},
-    { names_acu_cudart_type_cudaResourceType + 93, 3, 0},
+    { 0, 0 }, /* cudaResourceTypeArray */
+    { 1, 0 }, /* cudaResourceTypeMipmappedArray */
+    { 2, 0 }, /* cudaResourceTypeLinear */
+    { 3, 0 }, /* cudaResourceTypePitch2D */
 };
 const acu_type acu_cudart_type_cudaResourceType = {
     .name = names_acu_cudart_type_cudaResourceType,
@@ -4262,15 +4691,24 @@ static const char names_acu_cudart_type_cudaResourceViewDesc[] =
     "lastLayer\0"
     "reserved";
 static const acu_field fields_acu_cudart_type_cudaResourceViewDesc[] = {
-    {.name = names_acu_cudart_type_cudaResourceViewDesc + 21, .type = &acu_cudart_type_cudaResourceViewFormat, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_cudaResourceViewDesc + 28, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_cudart_type_cudaResourceViewDesc + 34, .type = &acu_type_size_t, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaResourceViewDesc + 41, .type = &acu_type_size_t, .offset = 24, .count = 1},
-    {.name = names_acu_cudart_type_cudaResourceViewDesc + 47, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
-    {.name = names_acu_cudart_type_cudaResourceViewDesc + 64, .type = &acu_type_unsigned_int, .offset = 36, .count = 1},
-    {.name = names_acu_cudart_type_cudaResourceViewDesc + 80, .type = &acu_type_unsigned_int, .offset = 40, .count = 1},
-    {.name = names_acu_cudart_type_cudaResourceViewDesc + 91, .type = &acu_type_unsigned_int, .offset = 44, .count = 1},
-    {.name = names_acu_cudart_type_cudaResourceViewDesc + 101, .type = &acu_type_unsigned_int, .offset = 48, .count = 16, .since = 13000, .reserved = true},
+    /* format */
+    {.type = &acu_cudart_type_cudaResourceViewFormat, .offset = 0, .count = 1},
+    /* width */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* height */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* depth */
+    {.type = &acu_type_size_t, .offset = 24, .count = 1},
+    /* firstMipmapLevel */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    /* lastMipmapLevel */
+    {.type = &acu_type_unsigned_int, .offset = 36, .count = 1},
+    /* firstLayer */
+    {.type = &acu_type_unsigned_int, .offset = 40, .count = 1},
+    /* lastLayer */
+    {.type = &acu_type_unsigned_int, .offset = 44, .count = 1},
+    /* reserved */
+    {.type = &acu_type_unsigned_int, .offset = 48, .count = 16, .since = 13000, .reserved = true},
 };
 static const acu_layout layouts_acu_cudart_type_cudaResourceViewDesc[] = {
     { 11070, 13000, 48, NULL, NULL},
@@ -4325,41 +4763,41 @@ static const char names_acu_cudart_type_cudaResourceViewFormat[] =
     "cudaResViewFormatSignedBlockCompressed6H\0"
     "cudaResViewFormatUnsignedBlockCompressed7";
 static const acu_value values_acu_cudart_type_cudaResourceViewFormat[] = {
-    { names_acu_cudart_type_cudaResourceViewFormat + 23, 0, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 45, 1, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 76, 2, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 107, 3, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 138, 4, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 167, 5, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 196, 6, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 225, 7, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 257, 8, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 289, 9, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 321, 10, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 351, 11, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 381, 12, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 411, 13, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 441, 14, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 471, 15, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 501, 16, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 529, 17, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 557, 18, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 585, 19, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 608, 20, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 631, 21, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 654, 22, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 678, 23, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 702, 24, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 726, 25, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 768, 26, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 810, 27, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 852, 28, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 894, 29, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 934, 30, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 976, 31, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 1016, 32, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 1059, 33, 0},
-    { names_acu_cudart_type_cudaResourceViewFormat + 1100, 34, 0},
+    { 0, 0 }, /* cudaResViewFormatNone */
+    { 1, 0 }, /* cudaResViewFormatUnsignedChar1 */
+    { 2, 0 }, /* cudaResViewFormatUnsignedChar2 */
+    { 3, 0 }, /* cudaResViewFormatUnsignedChar4 */
+    { 4, 0 }, /* cudaResViewFormatSignedChar1 */
+    { 5, 0 }, /* cudaResViewFormatSignedChar2 */
+    { 6, 0 }, /* cudaResViewFormatSignedChar4 */
+    { 7, 0 }, /* cudaResViewFormatUnsignedShort1 */
+    { 8, 0 }, /* cudaResViewFormatUnsignedShort2 */
+    { 9, 0 }, /* cudaResViewFormatUnsignedShort4 */
+    { 10, 0 }, /* cudaResViewFormatSignedShort1 */
+    { 11, 0 }, /* cudaResViewFormatSignedShort2 */
+    { 12, 0 }, /* cudaResViewFormatSignedShort4 */
+    { 13, 0 }, /* cudaResViewFormatUnsignedInt1 */
+    { 14, 0 }, /* cudaResViewFormatUnsignedInt2 */
+    { 15, 0 }, /* cudaResViewFormatUnsignedInt4 */
+    { 16, 0 }, /* cudaResViewFormatSignedInt1 */
+    { 17, 0 }, /* cudaResViewFormatSignedInt2 */
+    { 18, 0 }, /* cudaResViewFormatSignedInt4 */
+    { 19, 0 }, /* cudaResViewFormatHalf1 */
+    { 20, 0 }, /* cudaResViewFormatHalf2 */
+    { 21, 0 }, /* cudaResViewFormatHalf4 */
+    { 22, 0 }, /* cudaResViewFormatFloat1 */
+    { 23, 0 }, /* cudaResViewFormatFloat2 */
+    { 24, 0 }, /* cudaResViewFormatFloat4 */
+    { 25, 0 }, /* cudaResViewFormatUnsignedBlockCompressed1 */
+    { 26, 0 }, /* cudaResViewFormatUnsignedBlockCompressed2 */
+    { 27, 0 }, /* cudaResViewFormatUnsignedBlockCompressed3 */
+    { 28, 0 }, /* cudaResViewFormatUnsignedBlockCompressed4 */
+    { 29, 0 }, /* cudaResViewFormatSignedBlockCompressed4 */
+    { 30, 0 }, /* cudaResViewFormatUnsignedBlockCompressed5 */
+    { 31, 0 }, /* cudaResViewFormatSignedBlockCompressed5 */
+    { 32, 0 }, /* cudaResViewFormatUnsignedBlockCompressed6H */
+    { 33, 0 }, /* cudaResViewFormatSignedBlockCompressed6H */
+    { 34, 0 }, /* cudaResViewFormatUnsignedBlockCompressed7 */
 };
 const acu_type acu_cudart_type_cudaResourceViewFormat = {
     .name = names_acu_cudart_type_cudaResourceViewFormat,
@@ -4377,9 +4815,9 @@ static const char names_acu_cudart_type_cudaSharedMemConfig[] =
     "cudaSharedMemBankSizeFourByte\0"
     "cudaSharedMemBankSizeEightByte";
 static const acu_value values_acu_cudart_type_cudaSharedMemConfig[] = {
-    { names_acu_cudart_type_cudaSharedMemConfig + 20, 0, 0},
-    { names_acu_cudart_type_cudaSharedMemConfig + 49, 1, 0},
-    { names_acu_cudart_type_cudaSharedMemConfig + 79, 2, 0},
+    { 0, 0 }, /* cudaSharedMemBankSizeDefault */
+    { 1, 0 }, /* cudaSharedMemBankSizeFourByte */
+    { 2, 0 }, /* cudaSharedMemBankSizeEightByte */
 };
 const acu_type acu_cudart_type_cudaSharedMemConfig = {
     .name = names_acu_cudart_type_cudaSharedMemConfig,
@@ -4399,11 +4837,11 @@ static const char names_acu_cudart_type_cudaSharedMemoryMode[] =
     "cudaSharedMemoryModeAllowOversizedSharedMemory\0"
     "cudaSharedMemoryModePreferOversizedSharedMemory";
 static const acu_value values_acu_cudart_type_cudaSharedMemoryMode[] = {
-    { names_acu_cudart_type_cudaSharedMemoryMode + 21, 0, 13020},
-    { names_acu_cudart_type_cudaSharedMemoryMode + 49, 1, 13020},
-    { names_acu_cudart_type_cudaSharedMemoryMode + 85, 2, 13020},
-    { names_acu_cudart_type_cudaSharedMemoryMode + 122, 3, 13040},
-    { names_acu_cudart_type_cudaSharedMemoryMode + 169, 4, 13040},
+    { 0, 13020 }, /* cudaSharedMemoryModeDefault */
+    { 1, 13020 }, /* cudaSharedMemoryModeRequirePortable */
+    { 2, 13020 }, /* cudaSharedMemoryModeAllowNonPortable */
+    { 3, 13040 }, /* cudaSharedMemoryModeAllowOversizedSharedMemory */
+    { 4, 13040 }, /* cudaSharedMemoryModePreferOversizedSharedMemory */
 };
 const acu_type acu_cudart_type_cudaSharedMemoryMode = {
     .name = names_acu_cudart_type_cudaSharedMemoryMode,
@@ -4421,9 +4859,9 @@ static const char names_acu_cudart_type_cudaStreamCaptureMode[] =
     "cudaStreamCaptureModeThreadLocal\0"
     "cudaStreamCaptureModeRelaxed";
 static const acu_value values_acu_cudart_type_cudaStreamCaptureMode[] = {
-    { names_acu_cudart_type_cudaStreamCaptureMode + 22, 0, 0},
-    { names_acu_cudart_type_cudaStreamCaptureMode + 50, 1, 0},
-    { names_acu_cudart_type_cudaStreamCaptureMode + 83, 2, 0},
+    { 0, 0 }, /* cudaStreamCaptureModeGlobal */
+    { 1, 0 }, /* cudaStreamCaptureModeThreadLocal */
+    { 2, 0 }, /* cudaStreamCaptureModeRelaxed */
 };
 const acu_type acu_cudart_type_cudaStreamCaptureMode = {
     .name = names_acu_cudart_type_cudaStreamCaptureMode,
@@ -4441,9 +4879,9 @@ static const char names_acu_cudart_type_cudaStreamCaptureStatus[] =
     "cudaStreamCaptureStatusActive\0"
     "cudaStreamCaptureStatusInvalidated";
 static const acu_value values_acu_cudart_type_cudaStreamCaptureStatus[] = {
-    { names_acu_cudart_type_cudaStreamCaptureStatus + 24, 0, 0},
-    { names_acu_cudart_type_cudaStreamCaptureStatus + 52, 1, 0},
-    { names_acu_cudart_type_cudaStreamCaptureStatus + 82, 2, 0},
+    { 0, 0 }, /* cudaStreamCaptureStatusNone */
+    { 1, 0 }, /* cudaStreamCaptureStatusActive */
+    { 2, 0 }, /* cudaStreamCaptureStatusInvalidated */
 };
 const acu_type acu_cudart_type_cudaStreamCaptureStatus = {
     .name = names_acu_cudart_type_cudaStreamCaptureStatus,
@@ -4460,8 +4898,8 @@ static const char names_acu_cudart_type_cudaStream_t[] =
     "cudaStreamLegacy\0"
     "cudaStreamPerThread";
 static const acu_value values_acu_cudart_type_cudaStream_t[] = {
-    { names_acu_cudart_type_cudaStream_t + 13, 1, 0},
-    { names_acu_cudart_type_cudaStream_t + 30, 2, 0},
+    { 1, 0 }, /* cudaStreamLegacy */
+    { 2, 0 }, /* cudaStreamPerThread */
 };
 const acu_type acu_cudart_type_cudaStream_t = {
     .name = names_acu_cudart_type_cudaStream_t,
@@ -4480,10 +4918,10 @@ static const char names_acu_cudart_type_cudaSynchronizationPolicy[] =
     "cudaSyncPolicyYield\0"
     "cudaSyncPolicyBlockingSync";
 static const acu_value values_acu_cudart_type_cudaSynchronizationPolicy[] = {
-    { names_acu_cudart_type_cudaSynchronizationPolicy + 26, 1, 0},
-    { names_acu_cudart_type_cudaSynchronizationPolicy + 45, 2, 0},
-    { names_acu_cudart_type_cudaSynchronizationPolicy + 64, 3, 0},
-    { names_acu_cudart_type_cudaSynchronizationPolicy + 84, 4, 0},
+    { 1, 0 }, /* cudaSyncPolicyAuto */
+    { 2, 0 }, /* cudaSyncPolicySpin */
+    { 3, 0 }, /* cudaSyncPolicyYield */
+    { 4, 0 }, /* cudaSyncPolicyBlockingSync */
 };
 const acu_type acu_cudart_type_cudaSynchronizationPolicy = {
     .name = names_acu_cudart_type_cudaSynchronizationPolicy,
@@ -4502,10 +4940,10 @@ static const char names_acu_cudart_type_cudaTextureAddressMode[] =
     "cudaAddressModeMirror\0"
     "cudaAddressModeBorder";
 static const acu_value values_acu_cudart_type_cudaTextureAddressMode[] = {
-    { names_acu_cudart_type_cudaTextureAddressMode + 23, 0, 0},
-    { names_acu_cudart_type_cudaTextureAddressMode + 43, 1, 0},
-    { names_acu_cudart_type_cudaTextureAddressMode + 64, 2, 0},
-    { names_acu_cudart_type_cudaTextureAddressMode + 86, 3, 0},
+    { 0, 0 }, /* cudaAddressModeWrap */
+    { 1, 0 }, /* cudaAddressModeClamp */
+    { 2, 0 }, /* cudaAddressModeMirror */
+    { 3, 0 }, /* cudaAddressModeBorder */
 };
 const acu_type acu_cudart_type_cudaTextureAddressMode = {
     .name = names_acu_cudart_type_cudaTextureAddressMode,
@@ -4533,19 +4971,32 @@ static const char names_acu_cudart_type_cudaTextureDesc[] =
     "disableTrilinearOptimization\0"
     "seamlessCubemap";
 static const acu_field fields_acu_cudart_type_cudaTextureDesc[] = {
-    {.name = names_acu_cudart_type_cudaTextureDesc + 16, .type = &acu_cudart_type_cudaTextureAddressMode, .offset = 0, .count = 3},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 28, .type = &acu_cudart_type_cudaTextureFilterMode, .offset = 12, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 39, .type = &acu_cudart_type_cudaTextureReadMode, .offset = 16, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 48, .type = &acu_type_int, .offset = 20, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 53, .type = &acu_type_float, .offset = 24, .count = 4},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 65, .type = &acu_type_int, .offset = 40, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 82, .type = &acu_type_unsigned_int, .offset = 44, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 96, .type = &acu_cudart_type_cudaTextureFilterMode, .offset = 48, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 113, .type = &acu_type_float, .offset = 52, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 129, .type = &acu_type_float, .offset = 56, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 149, .type = &acu_type_float, .offset = 60, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 169, .type = &acu_type_int, .offset = 64, .count = 1},
-    {.name = names_acu_cudart_type_cudaTextureDesc + 198, .type = &acu_type_int, .offset = 68, .count = 1},
+    /* addressMode */
+    {.type = &acu_cudart_type_cudaTextureAddressMode, .offset = 0, .count = 3},
+    /* filterMode */
+    {.type = &acu_cudart_type_cudaTextureFilterMode, .offset = 12, .count = 1},
+    /* readMode */
+    {.type = &acu_cudart_type_cudaTextureReadMode, .offset = 16, .count = 1},
+    /* sRGB */
+    {.type = &acu_type_int, .offset = 20, .count = 1},
+    /* borderColor */
+    {.type = &acu_type_float, .offset = 24, .count = 4},
+    /* normalizedCoords */
+    {.type = &acu_type_int, .offset = 40, .count = 1},
+    /* maxAnisotropy */
+    {.type = &acu_type_unsigned_int, .offset = 44, .count = 1},
+    /* mipmapFilterMode */
+    {.type = &acu_cudart_type_cudaTextureFilterMode, .offset = 48, .count = 1},
+    /* mipmapLevelBias */
+    {.type = &acu_type_float, .offset = 52, .count = 1},
+    /* minMipmapLevelClamp */
+    {.type = &acu_type_float, .offset = 56, .count = 1},
+    /* maxMipmapLevelClamp */
+    {.type = &acu_type_float, .offset = 60, .count = 1},
+    /* disableTrilinearOptimization */
+    {.type = &acu_type_int, .offset = 64, .count = 1},
+    /* seamlessCubemap */
+    {.type = &acu_type_int, .offset = 68, .count = 1},
 };
 static const acu_layout layouts_acu_cudart_type_cudaTextureDesc[] = {
     { 11080, 12000, 68, NULL, NULL},
@@ -4567,8 +5018,8 @@ static const char names_acu_cudart_type_cudaTextureFilterMode[] =
     "cudaFilterModePoint\0"
     "cudaFilterModeLinear";
 static const acu_value values_acu_cudart_type_cudaTextureFilterMode[] = {
-    { names_acu_cudart_type_cudaTextureFilterMode + 22, 0, 0},
-    { names_acu_cudart_type_cudaTextureFilterMode + 42, 1, 0},
+    { 0, 0 }, /* cudaFilterModePoint */
+    { 1, 0 }, /* cudaFilterModeLinear */
 };
 const acu_type acu_cudart_type_cudaTextureFilterMode = {
     .name = names_acu_cudart_type_cudaTextureFilterMode,
@@ -4585,8 +5036,8 @@ static const char names_acu_cudart_type_cudaTextureReadMode[] =
     "cudaReadModeElementType\0"
     "cudaReadModeNormalizedFloat";
 static const acu_value values_acu_cudart_type_cudaTextureReadMode[] = {
-    { names_acu_cudart_type_cudaTextureReadMode + 20, 0, 0},
-    { names_acu_cudart_type_cudaTextureReadMode + 44, 1, 0},
+    { 0, 0 }, /* cudaReadModeElementType */
+    { 1, 0 }, /* cudaReadModeNormalizedFloat */
 };
 const acu_type acu_cudart_type_cudaTextureReadMode = {
     .name = names_acu_cudart_type_cudaTextureReadMode,
@@ -4604,9 +5055,12 @@ static const char names_acu_cudart_type_dim3[] =
     "y\0"
     "z";
 static const acu_field fields_acu_cudart_type_dim3[] = {
-    {.name = names_acu_cudart_type_dim3 + 5, .type = &acu_type_unsigned_int, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_dim3 + 7, .type = &acu_type_unsigned_int, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_dim3 + 9, .type = &acu_type_unsigned_int, .offset = 8, .count = 1},
+    /* x */
+    {.type = &acu_type_unsigned_int, .offset = 0, .count = 1},
+    /* y */
+    {.type = &acu_type_unsigned_int, .offset = 4, .count = 1},
+    /* z */
+    {.type = &acu_type_unsigned_int, .offset = 8, .count = 1},
 };
 const acu_type acu_cudart_type_dim3 = {
     .name = names_acu_cudart_type_dim3,
@@ -4628,13 +5082,13 @@ static const char names_acu_cudart_type_flags_array[] =
     "cudaArraySparse\0"
     "cudaArrayDeferredMapping";
 static const acu_value values_acu_cudart_type_flags_array[] = {
-    { names_acu_cudart_type_flags_array + 6, 1, 0},
-    { names_acu_cudart_type_flags_array + 23, 2, 0},
-    { names_acu_cudart_type_flags_array + 49, 4, 0},
-    { names_acu_cudart_type_flags_array + 66, 8, 0},
-    { names_acu_cudart_type_flags_array + 89, 32, 0},
-    { names_acu_cudart_type_flags_array + 114, 64, 0},
-    { names_acu_cudart_type_flags_array + 130, 128, 0},
+    { 1, 0 }, /* cudaArrayLayered */
+    { 2, 0 }, /* cudaArraySurfaceLoadStore */
+    { 4, 0 }, /* cudaArrayCubemap */
+    { 8, 0 }, /* cudaArrayTextureGather */
+    { 32, 0 }, /* cudaArrayColorAttachment */
+    { 64, 0 }, /* cudaArraySparse */
+    { 128, 0 }, /* cudaArrayDeferredMapping */
 };
 const acu_type acu_cudart_type_flags_array = {
     .name = names_acu_cudart_type_flags_array,
@@ -4650,7 +5104,7 @@ static const char names_acu_cudart_type_flags_arraySparseProperties[] =
     "arraySparseProperties\0"
     "cudaArraySparsePropertiesSingleMipTail";
 static const acu_value values_acu_cudart_type_flags_arraySparseProperties[] = {
-    { names_acu_cudart_type_flags_arraySparseProperties + 22, 1, 0},
+    { 1, 0 }, /* cudaArraySparsePropertiesSingleMipTail */
 };
 const acu_type acu_cudart_type_flags_arraySparseProperties = {
     .name = names_acu_cudart_type_flags_arraySparseProperties,
@@ -4672,13 +5126,13 @@ static const char names_acu_cudart_type_flags_atomicCapability[] =
     "cudaAtomicCapabilityScalar128\0"
     "cudaAtomicCapabilityVector32x4";
 static const acu_value values_acu_cudart_type_flags_atomicCapability[] = {
-    { names_acu_cudart_type_flags_atomicCapability + 17, 1, 13000},
-    { names_acu_cudart_type_flags_atomicCapability + 44, 2, 13000},
-    { names_acu_cudart_type_flags_atomicCapability + 73, 4, 13000},
-    { names_acu_cudart_type_flags_atomicCapability + 103, 8, 13000},
-    { names_acu_cudart_type_flags_atomicCapability + 132, 16, 13000},
-    { names_acu_cudart_type_flags_atomicCapability + 161, 32, 13000},
-    { names_acu_cudart_type_flags_atomicCapability + 191, 64, 13000},
+    { 1, 13000 }, /* cudaAtomicCapabilitySigned */
+    { 2, 13000 }, /* cudaAtomicCapabilityUnsigned */
+    { 4, 13000 }, /* cudaAtomicCapabilityReduction */
+    { 8, 13000 }, /* cudaAtomicCapabilityScalar32 */
+    { 16, 13000 }, /* cudaAtomicCapabilityScalar64 */
+    { 32, 13000 }, /* cudaAtomicCapabilityScalar128 */
+    { 64, 13000 }, /* cudaAtomicCapabilityVector32x4 */
 };
 const acu_type acu_cudart_type_flags_atomicCapability = {
     .name = names_acu_cudart_type_flags_atomicCapability,
@@ -4694,7 +5148,7 @@ static const char names_acu_cudart_type_flags_conditionalHandle[] =
     "conditionalHandle\0"
     "cudaGraphCondAssignDefault";
 static const acu_value values_acu_cudart_type_flags_conditionalHandle[] = {
-    { names_acu_cudart_type_flags_conditionalHandle + 18, 1, 12030},
+    { 1, 12030 }, /* cudaGraphCondAssignDefault */
 };
 const acu_type acu_cudart_type_flags_conditionalHandle = {
     .name = names_acu_cudart_type_flags_conditionalHandle,
@@ -4711,8 +5165,8 @@ static const char names_acu_cudart_type_flags_cooperativeMultiDevice[] =
     "cudaCooperativeLaunchMultiDeviceNoPreSync\0"
     "cudaCooperativeLaunchMultiDeviceNoPostSync";
 static const acu_value values_acu_cudart_type_flags_cooperativeMultiDevice[] = {
-    { names_acu_cudart_type_flags_cooperativeMultiDevice + 23, 1, 0},
-    { names_acu_cudart_type_flags_cooperativeMultiDevice + 65, 2, 0},
+    { 1, 0 }, /* cudaCooperativeLaunchMultiDeviceNoPreSync */
+    { 2, 0 }, /* cudaCooperativeLaunchMultiDeviceNoPostSync */
 };
 const acu_type acu_cudart_type_flags_cooperativeMultiDevice = {
     .name = names_acu_cudart_type_flags_cooperativeMultiDevice,
@@ -4730,9 +5184,9 @@ static const char names_acu_cudart_type_flags_devSmResourceGroup[] =
     "cudaDevSmResourceGroupLocalityDomainId\0"
     "cudaDevSmResourceGroupLocalityDomainSupplementalSms";
 static const acu_value values_acu_cudart_type_flags_devSmResourceGroup[] = {
-    { names_acu_cudart_type_flags_devSmResourceGroup + 19, 1, 13010},
-    { names_acu_cudart_type_flags_devSmResourceGroup + 50, 2, 13040},
-    { names_acu_cudart_type_flags_devSmResourceGroup + 89, 4, 13050},
+    { 1, 13010 }, /* cudaDevSmResourceGroupBackfill */
+    { 2, 13040 }, /* cudaDevSmResourceGroupLocalityDomainId */
+    { 4, 13050 }, /* cudaDevSmResourceGroupLocalityDomainSupplementalSms */
 };
 const acu_type acu_cudart_type_flags_devSmResourceGroup = {
     .name = names_acu_cudart_type_flags_devSmResourceGroup,
@@ -4749,8 +5203,8 @@ static const char names_acu_cudart_type_flags_devSmResourceSplit[] =
     "cudaDevSmResourceSplitIgnoreSmCoscheduling\0"
     "cudaDevSmResourceSplitMaxPotentialClusterSize";
 static const acu_value values_acu_cudart_type_flags_devSmResourceSplit[] = {
-    { names_acu_cudart_type_flags_devSmResourceSplit + 19, 1, 13010},
-    { names_acu_cudart_type_flags_devSmResourceSplit + 62, 2, 13010},
+    { 1, 13010 }, /* cudaDevSmResourceSplitIgnoreSmCoscheduling */
+    { 2, 13010 }, /* cudaDevSmResourceSplitMaxPotentialClusterSize */
 };
 const acu_type acu_cudart_type_flags_devSmResourceSplit = {
     .name = names_acu_cudart_type_flags_devSmResourceSplit,
@@ -4771,12 +5225,12 @@ static const char names_acu_cudart_type_flags_device[] =
     "cudaDeviceLmemResizeToMax\0"
     "cudaDeviceSyncMemops";
 static const acu_value values_acu_cudart_type_flags_device[] = {
-    { names_acu_cudart_type_flags_device + 7, 1, 0},
-    { names_acu_cudart_type_flags_device + 30, 2, 0},
-    { names_acu_cudart_type_flags_device + 54, 4, 0},
-    { names_acu_cudart_type_flags_device + 85, 8, 0},
-    { names_acu_cudart_type_flags_device + 103, 16, 0},
-    { names_acu_cudart_type_flags_device + 129, 128, 12010},
+    { 1, 0 }, /* cudaDeviceScheduleSpin */
+    { 2, 0 }, /* cudaDeviceScheduleYield */
+    { 4, 0 }, /* cudaDeviceScheduleBlockingSync */
+    { 8, 0 }, /* cudaDeviceMapHost */
+    { 16, 0 }, /* cudaDeviceLmemResizeToMax */
+    { 128, 12010 }, /* cudaDeviceSyncMemops */
 };
 const acu_type acu_cudart_type_flags_device = {
     .name = names_acu_cudart_type_flags_device,
@@ -4793,8 +5247,8 @@ static const char names_acu_cudart_type_flags_driverEntryPoint_64bit[] =
     "cudaEnableLegacyStream\0"
     "cudaEnablePerThreadDefaultStream";
 static const acu_value values_acu_cudart_type_flags_driverEntryPoint_64bit[] = {
-    { names_acu_cudart_type_flags_driverEntryPoint_64bit + 17, 1, 0},
-    { names_acu_cudart_type_flags_driverEntryPoint_64bit + 40, 2, 0},
+    { 1, 0 }, /* cudaEnableLegacyStream */
+    { 2, 0 }, /* cudaEnablePerThreadDefaultStream */
 };
 const acu_type acu_cudart_type_flags_driverEntryPoint_64bit = {
     .name = names_acu_cudart_type_flags_driverEntryPoint_64bit,
@@ -4812,9 +5266,9 @@ static const char names_acu_cudart_type_flags_eventCreate[] =
     "cudaEventDisableTiming\0"
     "cudaEventInterprocess";
 static const acu_value values_acu_cudart_type_flags_eventCreate[] = {
-    { names_acu_cudart_type_flags_eventCreate + 12, 1, 0},
-    { names_acu_cudart_type_flags_eventCreate + 34, 2, 0},
-    { names_acu_cudart_type_flags_eventCreate + 57, 4, 0},
+    { 1, 0 }, /* cudaEventBlockingSync */
+    { 2, 0 }, /* cudaEventDisableTiming */
+    { 4, 0 }, /* cudaEventInterprocess */
 };
 const acu_type acu_cudart_type_flags_eventCreate = {
     .name = names_acu_cudart_type_flags_eventCreate,
@@ -4830,7 +5284,7 @@ static const char names_acu_cudart_type_flags_eventRecord[] =
     "eventRecord\0"
     "cudaEventRecordExternal";
 static const acu_value values_acu_cudart_type_flags_eventRecord[] = {
-    { names_acu_cudart_type_flags_eventRecord + 12, 1, 0},
+    { 1, 0 }, /* cudaEventRecordExternal */
 };
 const acu_type acu_cudart_type_flags_eventRecord = {
     .name = names_acu_cudart_type_flags_eventRecord,
@@ -4846,7 +5300,7 @@ static const char names_acu_cudart_type_flags_eventWait[] =
     "eventWait\0"
     "cudaEventWaitExternal";
 static const acu_value values_acu_cudart_type_flags_eventWait[] = {
-    { names_acu_cudart_type_flags_eventWait + 10, 1, 0},
+    { 1, 0 }, /* cudaEventWaitExternal */
 };
 const acu_type acu_cudart_type_flags_eventWait = {
     .name = names_acu_cudart_type_flags_eventWait,
@@ -4862,7 +5316,7 @@ static const char names_acu_cudart_type_flags_externalMemory[] =
     "externalMemory\0"
     "cudaExternalMemoryDedicated";
 static const acu_value values_acu_cudart_type_flags_externalMemory[] = {
-    { names_acu_cudart_type_flags_externalMemory + 15, 1, 0},
+    { 1, 0 }, /* cudaExternalMemoryDedicated */
 };
 const acu_type acu_cudart_type_flags_externalMemory = {
     .name = names_acu_cudart_type_flags_externalMemory,
@@ -4878,7 +5332,7 @@ static const char names_acu_cudart_type_flags_externalSemaphoreSignal[] =
     "externalSemaphoreSignal\0"
     "cudaExternalSemaphoreSignalSkipNvSciBufMemSync";
 static const acu_value values_acu_cudart_type_flags_externalSemaphoreSignal[] = {
-    { names_acu_cudart_type_flags_externalSemaphoreSignal + 24, 1, 0},
+    { 1, 0 }, /* cudaExternalSemaphoreSignalSkipNvSciBufMemSync */
 };
 const acu_type acu_cudart_type_flags_externalSemaphoreSignal = {
     .name = names_acu_cudart_type_flags_externalSemaphoreSignal,
@@ -4894,7 +5348,7 @@ static const char names_acu_cudart_type_flags_externalSemaphoreWait[] =
     "externalSemaphoreWait\0"
     "cudaExternalSemaphoreWaitSkipNvSciBufMemSync";
 static const acu_value values_acu_cudart_type_flags_externalSemaphoreWait[] = {
-    { names_acu_cudart_type_flags_externalSemaphoreWait + 22, 2, 0},
+    { 2, 0 }, /* cudaExternalSemaphoreWaitSkipNvSciBufMemSync */
 };
 const acu_type acu_cudart_type_flags_externalSemaphoreWait = {
     .name = names_acu_cudart_type_flags_externalSemaphoreWait,
@@ -4911,8 +5365,8 @@ static const char names_acu_cudart_type_flags_flushGPUDirectRDMAWrites[] =
     "cudaFlushGPUDirectRDMAWritesOptionHost\0"
     "cudaFlushGPUDirectRDMAWritesOptionMemOps";
 static const acu_value values_acu_cudart_type_flags_flushGPUDirectRDMAWrites[] = {
-    { names_acu_cudart_type_flags_flushGPUDirectRDMAWrites + 25, 1, 0},
-    { names_acu_cudart_type_flags_flushGPUDirectRDMAWrites + 64, 2, 0},
+    { 1, 0 }, /* cudaFlushGPUDirectRDMAWritesOptionHost */
+    { 2, 0 }, /* cudaFlushGPUDirectRDMAWritesOptionMemOps */
 };
 const acu_type acu_cudart_type_flags_flushGPUDirectRDMAWrites = {
     .name = names_acu_cudart_type_flags_flushGPUDirectRDMAWrites,
@@ -4939,18 +5393,18 @@ static const char names_acu_cudart_type_flags_graphDebugDot[] =
     "cudaGraphDebugDotFlagsConditionalNodeParams\0"
     "cudaGraphDebugDotFlagsMemcpyBatchNodeParams";
 static const acu_value values_acu_cudart_type_flags_graphDebugDot[] = {
-    { names_acu_cudart_type_flags_graphDebugDot + 14, 1, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 44, 4, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 83, 8, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 122, 16, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 161, 32, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 198, 64, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 236, 128, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 283, 256, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 328, 512, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 371, 1024, 0},
-    { names_acu_cudart_type_flags_graphDebugDot + 401, 32768, 12030},
-    { names_acu_cudart_type_flags_graphDebugDot + 445, 65536, 13050},
+    { 1, 0 }, /* cudaGraphDebugDotFlagsVerbose */
+    { 4, 0 }, /* cudaGraphDebugDotFlagsKernelNodeParams */
+    { 8, 0 }, /* cudaGraphDebugDotFlagsMemcpyNodeParams */
+    { 16, 0 }, /* cudaGraphDebugDotFlagsMemsetNodeParams */
+    { 32, 0 }, /* cudaGraphDebugDotFlagsHostNodeParams */
+    { 64, 0 }, /* cudaGraphDebugDotFlagsEventNodeParams */
+    { 128, 0 }, /* cudaGraphDebugDotFlagsExtSemasSignalNodeParams */
+    { 256, 0 }, /* cudaGraphDebugDotFlagsExtSemasWaitNodeParams */
+    { 512, 0 }, /* cudaGraphDebugDotFlagsKernelNodeAttributes */
+    { 1024, 0 }, /* cudaGraphDebugDotFlagsHandles */
+    { 32768, 12030 }, /* cudaGraphDebugDotFlagsConditionalNodeParams */
+    { 65536, 13050 }, /* cudaGraphDebugDotFlagsMemcpyBatchNodeParams */
 };
 const acu_type acu_cudart_type_flags_graphDebugDot = {
     .name = names_acu_cudart_type_flags_graphDebugDot,
@@ -4969,10 +5423,10 @@ static const char names_acu_cudart_type_flags_graphInstantiate_64bit[] =
     "cudaGraphInstantiateFlagDeviceLaunch\0"
     "cudaGraphInstantiateFlagUpload";
 static const acu_value values_acu_cudart_type_flags_graphInstantiate_64bit[] = {
-    { names_acu_cudart_type_flags_graphInstantiate_64bit + 17, 1, 0},
-    { names_acu_cudart_type_flags_graphInstantiate_64bit + 58, 8, 0},
-    { names_acu_cudart_type_flags_graphInstantiate_64bit + 98, 4, 12000},
-    { names_acu_cudart_type_flags_graphInstantiate_64bit + 135, 2, 12000},
+    { 1, 0 }, /* cudaGraphInstantiateFlagAutoFreeOnLaunch */
+    { 8, 0 }, /* cudaGraphInstantiateFlagUseNodePriority */
+    { 4, 12000 }, /* cudaGraphInstantiateFlagDeviceLaunch */
+    { 2, 12000 }, /* cudaGraphInstantiateFlagUpload */
 };
 const acu_type acu_cudart_type_flags_graphInstantiate_64bit = {
     .name = names_acu_cudart_type_flags_graphInstantiate_64bit,
@@ -4989,8 +5443,8 @@ static const char names_acu_cudart_type_flags_graphicsMap[] =
     "cudaGraphicsMapFlagsReadOnly\0"
     "cudaGraphicsMapFlagsWriteDiscard";
 static const acu_value values_acu_cudart_type_flags_graphicsMap[] = {
-    { names_acu_cudart_type_flags_graphicsMap + 12, 1, 0},
-    { names_acu_cudart_type_flags_graphicsMap + 41, 2, 0},
+    { 1, 0 }, /* cudaGraphicsMapFlagsReadOnly */
+    { 2, 0 }, /* cudaGraphicsMapFlagsWriteDiscard */
 };
 const acu_type acu_cudart_type_flags_graphicsMap = {
     .name = names_acu_cudart_type_flags_graphicsMap,
@@ -5009,10 +5463,10 @@ static const char names_acu_cudart_type_flags_graphicsRegister[] =
     "cudaGraphicsRegisterFlagsSurfaceLoadStore\0"
     "cudaGraphicsRegisterFlagsTextureGather";
 static const acu_value values_acu_cudart_type_flags_graphicsRegister[] = {
-    { names_acu_cudart_type_flags_graphicsRegister + 17, 1, 0},
-    { names_acu_cudart_type_flags_graphicsRegister + 51, 2, 0},
-    { names_acu_cudart_type_flags_graphicsRegister + 89, 4, 0},
-    { names_acu_cudart_type_flags_graphicsRegister + 131, 8, 0},
+    { 1, 0 }, /* cudaGraphicsRegisterFlagsReadOnly */
+    { 2, 0 }, /* cudaGraphicsRegisterFlagsWriteDiscard */
+    { 4, 0 }, /* cudaGraphicsRegisterFlagsSurfaceLoadStore */
+    { 8, 0 }, /* cudaGraphicsRegisterFlagsTextureGather */
 };
 const acu_type acu_cudart_type_flags_graphicsRegister = {
     .name = names_acu_cudart_type_flags_graphicsRegister,
@@ -5030,9 +5484,9 @@ static const char names_acu_cudart_type_flags_hostAlloc[] =
     "cudaHostAllocMapped\0"
     "cudaHostAllocWriteCombined";
 static const acu_value values_acu_cudart_type_flags_hostAlloc[] = {
-    { names_acu_cudart_type_flags_hostAlloc + 10, 1, 0},
-    { names_acu_cudart_type_flags_hostAlloc + 32, 2, 0},
-    { names_acu_cudart_type_flags_hostAlloc + 52, 4, 0},
+    { 1, 0 }, /* cudaHostAllocPortable */
+    { 2, 0 }, /* cudaHostAllocMapped */
+    { 4, 0 }, /* cudaHostAllocWriteCombined */
 };
 const acu_type acu_cudart_type_flags_hostAlloc = {
     .name = names_acu_cudart_type_flags_hostAlloc,
@@ -5051,10 +5505,10 @@ static const char names_acu_cudart_type_flags_hostRegister[] =
     "cudaHostRegisterIoMemory\0"
     "cudaHostRegisterReadOnly";
 static const acu_value values_acu_cudart_type_flags_hostRegister[] = {
-    { names_acu_cudart_type_flags_hostRegister + 13, 1, 0},
-    { names_acu_cudart_type_flags_hostRegister + 38, 2, 0},
-    { names_acu_cudart_type_flags_hostRegister + 61, 4, 0},
-    { names_acu_cudart_type_flags_hostRegister + 86, 8, 0},
+    { 1, 0 }, /* cudaHostRegisterPortable */
+    { 2, 0 }, /* cudaHostRegisterMapped */
+    { 4, 0 }, /* cudaHostRegisterIoMemory */
+    { 8, 0 }, /* cudaHostRegisterReadOnly */
 };
 const acu_type acu_cudart_type_flags_hostRegister = {
     .name = names_acu_cudart_type_flags_hostRegister,
@@ -5070,7 +5524,7 @@ static const char names_acu_cudart_type_flags_initDevice[] =
     "initDevice\0"
     "cudaInitDeviceFlagsAreValid";
 static const acu_value values_acu_cudart_type_flags_initDevice[] = {
-    { names_acu_cudart_type_flags_initDevice + 11, 1, 12000},
+    { 1, 12000 }, /* cudaInitDeviceFlagsAreValid */
 };
 const acu_type acu_cudart_type_flags_initDevice = {
     .name = names_acu_cudart_type_flags_initDevice,
@@ -5086,7 +5540,7 @@ static const char names_acu_cudart_type_flags_ipcMem[] =
     "ipcMem\0"
     "cudaIpcMemLazyEnablePeerAccess";
 static const acu_value values_acu_cudart_type_flags_ipcMem[] = {
-    { names_acu_cudart_type_flags_ipcMem + 7, 1, 0},
+    { 1, 0 }, /* cudaIpcMemLazyEnablePeerAccess */
 };
 const acu_type acu_cudart_type_flags_ipcMem = {
     .name = names_acu_cudart_type_flags_ipcMem,
@@ -5104,9 +5558,9 @@ static const char names_acu_cudart_type_flags_memAttach[] =
     "cudaMemAttachHost\0"
     "cudaMemAttachSingle";
 static const acu_value values_acu_cudart_type_flags_memAttach[] = {
-    { names_acu_cudart_type_flags_memAttach + 10, 1, 0},
-    { names_acu_cudart_type_flags_memAttach + 30, 2, 0},
-    { names_acu_cudart_type_flags_memAttach + 48, 4, 0},
+    { 1, 0 }, /* cudaMemAttachGlobal */
+    { 2, 0 }, /* cudaMemAttachHost */
+    { 4, 0 }, /* cudaMemAttachSingle */
 };
 const acu_type acu_cudart_type_flags_memAttach = {
     .name = names_acu_cudart_type_flags_memAttach,
@@ -5125,10 +5579,10 @@ static const char names_acu_cudart_type_flags_memHandleType[] =
     "cudaMemHandleTypeWin32Kmt\0"
     "cudaMemHandleTypeFabric";
 static const acu_value values_acu_cudart_type_flags_memHandleType[] = {
-    { names_acu_cudart_type_flags_memHandleType + 14, 1, 0},
-    { names_acu_cudart_type_flags_memHandleType + 51, 2, 0},
-    { names_acu_cudart_type_flags_memHandleType + 74, 4, 0},
-    { names_acu_cudart_type_flags_memHandleType + 100, 8, 12040},
+    { 1, 0 }, /* cudaMemHandleTypePosixFileDescriptor */
+    { 2, 0 }, /* cudaMemHandleTypeWin32 */
+    { 4, 0 }, /* cudaMemHandleTypeWin32Kmt */
+    { 8, 12040 }, /* cudaMemHandleTypeFabric */
 };
 const acu_type acu_cudart_type_flags_memHandleType = {
     .name = names_acu_cudart_type_flags_memHandleType,
@@ -5144,7 +5598,7 @@ static const char names_acu_cudart_type_flags_memPoolUsage_16bit[] =
     "memPoolUsage\0"
     "cudaMemPoolCreateUsageHwDecompress";
 static const acu_value values_acu_cudart_type_flags_memPoolUsage_16bit[] = {
-    { names_acu_cudart_type_flags_memPoolUsage_16bit + 13, 2, 12080},
+    { 2, 12080 }, /* cudaMemPoolCreateUsageHwDecompress */
 };
 const acu_type acu_cudart_type_flags_memPoolUsage_16bit = {
     .name = names_acu_cudart_type_flags_memPoolUsage_16bit,
@@ -5160,7 +5614,7 @@ static const char names_acu_cudart_type_flags_memcpy[] =
     "memcpy\0"
     "cudaMemcpyFlagPreferOverlapWithCompute";
 static const acu_value values_acu_cudart_type_flags_memcpy[] = {
-    { names_acu_cudart_type_flags_memcpy + 7, 1, 12080},
+    { 1, 12080 }, /* cudaMemcpyFlagPreferOverlapWithCompute */
 };
 const acu_type acu_cudart_type_flags_memcpy = {
     .name = names_acu_cudart_type_flags_memcpy,
@@ -5199,8 +5653,8 @@ static const char names_acu_cudart_type_flags_nvSciSync[] =
     "cudaNvSciSyncAttrSignal\0"
     "cudaNvSciSyncAttrWait";
 static const acu_value values_acu_cudart_type_flags_nvSciSync[] = {
-    { names_acu_cudart_type_flags_nvSciSync + 10, 1, 0},
-    { names_acu_cudart_type_flags_nvSciSync + 34, 2, 0},
+    { 1, 0 }, /* cudaNvSciSyncAttrSignal */
+    { 2, 0 }, /* cudaNvSciSyncAttrWait */
 };
 const acu_type acu_cudart_type_flags_nvSciSync = {
     .name = names_acu_cudart_type_flags_nvSciSync,
@@ -5216,7 +5670,7 @@ static const char names_acu_cudart_type_flags_occupancy[] =
     "occupancy\0"
     "cudaOccupancyDisableCachingOverride";
 static const acu_value values_acu_cudart_type_flags_occupancy[] = {
-    { names_acu_cudart_type_flags_occupancy + 10, 1, 0},
+    { 1, 0 }, /* cudaOccupancyDisableCachingOverride */
 };
 const acu_type acu_cudart_type_flags_occupancy = {
     .name = names_acu_cudart_type_flags_occupancy,
@@ -5232,7 +5686,7 @@ static const char names_acu_cudart_type_flags_streamCreate[] =
     "streamCreate\0"
     "cudaStreamNonBlocking";
 static const acu_value values_acu_cudart_type_flags_streamCreate[] = {
-    { names_acu_cudart_type_flags_streamCreate + 13, 1, 0},
+    { 1, 0 }, /* cudaStreamNonBlocking */
 };
 const acu_type acu_cudart_type_flags_streamCreate = {
     .name = names_acu_cudart_type_flags_streamCreate,
@@ -5248,7 +5702,7 @@ static const char names_acu_cudart_type_flags_updateCaptureDependencies[] =
     "updateCaptureDependencies\0"
     "cudaStreamSetCaptureDependencies";
 static const acu_value values_acu_cudart_type_flags_updateCaptureDependencies[] = {
-    { names_acu_cudart_type_flags_updateCaptureDependencies + 26, 1, 0},
+    { 1, 0 }, /* cudaStreamSetCaptureDependencies */
 };
 const acu_type acu_cudart_type_flags_updateCaptureDependencies = {
     .name = names_acu_cudart_type_flags_updateCaptureDependencies,
@@ -5264,7 +5718,7 @@ static const char names_acu_cudart_type_flags_userObject[] =
     "userObject\0"
     "cudaUserObjectNoDestructorSync";
 static const acu_value values_acu_cudart_type_flags_userObject[] = {
-    { names_acu_cudart_type_flags_userObject + 11, 1, 0},
+    { 1, 0 }, /* cudaUserObjectNoDestructorSync */
 };
 const acu_type acu_cudart_type_flags_userObject = {
     .name = names_acu_cudart_type_flags_userObject,
@@ -5280,7 +5734,7 @@ static const char names_acu_cudart_type_flags_userObjectRetain[] =
     "userObjectRetain\0"
     "cudaGraphUserObjectMove";
 static const acu_value values_acu_cudart_type_flags_userObjectRetain[] = {
-    { names_acu_cudart_type_flags_userObjectRetain + 17, 1, 0},
+    { 1, 0 }, /* cudaGraphUserObjectMove */
 };
 const acu_type acu_cudart_type_flags_userObjectRetain = {
     .name = names_acu_cudart_type_flags_userObjectRetain,
@@ -5298,9 +5752,9 @@ static const char names_acu_cudart_type_kernelNodePort_8bit[] =
     "cudaGraphKernelNodePortProgrammatic\0"
     "cudaGraphKernelNodePortLaunchCompletion";
 static const acu_value values_acu_cudart_type_kernelNodePort_8bit[] = {
-    { names_acu_cudart_type_kernelNodePort_8bit + 15, 0, 12030},
-    { names_acu_cudart_type_kernelNodePort_8bit + 46, 1, 12030},
-    { names_acu_cudart_type_kernelNodePort_8bit + 82, 2, 12030},
+    { 0, 12030 }, /* cudaGraphKernelNodePortDefault */
+    { 1, 12030 }, /* cudaGraphKernelNodePortProgrammatic */
+    { 2, 12030 }, /* cudaGraphKernelNodePortLaunchCompletion */
 };
 const acu_type acu_cudart_type_kernelNodePort_8bit = {
     .name = names_acu_cudart_type_kernelNodePort_8bit,
@@ -5310,13 +5764,74 @@ const acu_type acu_cudart_type_kernelNodePort_8bit = {
     .values = values_acu_cudart_type_kernelNodePort_8bit,
 };
 
+/* ---- pointer */
+
+static const char names_acu_cudart_type_pointer_cudaExternalSemaphoreSignalParams[] =
+    "pointer";
+const acu_type acu_cudart_type_pointer_cudaExternalSemaphoreSignalParams = {
+    .name = names_acu_cudart_type_pointer_cudaExternalSemaphoreSignalParams,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cudart_type_cudaExternalSemaphoreSignalParams,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cudart_type_pointer_cudaExternalSemaphoreWaitParams[] =
+    "pointer";
+const acu_type acu_cudart_type_pointer_cudaExternalSemaphoreWaitParams = {
+    .name = names_acu_cudart_type_pointer_cudaExternalSemaphoreWaitParams,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cudart_type_cudaExternalSemaphoreWaitParams,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cudart_type_pointer_cudaLaunchAttribute_st[] =
+    "pointer";
+const acu_type acu_cudart_type_pointer_cudaLaunchAttribute_st = {
+    .name = names_acu_cudart_type_pointer_cudaLaunchAttribute_st,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cudart_type_cudaLaunchAttribute_st,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cudart_type_pointer_cudaMemAccessDesc[] =
+    "pointer";
+const acu_type acu_cudart_type_pointer_cudaMemAccessDesc = {
+    .name = names_acu_cudart_type_pointer_cudaMemAccessDesc,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cudart_type_cudaMemAccessDesc,
+};
+
+/* ---- pointer */
+
+static const char names_acu_cudart_type_pointer_cudaMemcpyAttributes[] =
+    "pointer";
+const acu_type acu_cudart_type_pointer_cudaMemcpyAttributes = {
+    .name = names_acu_cudart_type_pointer_cudaMemcpyAttributes,
+    .kind = ACU_KIND_POINTER,
+    .size = 8,
+    .count = 0,
+    .target = &acu_cudart_type_cudaMemcpyAttributes,
+};
+
 /* ---- surfaceReference */
 
 static const char names_acu_cudart_type_surfaceReference[] =
     "surfaceReference\0"
     "channelDesc";
 static const acu_field fields_acu_cudart_type_surfaceReference[] = {
-    {.name = names_acu_cudart_type_surfaceReference + 17, .type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 0, .count = 1},
+    /* channelDesc */
+    {.type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 0, .count = 1},
 };
 const acu_type acu_cudart_type_surfaceReference = {
     .name = names_acu_cudart_type_surfaceReference,
@@ -5343,18 +5858,30 @@ static const char names_acu_cudart_type_textureReference[] =
     "disableTrilinearOptimization\0"
     "__cudaReserved";
 static const acu_field fields_acu_cudart_type_textureReference[] = {
-    {.name = names_acu_cudart_type_textureReference + 17, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 28, .type = &acu_cudart_type_cudaTextureFilterMode, .offset = 4, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 39, .type = &acu_cudart_type_cudaTextureAddressMode, .offset = 8, .count = 3},
-    {.name = names_acu_cudart_type_textureReference + 51, .type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 20, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 63, .type = &acu_type_int, .offset = 40, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 68, .type = &acu_type_unsigned_int, .offset = 44, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 82, .type = &acu_cudart_type_cudaTextureFilterMode, .offset = 48, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 99, .type = &acu_type_float, .offset = 52, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 115, .type = &acu_type_float, .offset = 56, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 135, .type = &acu_type_float, .offset = 60, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 155, .type = &acu_type_int, .offset = 64, .count = 1},
-    {.name = names_acu_cudart_type_textureReference + 184, .type = &acu_type_int, .offset = 68, .count = 14, .reserved = true},
+    /* normalized */
+    {.type = &acu_type_int, .offset = 0, .count = 1},
+    /* filterMode */
+    {.type = &acu_cudart_type_cudaTextureFilterMode, .offset = 4, .count = 1},
+    /* addressMode */
+    {.type = &acu_cudart_type_cudaTextureAddressMode, .offset = 8, .count = 3},
+    /* channelDesc */
+    {.type = &acu_cudart_type_cudaChannelFormatDesc, .offset = 20, .count = 1},
+    /* sRGB */
+    {.type = &acu_type_int, .offset = 40, .count = 1},
+    /* maxAnisotropy */
+    {.type = &acu_type_unsigned_int, .offset = 44, .count = 1},
+    /* mipmapFilterMode */
+    {.type = &acu_cudart_type_cudaTextureFilterMode, .offset = 48, .count = 1},
+    /* mipmapLevelBias */
+    {.type = &acu_type_float, .offset = 52, .count = 1},
+    /* minMipmapLevelClamp */
+    {.type = &acu_type_float, .offset = 56, .count = 1},
+    /* maxMipmapLevelClamp */
+    {.type = &acu_type_float, .offset = 60, .count = 1},
+    /* disableTrilinearOptimization */
+    {.type = &acu_type_int, .offset = 64, .count = 1},
+    /* __cudaReserved */
+    {.type = &acu_type_int, .offset = 68, .count = 14, .reserved = true},
 };
 const acu_type acu_cudart_type_textureReference = {
     .name = names_acu_cudart_type_textureReference,

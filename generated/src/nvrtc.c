@@ -16,20 +16,14 @@
 
 /* ---- nvrtcAddNameExpression */
 
-static const char name_nvrtcAddNameExpression[] = "nvrtcAddNameExpression";
-static const char param_names_nvrtcAddNameExpression[] = "prog\0name_expression";
+static const char name_nvrtcAddNameExpression[] = "nvrtcAddNameExpression\0prog\0name_expression";
 static const acu_param params_nvrtcAddNameExpression[] = {
-    {param_names_nvrtcAddNameExpression + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcAddNameExpression + 5, &acu_type_text, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_nvrtcAddNameExpression[] = {
-    {1, name_nvrtcAddNameExpression, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcAddNameExpression = {
     .library = &acu_nvrtc,
     .name = name_nvrtcAddNameExpression,
-    .eras = eras_nvrtcAddNameExpression,
     .params = params_nvrtcAddNameExpression,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -60,23 +54,17 @@ nvrtcResult acu_failed_nvrtcAddNameExpression(nvrtcResult result, nvrtcProgram p
 
 /* ---- nvrtcCompileProgram */
 
-static const char name_nvrtcCompileProgram[] = "nvrtcCompileProgram";
-static const char param_names_nvrtcCompileProgram[] = "prog\0numOptions\0options";
+static const char name_nvrtcCompileProgram[] = "nvrtcCompileProgram\0prog\0numOptions\0options";
 static const acu_param params_nvrtcCompileProgram[] = {
-    {param_names_nvrtcCompileProgram + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcCompileProgram + 5, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcCompileProgram + 16, &acu_type_text, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_nvrtcCompileProgram[] = "runtime compilation";
-static const acu_era eras_nvrtcCompileProgram[] = {
-    {1, name_nvrtcCompileProgram, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_nvrtcCompileProgram = {
     .library = &acu_nvrtc,
     .name = name_nvrtcCompileProgram,
     .feature = feature_nvrtcCompileProgram,
-    .eras = eras_nvrtcCompileProgram,
     .params = params_nvrtcCompileProgram,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -108,26 +96,20 @@ nvrtcResult acu_failed_nvrtcCompileProgram(nvrtcResult result, nvrtcProgram prog
 
 /* ---- nvrtcCreateProgram */
 
-static const char name_nvrtcCreateProgram[] = "nvrtcCreateProgram";
-static const char param_names_nvrtcCreateProgram[] = "prog\0src\0name\0numHeaders\0headers\0includeNames";
+static const char name_nvrtcCreateProgram[] = "nvrtcCreateProgram\0prog\0src\0name\0numHeaders\0headers\0includeNames";
 static const acu_param params_nvrtcCreateProgram[] = {
-    {param_names_nvrtcCreateProgram + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {param_names_nvrtcCreateProgram + 5, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcCreateProgram + 9, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcCreateProgram + 14, &acu_type_int, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcCreateProgram + 25, &acu_type_text, 1, ACU_IN, -1, -1, false},
-    {param_names_nvrtcCreateProgram + 33, &acu_type_text, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_IN, -1, -1, false},
 };
 static const char feature_nvrtcCreateProgram[] = "runtime compilation";
-static const acu_era eras_nvrtcCreateProgram[] = {
-    {1, name_nvrtcCreateProgram, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_nvrtcCreateProgram = {
     .library = &acu_nvrtc,
     .name = name_nvrtcCreateProgram,
     .feature = feature_nvrtcCreateProgram,
-    .eras = eras_nvrtcCreateProgram,
     .params = params_nvrtcCreateProgram,
     .param_count = 6,
     .returns = ACU_RETURNS_STATUS,
@@ -162,21 +144,15 @@ nvrtcResult acu_failed_nvrtcCreateProgram(nvrtcResult result, nvrtcProgram *prog
 
 /* ---- nvrtcDestroyProgram */
 
-static const char name_nvrtcDestroyProgram[] = "nvrtcDestroyProgram";
-static const char param_names_nvrtcDestroyProgram[] = "prog";
+static const char name_nvrtcDestroyProgram[] = "nvrtcDestroyProgram\0prog";
 static const acu_param params_nvrtcDestroyProgram[] = {
-    {param_names_nvrtcDestroyProgram + 0, &acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_nvrtcDestroyProgram[] = "runtime compilation";
-static const acu_era eras_nvrtcDestroyProgram[] = {
-    {1, name_nvrtcDestroyProgram, NULL},
-    {0, NULL, NULL},
-};
 const acu_function acu_function_nvrtcDestroyProgram = {
     .library = &acu_nvrtc,
     .name = name_nvrtcDestroyProgram,
     .feature = feature_nvrtcDestroyProgram,
-    .eras = eras_nvrtcDestroyProgram,
     .params = params_nvrtcDestroyProgram,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -205,20 +181,14 @@ nvrtcResult acu_failed_nvrtcDestroyProgram(nvrtcResult result, nvrtcProgram *pro
 
 /* ---- nvrtcGetBundledHeadersInfo */
 
-static const char name_nvrtcGetBundledHeadersInfo[] = "nvrtcGetBundledHeadersInfo";
-static const char param_names_nvrtcGetBundledHeadersInfo[] = "info\0errorLog";
+static const char name_nvrtcGetBundledHeadersInfo[] = "nvrtcGetBundledHeadersInfo\0info\0errorLog";
 static const acu_param params_nvrtcGetBundledHeadersInfo[] = {
-    {param_names_nvrtcGetBundledHeadersInfo + 0, &acu_nvrtc_type_nvrtcBundledHeadersInfo, 1, ACU_OUT, -1, -1, false},
-    {param_names_nvrtcGetBundledHeadersInfo + 5, &acu_type_text, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetBundledHeadersInfo[] = {
-    {1, name_nvrtcGetBundledHeadersInfo, NULL},
-    {0, NULL, NULL},
+    {&acu_nvrtc_type_nvrtcBundledHeadersInfo, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetBundledHeadersInfo = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetBundledHeadersInfo,
-    .eras = eras_nvrtcGetBundledHeadersInfo,
     .params = params_nvrtcGetBundledHeadersInfo,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -250,20 +220,14 @@ nvrtcResult acu_failed_nvrtcGetBundledHeadersInfo(nvrtcResult result, nvrtcBundl
 
 /* ---- nvrtcGetCUBIN */
 
-static const char name_nvrtcGetCUBIN[] = "nvrtcGetCUBIN";
-static const char param_names_nvrtcGetCUBIN[] = "prog\0cubin";
+static const char name_nvrtcGetCUBIN[] = "nvrtcGetCUBIN\0prog\0cubin";
 static const acu_param params_nvrtcGetCUBIN[] = {
-    {param_names_nvrtcGetCUBIN + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetCUBIN + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetCUBIN[] = {
-    {1, name_nvrtcGetCUBIN, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetCUBIN = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetCUBIN,
-    .eras = eras_nvrtcGetCUBIN,
     .params = params_nvrtcGetCUBIN,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -292,20 +256,14 @@ nvrtcResult acu_failed_nvrtcGetCUBIN(nvrtcResult result, nvrtcProgram prog, char
 
 /* ---- nvrtcGetCUBINSize */
 
-static const char name_nvrtcGetCUBINSize[] = "nvrtcGetCUBINSize";
-static const char param_names_nvrtcGetCUBINSize[] = "prog\0cubinSizeRet";
+static const char name_nvrtcGetCUBINSize[] = "nvrtcGetCUBINSize\0prog\0cubinSizeRet";
 static const acu_param params_nvrtcGetCUBINSize[] = {
-    {param_names_nvrtcGetCUBINSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetCUBINSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetCUBINSize[] = {
-    {1, name_nvrtcGetCUBINSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetCUBINSize = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetCUBINSize,
-    .eras = eras_nvrtcGetCUBINSize,
     .params = params_nvrtcGetCUBINSize,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -334,19 +292,13 @@ nvrtcResult acu_failed_nvrtcGetCUBINSize(nvrtcResult result, nvrtcProgram prog, 
 
 /* ---- nvrtcGetErrorString */
 
-static const char name_nvrtcGetErrorString[] = "nvrtcGetErrorString";
-static const char param_names_nvrtcGetErrorString[] = "result";
+static const char name_nvrtcGetErrorString[] = "nvrtcGetErrorString\0result";
 static const acu_param params_nvrtcGetErrorString[] = {
-    {param_names_nvrtcGetErrorString + 0, &acu_nvrtc_type_nvrtcResult, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetErrorString[] = {
-    {1, name_nvrtcGetErrorString, NULL},
-    {0, NULL, NULL},
+    {&acu_nvrtc_type_nvrtcResult, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetErrorString = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetErrorString,
-    .eras = eras_nvrtcGetErrorString,
     .params = params_nvrtcGetErrorString,
     .param_count = 1,
     .returns = ACU_RETURNS_OTHER,
@@ -368,20 +320,14 @@ const char *(*acu_slot_nvrtcGetErrorString)(nvrtcResult result) = enter_nvrtcGet
 
 /* ---- nvrtcGetLTOIR */
 
-static const char name_nvrtcGetLTOIR[] = "nvrtcGetLTOIR";
-static const char param_names_nvrtcGetLTOIR[] = "prog\0LTOIR";
+static const char name_nvrtcGetLTOIR[] = "nvrtcGetLTOIR\0prog\0LTOIR";
 static const acu_param params_nvrtcGetLTOIR[] = {
-    {param_names_nvrtcGetLTOIR + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetLTOIR + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetLTOIR[] = {
-    {1, name_nvrtcGetLTOIR, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetLTOIR = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetLTOIR,
-    .eras = eras_nvrtcGetLTOIR,
     .params = params_nvrtcGetLTOIR,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -410,20 +356,14 @@ nvrtcResult acu_failed_nvrtcGetLTOIR(nvrtcResult result, nvrtcProgram prog, char
 
 /* ---- nvrtcGetLTOIRSize */
 
-static const char name_nvrtcGetLTOIRSize[] = "nvrtcGetLTOIRSize";
-static const char param_names_nvrtcGetLTOIRSize[] = "prog\0LTOIRSizeRet";
+static const char name_nvrtcGetLTOIRSize[] = "nvrtcGetLTOIRSize\0prog\0LTOIRSizeRet";
 static const acu_param params_nvrtcGetLTOIRSize[] = {
-    {param_names_nvrtcGetLTOIRSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetLTOIRSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetLTOIRSize[] = {
-    {1, name_nvrtcGetLTOIRSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetLTOIRSize = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetLTOIRSize,
-    .eras = eras_nvrtcGetLTOIRSize,
     .params = params_nvrtcGetLTOIRSize,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -452,21 +392,15 @@ nvrtcResult acu_failed_nvrtcGetLTOIRSize(nvrtcResult result, nvrtcProgram prog, 
 
 /* ---- nvrtcGetLoweredName */
 
-static const char name_nvrtcGetLoweredName[] = "nvrtcGetLoweredName";
-static const char param_names_nvrtcGetLoweredName[] = "prog\0name_expression\0lowered_name";
+static const char name_nvrtcGetLoweredName[] = "nvrtcGetLoweredName\0prog\0name_expression\0lowered_name";
 static const acu_param params_nvrtcGetLoweredName[] = {
-    {param_names_nvrtcGetLoweredName + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetLoweredName + 5, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetLoweredName + 21, &acu_type_text, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetLoweredName[] = {
-    {1, name_nvrtcGetLoweredName, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetLoweredName = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetLoweredName,
-    .eras = eras_nvrtcGetLoweredName,
     .params = params_nvrtcGetLoweredName,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -499,19 +433,13 @@ nvrtcResult acu_failed_nvrtcGetLoweredName(nvrtcResult result, nvrtcProgram prog
 
 /* ---- nvrtcGetNumSupportedArchs */
 
-static const char name_nvrtcGetNumSupportedArchs[] = "nvrtcGetNumSupportedArchs";
-static const char param_names_nvrtcGetNumSupportedArchs[] = "numArchs";
+static const char name_nvrtcGetNumSupportedArchs[] = "nvrtcGetNumSupportedArchs\0numArchs";
 static const acu_param params_nvrtcGetNumSupportedArchs[] = {
-    {param_names_nvrtcGetNumSupportedArchs + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetNumSupportedArchs[] = {
-    {1, name_nvrtcGetNumSupportedArchs, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetNumSupportedArchs = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetNumSupportedArchs,
-    .eras = eras_nvrtcGetNumSupportedArchs,
     .params = params_nvrtcGetNumSupportedArchs,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -540,20 +468,14 @@ nvrtcResult acu_failed_nvrtcGetNumSupportedArchs(nvrtcResult result, int *numArc
 
 /* ---- nvrtcGetOptiXIR */
 
-static const char name_nvrtcGetOptiXIR[] = "nvrtcGetOptiXIR";
-static const char param_names_nvrtcGetOptiXIR[] = "prog\0optixir";
+static const char name_nvrtcGetOptiXIR[] = "nvrtcGetOptiXIR\0prog\0optixir";
 static const acu_param params_nvrtcGetOptiXIR[] = {
-    {param_names_nvrtcGetOptiXIR + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetOptiXIR + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetOptiXIR[] = {
-    {1, name_nvrtcGetOptiXIR, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetOptiXIR = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetOptiXIR,
-    .eras = eras_nvrtcGetOptiXIR,
     .params = params_nvrtcGetOptiXIR,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -582,20 +504,14 @@ nvrtcResult acu_failed_nvrtcGetOptiXIR(nvrtcResult result, nvrtcProgram prog, ch
 
 /* ---- nvrtcGetOptiXIRSize */
 
-static const char name_nvrtcGetOptiXIRSize[] = "nvrtcGetOptiXIRSize";
-static const char param_names_nvrtcGetOptiXIRSize[] = "prog\0optixirSizeRet";
+static const char name_nvrtcGetOptiXIRSize[] = "nvrtcGetOptiXIRSize\0prog\0optixirSizeRet";
 static const acu_param params_nvrtcGetOptiXIRSize[] = {
-    {param_names_nvrtcGetOptiXIRSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetOptiXIRSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetOptiXIRSize[] = {
-    {1, name_nvrtcGetOptiXIRSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetOptiXIRSize = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetOptiXIRSize,
-    .eras = eras_nvrtcGetOptiXIRSize,
     .params = params_nvrtcGetOptiXIRSize,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -625,19 +541,13 @@ nvrtcResult acu_failed_nvrtcGetOptiXIRSize(nvrtcResult result, nvrtcProgram prog
 
 /* ---- nvrtcGetPCHCreateStatus */
 
-static const char name_nvrtcGetPCHCreateStatus[] = "nvrtcGetPCHCreateStatus";
-static const char param_names_nvrtcGetPCHCreateStatus[] = "prog";
+static const char name_nvrtcGetPCHCreateStatus[] = "nvrtcGetPCHCreateStatus\0prog";
 static const acu_param params_nvrtcGetPCHCreateStatus[] = {
-    {param_names_nvrtcGetPCHCreateStatus + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetPCHCreateStatus[] = {
-    {1, name_nvrtcGetPCHCreateStatus, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPCHCreateStatus = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetPCHCreateStatus,
-    .eras = eras_nvrtcGetPCHCreateStatus,
     .params = params_nvrtcGetPCHCreateStatus,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -666,19 +576,13 @@ nvrtcResult acu_failed_nvrtcGetPCHCreateStatus(nvrtcResult result, nvrtcProgram 
 
 /* ---- nvrtcGetPCHHeapSize */
 
-static const char name_nvrtcGetPCHHeapSize[] = "nvrtcGetPCHHeapSize";
-static const char param_names_nvrtcGetPCHHeapSize[] = "ret";
+static const char name_nvrtcGetPCHHeapSize[] = "nvrtcGetPCHHeapSize\0ret";
 static const acu_param params_nvrtcGetPCHHeapSize[] = {
-    {param_names_nvrtcGetPCHHeapSize + 0, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetPCHHeapSize[] = {
-    {1, name_nvrtcGetPCHHeapSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPCHHeapSize = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetPCHHeapSize,
-    .eras = eras_nvrtcGetPCHHeapSize,
     .params = params_nvrtcGetPCHHeapSize,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -707,20 +611,14 @@ nvrtcResult acu_failed_nvrtcGetPCHHeapSize(nvrtcResult result, size_t *ret)
 
 /* ---- nvrtcGetPCHHeapSizeRequired */
 
-static const char name_nvrtcGetPCHHeapSizeRequired[] = "nvrtcGetPCHHeapSizeRequired";
-static const char param_names_nvrtcGetPCHHeapSizeRequired[] = "prog\0size";
+static const char name_nvrtcGetPCHHeapSizeRequired[] = "nvrtcGetPCHHeapSizeRequired\0prog\0size";
 static const acu_param params_nvrtcGetPCHHeapSizeRequired[] = {
-    {param_names_nvrtcGetPCHHeapSizeRequired + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetPCHHeapSizeRequired + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetPCHHeapSizeRequired[] = {
-    {1, name_nvrtcGetPCHHeapSizeRequired, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPCHHeapSizeRequired = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetPCHHeapSizeRequired,
-    .eras = eras_nvrtcGetPCHHeapSizeRequired,
     .params = params_nvrtcGetPCHHeapSizeRequired,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -750,20 +648,14 @@ nvrtcResult acu_failed_nvrtcGetPCHHeapSizeRequired(nvrtcResult result, nvrtcProg
 
 /* ---- nvrtcGetPTX */
 
-static const char name_nvrtcGetPTX[] = "nvrtcGetPTX";
-static const char param_names_nvrtcGetPTX[] = "prog\0ptx";
+static const char name_nvrtcGetPTX[] = "nvrtcGetPTX\0prog\0ptx";
 static const acu_param params_nvrtcGetPTX[] = {
-    {param_names_nvrtcGetPTX + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetPTX + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetPTX[] = {
-    {1, name_nvrtcGetPTX, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPTX = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetPTX,
-    .eras = eras_nvrtcGetPTX,
     .params = params_nvrtcGetPTX,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -792,20 +684,14 @@ nvrtcResult acu_failed_nvrtcGetPTX(nvrtcResult result, nvrtcProgram prog, char *
 
 /* ---- nvrtcGetPTXSize */
 
-static const char name_nvrtcGetPTXSize[] = "nvrtcGetPTXSize";
-static const char param_names_nvrtcGetPTXSize[] = "prog\0ptxSizeRet";
+static const char name_nvrtcGetPTXSize[] = "nvrtcGetPTXSize\0prog\0ptxSizeRet";
 static const acu_param params_nvrtcGetPTXSize[] = {
-    {param_names_nvrtcGetPTXSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetPTXSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetPTXSize[] = {
-    {1, name_nvrtcGetPTXSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPTXSize = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetPTXSize,
-    .eras = eras_nvrtcGetPTXSize,
     .params = params_nvrtcGetPTXSize,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -834,20 +720,14 @@ nvrtcResult acu_failed_nvrtcGetPTXSize(nvrtcResult result, nvrtcProgram prog, si
 
 /* ---- nvrtcGetProgramLog */
 
-static const char name_nvrtcGetProgramLog[] = "nvrtcGetProgramLog";
-static const char param_names_nvrtcGetProgramLog[] = "prog\0log";
+static const char name_nvrtcGetProgramLog[] = "nvrtcGetProgramLog\0prog\0log";
 static const acu_param params_nvrtcGetProgramLog[] = {
-    {param_names_nvrtcGetProgramLog + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetProgramLog + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetProgramLog[] = {
-    {1, name_nvrtcGetProgramLog, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetProgramLog = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetProgramLog,
-    .eras = eras_nvrtcGetProgramLog,
     .params = params_nvrtcGetProgramLog,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -876,20 +756,14 @@ nvrtcResult acu_failed_nvrtcGetProgramLog(nvrtcResult result, nvrtcProgram prog,
 
 /* ---- nvrtcGetProgramLogSize */
 
-static const char name_nvrtcGetProgramLogSize[] = "nvrtcGetProgramLogSize";
-static const char param_names_nvrtcGetProgramLogSize[] = "prog\0logSizeRet";
+static const char name_nvrtcGetProgramLogSize[] = "nvrtcGetProgramLogSize\0prog\0logSizeRet";
 static const acu_param params_nvrtcGetProgramLogSize[] = {
-    {param_names_nvrtcGetProgramLogSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetProgramLogSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetProgramLogSize[] = {
-    {1, name_nvrtcGetProgramLogSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetProgramLogSize = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetProgramLogSize,
-    .eras = eras_nvrtcGetProgramLogSize,
     .params = params_nvrtcGetProgramLogSize,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -919,19 +793,13 @@ nvrtcResult acu_failed_nvrtcGetProgramLogSize(nvrtcResult result, nvrtcProgram p
 
 /* ---- nvrtcGetSupportedArchs */
 
-static const char name_nvrtcGetSupportedArchs[] = "nvrtcGetSupportedArchs";
-static const char param_names_nvrtcGetSupportedArchs[] = "supportedArchs";
+static const char name_nvrtcGetSupportedArchs[] = "nvrtcGetSupportedArchs\0supportedArchs";
 static const acu_param params_nvrtcGetSupportedArchs[] = {
-    {param_names_nvrtcGetSupportedArchs + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetSupportedArchs[] = {
-    {1, name_nvrtcGetSupportedArchs, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetSupportedArchs = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetSupportedArchs,
-    .eras = eras_nvrtcGetSupportedArchs,
     .params = params_nvrtcGetSupportedArchs,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -960,20 +828,14 @@ nvrtcResult acu_failed_nvrtcGetSupportedArchs(nvrtcResult result, int *supported
 
 /* ---- nvrtcGetTileIR */
 
-static const char name_nvrtcGetTileIR[] = "nvrtcGetTileIR";
-static const char param_names_nvrtcGetTileIR[] = "prog\0TileIR";
+static const char name_nvrtcGetTileIR[] = "nvrtcGetTileIR\0prog\0TileIR";
 static const acu_param params_nvrtcGetTileIR[] = {
-    {param_names_nvrtcGetTileIR + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetTileIR + 5, &acu_type_char, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetTileIR[] = {
-    {1, name_nvrtcGetTileIR, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetTileIR = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetTileIR,
-    .eras = eras_nvrtcGetTileIR,
     .params = params_nvrtcGetTileIR,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1002,20 +864,14 @@ nvrtcResult acu_failed_nvrtcGetTileIR(nvrtcResult result, nvrtcProgram prog, cha
 
 /* ---- nvrtcGetTileIRSize */
 
-static const char name_nvrtcGetTileIRSize[] = "nvrtcGetTileIRSize";
-static const char param_names_nvrtcGetTileIRSize[] = "prog\0TileIRSizeRet";
+static const char name_nvrtcGetTileIRSize[] = "nvrtcGetTileIRSize\0prog\0TileIRSizeRet";
 static const acu_param params_nvrtcGetTileIRSize[] = {
-    {param_names_nvrtcGetTileIRSize + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcGetTileIRSize + 5, &acu_type_size_t, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcGetTileIRSize[] = {
-    {1, name_nvrtcGetTileIRSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetTileIRSize = {
     .library = &acu_nvrtc,
     .name = name_nvrtcGetTileIRSize,
-    .eras = eras_nvrtcGetTileIRSize,
     .params = params_nvrtcGetTileIRSize,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1045,21 +901,15 @@ nvrtcResult acu_failed_nvrtcGetTileIRSize(nvrtcResult result, nvrtcProgram prog,
 
 /* ---- nvrtcInstallBundledHeaders */
 
-static const char name_nvrtcInstallBundledHeaders[] = "nvrtcInstallBundledHeaders";
-static const char param_names_nvrtcInstallBundledHeaders[] = "installPath\0flags\0errorLog";
+static const char name_nvrtcInstallBundledHeaders[] = "nvrtcInstallBundledHeaders\0installPath\0flags\0errorLog";
 static const acu_param params_nvrtcInstallBundledHeaders[] = {
-    {param_names_nvrtcInstallBundledHeaders + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcInstallBundledHeaders + 12, &acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcInstallBundledHeaders + 18, &acu_type_text, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcInstallBundledHeaders[] = {
-    {1, name_nvrtcInstallBundledHeaders, NULL},
-    {0, NULL, NULL},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcInstallBundledHeaders = {
     .library = &acu_nvrtc,
     .name = name_nvrtcInstallBundledHeaders,
-    .eras = eras_nvrtcInstallBundledHeaders,
     .params = params_nvrtcInstallBundledHeaders,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1092,20 +942,14 @@ nvrtcResult acu_failed_nvrtcInstallBundledHeaders(nvrtcResult result, const char
 
 /* ---- nvrtcRemoveBundledHeaders */
 
-static const char name_nvrtcRemoveBundledHeaders[] = "nvrtcRemoveBundledHeaders";
-static const char param_names_nvrtcRemoveBundledHeaders[] = "installPath\0errorLog";
+static const char name_nvrtcRemoveBundledHeaders[] = "nvrtcRemoveBundledHeaders\0installPath\0errorLog";
 static const acu_param params_nvrtcRemoveBundledHeaders[] = {
-    {param_names_nvrtcRemoveBundledHeaders + 0, &acu_type_text, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcRemoveBundledHeaders + 12, &acu_type_text, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcRemoveBundledHeaders[] = {
-    {1, name_nvrtcRemoveBundledHeaders, NULL},
-    {0, NULL, NULL},
+    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcRemoveBundledHeaders = {
     .library = &acu_nvrtc,
     .name = name_nvrtcRemoveBundledHeaders,
-    .eras = eras_nvrtcRemoveBundledHeaders,
     .params = params_nvrtcRemoveBundledHeaders,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,
@@ -1136,21 +980,15 @@ nvrtcResult acu_failed_nvrtcRemoveBundledHeaders(nvrtcResult result, const char 
 
 /* ---- nvrtcSetFlowCallback */
 
-static const char name_nvrtcSetFlowCallback[] = "nvrtcSetFlowCallback";
-static const char param_names_nvrtcSetFlowCallback[] = "prog\0callback\0payload";
+static const char name_nvrtcSetFlowCallback[] = "nvrtcSetFlowCallback\0prog\0callback\0payload";
 static const acu_param params_nvrtcSetFlowCallback[] = {
-    {param_names_nvrtcSetFlowCallback + 0, &acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcSetFlowCallback + 5, &acu_type_function, 0, ACU_IN, -1, -1, false},
-    {param_names_nvrtcSetFlowCallback + 14, &acu_type_pointer, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_nvrtcSetFlowCallback[] = {
-    {1, name_nvrtcSetFlowCallback, NULL},
-    {0, NULL, NULL},
+    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcSetFlowCallback = {
     .library = &acu_nvrtc,
     .name = name_nvrtcSetFlowCallback,
-    .eras = eras_nvrtcSetFlowCallback,
     .params = params_nvrtcSetFlowCallback,
     .param_count = 3,
     .returns = ACU_RETURNS_STATUS,
@@ -1183,19 +1021,13 @@ nvrtcResult acu_failed_nvrtcSetFlowCallback(nvrtcResult result, nvrtcProgram pro
 
 /* ---- nvrtcSetPCHHeapSize */
 
-static const char name_nvrtcSetPCHHeapSize[] = "nvrtcSetPCHHeapSize";
-static const char param_names_nvrtcSetPCHHeapSize[] = "size";
+static const char name_nvrtcSetPCHHeapSize[] = "nvrtcSetPCHHeapSize\0size";
 static const acu_param params_nvrtcSetPCHHeapSize[] = {
-    {param_names_nvrtcSetPCHHeapSize + 0, &acu_type_size_t, 0, ACU_IN, -1, -1, false},
-};
-static const acu_era eras_nvrtcSetPCHHeapSize[] = {
-    {1, name_nvrtcSetPCHHeapSize, NULL},
-    {0, NULL, NULL},
+    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcSetPCHHeapSize = {
     .library = &acu_nvrtc,
     .name = name_nvrtcSetPCHHeapSize,
-    .eras = eras_nvrtcSetPCHHeapSize,
     .params = params_nvrtcSetPCHHeapSize,
     .param_count = 1,
     .returns = ACU_RETURNS_STATUS,
@@ -1224,20 +1056,14 @@ nvrtcResult acu_failed_nvrtcSetPCHHeapSize(nvrtcResult result, size_t size)
 
 /* ---- nvrtcVersion */
 
-static const char name_nvrtcVersion[] = "nvrtcVersion";
-static const char param_names_nvrtcVersion[] = "major\0minor";
+static const char name_nvrtcVersion[] = "nvrtcVersion\0major\0minor";
 static const acu_param params_nvrtcVersion[] = {
-    {param_names_nvrtcVersion + 0, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {param_names_nvrtcVersion + 6, &acu_type_int, 1, ACU_OUT, -1, -1, false},
-};
-static const acu_era eras_nvrtcVersion[] = {
-    {1, name_nvrtcVersion, NULL},
-    {0, NULL, NULL},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcVersion = {
     .library = &acu_nvrtc,
     .name = name_nvrtcVersion,
-    .eras = eras_nvrtcVersion,
     .params = params_nvrtcVersion,
     .param_count = 2,
     .returns = ACU_RETURNS_STATUS,

@@ -3,7 +3,7 @@
  * The types of the NVRTC API as data: enumerators and fields with the version that brought them,
  * what makes a union's member active, and how older versions lay a record out.
  *
- * The names of one type stand in one array, so that the linker drops them with the type.
+ * The names of a type and its parts are one text (acu_part_name), which the linker drops with the type.
  */
 #include "nvrtc_tables.h"
 
@@ -20,12 +20,18 @@ static const char names_acu_nvrtc_type_nvrtcBundledHeadersInfo[] =
     "cudaVersionMinor\0"
     "numFiles";
 static const acu_field fields_acu_nvrtc_type_nvrtcBundledHeadersInfo[] = {
-    {.name = names_acu_nvrtc_type_nvrtcBundledHeadersInfo + 24, .type = &acu_type_int, .offset = 0, .count = 1},
-    {.name = names_acu_nvrtc_type_nvrtcBundledHeadersInfo + 34, .type = &acu_type_size_t, .offset = 8, .count = 1},
-    {.name = names_acu_nvrtc_type_nvrtcBundledHeadersInfo + 49, .type = &acu_type_size_t, .offset = 16, .count = 1},
-    {.name = names_acu_nvrtc_type_nvrtcBundledHeadersInfo + 66, .type = &acu_type_int, .offset = 24, .count = 1},
-    {.name = names_acu_nvrtc_type_nvrtcBundledHeadersInfo + 83, .type = &acu_type_int, .offset = 28, .count = 1},
-    {.name = names_acu_nvrtc_type_nvrtcBundledHeadersInfo + 100, .type = &acu_type_unsigned_int, .offset = 32, .count = 1},
+    /* available */
+    {.type = &acu_type_int, .offset = 0, .count = 1},
+    /* compressedSize */
+    {.type = &acu_type_size_t, .offset = 8, .count = 1},
+    /* uncompressedSize */
+    {.type = &acu_type_size_t, .offset = 16, .count = 1},
+    /* cudaVersionMajor */
+    {.type = &acu_type_int, .offset = 24, .count = 1},
+    /* cudaVersionMinor */
+    {.type = &acu_type_int, .offset = 28, .count = 1},
+    /* numFiles */
+    {.type = &acu_type_unsigned_int, .offset = 32, .count = 1},
 };
 const acu_type acu_nvrtc_type_nvrtcBundledHeadersInfo = {
     .name = names_acu_nvrtc_type_nvrtcBundledHeadersInfo,
@@ -59,25 +65,25 @@ static const char names_acu_nvrtc_type_nvrtcResult[] =
     "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED\0"
     "NVRTC_ERROR_BUSY";
 static const acu_value values_acu_nvrtc_type_nvrtcResult[] = {
-    { names_acu_nvrtc_type_nvrtcResult + 12, 0, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 26, 1, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 52, 2, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 89, 3, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 115, 4, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 143, 5, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 170, 6, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 194, 7, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 232, 8, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 282, 9, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 330, 10, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 368, 11, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 395, 12, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 430, 13, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 466, 14, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 504, 15, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 527, 16, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 549, 17, 0},
-    { names_acu_nvrtc_type_nvrtcResult + 590, 18, 0},
+    { 0, 0 }, /* NVRTC_SUCCESS */
+    { 1, 0 }, /* NVRTC_ERROR_OUT_OF_MEMORY */
+    { 2, 0 }, /* NVRTC_ERROR_PROGRAM_CREATION_FAILURE */
+    { 3, 0 }, /* NVRTC_ERROR_INVALID_INPUT */
+    { 4, 0 }, /* NVRTC_ERROR_INVALID_PROGRAM */
+    { 5, 0 }, /* NVRTC_ERROR_INVALID_OPTION */
+    { 6, 0 }, /* NVRTC_ERROR_COMPILATION */
+    { 7, 0 }, /* NVRTC_ERROR_BUILTIN_OPERATION_FAILURE */
+    { 8, 0 }, /* NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION */
+    { 9, 0 }, /* NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION */
+    { 10, 0 }, /* NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID */
+    { 11, 0 }, /* NVRTC_ERROR_INTERNAL_ERROR */
+    { 12, 0 }, /* NVRTC_ERROR_TIME_FILE_WRITE_FAILED */
+    { 13, 0 }, /* NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED */
+    { 14, 0 }, /* NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED */
+    { 15, 0 }, /* NVRTC_ERROR_PCH_CREATE */
+    { 16, 0 }, /* NVRTC_ERROR_CANCELLED */
+    { 17, 0 }, /* NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED */
+    { 18, 0 }, /* NVRTC_ERROR_BUSY */
 };
 const acu_type acu_nvrtc_type_nvrtcResult = {
     .name = names_acu_nvrtc_type_nvrtcResult,

@@ -9,10 +9,11 @@
 #include "loader/loader.h"
 
 /* The variant for what is loaded; what is older than all that is known is like the oldest. */
-static const acu_era *era_of(const acu_function *function, int abi) {
-    const acu_era *found = function->eras;
-    for (const acu_era *era = function->eras; era->since && era->since <= abi; era++)
-        found = era;
+static acu_era era_of(const acu_function *function, int abi) {
+    acu_era found = {.symbol = function->name};
+    for (unsigned i = 0; i < function->era_count; i++)
+        if (i == 0 || function->eras[i].since <= abi)
+            found = function->eras[i];
     return found;
 }
 
@@ -50,11 +51,11 @@ static void find(acu_call *call) {
         code = acu_refuse_unloaded(function);
     }
     if (!code && acu_library_version(function->library)) {
-        const acu_era *era = era_of(function, function->library->abi);
-        if (is_absent(function, era))
+        acu_era era = era_of(function, function->library->abi);
+        if (is_absent(function, &era))
             code = has_fallback ? 0 : acu_refuse_absent(function);
-        else if ((call->fn = bind_symbol(function, era)) == NULL)
-            code = has_fallback ? 0 : acu_refuse_unresolved(function, era->symbol);
+        else if ((call->fn = bind_symbol(function, &era)) == NULL)
+            code = has_fallback ? 0 : acu_refuse_unresolved(function, era.symbol);
     }
     if (!call->fn)
         call->result = refused_result(function, code);
@@ -62,9 +63,9 @@ static void find(acu_call *call) {
 
 acu_fn acu_bind(const acu_function *function) {
     if (acu_library_ready(function->library)) {
-        const acu_era *era = era_of(function, function->library->abi);
-        if (!is_absent(function, era))
-            (void)bind_symbol(function, era);
+        acu_era era = era_of(function, function->library->abi);
+        if (!is_absent(function, &era))
+            (void)bind_symbol(function, &era);
     }
     return __atomic_load_n(function->slot, __ATOMIC_ACQUIRE);
 }

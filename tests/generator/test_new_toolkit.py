@@ -267,7 +267,7 @@ def test_a_new_enumerator_has_its_since_in_the_table(changed: Changed) -> None:
     assert [value.since for value in row.values] == [0, 0, 0, 0, bindings.presented.version]
     assert f"cudaMemoryTypeMadeUp {macro(toolkit)} = 9," in texts["include/anycuda/cudart_types.h"]
     table = texts["src/cudart_tables.c"].partition("values_acu_cudart_type_cudaMemoryType[]")[2].partition("};")[0]
-    assert re.search(rf", 9, {bindings.presented.version}\}},", table)
+    assert re.search(rf"{{ 9, {bindings.presented.version} \}}, /\* cudaMemoryTypeMadeUp", table)
 
 
 def test_a_changed_signature_stops_with_both_and_the_toolkit() -> None:

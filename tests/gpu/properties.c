@@ -46,7 +46,7 @@ static void plausible(void) {
         char key[128], text[1024];
         if (f->reserved)
             continue;
-        snprintf(key, sizeof key, "cudaDeviceProp.%s", f->name);
+        snprintf(key, sizeof key, "cudaDeviceProp.%s", acu_part_name(type->name, i));
         show(text, sizeof text, (const unsigned char *)&p.it + f->offset, f);
         value(key, "%s", text);
     }
@@ -58,25 +58,18 @@ static void plausible(void) {
 static const acu_field *field_named(const char *name) {
     const acu_type *type = &acu_cudart_type_cudaDeviceProp;
     for (uint32_t i = 0; i < type->count; i++)
-        if (strcmp(type->fields[i].name, name) == 0)
+        if (strcmp(acu_part_name(type->name, i), name) == 0)
             return &type->fields[i];
-    return NULL;
-}
-
-static const acu_value *value_named(const acu_type *type, const char *name) {
-    for (uint32_t i = 0; i < type->count; i++)
-        if (strcmp(type->values[i].name, name) == 0)
-            return &type->values[i];
     return NULL;
 }
 
 /* Who answered; NOWHERE if neither the runtime nor the driver knows the attribute. */
 static int ask(const char *attribute, int *answer) {
-    const acu_value *v = value_named(&acu_cudart_type_cudaDeviceAttr, attribute);
+    const acu_value *v = acu_value_named(&acu_cudart_type_cudaDeviceAttr, attribute);
     if (v && v->since <= runtime())
         return cudaDeviceGetAttribute(answer, (enum cudaDeviceAttr)v->value, 0) ? NOWHERE : RUNTIME;
     if (!v)
-        v = value_named(&acu_cuda_type_CUdevice_attribute_enum, attribute);
+        v = acu_value_named(&acu_cuda_type_CUdevice_attribute_enum, attribute);
     return v && cuDeviceGetAttribute(answer, (CUdevice_attribute)v->value, 0) == CUDA_SUCCESS
                ? DRIVER
                : NOWHERE;

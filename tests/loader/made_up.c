@@ -6,15 +6,11 @@
  */
 
 static const acu_value result_values[] = {
-    {"acutestSuccess", 0, 0},
-    {"acutestErrorInvalidValue", INVALID, 0},
-    {"acutestErrorMemoryAllocation", OUT_OF_MEMORY, 0},
-    {"acutestErrorInsufficientDriver", NO_DRIVER, 0},
-    {"acutestErrorNoDevice", NO_DEVICE, 0},
-};
+    {0, 0}, {INVALID, 0}, {OUT_OF_MEMORY, 0}, {NO_DRIVER, 0}, {NO_DEVICE, 0}};
 
 static const acu_type results = {
-    .name = "acutestError",
+    .name = "acutestError\0acutestSuccess\0acutestErrorInvalidValue\0acutestErrorMemoryAllocation\0"
+            "acutestErrorInsufficientDriver\0acutestErrorNoDevice",
     .kind = ACU_KIND_ENUM,
     .size = 4,
     .count = sizeof result_values / sizeof *result_values,

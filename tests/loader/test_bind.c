@@ -30,20 +30,24 @@ static int adapt_malloc_13(int size) {
     return ((int (*)(int, int))(acu_fn)real_malloc)(size, size == 7 ? 77 : 0);
 }
 
-static const acu_value kinds[] = {{"acutestOld", 1, 0}, {"acutestShiny", 5, 12080}};
-static const acu_type kind_type = {
-    .name = "acutestKind", .kind = ACU_KIND_ENUM, .size = 4, .count = 2, .values = kinds};
+static const acu_value kinds[] = {{1, 0}, {5, 12080}};
+static const acu_type kind_type = {.name = "acutestKind\0acutestOld\0acutestShiny",
+                                   .kind = ACU_KIND_ENUM,
+                                   .size = 4,
+                                   .count = 2,
+                                   .values = kinds};
 static const acu_param params[] = {
-    {.name = "kind", .type = &kind_type, .direction = ACU_IN, .length = -1, .tag = -1}};
+    {.type = &kind_type, .direction = ACU_IN, .length = -1, .tag = -1}};
 
+#define ERAS(...)                                                                                  \
+    .eras = (const acu_era[]){__VA_ARGS__},                                                        \
+    .era_count = sizeof((const acu_era[]){__VA_ARGS__}) / sizeof(acu_era)
 #define SLOT(name) ((acu_fn *)(void *)&slot_##name)
 
 static const acu_function malloc_function = {
     .library = &acu_cudart,
-    .name = "acutestMalloc",
-    .eras = (const acu_era[]){{11070, "acutestMalloc", NULL},
-                              {13000, "acutestMalloc", (acu_fn)adapt_malloc_13},
-                              {0, NULL, NULL}},
+    .name = "acutestMalloc\0kind",
+    ERAS({11070, "acutestMalloc", NULL}, {13000, "acutestMalloc", (acu_fn)adapt_malloc_13}),
     .params = params,
     .param_count = 1,
     .not_failures = (const int[]){NOT_READY, 0},
@@ -54,8 +58,7 @@ static const acu_function malloc_function = {
 static const acu_function newer_function = {
     .library = &acu_cudart,
     .name = "acutestConditional",
-    .eras =
-        (const acu_era[]){{11070, NULL, NULL}, {12030, "acutestSince1203", NULL}, {0, NULL, NULL}},
+    ERAS({11070, NULL, NULL}, {12030, "acutestSince1203", NULL}),
     .since = 12030,
     .slot = SLOT(newer),
 };
@@ -63,8 +66,7 @@ static const acu_function newer_function = {
 static const acu_function gone_function = {
     .library = &acu_cudart,
     .name = "acutestThreadExit",
-    .eras =
-        (const acu_era[]){{11070, "acutestSinceEver", NULL}, {13000, NULL, NULL}, {0, NULL, NULL}},
+    ERAS({11070, "acutestSinceEver", NULL}, {13000, NULL, NULL}),
     .until = 12090,
     .slot = SLOT(gone),
 };
@@ -72,7 +74,6 @@ static const acu_function gone_function = {
 static const acu_function last_function = {
     .library = &acu_cudart,
     .name = "acutestGetLastError",
-    .eras = (const acu_era[]){{11070, "acutestGetLastError", NULL}, {0, NULL, NULL}},
     .quirks = ACU_QUIRK_GET_LAST_ERROR,
     .slot = SLOT(last),
 };
@@ -80,7 +81,7 @@ static const acu_function last_function = {
 static const acu_function peek_function = {
     .library = &acu_cudart,
     .name = "acutestPeekAtLastError",
-    .eras = (const acu_era[]){{11070, "acutestGetLastError", NULL}, {0, NULL, NULL}},
+    ERAS({11070, "acutestGetLastError", NULL}),
     .quirks = ACU_QUIRK_PEEK_LAST_ERROR,
     .slot = SLOT(peek),
 };
@@ -88,8 +89,7 @@ static const acu_function peek_function = {
 static const acu_function void_function = {
     .library = &acu_cudart,
     .name = "acutestVoid",
-    .eras =
-        (const acu_era[]){{11070, NULL, NULL}, {12030, "acutestSince1203", NULL}, {0, NULL, NULL}},
+    ERAS({11070, NULL, NULL}, {12030, "acutestSince1203", NULL}),
     .returns = ACU_RETURNS_VOID,
     .since = 12030,
     .slot = SLOT(void),

@@ -25,7 +25,8 @@ static int adapt_malloc(int size) {
 static const acu_function malloc_function = {
     .library = &acu_cudart,
     .name = "acutestMalloc",
-    .eras = (const acu_era[]){{11070, "acutestMalloc", (acu_fn)adapt_malloc}, {0, NULL, NULL}},
+    .eras = (const acu_era[]){{11070, "acutestMalloc", (acu_fn)adapt_malloc}},
+    .era_count = 1,
     .slot = (acu_fn *)(void *)&slot_malloc,
     .real = (acu_fn *)(void *)&real_malloc,
 };
@@ -176,7 +177,6 @@ static int (*slot_launch)(void) = enter_launch;
 static const acu_function launch_function = {
     .library = &acu_cudart,
     .name = "acutestLaunch",
-    .eras = (const acu_era[]){{11070, "acutestLaunch", NULL}, {0, NULL, NULL}},
     .slot = (acu_fn *)(void *)&slot_launch,
 };
 

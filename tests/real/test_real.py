@@ -49,6 +49,7 @@ OTHER_SYMBOL = {
     "cudaWaitExternalSemaphoresAsync": [(11070, 13000, "cudaWaitExternalSemaphoresAsync_v2")],
 }
 
+
 @cache
 def model() -> tuple[Model, list[Slot]]:
     (bindings,) = [one for one in bind_all(load_libraries(), gates.load(gates.FEATURES)) if one.name == "cudart"]

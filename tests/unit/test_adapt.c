@@ -55,20 +55,16 @@ static const acu_type float_type = {.name = "float", .kind = ACU_KIND_FLOAT, .si
 static const acu_type pointer_type = {.name = "void *", .kind = ACU_KIND_POINTER, .size = 8};
 
 enum { NONE, KERNEL, MEMSET, CONDITIONAL };
-static const acu_value node_kinds[] = {{"None", NONE, 0},
-                                       {"Kernel", KERNEL, 0},
-                                       {"Memset", MEMSET, 0},
-                                       {"Conditional", CONDITIONAL, 12030},
-                                       {"If", CONDITIONAL, 13000}};
-static const acu_type kind_type = {.name = "kind",
+static const acu_value node_kinds[] = {
+    {NONE, 0}, {KERNEL, 0}, {MEMSET, 0}, {CONDITIONAL, 12030}, {CONDITIONAL, 13000}};
+static const acu_type kind_type = {.name = "kind\0None\0Kernel\0Memset\0Conditional\0If",
                                    .kind = ACU_KIND_ENUM,
                                    .size = 4,
                                    .count = COUNT(node_kinds),
                                    .values = node_kinds};
 
-static const acu_value flag_values[] = {
-    {"Default", 0, 0}, {"A", 1, 0}, {"B", 2, 0}, {"C", 4, 12040}, {"AB", 3, 12050}};
-static const acu_type flags_type = {.name = "flags",
+static const acu_value flag_values[] = {{0, 0}, {1, 0}, {2, 0}, {4, 12040}, {3, 12050}};
+static const acu_type flags_type = {.name = "flags\0Default\0A\0B\0C\0AB",
                                     .kind = ACU_KIND_FLAGS,
                                     .size = 4,
                                     .count = COUNT(flag_values),
@@ -85,15 +81,10 @@ struct kernel {
 };
 
 static const acu_field kernel_fields[] = {
-    {.name = "func", .type = &pointer_type, .offset = offsetof(struct kernel, func), .count = 1},
-    {.name = "shared", .type = &int_type, .offset = offsetof(struct kernel, shared), .count = 1},
-    {.name = "ctx",
-     .type = &pointer_type,
-     .offset = offsetof(struct kernel, ctx),
-     .count = 1,
-     .since = 13010},
-    {.name = "mode",
-     .type = &int_type,
+    {.type = &pointer_type, .offset = offsetof(struct kernel, func), .count = 1},
+    {.type = &int_type, .offset = offsetof(struct kernel, shared), .count = 1},
+    {.type = &pointer_type, .offset = offsetof(struct kernel, ctx), .count = 1, .since = 13010},
+    {.type = &int_type,
      .offset = offsetof(struct kernel, mode),
      .count = 1,
      .since = 13020,
@@ -101,7 +92,7 @@ static const acu_field kernel_fields[] = {
 };
 static const acu_layout kernel_layouts[] = {
     {.until = 13010, .size = 16}, {13010, 13020, 24, NULL, NULL}, {.until = 0}};
-static const acu_type kernel_type = {.name = "kernel",
+static const acu_type kernel_type = {.name = "kernel\0func\0shared\0ctx\0mode",
                                      .kind = ACU_KIND_RECORD,
                                      .size = sizeof(struct kernel),
                                      .count = COUNT(kernel_fields),
@@ -113,10 +104,10 @@ struct memset {
     unsigned char value[4];
 };
 static const acu_field memset_fields[] = {
-    {.name = "dst", .type = &pointer_type, .count = 1},
-    {.name = "value", .type = &byte_type, .offset = offsetof(struct memset, value), .count = 4},
+    {.type = &pointer_type, .count = 1},
+    {.type = &byte_type, .offset = offsetof(struct memset, value), .count = 4},
 };
-static const acu_type memset_type = {.name = "memset",
+static const acu_type memset_type = {.name = "memset\0dst\0value",
                                      .kind = ACU_KIND_RECORD,
                                      .size = sizeof(struct memset),
                                      .count = COUNT(memset_fields),
@@ -137,38 +128,30 @@ static const int32_t is_kernel[] = {KERNEL, ACU_TAG_END};
 static const int32_t is_memset[] = {MEMSET, ACU_TAG_END};
 static const int32_t is_conditional[] = {CONDITIONAL, ACU_TAG_END};
 static const acu_field node_fields[] = {
-    {.name = "kind", .type = &kind_type, .count = 1},
-    {.name = "reserved0", .type = &int_type, .offset = 4, .count = 3, .reserved = true},
-    {.name = "reserved1", .type = &long_type, .offset = 16, .count = 6, .reserved = true},
-    {.name = "kernel", .type = &kernel_type, .offset = 16, .count = 1, .tags = is_kernel},
-    {.name = "memset", .type = &memset_type, .offset = 16, .count = 1, .tags = is_memset},
-    {.name = "conditional",
-     .type = &memset_type,
-     .offset = 16,
-     .count = 1,
-     .since = 12030,
-     .tags = is_conditional},
-    {.name = "reserved2", .type = &long_type, .offset = 64, .count = 1, .reserved = true},
+    {.type = &kind_type, .count = 1},
+    {.type = &int_type, .offset = 4, .count = 3, .reserved = true},
+    {.type = &long_type, .offset = 16, .count = 6, .reserved = true},
+    {.type = &kernel_type, .offset = 16, .count = 1, .tags = is_kernel},
+    {.type = &memset_type, .offset = 16, .count = 1, .tags = is_memset},
+    {.type = &memset_type, .offset = 16, .count = 1, .since = 12030, .tags = is_conditional},
+    {.type = &long_type, .offset = 64, .count = 1, .reserved = true},
 };
-static const acu_type node_type = {.name = "node",
-                                   .kind = ACU_KIND_RECORD,
-                                   .size = sizeof(struct node),
-                                   .count = COUNT(node_fields),
-                                   .fields = node_fields};
+static const acu_type node_type = {
+    .name = "node\0kind\0reserved0\0reserved1\0kernel\0memset\0conditional\0reserved2",
+    .kind = ACU_KIND_RECORD,
+    .size = sizeof(struct node),
+    .count = COUNT(node_fields),
+    .fields = node_fields};
 
-static const acu_param node_in[] = {{.name = "nodeParams",
-                                     .type = &node_type,
-                                     .depth = 1,
-                                     .direction = ACU_INOUT,
-                                     .length = -1,
-                                     .tag = -1}};
+static const acu_param node_in[] = {
+    {.type = &node_type, .depth = 1, .direction = ACU_INOUT, .length = -1, .tag = -1}};
 static const acu_function add_node = {
-    .library = &library, .name = "addNode", .params = node_in, .param_count = 1};
+    .library = &library, .name = "addNode\0nodeParams", .params = node_in, .param_count = 1};
 static const acu_param nodes_in[] = {
-    {.name = "nodes", .type = &node_type, .depth = 1, .direction = ACU_IN, .length = 1, .tag = -1},
-    {.name = "count", .type = &size_type, .length = -1, .tag = -1}};
+    {.type = &node_type, .depth = 1, .direction = ACU_IN, .length = 1, .tag = -1},
+    {.type = &size_type, .length = -1, .tag = -1}};
 static const acu_function add_nodes = {
-    .library = &library, .name = "addNodes", .params = nodes_in, .param_count = 2};
+    .library = &library, .name = "addNodes\0nodes\0count", .params = nodes_in, .param_count = 2};
 
 static int check(const void *record, int version) {
     library.version = version;
@@ -287,27 +270,24 @@ struct attributes {
     int64_t reserved[2];
 };
 static const acu_field attributes_fields[] = {
-    {.name = "type", .type = &int_type, .count = 1},
-    {.name = "pointer", .type = &pointer_type, .offset = 8, .count = 1},
-    {.name = "ordinal", .type = &int_type, .offset = 16, .count = 1, .since = 13040, .absent = -1},
-    {.name = "unused", .type = &long_type, .offset = 16, .count = 1, .reserved = true},
-    {.name = "reserved", .type = &long_type, .offset = 24, .count = 2, .reserved = true},
+    {.type = &int_type, .count = 1},
+    {.type = &pointer_type, .offset = 8, .count = 1},
+    {.type = &int_type, .offset = 16, .count = 1, .since = 13040, .absent = -1},
+    {.type = &long_type, .offset = 16, .count = 1, .reserved = true},
+    {.type = &long_type, .offset = 24, .count = 2, .reserved = true},
 };
 static const acu_layout attributes_layouts[] = {{.until = 13000, .size = 16}, {.until = 0}};
-static const acu_type attributes_type = {.name = "attributes",
+static const acu_type attributes_type = {.name =
+                                             "attributes\0type\0pointer\0ordinal\0unused\0reserved",
                                          .kind = ACU_KIND_RECORD,
                                          .size = sizeof(struct attributes),
                                          .count = COUNT(attributes_fields),
                                          .fields = attributes_fields,
                                          .layouts = attributes_layouts};
-static const acu_param attributes_out[] = {{.name = "attributes",
-                                            .type = &attributes_type,
-                                            .depth = 1,
-                                            .direction = ACU_OUT,
-                                            .length = -1,
-                                            .tag = -1}};
+static const acu_param attributes_out[] = {
+    {.type = &attributes_type, .depth = 1, .direction = ACU_OUT, .length = -1, .tag = -1}};
 static const acu_function get_attributes = {
-    .library = &library, .name = "get", .params = attributes_out, .param_count = 1};
+    .library = &library, .name = "get\0attributes", .params = attributes_out, .param_count = 1};
 
 static void what_was_not_written_gets_its_default(void **state) {
     (void)state;
@@ -337,35 +317,24 @@ union value {
 static const int32_t one[] = {1, ACU_TAG_END}, two[] = {2, ACU_TAG_END},
                      three[] = {3, 4, ACU_TAG_END};
 static const acu_field value_fields[] = {
-    {.name = "pad", .type = &char_type, .count = 64, .reserved = true},
-    {.name = "cooperative",
-     .type = &int_type,
-     .count = 1,
-     .tag_offset = ACU_TAG_ARGUMENT,
-     .tags = one},
-    {.name = "window",
-     .type = &memset_type,
-     .count = 1,
-     .tag_offset = ACU_TAG_ARGUMENT,
-     .tags = two},
-    {.name = "late",
-     .type = &long_type,
-     .count = 2,
-     .since = 12000,
-     .tag_offset = ACU_TAG_ARGUMENT,
-     .tags = three},
+    {.type = &char_type, .count = 64, .reserved = true},
+    {.type = &int_type, .count = 1, .tag_offset = ACU_TAG_ARGUMENT, .tags = one},
+    {.type = &memset_type, .count = 1, .tag_offset = ACU_TAG_ARGUMENT, .tags = two},
+    {.type = &long_type, .count = 2, .since = 12000, .tag_offset = ACU_TAG_ARGUMENT, .tags = three},
 };
 static const acu_layout value_layouts[] = {{.until = 11080, .size = 32}, {.until = 0}};
-static const acu_type value_type = {.name = "value",
+static const acu_type value_type = {.name = "value\0pad\0cooperative\0window\0late",
                                     .kind = ACU_KIND_RECORD,
                                     .size = sizeof(union value),
                                     .count = COUNT(value_fields),
                                     .fields = value_fields,
                                     .layouts = value_layouts};
-static const acu_value attribute_ids[] = {
-    {"Cooperative", 1, 0}, {"Window", 2, 0}, {"Late", 3, 12000}, {"Later", 4, 12050}};
-static const acu_type id_type = {
-    .name = "id", .kind = ACU_KIND_ENUM, .size = 4, .count = 4, .values = attribute_ids};
+static const acu_value attribute_ids[] = {{1, 0}, {2, 0}, {3, 12000}, {4, 12050}};
+static const acu_type id_type = {.name = "id\0Cooperative\0Window\0Late\0Later",
+                                 .kind = ACU_KIND_ENUM,
+                                 .size = 4,
+                                 .count = 4,
+                                 .values = attribute_ids};
 
 struct attribute {
     int id;
@@ -373,10 +342,10 @@ struct attribute {
     union value val;
 };
 static const acu_field attribute_fields[] = {
-    {.name = "id", .type = &id_type, .count = 1},
-    {.name = "val", .type = &value_type, .offset = 8, .count = 1, .tag_offset = 0},
+    {.type = &id_type, .count = 1},
+    {.type = &value_type, .offset = 8, .count = 1, .tag_offset = 0},
 };
-static const acu_type attribute_type = {.name = "attribute",
+static const acu_type attribute_type = {.name = "attribute\0id\0val",
                                         .kind = ACU_KIND_RECORD,
                                         .size = sizeof(struct attribute),
                                         .count = COUNT(attribute_fields),
@@ -388,41 +357,31 @@ struct config {
     struct kernel *hint;
 };
 static const acu_type unsigned_type = {.name = "unsigned", .kind = ACU_KIND_UNSIGNED, .size = 4};
+static const acu_type attributes_pointer = {
+    .name = "pointer", .kind = ACU_KIND_POINTER, .size = 8, .target = &attribute_type};
+static const acu_type kernel_pointer = {
+    .name = "pointer", .kind = ACU_KIND_POINTER, .size = 8, .target = &kernel_type};
 static const acu_field config_fields[] = {
-    {.name = "attrs",
-     .type = &pointer_type,
-     .count = 1,
-     .target = &attribute_type,
-     .target_count = 8},
-    {.name = "count", .type = &unsigned_type, .offset = 8, .count = 1},
-    {.name = "flags", .type = &flags_type, .offset = 12, .count = 1},
-    {.name = "hint",
-     .type = &pointer_type,
-     .offset = 16,
-     .count = 1,
-     .target = &kernel_type,
-     .target_count = -1},
+    {.type = &attributes_pointer, .count = 1, .target_count = 8},
+    {.type = &unsigned_type, .offset = 8, .count = 1},
+    {.type = &flags_type, .offset = 12, .count = 1},
+    {.type = &kernel_pointer, .offset = 16, .count = 1, .target_count = -1},
 };
-static const acu_type config_type = {.name = "config",
+static const acu_type config_type = {.name = "config\0attrs\0count\0flags\0hint",
                                      .kind = ACU_KIND_RECORD,
                                      .size = sizeof(struct config),
                                      .count = COUNT(config_fields),
                                      .fields = config_fields};
 static const acu_param launch_params[] = {
-    {.name = "config",
-     .type = &config_type,
-     .depth = 1,
-     .direction = ACU_IN,
-     .length = -1,
-     .tag = -1},
-    {.name = "attr", .type = &id_type, .length = -1, .tag = -1},
-    {.name = "value", .type = &value_type, .depth = 1, .direction = ACU_IN, .length = -1, .tag = 1},
-    {.name = "flags", .type = &flags_type, .depth = 1, .direction = ACU_IN, .length = 4, .tag = -1},
-    {.name = "n", .type = &int_type, .depth = 1, .direction = ACU_INOUT, .length = -1, .tag = -1},
-    {.name = "out", .type = &id_type, .depth = 1, .direction = ACU_OUT, .length = -1, .tag = -1},
+    {.type = &config_type, .depth = 1, .direction = ACU_IN, .length = -1, .tag = -1},
+    {.type = &id_type, .length = -1, .tag = -1},
+    {.type = &value_type, .depth = 1, .direction = ACU_IN, .length = -1, .tag = 1},
+    {.type = &flags_type, .depth = 1, .direction = ACU_IN, .length = 4, .tag = -1},
+    {.type = &int_type, .depth = 1, .direction = ACU_INOUT, .length = -1, .tag = -1},
+    {.type = &id_type, .depth = 1, .direction = ACU_OUT, .length = -1, .tag = -1},
 };
 static const acu_function launch = {.library = &library,
-                                    .name = "launch",
+                                    .name = "launch\0config\0attr\0value\0flags\0n\0out",
                                     .params = launch_params,
                                     .param_count = COUNT(launch_params)};
 
@@ -506,8 +465,8 @@ struct pair {
     int b; /* moved: first in the old one */
 };
 static const acu_field pair_fields[] = {
-    {.name = "a", .type = &int_type, .offset = 0, .count = 1},
-    {.name = "b", .type = &int_type, .offset = 4, .count = 1},
+    {.type = &int_type, .offset = 0, .count = 1},
+    {.type = &int_type, .offset = 4, .count = 1},
 };
 struct old_pair {
     short gone;
@@ -517,7 +476,7 @@ struct old_pair {
 static const int32_t pair_offsets[] = {8, 4};
 static const acu_layout pair_layouts[] = {{0, 13000, sizeof(struct old_pair), pair_offsets, NULL},
                                           {.until = 0}};
-static const acu_type pair_type = {.name = "pair",
+static const acu_type pair_type = {.name = "pair\0a\0b",
                                    .kind = ACU_KIND_RECORD,
                                    .size = sizeof(struct pair),
                                    .count = 2,
@@ -548,36 +507,26 @@ struct old_properties {
     short gone_later;
 };
 static const acu_field properties_fields[] = {
-    {.name = "name", .type = &char_type, .offset = offsetof(struct properties, name), .count = 8},
-    {.name = "kind", .type = &kind_type, .offset = offsetof(struct properties, kind), .count = 1},
-    {.name = "wide",
-     .type = &long_type,
+    {.type = &char_type, .offset = offsetof(struct properties, name), .count = 8},
+    {.type = &kind_type, .offset = offsetof(struct properties, kind), .count = 1},
+    {.type = &long_type,
      .offset = offsetof(struct properties, wide),
      .count = 1,
      .tag_offset = offsetof(struct properties, kind),
      .tags = is_kernel},
-    {.name = "pairs",
-     .type = &pair_type,
+    {.type = &pair_type,
      .offset = offsetof(struct properties, pairs),
      .count = 2,
      .tag_offset = offsetof(struct properties, kind),
      .tags = is_memset},
-    {.name = "ratio",
-     .type = &float_type,
-     .offset = offsetof(struct properties, ratio),
-     .count = 1},
-    {.name = "numa",
-     .type = &short_type,
+    {.type = &float_type, .offset = offsetof(struct properties, ratio), .count = 1},
+    {.type = &short_type,
      .offset = offsetof(struct properties, numa),
      .count = 1,
      .since = 13000,
      .absent = -1},
-    {.name = "gone_later",
-     .type = &short_type,
-     .offset = offsetof(struct properties, gone_later),
-     .count = 1},
-    {.name = "reserved",
-     .type = &int_type,
+    {.type = &short_type, .offset = offsetof(struct properties, gone_later), .count = 1},
+    {.type = &int_type,
      .offset = offsetof(struct properties, reserved),
      .count = 4,
      .reserved = true},
@@ -593,33 +542,26 @@ static const acu_layout properties_layouts[] = {
     {0, 12000, sizeof(struct old_properties), properties_offsets, properties_sizes},
     {13000, 99999, 200, without_gone, NULL},
     {.until = 0}};
-static const acu_type properties_type = {.name = "properties",
-                                         .kind = ACU_KIND_RECORD,
-                                         .size = sizeof(struct properties),
-                                         .count = COUNT(properties_fields),
-                                         .fields = properties_fields,
-                                         .layouts = properties_layouts};
-static const acu_param properties_params[] = {{.name = "in",
-                                               .type = &properties_type,
-                                               .depth = 1,
-                                               .direction = ACU_IN,
-                                               .length = -1,
-                                               .tag = -1},
-                                              {.name = "out",
-                                               .type = &properties_type,
-                                               .depth = 1,
-                                               .direction = ACU_OUT,
-                                               .length = -1,
-                                               .tag = -1},
-                                              {.name = "choose",
-                                               .type = &properties_type,
-                                               .depth = 1,
-                                               .direction = ACU_IN,
-                                               .length = -1,
-                                               .tag = -1,
-                                               .drops = true}};
-static const acu_function properties = {
-    .library = &library, .name = "properties", .params = properties_params, .param_count = 3};
+static const acu_type properties_type = {
+    .name = "properties\0name\0kind\0wide\0pairs\0ratio\0numa\0gone_later\0reserved",
+    .kind = ACU_KIND_RECORD,
+    .size = sizeof(struct properties),
+    .count = COUNT(properties_fields),
+    .fields = properties_fields,
+    .layouts = properties_layouts};
+static const acu_param properties_params[] = {
+    {.type = &properties_type, .depth = 1, .direction = ACU_IN, .length = -1, .tag = -1},
+    {.type = &properties_type, .depth = 1, .direction = ACU_OUT, .length = -1, .tag = -1},
+    {.type = &properties_type,
+     .depth = 1,
+     .direction = ACU_IN,
+     .length = -1,
+     .tag = -1,
+     .drops = true}};
+static const acu_function properties = {.library = &library,
+                                        .name = "properties\0in\0out\0choose",
+                                        .params = properties_params,
+                                        .param_count = 3};
 
 static void moved_fields_go_to_their_old_places(void **state) {
     (void)state;
@@ -710,45 +652,37 @@ struct holder {
     struct newer extra[2]; /* 12.4 */
 };
 static const acu_field newer_fields[] = {
-    {.name = "kind", .type = &kind_type, .count = 1},
-    {.name = "only_kernel", .type = &int_type, .offset = 4, .count = 1, .tags = is_kernel},
-    {.name = "ordinal", .type = &int_type, .offset = 8, .count = 1, .absent = -1},
+    {.type = &kind_type, .count = 1},
+    {.type = &int_type, .offset = 4, .count = 1, .tags = is_kernel},
+    {.type = &int_type, .offset = 8, .count = 1, .absent = -1},
 };
-static const acu_type newer_type = {.name = "newer",
+static const acu_type newer_type = {.name = "newer\0kind\0only_kernel\0ordinal",
                                     .kind = ACU_KIND_RECORD,
                                     .size = sizeof(struct newer),
                                     .count = COUNT(newer_fields),
                                     .fields = newer_fields};
 static const acu_field holder_fields[] = {
-    {.name = "old", .type = &int_type, .count = 1},
-    {.name = "extra", .type = &newer_type, .offset = 4, .count = 2, .since = 12040},
+    {.type = &int_type, .count = 1},
+    {.type = &newer_type, .offset = 4, .count = 2, .since = 12040},
 };
 static const int32_t holder_offsets[] = {4, -1};
 static const uint32_t holder_sizes[] = {4, 0};
 static const acu_layout holder_layouts[] = {{0, 12000, 8, holder_offsets, holder_sizes},
                                             {.until = 0}};
-static const acu_type holder_type = {.name = "holder",
+static const acu_type holder_type = {.name = "holder\0old\0extra",
                                      .kind = ACU_KIND_RECORD,
                                      .size = sizeof(struct holder),
                                      .count = COUNT(holder_fields),
                                      .fields = holder_fields,
                                      .layouts = holder_layouts};
 static const acu_param holder_params[] = {
-    {.name = "value", .type = &holder_type, .length = -1, .tag = -1},
-    {.name = "inout",
-     .type = &holder_type,
-     .depth = 1,
-     .direction = ACU_INOUT,
-     .length = -1,
-     .tag = -1},
-    {.name = "out",
-     .type = &holder_type,
-     .depth = 1,
-     .direction = ACU_OUT,
-     .length = -1,
-     .tag = -1}};
-static const acu_function hold = {
-    .library = &library, .name = "hold", .params = holder_params, .param_count = 3};
+    {.type = &holder_type, .length = -1, .tag = -1},
+    {.type = &holder_type, .depth = 1, .direction = ACU_INOUT, .length = -1, .tag = -1},
+    {.type = &holder_type, .depth = 1, .direction = ACU_OUT, .length = -1, .tag = -1}};
+static const acu_function hold = {.library = &library,
+                                  .name = "hold\0value\0inout\0out",
+                                  .params = holder_params,
+                                  .param_count = 3};
 
 static void a_newer_record_is_in_use_by_its_active_fields(void **state) {
     (void)state;

@@ -53,13 +53,13 @@ int acu_refuse_invalid(const acu_function *function, const char *what, const cha
 
 /* ---- descriptions -------------------------------------------------------------------------- */
 
-static const acu_value results[] = {
-    {"cudaSuccess", 0, 0}, {"cudaErrorInvalidValue", 1, 0}, {"cudaErrorMemoryAllocation", 2, 0}};
-static const acu_type result_type = {.name = "cudaError_t",
-                                     .kind = ACU_KIND_ENUM,
-                                     .size = 4,
-                                     .count = COUNT(results),
-                                     .values = results};
+static const acu_value results[] = {{0, 0}, {1, 0}, {2, 0}};
+static const acu_type result_type = {
+    .name = "cudaError_t\0cudaSuccess\0cudaErrorInvalidValue\0cudaErrorMemoryAllocation",
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = COUNT(results),
+    .values = results};
 static const acu_library_info info = {.name = "libcudart", .result_type = &result_type};
 static acu_library library = {.info = &info};
 acu_library acu_cudart, acu_cuda, acu_nvrtc;
@@ -77,16 +77,25 @@ static const acu_type float_type = {.name = "float", .kind = ACU_KIND_FLOAT, .si
 static const acu_type char_type = {.name = "char", .kind = ACU_KIND_CHAR, .size = 1};
 static const acu_type pointer_type = {.name = "void *", .kind = ACU_KIND_POINTER, .size = 8};
 static const acu_type text_type = {.name = "const char *", .kind = ACU_KIND_TEXT, .size = 8};
-static const acu_value kinds[] = {{"cudaMemcpyHostToHost", 0, 0}, {"cudaMemcpyHostToDevice", 1, 0}};
+static const acu_value kinds[] = {{0, 0}, {1, 0}};
 static const acu_type kind_type = {
-    .name = "cudaMemcpyKind", .kind = ACU_KIND_ENUM, .size = 4, .count = 2, .values = kinds};
-static const acu_value streams[] = {{"cudaStreamLegacy", 1, 0}, {"cudaStreamPerThread", 2, 0}};
-static const acu_type stream_type = {
-    .name = "cudaStream_t", .kind = ACU_KIND_HANDLE, .size = 8, .count = 2, .values = streams};
-static const acu_value host_flags[] = {
-    {"Default", 0, 0}, {"Portable", 1, 0}, {"Mapped", 2, 0}, {"All", 7, 0}};
-static const acu_type flags_type = {
-    .name = "flags", .kind = ACU_KIND_FLAGS, .size = 4, .count = 4, .values = host_flags};
+    .name = "cudaMemcpyKind\0cudaMemcpyHostToHost\0cudaMemcpyHostToDevice",
+    .kind = ACU_KIND_ENUM,
+    .size = 4,
+    .count = 2,
+    .values = kinds};
+static const acu_value streams[] = {{1, 0}, {2, 0}};
+static const acu_type stream_type = {.name = "cudaStream_t\0cudaStreamLegacy\0cudaStreamPerThread",
+                                     .kind = ACU_KIND_HANDLE,
+                                     .size = 8,
+                                     .count = 2,
+                                     .values = streams};
+static const acu_value host_flags[] = {{0, 0}, {1, 0}, {2, 0}, {7, 0}};
+static const acu_type flags_type = {.name = "flags\0Default\0Portable\0Mapped\0All",
+                                    .kind = ACU_KIND_FLAGS,
+                                    .size = 4,
+                                    .count = 4,
+                                    .values = host_flags};
 
 struct location {
     int type;
@@ -97,21 +106,27 @@ struct location {
     };
     int reserved;
 };
-static const acu_value location_types[] = {{"Device", 1, 0}, {"Localized", 2, 0}};
-static const acu_type location_kind = {
-    .name = "kind", .kind = ACU_KIND_ENUM, .size = 4, .count = 2, .values = location_types};
+static const acu_value location_types[] = {{1, 0}, {2, 0}};
+static const acu_type location_kind = {.name = "kind\0Device\0Localized",
+                                       .kind = ACU_KIND_ENUM,
+                                       .size = 4,
+                                       .count = 2,
+                                       .values = location_types};
 static const int32_t device[] = {1, ACU_TAG_END}, localized[] = {2, ACU_TAG_END};
 static const acu_field location_fields[] = {
-    {.name = "type", .type = &location_kind, .count = 1},
-    {.name = "pad", .type = &char_type, .offset = 4, .count = 4},
-    {.name = "id", .type = &int_type, .offset = 4, .count = 1, .tags = device},
-    {.name = "localized", .type = &byte_type, .offset = 4, .count = 2, .tags = localized},
-    {.name = "reserved", .type = &int_type, .offset = 8, .count = 1, .reserved = true}};
-static const acu_type location_type = {.name = "cudaMemLocation",
+    {.type = &location_kind, .count = 1},
+    {.type = &char_type, .offset = 4, .count = 4},
+    {.type = &int_type, .offset = 4, .count = 1, .tags = device},
+    {.type = &byte_type, .offset = 4, .count = 2, .tags = localized},
+    {.type = &int_type, .offset = 8, .count = 1, .reserved = true}};
+static const acu_type location_type = {.name =
+                                           "cudaMemLocation\0type\0pad\0id\0localized\0reserved",
                                        .kind = ACU_KIND_RECORD,
                                        .size = sizeof(struct location),
                                        .count = COUNT(location_fields),
                                        .fields = location_fields};
+static const acu_type location_pointer = {
+    .name = "pointer", .kind = ACU_KIND_POINTER, .size = 8, .target = &location_type};
 struct config {
     char name[8];
     struct location *at;
@@ -119,24 +134,18 @@ struct config {
     float ratio;
 };
 static const acu_field config_fields[] = {
-    {.name = "name", .type = &char_type, .count = 8},
-    {.name = "at",
-     .type = &pointer_type,
-     .offset = 8,
-     .count = 1,
-     .target = &location_type,
-     .target_count = 16},
-    {.name = "count", .type = &size_type, .offset = 16, .count = 1},
-    {.name = "ratio", .type = &float_type, .offset = 24, .count = 1}};
-static const acu_type config_type = {.name = "config",
+    {.type = &char_type, .count = 8},
+    {.type = &location_pointer, .offset = 8, .count = 1, .target_count = 16},
+    {.type = &size_type, .offset = 16, .count = 1},
+    {.type = &float_type, .offset = 24, .count = 1}};
+static const acu_type config_type = {.name = "config\0name\0at\0count\0ratio",
                                      .kind = ACU_KIND_RECORD,
                                      .size = sizeof(struct config),
                                      .count = COUNT(config_fields),
                                      .fields = config_fields};
 
-#define VALUE(n, t) {.name = (n), .type = &(t), .length = -1, .tag = -1}
-#define POINTER(n, t, dir, l)                                                                      \
-    {.name = (n), .type = &(t), .depth = 1, .direction = (dir), .length = (l), .tag = -1}
+#define VALUE(t)           {.type = &(t), .length = -1, .tag = -1}
+#define POINTER(t, dir, l) {.type = &(t), .depth = 1, .direction = (dir), .length = (l), .tag = -1}
 #define FUNCTION(id, n, ...)                                                                       \
     static const acu_param id##_params[] = {__VA_ARGS__};                                          \
     static const acu_function id = {.library = &library,                                           \
@@ -144,16 +153,16 @@ static const acu_type config_type = {.name = "config",
                                     .params = id##_params,                                         \
                                     .param_count = COUNT(id##_params)}
 
-FUNCTION(copy, "cudaMemcpyAsync", VALUE("dst", pointer_type), VALUE("count", size_type),
-         VALUE("kind", kind_type), VALUE("stream", stream_type));
-FUNCTION(host, "cudaHostAlloc", POINTER("pHost", pointer_type, ACU_OUT, -1),
-         VALUE("flags", flags_type));
-FUNCTION(texts, "texts", VALUE("path", text_type), POINTER("name", char_type, ACU_OUT, 2),
-         VALUE("len", int_type), POINTER("unbounded", char_type, ACU_OUT, -1));
-FUNCTION(advise, "advise", VALUE("location", location_type),
-         POINTER("config", config_type, ACU_IN, -1));
-FUNCTION(list, "list", POINTER("sizes", size_type, ACU_IN, 1), VALUE("n", size_type),
-         POINTER("found", int_type, ACU_OUT, 3), POINTER("count", int_type, ACU_INOUT, -1));
+FUNCTION(copy, "cudaMemcpyAsync\0dst\0count\0kind\0stream", VALUE(pointer_type), VALUE(size_type),
+         VALUE(kind_type), VALUE(stream_type));
+FUNCTION(host, "cudaHostAlloc\0pHost\0flags", POINTER(pointer_type, ACU_OUT, -1),
+         VALUE(flags_type));
+FUNCTION(texts, "texts\0path\0name\0len\0unbounded", VALUE(text_type),
+         POINTER(char_type, ACU_OUT, 2), VALUE(int_type), POINTER(char_type, ACU_OUT, -1));
+FUNCTION(advise, "advise\0location\0config", VALUE(location_type),
+         POINTER(config_type, ACU_IN, -1));
+FUNCTION(list, "list\0sizes\0n\0found\0count", POINTER(size_type, ACU_IN, 1), VALUE(size_type),
+         POINTER(int_type, ACU_OUT, 3), POINTER(int_type, ACU_INOUT, -1));
 static const acu_function last_error = {
     .library = &library, .name = "cudaGetLastError", .quirks = ACU_QUIRK_GET_LAST_ERROR};
 static const acu_function name_of_error = {
@@ -321,15 +330,17 @@ static void a_line_is_bounded_and_keeps_its_result(void **state) {
     acu_param params[100];
     const void *args[100];
     char text[64];
+    char names[5 + 2 * COUNT(params)] = "long";
     const char *value = text;
     memset(text, '"', sizeof text);
     text[63] = '\0';
     for (unsigned i = 0; i < COUNT(params); i++) {
-        params[i] = (acu_param)VALUE("a", text_type);
+        params[i] = (acu_param)VALUE(text_type);
+        memcpy(names + 5 + 2 * (size_t)i, "a", 2);
         args[i] = &value;
     }
     acu_function function = {
-        .library = &library, .name = "long", .params = params, .param_count = COUNT(params)};
+        .library = &library, .name = names, .params = params, .param_count = COUNT(params)};
     const char *line = traced(&function, args, 2);
     assert_true(strlen(line) < 4096);
     assert_true(strlen(line) > 3500);
