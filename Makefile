@@ -6,6 +6,8 @@
 BUILD  ?= build
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
+# The example that `make demo` runs
+DEMO   ?= copy_back
 # For configuring, such as CMAKE_FLAGS=-DCMAKE_C_COMPILER=clang
 CMAKE_FLAGS ?=
 
@@ -18,12 +20,19 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]')
 
 .DEFAULT_GOAL := all
-.PHONY: all bench check-generated clean cmake environment fmt generate help install lint lint-c lint-python lock new-toolkit \
+.PHONY: all bench check-generated clean cmake demo environment fmt generate help install lint lint-c lint-python lock new-toolkit \
 	test test-build test-gpu toolkits
 
 all: cmake ## build the library
 	@$(CONFIGURE) -B $(BUILD)/release
 	@$(COMPILE) $(BUILD)/release
+
+demo: cmake ## build the smallest example and run it, on a GPU or the simulator
+	@echo 'Building anycuda …'
+	@mkdir -p $(BUILD)
+	@{ $(CONFIGURE) -B $(BUILD)/release && $(COMPILE) $(BUILD)/release --target example_$(DEMO); } >$(BUILD)/demo.log 2>&1 || \
+		{ tail -n 30 $(BUILD)/demo.log >&2; exit 1; }
+	@$(BUILD)/release/examples/$(DEMO)
 
 install: all ## install it: PREFIX=/usr/local, DESTDIR=
 	@cmake --install $(BUILD)/release --prefix $(PREFIX)

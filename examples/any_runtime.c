@@ -1,0 +1,59 @@
+/*
+ * One binary, any CUDA: what the runtime of this machine offers, and why not the rest.
+ *
+ * Run it again with ANYCUDA_CUDART=/path/to/another/libcudart.so.12, or, on the simulator, with
+ * ANYCUDA_SIM=runtime=11.8.
+ */
+#include "example.h"
+
+#include <anycuda/cudart.h> /* CUDA's own names: both layers in one file */
+
+/* A program that needs a feature asks first, and has another way where it is missing. */
+static const char *choose_allocator(void) {
+    if (acu_supports(ACU_FEATURE_STREAM_ORDERED_ALLOCATION, 0) == 0)
+        return "cudaMallocAsync";
+    return "cudaMalloc";
+}
+
+/* Or calls, and looks at the result: it is never a crash, whatever the version. */
+static void call_what_is_new(void) {
+    struct cudaDeviceProp properties;
+    cudaGraph_t graph = NULL;
+    cudaGraphConditionalHandle handle;
+    if (cudaGetDeviceProperties(&properties, 0) == cudaSuccess)
+        printf("cudaDeviceProp, laid out as this runtime does: %d multiprocessors\n",
+               properties.multiProcessorCount);
+    if (cudaGraphCreate(&graph, 0) == cudaSuccess &&
+        cudaGraphConditionalHandleCreate(&handle, graph, 0, 0) == cudaSuccess)
+        printf("a handle for conditional nodes: made\n");
+    else
+        printf("a handle for conditional nodes: %s\n", acu_last_error_message());
+    if (graph)
+        (void)cudaGraphDestroy(graph);
+}
+
+static acu_result run(void) {
+    int driver = 0, usable = 0;
+    ACU_TRY(example_begin());
+    const acu_load_info *runtime = acu_loaded(ACU_CUDART);
+    (void)cudaDriverGetVersion(&driver);
+    printf("written for CUDA %d.%d, loaded is %d.%d, the driver supports %d.%d\n",
+           CUDART_VERSION / 1000, CUDART_VERSION % 1000 / 10, runtime->version / 1000,
+           runtime->version % 1000 / 10, driver / 1000, driver % 1000 / 10);
+    printf("how it was found:\n%s", acu_load_trace(ACU_CUDART));
+    printf("allocating with %s\n", choose_allocator());
+    call_what_is_new();
+
+    printf("\nwhat cannot be used on device 0:\n");
+    for (int i = 0; i < ACU_FEATURE_COUNT; i++)
+        if (acu_supports((acu_feature)i, 0) == 0)
+            usable++;
+        else
+            printf("  %s\n", acu_last_error_message());
+    printf("%d of %d features can be used\n", usable, ACU_FEATURE_COUNT);
+    return ACU_SUCCESS;
+}
+
+int main(void) {
+    return example_end(run());
+}
