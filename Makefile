@@ -20,7 +20,7 @@ GENERATOR = python -m generator
 C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -name '*.[ch]')
 
 .DEFAULT_GOAL := all
-.PHONY: all bench check-generated clean cmake demo environment fmt generate help install lint lint-c lint-python lock new-toolkit \
+.PHONY: all bench check-generated clean cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
 	test test-build test-gpu toolkits
 
 all: cmake ## build the library
@@ -33,6 +33,9 @@ demo: cmake ## build the smallest example and run it, on a GPU or the simulator
 	@{ $(CONFIGURE) -B $(BUILD)/release && $(COMPILE) $(BUILD)/release --target example_$(DEMO); } >$(BUILD)/demo.log 2>&1 || \
 		{ tail -n 30 $(BUILD)/demo.log >&2; exit 1; }
 	@$(BUILD)/release/examples/$(DEMO)
+
+docs: ## the reference of the public headers, in build/docs/html (needs doxygen)
+	@tools/docs.sh $(BUILD)/docs
 
 install: all ## install it: PREFIX=/usr/local, DESTDIR=
 	@cmake --install $(BUILD)/release --prefix $(PREFIX)

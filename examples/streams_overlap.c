@@ -6,7 +6,7 @@
  */
 #include "example.h"
 
-enum { CHUNKS = 16, COUNT = 4 << 20, ROUNDS = 1, LANES = 2 };
+enum { CHUNKS = 16, COUNT = 4194304, ROUNDS = 1, LANES = 2 };
 
 /* What a stream works with; two streams share nothing, so neither waits for the other. */
 typedef struct lane {
@@ -79,7 +79,7 @@ static acu_result overlap(lane *lanes, bool *right) {
     ACU_TRY(measure(lanes, LANES, &warm_up));
     ACU_TRY(measure(lanes, 1, &alone));
     ACU_TRY(measure(lanes, LANES, &together));
-    printf("%d chunks of %d MiB\n", CHUNKS, (int)(COUNT * sizeof(float) >> 20));
+    printf("%d chunks of %d MiB\n", CHUNKS, COUNT / 1048576 * (int)sizeof(float));
     printf("  one stream   %8.2f ms\n", (double)alone);
     printf("  two streams  %8.2f ms, %.2f times as fast\n", (double)together,
            (double)(alone / together));

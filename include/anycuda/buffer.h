@@ -20,6 +20,7 @@
 
 ACU_BEGIN_C
 
+/** Typed memory, or a part of it. */
 typedef struct acu_buffer acu_buffer;
 
 /** Where memory comes from. */
@@ -119,12 +120,23 @@ void *acu_buffer_raw(const acu_buffer *buffer);
  */
 ACU_CHECKED acu_result acu_buffer_host(acu_buffer *buffer, void **host);
 
-acu_dtype acu_buffer_dtype(const acu_buffer *buffer); /* ACU_ANY if it is no buffer */
-size_t acu_buffer_count(const acu_buffer *buffer);    /* elements; 0 if it is no buffer */
-size_t acu_buffer_bytes(const acu_buffer *buffer);    /* 0 if it is no buffer */
+/** The type of its elements; ACU_ANY if it is no buffer. */
+acu_dtype acu_buffer_dtype(const acu_buffer *buffer);
+
+/** How many elements it has; 0 if it is no buffer. */
+size_t acu_buffer_count(const acu_buffer *buffer);
+
+/** How many bytes they take; 0 if it is no buffer. */
+size_t acu_buffer_bytes(const acu_buffer *buffer);
+
+/** Where its memory comes from; ACU_MEMORY_POOL if it is no buffer. */
 acu_memory acu_buffer_memory(const acu_buffer *buffer);
+
+/** The device of its stream; ACU_DEVICE_CURRENT if it is no buffer. */
 acu_device acu_buffer_device(const acu_buffer *buffer);
-acu_stream *acu_buffer_stream(const acu_buffer *buffer); /* stays the buffer's */
+
+/** The stream that it belongs to, which stays the buffer's; NULL if it is no buffer. */
+acu_stream *acu_buffer_stream(const acu_buffer *buffer);
 
 /* ---- order ---- */
 
@@ -222,6 +234,7 @@ ACU_CHECKED acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on);
 /** Brings managed memory to a device, or to ACU_DEVICE_HOST, before it is used there. */
 ACU_CHECKED acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream *on);
 
+/** How managed memory will be used. */
 typedef enum acu_advice {
     ACU_ADVICE_READ_MOSTLY = 1,
     ACU_ADVICE_NOT_READ_MOSTLY = 2,

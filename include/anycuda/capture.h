@@ -58,6 +58,7 @@ ACU_CHECKED acu_result acu_stream_capture(acu_stream *stream, const acu_capture_
                                           acu_result (*function)(acu_stream *stream, void *data),
                                           void *data, acu_graph **graph);
 
+/** How the capture of a stream stands. */
 typedef enum acu_capture_status {
     ACU_CAPTURE_NONE = 0,
     ACU_CAPTURE_ACTIVE = 1,

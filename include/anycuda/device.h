@@ -124,6 +124,7 @@ ACU_CHECKED acu_result acu_device_memory(acu_device device, size_t *free_bytes,
 /** The priorities that its streams can have; the greatest is the smaller number. */
 ACU_CHECKED acu_result acu_device_priorities(acu_device device, int *least, int *greatest);
 
+/** Limits of a device, with CUDA's numbers (cudaLimit). */
 typedef enum acu_device_limit_id {
     ACU_LIMIT_STACK_SIZE = 0,
     ACU_LIMIT_PRINTF_FIFO_SIZE = 1,

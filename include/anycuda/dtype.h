@@ -57,10 +57,9 @@ bool acu_dtype_fits(acu_dtype dtype, acu_dtype other);
 
 ACU_END_C
 
-/** The type that a pointer points at; ACU_ANY of `void *`. Any other that is not listed: an error.
- */
 #if !defined(__cplusplus)
 #define ACU_DTYPE_CASE(type, dtype) type * : (acu_dtype)(dtype), const type * : (acu_dtype)(dtype)
+/** The type that a pointer points at; ACU_ANY of `void *`. A type that is not listed: an error. */
 #define ACU_DTYPE_OF(pointer)                                                                      \
     _Generic((pointer),                                                                            \
         ACU_DTYPE_CASE(void, ACU_ANY),                                                             \

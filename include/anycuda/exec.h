@@ -106,15 +106,22 @@ ACU_CHECKED acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_upd
  * the graph that was instantiated, or of its parts, and of the kind that the name says. What it
  * used is given up when the launches under way have ended. Errors as of what adds such a node. */
 
+/** Another kernel, grid or arguments. */
 ACU_CHECKED acu_result acu_exec_set_kernel(acu_exec *exec, acu_node node, acu_kernel *kernel,
                                            const acu_grid *grid, const acu_arg *args,
                                            size_t arg_count);
+/** Another copy. */
 ACU_CHECKED acu_result acu_exec_set_copy(acu_exec *exec, acu_node node, const acu_copy *copy);
+/** Another copy, by CUDA's own parameters. */
 ACU_CHECKED acu_result acu_exec_set_memcpy(acu_exec *exec, acu_node node,
                                            const struct cudaMemcpy3DParms *params);
+/** Another fill. */
 ACU_CHECKED acu_result acu_exec_set_fill(acu_exec *exec, acu_node node, const acu_fill *fill);
+/** Another function of the host, whose data it takes over. */
 ACU_CHECKED acu_result acu_exec_set_host(acu_exec *exec, acu_node node, acu_closure closure);
+/** Another graph of the same shape. */
 ACU_CHECKED acu_result acu_exec_set_child(acu_exec *exec, acu_node node, acu_graph *child);
+/** Another event, to be recorded or waited for. */
 ACU_CHECKED acu_result acu_exec_set_event(acu_exec *exec, acu_node node, acu_event *event);
 
 /** Any node, by CUDA's own parameters; since CUDA 12.2. What they name is the caller's to keep. */

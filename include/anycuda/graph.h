@@ -28,6 +28,7 @@ struct cudaExternalSemaphoreWaitNodeParams;
 
 ACU_BEGIN_C
 
+/** Work and its order, to be launched as a whole. */
 typedef struct acu_graph acu_graph;
 
 /** A node of a graph; all zero is none. It keeps nothing alive. */
@@ -198,6 +199,7 @@ enum acu_conditional_flag {
 ACU_CHECKED acu_result acu_conditional_create(acu_graph *graph, unsigned default_value,
                                               unsigned flags, acu_conditional *conditional);
 
+/** What a conditional node does with its bodies. */
 typedef enum acu_conditional_kind {
     ACU_IF = 0,    /* one body, for any value but 0; with a second one, since CUDA 12.8, for 0 */
     ACU_WHILE = 1, /* one body, again and again until the value is 0 */
@@ -326,6 +328,7 @@ ACU_CHECKED acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigne
 
 /* ---- memory that graphs allocate ---- */
 
+/** What a device has for the memory that graphs allocate. */
 typedef enum acu_graph_memory {
     ACU_GRAPH_MEMORY_USED = 0, /* bytes, as all of these */
     ACU_GRAPH_MEMORY_USED_HIGH = 1,

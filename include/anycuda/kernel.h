@@ -127,6 +127,7 @@ ACU_CHECKED acu_result acu_kernel_blocks_per_multiprocessor(acu_kernel *kernel, 
                                                             size_t shared_bytes, unsigned flags,
                                                             int *blocks);
 
+/** Bits of acu_block_need.flags, and of where blocks are counted. */
 enum acu_occupancy_flag { ACU_OCCUPANCY_NO_CACHING_OVERRIDE = 1 };
 
 /** What a block needs, for acu_kernel_best_block(); zero is the default. */

@@ -25,11 +25,13 @@ int acu_trace_to(const char *target);
 /**
  * Makes calls fail without reaching CUDA, as ANYCUDA_FAIL does.
  *
- * `rule` is a list, separated by ';' or ',', of FUNCTION@WHEN:RESULT and seed=NUMBER; NULL ends it.
- *   FUNCTION   a name, or the beginning of names and '*': cudaMalloc, cudaMemcpy*, *
- *   WHEN       3 the third call, 3+ from the third call on, * each call, 5% or 0.5% by chance
- *   RESULT     2, or cudaErrorMemoryAllocation
- * So cudaMalloc@3:2 lets the third cudaMalloc run out of memory. Calls are counted for each
+ * `rule` is a list, separated by ';' or ',', of `FUNCTION@WHEN:RESULT` and `seed=NUMBER`; NULL
+ * ends it.
+ * - FUNCTION: a name, or the beginning of names and '*': `cudaMalloc`, `cudaMemcpy*`, `*`
+ * - WHEN: `3` the third call, `3+` from the third call on, `*` each call, `5%` or `0.5%` by chance
+ * - RESULT: `2`, or `cudaErrorMemoryAllocation`
+ *
+ * So `cudaMalloc@3:2` lets the third cudaMalloc run out of memory. Calls are counted for each
  * function, over all threads and both meanings of the default stream, from when the rule was set.
  * At the process's exit stderr names each rule still set whose function was never called. Chance is
  * repeatable: it depends on the seed, the function and the number of the call, on nothing else. A

@@ -17,7 +17,9 @@ struct CUmod_st; /* what CUDA calls CUmodule */
 
 ACU_BEGIN_C
 
+/** Code that is loaded on a device. */
 typedef struct acu_module acu_module;
+/** A function of a module, to be launched: <anycuda/kernel.h>. */
 typedef struct acu_kernel acu_kernel;
 
 /** How hard the driver's compiler tries, when it compiles PTX. */

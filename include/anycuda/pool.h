@@ -14,6 +14,7 @@ struct CUmemPoolHandle_st; /* what CUDA calls cudaMemPool_t and CUmemoryPool */
 
 ACU_BEGIN_C
 
+/** Where stream-ordered memory comes from. */
 typedef struct acu_pool acu_pool;
 
 /** How a pool is made; zero is what CUDA does by default. */
@@ -59,6 +60,7 @@ void acu_pool_cleanup(acu_pool **pool);
 /** Its device; ACU_DEVICE_CURRENT if it is no pool. */
 acu_device acu_pool_device(const acu_pool *pool);
 
+/** Attributes of a pool, with CUDA's numbers (cudaMemPoolAttr). */
 typedef enum acu_pool_attribute {
     ACU_POOL_REUSE_FOLLOWS_EVENTS = 1, /* 0 or 1, as the next two */
     ACU_POOL_REUSE_OPPORTUNISTIC = 2,
@@ -79,6 +81,7 @@ ACU_CHECKED acu_result acu_pool_set(acu_pool *pool, acu_pool_attribute attribute
 /** Gives memory back to the device that is free in the pool, but keeps at least `keep` bytes. */
 ACU_CHECKED acu_result acu_pool_trim(acu_pool *pool, size_t keep);
 
+/** What a device may do with a pool's memory. */
 typedef enum acu_access {
     ACU_ACCESS_NONE = 0,
     ACU_ACCESS_READ = 1,

@@ -15,7 +15,9 @@ struct CUstream_st; /* what CUDA calls cudaStream_t and CUstream */
 
 ACU_BEGIN_C
 
+/** Work in order, on a device. */
 typedef struct acu_stream acu_stream;
+/** A place in a stream: <anycuda/event.h>. */
 typedef struct acu_event acu_event;
 
 /** Bits of acu_stream_options.flags. */
