@@ -228,7 +228,7 @@ acu_result acu_buffer_end_use(acu_buffer *buffer, acu_stream *stream, bool write
 /* ---- one copy ----------------------------------------------------------------------------------
  */
 
-static bool is_hosts(const acu_buffer *buffer) {
+bool acu_buffer_is_hosts(const acu_buffer *buffer) {
     acu_memory memory = buffer->storage->memory;
     return memory == ACU_MEMORY_PINNED || memory == ACU_MEMORY_REGISTERED;
 }
@@ -306,8 +306,8 @@ static int copy_and_wait(const copy_job *job) {
     return code;
 }
 
-static int check_host_copy(const char *call, acu_buffer *buffer, size_t at, acu_dtype dtype,
-                           const void *host, size_t count, acu_stream **on) {
+int acu_buffer_check(const char *call, const acu_buffer *buffer, size_t at, acu_dtype dtype,
+                     const void *host, size_t count) {
     char text[ACU_OBJECT_TEXT];
     if (!acu_is(buffer, &acu_buffer_class))
         return acu_bad_handle(call, buffer, &acu_buffer_class);
@@ -319,7 +319,13 @@ static int check_host_copy(const char *call, acu_buffer *buffer, size_t at, acu_
                          acu_dtype_name(dtype));
     if (!is_inside(buffer, at, count))
         return beyond(call, buffer, at, count);
-    return choose_stream(call, buffer, on);
+    return 0;
+}
+
+static int check_host_copy(const char *call, acu_buffer *buffer, size_t at, acu_dtype dtype,
+                           const void *host, size_t count, acu_stream **on) {
+    int code = acu_buffer_check(call, buffer, at, dtype, host, count);
+    return code ? code : choose_stream(call, buffer, on);
 }
 
 acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
@@ -329,7 +335,7 @@ acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype
         return 0;
     size_t size = acu_dtype_size(buffer->dtype);
     plain_copy copy = {buffer->pointer + at * size, host, count * size,
-                       is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice};
+                       acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice};
     copy_job job = {.to = buffer, .on = on, .run = copy_plain, .data = &copy};
     return OUTCOME(buffer, copy_and_wait(&job));
 }
@@ -338,7 +344,7 @@ static int read_job(acu_buffer *buffer, size_t at, void *host, size_t count, acu
                     bool unordered) {
     size_t size = acu_dtype_size(buffer->dtype);
     plain_copy copy = {host, buffer->pointer + at * size, count * size,
-                       is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost};
+                       acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost};
     copy_job job = {
         .from = buffer, .on = on, .unordered = unordered, .run = copy_plain, .data = &copy};
     return copy_and_wait(&job);
@@ -363,8 +369,7 @@ acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at
     return OUTCOME(buffer, code);
 }
 
-static int check_two(const char *call, const acu_buffer *to, const acu_buffer *from,
-                     acu_stream **on) {
+static int check_two(const char *call, const acu_buffer *to, const acu_buffer *from) {
     char text[ACU_OBJECT_TEXT];
     if (!acu_is(to, &acu_buffer_class))
         return acu_bad_handle(call, to, &acu_buffer_class);
@@ -374,34 +379,46 @@ static int check_two(const char *call, const acu_buffer *to, const acu_buffer *f
         return acu_fault(call, acu_describe(to, text), ACU_ERROR_DTYPE,
                          "the destination holds %s, the source %s", acu_dtype_name(to->dtype),
                          acu_dtype_name(from->dtype));
-    return choose_stream(call, to, on);
+    return 0;
 }
 
-static enum cudaMemcpyKind kind_of(const acu_buffer *to, const acu_buffer *from) {
+enum cudaMemcpyKind acu_copy_kind(const acu_buffer *to, const acu_buffer *from) {
     if (to->object.device != from->object.device) /* the addresses tell whose they are */
         return cudaMemcpyDefault;
-    if (is_hosts(to))
-        return is_hosts(from) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
-    return is_hosts(from) ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
+    if (acu_buffer_is_hosts(to))
+        return acu_buffer_is_hosts(from) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
+    return acu_buffer_is_hosts(from) ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
 }
 
-static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer *from,
-                      size_t from_at, size_t count, acu_stream *on) {
-    int code = check_two(call, to, from, &on);
+int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const acu_buffer *from,
+                   size_t from_at, size_t count) {
+    int code = check_two(call, to, from);
     if (code)
         return code;
     if (!is_inside(to, to_at, count))
         return beyond(call, to, to_at, count);
     if (!is_inside(from, from_at, count))
         return beyond(call, from, from_at, count);
-    size_t size = acu_dtype_size(to->dtype);
-    plain_copy copy = {to->pointer + to_at * size, from->pointer + from_at * size, count * size,
-                       kind_of(to, from)};
-    if (to->storage == from->storage && copy.bytes > 0) {
-        uintptr_t a = (uintptr_t)copy.to, b = (uintptr_t)copy.from;
-        if (a < b + copy.bytes && b < a + copy.bytes)
+    size_t size = acu_dtype_size(to->dtype), bytes = count * size;
+    if (to->storage == from->storage && bytes > 0) {
+        uintptr_t a = (uintptr_t)(to->pointer + to_at * size),
+                  b = (uintptr_t)(from->pointer + from_at * size);
+        if (a < b + bytes && b < a + bytes)
             return acu_fault(call, "", ACU_ERROR_RANGE, "the two parts overlap");
     }
+    return 0;
+}
+
+static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer *from,
+                      size_t from_at, size_t count, acu_stream *on) {
+    int code = acu_copy_check(call, to, to_at, from, from_at, count);
+    if (!code)
+        code = choose_stream(call, to, &on);
+    if (code)
+        return code;
+    size_t size = acu_dtype_size(to->dtype);
+    plain_copy copy = {to->pointer + to_at * size, from->pointer + from_at * size, count * size,
+                       acu_copy_kind(to, from)};
     copy_job job = {.to = to, .from = from, .on = on, .run = copy_plain, .data = &copy};
     return count == 0 ? 0 : acu_outcome(call, to, run_job(&job));
 }
@@ -550,13 +567,14 @@ static int check_strides(const char *call, const acu_buffer *to, const acu_buffe
 acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_strides *strides,
                                    acu_stream *on) {
     int64_t to_steps[ACU_MAX_RANK] = {0}, from_steps[ACU_MAX_RANK] = {0};
-    ACU_TRY(check_two(__func__, to, from, &on));
+    ACU_TRY(check_two(__func__, to, from));
+    ACU_TRY(choose_stream(__func__, to, &on));
     ACU_TRY(check_strides(__func__, to, from, strides, to_steps, from_steps));
     size_t size = acu_dtype_size(to->dtype);
     strided_copy copy = {.to_at = to->pointer + strides->to_at * size,
                          .from_at = from->pointer + strides->from_at * size,
                          .width = size,
-                         .kind = kind_of(to, from)};
+                         .kind = acu_copy_kind(to, from)};
     for (unsigned i = 0; i < strides->rank; i++) {
         if (strides->shape[i] == 0)
             return 0;

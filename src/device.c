@@ -313,9 +313,14 @@ acu_result acu_device_disable_peer(acu_device device, acu_device peer) {
     ON_DEVICE(device, disable_peer(peer));
 }
 
+static cudaError_t synchronize(void) {
+    cudaError_t code = cudaDeviceSynchronize();
+    acu_destroy_deferred(); /* what waited for this */
+    return code;
+}
+
 acu_result acu_device_synchronize(acu_device device) {
-    acu_destroy_deferred();
-    ON_DEVICE(device, cudaDeviceSynchronize());
+    ON_DEVICE(device, synchronize());
 }
 
 acu_result acu_device_reset(acu_device device) {

@@ -115,13 +115,27 @@ acu_result acu_event_record(acu_event *event, acu_stream *stream) {
     if (!code)
         code = (int)cudaEventRecord(event->raw, stream->raw);
     acu_guard_leave(&guard);
-    if (!code)
+    if (!code) {
+        uint64_t capture = __atomic_load_n(&stream->timeline->capture, __ATOMIC_ACQUIRE);
+        __atomic_store_n(&event->capture, capture, __ATOMIC_RELEASE);
         __atomic_store_n(&event->recorded, true, __ATOMIC_RELAXED);
+    }
     return OUTCOME(event, code);
 }
 
+/* To ask for an event of a capture would break the capture. */
+static bool is_captured(const acu_event *event) {
+    uint64_t capture = __atomic_load_n(&event->capture, __ATOMIC_ACQUIRE);
+    return capture && acu_capture_is_active(capture);
+}
+
+#define NEED_UNCAPTURED(event)                                                                     \
+    ACU_REQUIRE(!is_captured(event), ACU_ERROR_CAPTURE,                                            \
+                "the event means work that is being captured")
+
 acu_result acu_event_query(acu_event *event) {
     ACU_NEED(event, acu_event_class);
+    NEED_UNCAPTURED(event);
     int code = (int)cudaEventQuery(event->raw);
     if (code == ACU_NOT_READY) {
         acu_forget_not_ready();
@@ -131,9 +145,11 @@ acu_result acu_event_query(acu_event *event) {
 }
 
 acu_result acu_event_synchronize(acu_event *event) {
-    acu_destroy_deferred();
     ACU_NEED(event, acu_event_class);
-    return OUTCOME(event, cudaEventSynchronize(event->raw));
+    NEED_UNCAPTURED(event);
+    int code = (int)cudaEventSynchronize(event->raw);
+    acu_destroy_deferred(); /* what waited for this */
+    return OUTCOME(event, code);
 }
 
 static const char *untimed(const acu_event *event) {

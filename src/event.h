@@ -9,7 +9,8 @@ struct acu_event {
     acu_object object;
     cudaEvent_t raw;
     bool owned, timed;
-    bool recorded; /* atomic: by us; of a wrapped one it is not known */
+    bool recorded;    /* atomic: by us; of a wrapped one it is not known */
+    uint64_t capture; /* atomic: the number of the capture that it was last recorded in; 0: none */
 };
 
 extern const acu_class acu_event_class;

@@ -210,6 +210,8 @@ static int allocate_once(acu_storage *s, void **at) {
         return code;
     case ACU_MEMORY_REGISTERED:
         return register_host(s, at);
+    case ACU_MEMORY_GRAPH:
+        break;
     }
     return cudaErrorInvalidValue;
 }
@@ -262,6 +264,9 @@ static int explain_no_room(const acu_storage *s) {
 static int allocate(acu_storage *s, void *given) {
     acu_guard guard;
     void *at = given;
+    if (s->memory != ACU_MEMORY_POOL && acu_capture_delays(NULL))
+        return acu_record(ACU_ERROR_CAPTURE,
+                          "allocating such memory would break the capture that is under way");
     int code = acu_guard_enter(&guard, s->device);
     if (!code)
         code = allocate_once(s, &at);
@@ -317,6 +322,7 @@ static int free_now(acu_storage *s) {
     case ACU_MEMORY_POOL:
     case ACU_MEMORY_DEVICE:
     case ACU_MEMORY_MANAGED:
+    case ACU_MEMORY_GRAPH: /* a launch allocated it */
         break;
     }
     return (int)cudaFree(s->pointer);
@@ -357,7 +363,8 @@ static int free_memory(acu_storage *s) {
 
 static int destroy_storage(acu_object *object) {
     acu_storage *s = (acu_storage *)object;
-    int code = s->pointer && !acu_is_unloading() ? free_memory(s) : 0;
+    bool mine = s->pointer && s->memory != ACU_MEMORY_GRAPH;
+    int code = mine && !acu_is_unloading() ? free_memory(s) : 0;
     if (code == ACU_LATER)
         return code;
     int gone = acu_timeline_release(sole_of(s));
@@ -369,13 +376,13 @@ static int destroy_storage(acu_object *object) {
     return code ? code : gone ? gone : pool ? pool : home;
 }
 
-static const acu_class storage_class = {"memory", destroy_storage, NULL};
+const acu_class acu_storage_class = {"memory", destroy_storage, NULL};
 
 /* ---- buffers on it -----------------------------------------------------------------------------
  */
 
 static int destroy_buffer(acu_object *object) {
-    return acu_object_release(NULL, ((acu_buffer *)object)->storage, &storage_class);
+    return acu_object_release(NULL, ((acu_buffer *)object)->storage, &acu_storage_class);
 }
 
 static void describe_buffer(const acu_object *object, char *text, size_t size) {
@@ -391,11 +398,11 @@ void acu_buffer_init(acu_buffer *buffer, acu_storage *storage) {
 }
 
 acu_storage *acu_storage_retain(acu_storage *storage) {
-    return acu_object_retain(__func__, storage, &storage_class);
+    return acu_object_retain(__func__, storage, &acu_storage_class);
 }
 
 static acu_storage *new_storage(const char *call, const acu_request *r, size_t bytes) {
-    acu_storage *s = acu_object_new(call, &storage_class, sizeof *s, -1);
+    acu_storage *s = acu_object_new(call, &acu_storage_class, sizeof *s, -1);
     if (!s)
         return NULL;
     s->memory = r->options.memory;
@@ -422,23 +429,57 @@ static bool is_there(const acu_request *r) {
     return r->given && r->options.memory != ACU_MEMORY_REGISTERED;
 }
 
+static int size_of(const char *call, acu_dtype dtype, size_t count, size_t *bytes) {
+    size_t size = acu_dtype_size(dtype);
+    if (size == 0)
+        return acu_fault(call, "", ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
+    if (__builtin_mul_overflow(count, size, bytes) || *bytes > PTRDIFF_MAX)
+        return acu_fault(call, "", ACU_ERROR_OVERFLOW, "%zu elements of %zu bytes", count, size);
+    return 0;
+}
+
+static acu_buffer *first_buffer(acu_storage *s, acu_dtype dtype, size_t count) {
+    acu_buffer_init(&s->first, s);
+    s->first.object.embedded = true;
+    s->first.pointer = s->pointer;
+    s->first.dtype = dtype;
+    s->first.count = count;
+    return &s->first;
+}
+
+int acu_storage_of_graph(const char *call, int device, acu_dtype dtype, size_t count,
+                         acu_buffer **buffer) {
+    size_t bytes = 0;
+    int code = size_of(call, dtype, count, &bytes);
+    if (code)
+        return code;
+    acu_storage *s = acu_object_new(call, &acu_storage_class, sizeof *s, -1);
+    if (!s)
+        return ACU_ERROR_HOST_MEMORY;
+    s->memory = ACU_MEMORY_GRAPH;
+    s->device = device;
+    s->bytes = bytes;
+    pthread_mutex_init(&s->lock, NULL);
+    *buffer = first_buffer(s, dtype, count);
+    return 0;
+}
+
 int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer) {
     char text[ACU_OBJECT_TEXT];
-    size_t bytes = 0, size = acu_dtype_size(r->dtype);
-    if (size == 0)
-        return acu_fault(call, "", ACU_ERROR_DTYPE, "0x%x is no type of elements", r->dtype);
-    if (__builtin_mul_overflow(r->count, size, &bytes) || bytes > PTRDIFF_MAX)
-        return acu_fault(call, "", ACU_ERROR_OVERFLOW, "%zu elements of %zu bytes", r->count, size);
+    size_t bytes = 0;
+    int code = size_of(call, r->dtype, r->count, &bytes);
+    if (code)
+        return code;
     acu_storage *s = new_storage(call, r, bytes);
     if (!s)
         return ACU_ERROR_HOST_MEMORY;
-    int code = bytes == 0 ? 0 : is_there(r) ? adopt(s, r->given) : allocate(s, r->given);
+    code = bytes == 0 ? 0 : is_there(r) ? adopt(s, r->given) : allocate(s, r->given);
     if (code) {
         snprintf(text, sizeof text, "%zu x %s on device %d", r->count, acu_dtype_name(r->dtype),
                  s->device);
         s->pointer = NULL;
         acu_blame(call, text, code);
-        (void)acu_object_release(call, s, &storage_class);
+        (void)acu_object_release(call, s, &acu_storage_class);
         return code;
     }
     if (!acu_has(s->flags, ACU_BUFFER_UNORDERED)) {
@@ -446,11 +487,6 @@ int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer)
         (void)acu_timeline_issue(s->home->timeline);
         s->sole = acu_timeline_retain(s->home->timeline);
     }
-    acu_buffer_init(&s->first, s);
-    s->first.object.embedded = true;
-    s->first.pointer = s->pointer;
-    s->first.dtype = r->dtype;
-    s->first.count = r->count;
-    *buffer = &s->first;
+    *buffer = first_buffer(s, r->dtype, r->count);
     return 0;
 }

@@ -52,7 +52,7 @@ typedef struct acu_storage {
     acu_buffer first; /* saves an allocation */
 } acu_storage;
 
-extern const acu_class acu_buffer_class;
+extern const acu_class acu_buffer_class, acu_storage_class;
 
 /* What acu_use_begin tells acu_use_end. */
 typedef struct acu_ticket {
@@ -84,7 +84,23 @@ typedef struct acu_request {
 } acu_request;
 int acu_storage_new(const char *call, const acu_request *request, acu_buffer **buffer);
 
+/* Memory that a graph will allocate, where it is written to `storage->pointer` and
+ * `first.pointer`. */
+int acu_storage_of_graph(const char *call, int device, acu_dtype dtype, size_t count,
+                         acu_buffer **buffer);
+
 acu_storage *acu_storage_retain(acu_storage *storage);
+
+/* The checks of copies between a buffer and the host, and between buffers; recorded. */
+int acu_buffer_check(const char *call, const acu_buffer *buffer, size_t at, acu_dtype dtype,
+                     const void *host, size_t count);
+int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const acu_buffer *from,
+                   size_t from_at, size_t count);
+
+/* Pinned or registered. */
+bool acu_buffer_is_hosts(const acu_buffer *buffer);
+/* Both are known. */
+enum cudaMemcpyKind acu_copy_kind(const acu_buffer *to, const acu_buffer *from);
 
 /* A buffer on the memory, whose reference it takes; pointer, type and count are the caller's to
  * set. */

@@ -218,7 +218,8 @@ static int destroy_quietly(const char *call, acu_object *object) {
 }
 
 void acu_destroy_deferred(void) {
-    if (ACU_LIKELY(!__atomic_load_n(&deferred, __ATOMIC_RELAXED)) || in_callback)
+    if (ACU_LIKELY(!__atomic_load_n(&deferred, __ATOMIC_RELAXED)) || in_callback ||
+        acu_capture_delays(NULL))
         return;
     pthread_mutex_lock(&lock);
     acu_object *object = deferred;
@@ -249,7 +250,7 @@ int acu_object_release(const char *call, void *handle, const acu_class *kind) {
         return acu_bad_handle(call, handle, kind);
     if (__atomic_sub_fetch(&object->references, 1, __ATOMIC_ACQ_REL) > 0)
         return 0;
-    if (in_callback) {
+    if (in_callback || acu_capture_delays(object)) {
         defer(object);
         return 0;
     }

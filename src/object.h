@@ -92,6 +92,9 @@ void acu_callback_begins(void);
 void acu_callback_ends(void);
 void acu_destroy_deferred(void);
 
+/* Destroying anything now would break a capture, except `object`, whose capture ends with it. */
+bool acu_capture_delays(const acu_object *object);
+
 /* The runtime is being unloaded: nothing of it may be called any more. */
 bool acu_is_unloading(void);
 /* The result of a call that releases something: notes that the runtime is unloading, and forgives

@@ -67,6 +67,10 @@ static int capturing(cudaStream_t raw, bool *answer) {
     return code;
 }
 
+static uint64_t capture_of(const acu_timeline *timeline) {
+    return __atomic_load_n(&timeline->capture, __ATOMIC_ACQUIRE);
+}
+
 /* The event belongs to the timeline's device, and so does its default stream. */
 static int record_mark(acu_timeline *timeline) {
     acu_guard guard;
@@ -123,6 +127,8 @@ int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *by) {
         code = wait_locked(timeline, number, by);
         pthread_mutex_unlock(&timeline->lock);
     }
+    if (!code)
+        acu_stream_came_after(by, capture_of(timeline));
     acu_guard_leave(&guard);
     return code;
 }
@@ -138,6 +144,36 @@ int acu_timeline_settle(acu_timeline *timeline, uint64_t number) {
     cudaEvent_t mark = timeline->mark;
     pthread_mutex_unlock(&timeline->lock);
     return code || !mark ? code : (int)cudaEventSynchronize(mark);
+}
+
+/* Where the mark cannot be recorded, the thread waits rather than be wrong. */
+static bool may_ask(acu_timeline *timeline, uint64_t number) {
+    bool captured = false;
+    if (timeline->closed || timeline->marked >= number)
+        return true;
+    if (capturing(raw_here(timeline), &captured) == 0 && captured)
+        return false;
+    if (record_mark(timeline))
+        (void)cudaStreamSynchronize(raw_here(timeline));
+    return true;
+}
+
+bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number) {
+    cudaError_t code = cudaSuccess;
+    acu_saved_error before;
+    if (acu_is_unloading())
+        return true;
+    if (acu_capture_delays(NULL))
+        return false;
+    acu_error_save(&before);
+    pthread_mutex_lock(&timeline->lock);
+    bool may = may_ask(timeline, number);
+    if (may && timeline->mark)
+        code = cudaEventQuery(timeline->mark);
+    pthread_mutex_unlock(&timeline->lock);
+    acu_forget_not_ready();
+    acu_error_restore(&before);
+    return may && code != cudaErrorNotReady;
 }
 
 /* The stream dies: who still has to wait for it finds the mark, or else that all is done. */
@@ -160,6 +196,9 @@ static int close_timeline(acu_timeline *timeline) {
 
 static int destroy_stream(acu_object *object) {
     acu_stream *stream = (acu_stream *)object;
+    acu_capture *capture = acu_capture_of(stream);
+    if (capture && capture->origin == stream)
+        capture->abandon(capture);
     int code = close_timeline(stream->timeline), last = 0;
     if (stream->owned && !acu_is_unloading())
         last = acu_released((int)cudaStreamDestroy(stream->raw));
@@ -331,19 +370,19 @@ acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from) {
 /* ---- waiting -----------------------------------------------------------------------------------
  */
 
-static int query_capture(const acu_stream *stream, bool *capturing_now) {
+static int query_capture(const acu_stream *stream, enum cudaStreamCaptureStatus *status) {
     acu_guard guard;
     int code = acu_stream_enter(stream, &guard);
     if (!code)
-        code = capturing(stream->raw, capturing_now);
+        code = (int)cudaStreamIsCapturing(stream->raw, status);
     acu_guard_leave(&guard);
     return code;
 }
 
 int acu_stream_not_captured(const acu_stream *stream) {
-    bool captured = false;
-    int code = query_capture(stream, &captured);
-    if (!code && captured)
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    int code = query_capture(stream, &status);
+    if (!code && status != cudaStreamCaptureStatusNone)
         code = acu_record(ACU_ERROR_CAPTURE, "the stream is being captured");
     return code;
 }
@@ -352,7 +391,10 @@ acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing_now) {
     ACU_NEED_POINTER(capturing_now);
     *capturing_now = false;
     ACU_NEED_STREAM(stream);
-    return OUTCOME(stream, query_capture(stream, capturing_now));
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    int code = query_capture(stream, &status);
+    *capturing_now = status == cudaStreamCaptureStatusActive;
+    return OUTCOME(stream, code);
 }
 
 void acu_forget_not_ready(void) {
@@ -376,17 +418,26 @@ acu_result acu_stream_query(acu_stream *stream) {
 
 static int synchronize(acu_stream *stream) {
     int code = acu_stream_not_captured(stream);
-    return code ? code : (int)cudaStreamSynchronize(stream->raw);
+    if (!code)
+        code = (int)cudaStreamSynchronize(stream->raw);
+    acu_destroy_deferred(); /* what waited for this */
+    return code;
 }
 
 acu_result acu_stream_synchronize(acu_stream *stream) {
-    acu_destroy_deferred();
     ON_STREAM(stream, synchronize(stream));
+}
+
+static int wait_for_event(acu_stream *stream, const acu_event *event) {
+    int code = (int)cudaStreamWaitEvent(stream->raw, event->raw, 0);
+    if (!code)
+        acu_stream_came_after(stream, __atomic_load_n(&event->capture, __ATOMIC_ACQUIRE));
+    return code;
 }
 
 acu_result acu_stream_wait(acu_stream *stream, acu_event *event) {
     ACU_NEED(event, acu_event_class);
-    ON_STREAM(stream, cudaStreamWaitEvent(stream->raw, event->raw, 0));
+    ON_STREAM(stream, wait_for_event(stream, event));
 }
 
 acu_result acu_stream_wait_stream(acu_stream *stream, acu_stream *other) {
@@ -449,6 +500,44 @@ static int add_closure(acu_stream *stream, acu_closure *closure) {
     return code;
 }
 
+static int destroy_closure(acu_object *object) {
+    const acu_closure *closure = &((acu_kept_closure *)object)->closure;
+    if (closure->destroy)
+        closure->destroy(closure->data);
+    return 0;
+}
+
+static const acu_class closure_class = {"closure", destroy_closure, NULL};
+
+acu_kept_closure *acu_closure_keep(const char *call, const acu_closure *closure) {
+    acu_kept_closure *kept = acu_object_new(call, &closure_class, sizeof *kept, -1);
+    if (kept)
+        kept->closure = *closure;
+    return kept;
+}
+
+void acu_closure_run(void *kept) {
+    const acu_closure *closure = &((acu_kept_closure *)kept)->closure;
+    acu_callback_begins();
+    closure->call(closure->data);
+    acu_callback_ends();
+}
+
+/* It is called at each launch of the graph, and destroyed with it; not, where this fails. */
+static int capture_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
+    acu_capture *capture = acu_capture_of(stream);
+    acu_kept_closure *kept = acu_closure_keep(call, closure);
+    if (!kept)
+        return ACU_ERROR_HOST_MEMORY;
+    int code = capture->use(capture, &kept->object, false);
+    if (!code)
+        code = (int)cudaLaunchHostFunc(stream->raw, acu_closure_run, kept);
+    if (code)
+        kept->closure.destroy = NULL;
+    (void)acu_object_release(NULL, kept, &closure_class);
+    return acu_outcome(call, stream, code);
+}
+
 static int call_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
     if (!acu_is(stream, &acu_stream_class))
         return acu_bad_handle(call, stream, &acu_stream_class);
@@ -456,6 +545,8 @@ static int call_closure(const char *call, acu_stream *stream, const acu_closure 
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
     if (acu_stream_is_foreign(stream))
         return acu_fault(call, "", ACU_ERROR_STATE, "this is the default stream of another thread");
+    if (acu_capture_of(stream))
+        return capture_closure(call, stream, closure);
     acu_closure *kept = malloc(sizeof *kept);
     if (!kept)
         return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a closure");

@@ -21,6 +21,7 @@ typedef struct acu_timeline {
     bool per_thread;
     pthread_t thread; /* whose default stream it is */
     uint64_t issued;  /* atomic: the number given last */
+    uint64_t capture; /* atomic: the number of the capture that the stream is in; 0: of none */
     pthread_mutex_t lock;
     /* under the lock: */
     cudaStream_t raw;
@@ -37,13 +38,28 @@ typedef struct acu_timeline {
  */
 typedef struct acu_capture {
     int (*use)(struct acu_capture *capture, acu_object *object, bool writes);
+    void (*abandon)(struct acu_capture *capture); /* the stream where it began dies */
+    enum cudaStreamCaptureMode mode;
+    uint64_t id; /* no other one ever has it */
+    pthread_t thread;
+    acu_stream *origin;
+    acu_stream *joined; /* an owner of those that came in later */
+    struct acu_capture *next;
 } acu_capture;
+
+/* From now on `origin` is captured; until it ends. */
+void acu_capture_begins(acu_capture *capture, acu_stream *origin);
+void acu_capture_ends(acu_capture *capture);
+/* The stream waits for something captured: CUDA captures it, too. Nothing, if it has ended. */
+void acu_capture_joins(uint64_t id, acu_stream *stream);
+bool acu_capture_is_active(uint64_t id);
 
 struct acu_stream {
     acu_object object;
     cudaStream_t raw;
     acu_timeline *timeline;
-    acu_capture *capture; /* atomic; NULL if none */
+    acu_capture *capture;    /* atomic; NULL if none */
+    acu_stream *next_joined; /* in that capture */
     bool owned;
     bool is_default; /* means something else on each device */
 };
@@ -70,6 +86,12 @@ static inline int acu_stream_enter(const acu_stream *stream, acu_guard *guard) {
 
 static inline acu_capture *acu_capture_of(const acu_stream *stream) {
     return __atomic_load_n(&stream->capture, __ATOMIC_ACQUIRE);
+}
+
+/* What is put on the stream now, waits for what this capture captured. */
+static inline void acu_stream_came_after(acu_stream *stream, uint64_t capture) {
+    if (capture)
+        acu_capture_joins(capture, stream);
 }
 
 /* 0, or ACU_ERROR_CAPTURE, recorded, before CUDA would break the capture. */
@@ -99,5 +121,20 @@ int acu_timeline_release(acu_timeline *timeline);
 int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *by);
 /* The thread waits. */
 int acu_timeline_settle(acu_timeline *timeline, uint64_t number);
+/* Whether all up to the number is over; false also where a capture forbids to ask. */
+bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number);
+
+/* ---- closures that graphs own ------------------------------------------------------------------
+ */
+
+typedef struct acu_kept_closure {
+    acu_object object;
+    acu_closure closure;
+} acu_kept_closure;
+
+/* Its destruction is the closure's; NULL and a recorded failure where there is no memory. */
+acu_kept_closure *acu_closure_keep(const char *call, const acu_closure *closure);
+/* A cudaHostFn_t: calls it. */
+void acu_closure_run(void *kept);
 
 #endif

@@ -126,7 +126,7 @@ ACU_CHECKED acu_result acu_stream_query(acu_stream *stream);
  */
 ACU_CHECKED acu_result acu_stream_synchronize(acu_stream *stream);
 
-/** Whether the stream is being captured into a graph. */
+/** Whether the stream is being captured into a graph, and nothing has broken that. */
 ACU_CHECKED acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing);
 
 /** Lets what comes next on the stream wait for an event. One never recorded is not waited for. */
@@ -153,8 +153,9 @@ typedef struct acu_closure {
  *
  * Takes the data over in any case: `destroy` runs exactly once, after `call`, or without it if this
  * call fails or the stream does. Neither may call CUDA; releasing handles is fine, they are
- * destroyed a little later. ACU_ERROR_CAPTURE if the stream is captured: a graph may run it many
- * times.
+ * destroyed a little later. In a capture (<anycuda/capture.h>) `call` runs at each launch of the
+ * graph, and `destroy` when nothing needs the graph any more; ACU_ERROR_CAPTURE in one of CUDA's
+ * that anycuda does not know of.
  */
 ACU_CHECKED acu_result acu_stream_call(acu_stream *stream, acu_closure closure);
 
