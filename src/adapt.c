@@ -61,7 +61,7 @@ static void write_integer(const acu_type *type, void *at, int64_t value) {
 /* A table may give 0xffffffff or -1 for the same 32 bits. */
 bool acu_same_value(const acu_type *type, int64_t a, int64_t b) {
     uint64_t differ = (uint64_t)a ^ (uint64_t)b;
-    return type->size >= 8 ? differ == 0 : (differ & ((UINT64_C(1) << (8 * type->size)) - 1)) == 0;
+    return type->size >= 8 ? differ == 0 : (differ & ((UINT64_C(1) << (8U * type->size)) - 1)) == 0;
 }
 
 int32_t acu_field_tag(const acu_type *type, const acu_field *field, const void *record,

@@ -87,8 +87,8 @@ def drop_a_parameter(text: str) -> str:
 
 
 def swap_two_symbols(text: str) -> str:
-    """cudaMemcpyAsync binds what cudaMemcpyToSymbolAsync should."""
-    changed = text.replace('name_cudaEventQuery[] = "cudaEventQuery"', 'name_cudaEventQuery[] = "cudaEventSynchronize"')
+    """cudaEventQuery binds cudaEventSynchronize."""
+    changed = text.replace('name_cudaEventQuery[] = "cudaEventQuery', 'name_cudaEventQuery[] = "cudaEventSynchronize')
     assert changed != text
     return changed
 
