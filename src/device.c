@@ -65,10 +65,11 @@ int acu_guard_enter(acu_guard *guard, int device) {
     return code;
 }
 
+/* The call that wanted the device has its result; a failure to go back is kept as a release's is.
+ */
 void acu_guard_leave(acu_guard *guard) {
     if (guard->changed)
-        (void)cudaSetDevice(guard->previous);
-    guard->changed = false;
+        acu_device_guard_cleanup(guard);
 }
 
 int acu_device_resolve(const char *call, acu_device *device) {
@@ -148,19 +149,19 @@ acu_result acu_device_attribute(acu_device device, int attribute, int *value) {
 }
 
 /* An attribute that this runtime or device may lack: 0 then, and no error is left behind. */
-static int optional(enum cudaDeviceAttr attribute, acu_device device) {
-    int value = 0;
+static int optional(enum cudaDeviceAttr attribute, acu_device device, int *value) {
     acu_saved_error before;
     acu_error_save(&before);
-    if (cudaDeviceGetAttribute(&value, attribute, device)) {
-        value = 0;
-        (void)cudaGetLastError();
-    }
+    int code = (int)cudaDeviceGetAttribute(value, attribute, device);
+    if (code != cudaErrorInvalidValue && code != cudaErrorNotSupported)
+        return code;
+    *value = 0;
+    (void)cudaGetLastError();
     acu_error_restore(&before);
-    return value;
+    return 0;
 }
 
-static void fill_info(acu_device_info *info, const struct cudaDeviceProp *p, acu_device device) {
+static void fill_info(acu_device_info *info, const struct cudaDeviceProp *p) {
     *info = (acu_device_info){
         .compute_major = p->major,
         .compute_minor = p->minor,
@@ -178,8 +179,6 @@ static void fill_info(acu_device_info *info, const struct cudaDeviceProp *p, acu
         .constant_memory = p->totalConstMem,
         .l2_bytes = (size_t)p->l2CacheSize,
         .memory_bus_bits = p->memoryBusWidth,
-        .clock_khz = optional(cudaDevAttrClockRate, device),
-        .memory_clock_khz = optional(cudaDevAttrMemoryClockRate, device),
         .async_engines = p->asyncEngineCount,
         .integrated = p->integrated,
         .ecc = p->ECCEnabled,
@@ -191,8 +190,6 @@ static void fill_info(acu_device_info *info, const struct cudaDeviceProp *p, acu
         .cooperative_launch = p->cooperativeLaunch,
         .stream_priorities = p->streamPrioritiesSupported,
         .can_map_host_memory = p->canMapHostMemory,
-        .memory_pools = optional(cudaDevAttrMemoryPoolsSupported, device),
-        .cluster_launch = optional(cudaDevAttrClusterLaunch, device),
     };
     static_assert(sizeof info->name == sizeof p->name, "the name is cut");
     memcpy(info->name, p->name, sizeof info->name);
@@ -206,7 +203,19 @@ acu_result acu_device_get_info(acu_device device, acu_device_info *info) {
     struct cudaDeviceProp properties;
     ACU_TRY(acu_device_resolve(__func__, &device));
     ACU_TRY(OUTCOME(device, cudaGetDeviceProperties(&properties, device)));
-    fill_info(info, &properties, device);
+    fill_info(info, &properties);
+    int memory_pools = 0, cluster_launch = 0;
+    const struct {
+        enum cudaDeviceAttr attribute;
+        int *value;
+    } more[] = {{cudaDevAttrClockRate, &info->clock_khz},
+                {cudaDevAttrMemoryClockRate, &info->memory_clock_khz},
+                {cudaDevAttrMemoryPoolsSupported, &memory_pools},
+                {cudaDevAttrClusterLaunch, &cluster_launch}};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        ACU_TRY(OUTCOME(device, optional(more[i].attribute, device, more[i].value)));
+    info->memory_pools = memory_pools;
+    info->cluster_launch = cluster_launch;
     return OUTCOME(device, cudaDeviceGetPCIBusId(info->pci_id, sizeof info->pci_id, device));
 }
 
