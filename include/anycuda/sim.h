@@ -9,6 +9,8 @@
 #ifndef ACU_SIM_H
 #define ACU_SIM_H
 
+#include <stddef.h>
+
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -40,6 +42,57 @@ void acu_sim_reset(const char *configuration);
  * is queued.
  */
 int acu_sim_fault(void *stream, int code);
+
+/*
+ * Kernels. A module is loaded from PTX, which the simulator reads for what it declares (kernels,
+ * their parameters and limits, variables) and does not execute: what a kernel does, a C function
+ * does that the program registers for it by name.
+ *
+ *     static void scale(const acu_sim_launch *launch, void *const *args) {
+ *         size_t count = *(const unsigned *)args[1];
+ *         float *data = acu_sim_at(launch, *(void *const *)args[0], count * sizeof *data);
+ *         for (size_t i = 0; i < count; i++)
+ *             data[i] *= 2;
+ *     }
+ *     acu_sim_register("scale", scale);
+ */
+
+/** One launch, as its kernel sees it. Valid until the kernel returns. */
+typedef struct acu_sim_launch {
+    const char *kernel;                     /* its name in the module */
+    unsigned grid[3], block[3], cluster[3]; /* x, y, z */
+    size_t shared;                          /* bytes of dynamic shared memory */
+    int device;
+    struct acu_sim_run *run; /* the simulator's own */
+} acu_sim_launch;
+
+/**
+ * What a kernel does: called once per launch, on a thread of the simulator, for all of its threads.
+ *
+ * `args` has a pointer to each argument. Memory is reached through acu_sim_at() only. It must not
+ * call CUDA.
+ */
+typedef void (*acu_sim_kernel)(const acu_sim_launch *launch, void *const *args);
+
+/**
+ * Gives the kernels of that name, in all modules, loaded already or later, a function.
+ *
+ * The name is the one in the PTX, mangled if it was C++. NULL takes the function away; a second one
+ * replaces the first. Outlives acu_sim_reset(). A kernel without a function is loaded, and
+ * launching it fails with 801 and a line on stderr that says which name to register. Returns 0, or
+ * 1 for an empty name, or 2 without memory.
+ */
+int acu_sim_register(const char *name, acu_sim_kernel function);
+
+/**
+ * Where the bytes of memory are that the launched kernel may access.
+ *
+ * Any memory that its device can reach: its own, its peers' with access, pinned, managed. If not
+ * all of the bytes are in one allocation the kernel ends here, by longjmp() (in C++ no destructor
+ * runs), and its device is lost as on a GPU, with 700, an illegal address. Only to be called by the
+ * kernel, on its own thread.
+ */
+void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes);
 
 #if defined(__cplusplus)
 }

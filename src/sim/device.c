@@ -531,6 +531,7 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device) {
 void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     acu_sim_streams_reset(device);
     acu_sim_events_reset(device);
+    acu_sim_modules_reset(device);
     acu_sim_memory_reset(device);
     acu_sim_pools_reset(device);
     for (int i = 0; i < SIM_DEVICES; i++)

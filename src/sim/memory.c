@@ -195,7 +195,7 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
 static cudaError_t free_range(void *address, bool host) {
     acu_sim_range *range = acu_sim_range_of(address);
     if (!range || range->base != (uintptr_t)address || range->kind == SIM_REGISTERED ||
-        host != (range->kind == SIM_PINNED))
+        range->of_module || host != (range->kind == SIM_PINNED))
         return cudaErrorInvalidValue;
     acu_sim_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
     /* The lock was given up: another thread may have been faster. */
@@ -535,6 +535,34 @@ cudaError_t acu_sim_cudaMemRangeGetAttribute(void *data, size_t dataSize,
     return acu_sim_cudaMemRangeGetAttributes(&data, &dataSize, &attribute, 1, devPtr, count_);
 }
 
+/* ---- variables of modules -----------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_variable_new(acu_sim_device *device, size_t size, bool managed, void **at) {
+    cudaError_t result =
+        managed ? allocate_host(device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
+                : allocate(device, size, at, NULL);
+    if (result || !size)
+        return result;
+    acu_sim_range *range = acu_sim_range_of(*at);
+    range->of_module = true;
+    memset(acu_sim_view(range, *at), 0, size);
+    return cudaSuccess;
+}
+
+void acu_sim_variable_free(void *at) {
+    acu_sim_range *range = acu_sim_range_of(at);
+    if (!range)
+        return;
+    if (range->kind == SIM_DEVICE) {
+        range->device->used -= acu_sim_rounded(range->size);
+        acu_sim_drop(range);
+    } else {
+        free(at);
+        acu_sim_range_remove(range);
+    }
+}
+
 /* ---- what a pointer is --------------------------------------------------------------------------
  */
 
@@ -592,7 +620,7 @@ int acu_sim_memory_leaks(int print) {
                                         "managed memory"};
     int leaks = 0;
     for (size_t i = 0; i < count; i++)
-        if (!ranges[i]->freed) {
+        if (!ranges[i]->freed && !ranges[i]->of_module) {
             leaks++;
             if (print)
                 acu_sim_report(names[ranges[i]->kind], (void *)ranges[i]->base, ranges[i]->size,

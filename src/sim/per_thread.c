@@ -143,3 +143,22 @@ cudaError_t acu_sim_cudaStreamWaitEvent_ptsz(cudaStream_t stream, cudaEvent_t ev
                                              unsigned int flags) {
     return acu_sim_cudaStreamWaitEvent(own(stream), event, flags);
 }
+
+cudaError_t acu_sim_cudaLaunchKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim,
+                                          void **args, size_t sharedMem, cudaStream_t stream) {
+    return acu_sim_cudaLaunchKernel(func, gridDim, blockDim, args, sharedMem, own(stream));
+}
+
+cudaError_t acu_sim_cudaLaunchCooperativeKernel_ptsz(const void *func, dim3 gridDim, dim3 blockDim,
+                                                     void **args, size_t sharedMem,
+                                                     cudaStream_t stream) {
+    return acu_sim_cudaLaunchCooperativeKernel(func, gridDim, blockDim, args, sharedMem,
+                                               own(stream));
+}
+
+cudaError_t acu_sim_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, const void *func,
+                                             void **args) {
+    cudaLaunchConfig_t mine = config ? *config : (cudaLaunchConfig_t){.stream = NULL};
+    mine.stream = own(mine.stream);
+    return acu_sim_cudaLaunchKernelExC(config ? &mine : NULL, func, args);
+}

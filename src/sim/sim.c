@@ -294,7 +294,8 @@ void acu_sim_report(const char *what, const void *handle, size_t size, const voi
 int acu_sim_leaks(int print) {
     pthread_mutex_lock(&acu_sim_lock);
     int count = acu_sim_memory_leaks(print) + acu_sim_pools_leaks(print) +
-                acu_sim_streams_leaks(print) + acu_sim_events_leaks(print);
+                acu_sim_streams_leaks(print) + acu_sim_events_leaks(print) +
+                acu_sim_modules_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;
 }
@@ -304,6 +305,7 @@ void acu_sim_reset(const char *configuration) {
     (void)acu_sim_configuration();
     for (int i = 0; i < sim.config.devices; i++)
         acu_sim_device_clear(acu_sim_device_at(i), true);
+    acu_sim_modules_reset(NULL);
     acu_sim_memory_reset(NULL);
     sim.era++;
     configure(configuration);

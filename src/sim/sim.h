@@ -33,6 +33,8 @@ typedef struct acu_sim_pool acu_sim_pool;
 typedef struct acu_sim_op acu_sim_op;
 typedef struct acu_sim_range acu_sim_range;
 typedef struct acu_sim_device acu_sim_device;
+typedef struct acu_sim_function acu_sim_function;
+typedef struct acu_sim_prepared acu_sim_prepared;
 
 /* ---- configuration ------------------------------------------------------------------------------
  */
@@ -137,6 +139,7 @@ struct acu_sim_range {
     unsigned flags;
     acu_sim_pool *pool; /* NULL: not from a pool */
     bool freed;         /* freed in stream order: no longer the program's */
+    bool of_module;     /* a variable: goes with its module */
     const void *where;  /* the call that made it */
     /* Managed memory: what was advised. Locations as {type, id}. */
     bool read_mostly;
@@ -163,6 +166,9 @@ void acu_sim_drop(acu_sim_range *range);
 bool acu_sim_charge(acu_sim_device *device, uint64_t bytes);
 size_t acu_sim_rounded(size_t size);               /* what an allocation takes */
 void acu_sim_memory_reset(acu_sim_device *device); /* all of it; NULL: of all devices */
+/* For a variable of a module: zeroed device memory, or managed memory. */
+cudaError_t acu_sim_variable_new(acu_sim_device *device, size_t size, bool managed, void **at);
+void acu_sim_variable_free(void *at);
 int acu_sim_memory_leaks(int print);
 
 /* ---- pools --------------------------------------------------------------------------------------
@@ -197,6 +203,7 @@ struct acu_sim_op {
     cudaError_t (*run)(acu_sim_op *op); /* NULL: nothing but the order. Outside the lock. */
     bool always;                        /* also where the context is lost */
     cudaError_t status;                 /* of the context, when it ran */
+    void (*drop)(acu_sim_op *op);       /* gives up what it has; under the lock */
     void *staged;                       /* a copy of what a pageable source held */
     union {
         struct {
@@ -210,6 +217,7 @@ struct acu_sim_op {
             void *data;
         } host;
         acu_sim_range *range;
+        acu_sim_prepared *launch;
         cudaError_t code;
     } with;
 };
@@ -268,6 +276,41 @@ int acu_sim_streams_leaks(int print);
 
 void acu_sim_events_reset(acu_sim_device *device);
 int acu_sim_events_leaks(int print);
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
+
+/* A launch that was found good, with a copy of its arguments: what a stream runs, a graph keeps. */
+struct acu_sim_prepared {
+    const void *handle;         /* as the program named it: a kernel, or a function */
+    acu_sim_function *function; /* on the device where it is to run */
+    unsigned grid[3], block[3], cluster[3];
+    size_t shared;
+    bool cooperative;
+    cudaLaunchAttribute *attributes; /* all that came with it */
+    unsigned attribute_count;
+    char *arguments; /* their bytes, laid out as the kernel's parameters */
+    void **args;     /* into these; one per parameter */
+};
+
+/*
+ * Judges a launch on the device and copies what it needs. `config->stream` is not looked at; the
+ * arguments are in `args` or `extra`, as cuLaunchKernel() takes them. Under the lock; so are all
+ * but the last. Failing, it leaves `prepared` as it was.
+ */
+cudaError_t acu_sim_prepare(acu_sim_device *device, const void *handle,
+                            const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
+                            acu_sim_prepared **prepared);
+acu_sim_prepared *acu_sim_prepared_clone(const acu_sim_prepared *prepared);
+void acu_sim_prepared_free(acu_sim_prepared *prepared);
+acu_sim_device *acu_sim_prepared_device(const acu_sim_prepared *prepared);
+/* The kernel's work: what an operation does, outside the lock. Its error is the context's. */
+cudaError_t acu_sim_prepared_run(const acu_sim_prepared *prepared);
+
+/* Modules are a device's; libraries stay, but for what they have on it. NULL: all of it, for good.
+ */
+void acu_sim_modules_reset(acu_sim_device *device);
+int acu_sim_modules_leaks(int print);
 
 /* One line of the leak report. */
 void acu_sim_report(const char *what, const void *handle, size_t size, const void *where);

@@ -45,6 +45,8 @@ void acu_sim_op_release(acu_sim_op *op) {
     if (!op || --op->refs)
         return;
     forget_waits(op);
+    if (op->drop)
+        op->drop(op);
     free(op->staged);
     free(op);
 }

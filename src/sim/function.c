@@ -1,0 +1,398 @@
+/* What functions say of themselves: attributes, parameters, occupancy. */
+#include "module.h"
+
+#include <string.h>
+
+/* ---- what a function takes ----------------------------------------------------------------------
+ */
+
+/* PTX does not say how many registers its compiler will use: most small kernels have some 32. */
+unsigned acu_sim_function_registers(const acu_sim_function *function) {
+    unsigned most = function->entry->max_registers;
+    return most && most < 32 ? most : 32;
+}
+
+static unsigned volume(const unsigned extents[3]) {
+    return extents[0] * extents[1] * extents[2];
+}
+
+static size_t rounded(size_t value, size_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+static size_t device_has(const acu_sim_function *function, enum cudaDeviceAttr attribute) {
+    return (size_t)acu_sim_attribute(function->module->device, attribute);
+}
+
+unsigned acu_sim_function_threads(const acu_sim_function *function) {
+    const acu_sim_entry *entry = function->entry;
+    unsigned most = (unsigned)device_has(function, cudaDevAttrMaxThreadsPerBlock);
+    unsigned said = entry->threads[0] ? volume(entry->threads) : volume(entry->max_threads);
+    return said && said < most ? said : most;
+}
+
+/* As the occupancy calculator has it: warps, registers by quarter, shared memory and its reserve.
+ */
+unsigned acu_sim_occupancy(const acu_sim_function *function, unsigned threads, size_t shared) {
+    size_t warps = (threads + 31) / 32, cc = (size_t)acu_sim_configuration()->cc;
+    if (!warps || threads > acu_sim_function_threads(function) ||
+        shared > (size_t)function->dynamic)
+        return 0;
+    size_t best = device_has(function, cudaDevAttrMaxBlocksPerMultiprocessor);
+    size_t by_warps = device_has(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;
+    size_t of_warp = rounded(acu_sim_function_registers(function) * (size_t)32, 256);
+    size_t by_registers =
+        device_has(function, cudaDevAttrMaxRegistersPerMultiprocessor) / 4 / of_warp * 4 / warps;
+    size_t reserve = cc >= 80 ? device_has(function, cudaDevAttrReservedSharedMemoryPerBlock) : 0;
+    size_t of_block = rounded(function->entry->shared + shared + reserve, cc >= 80 ? 128 : 256);
+    size_t by_shared =
+        of_block ? device_has(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / of_block
+                 : best;
+    best = by_warps < best ? by_warps : best;
+    best = by_registers < best ? by_registers : best;
+    return (unsigned)(by_shared < best ? by_shared : best);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------
+ */
+
+/* The driver's numbers; the runtime's cudaFuncAttribute is a part of them. */
+enum {
+    MAX_THREADS,
+    SHARED_BYTES,
+    CONST_BYTES,
+    LOCAL_BYTES,
+    REGISTERS,
+    PTX_VERSION,
+    BINARY_VERSION,
+    CACHE_CA,
+    DYNAMIC_BYTES,
+    CARVEOUT,
+    CLUSTER_MUST_BE_SET,
+    CLUSTER_WIDTH,
+    CLUSTER_HEIGHT,
+    CLUSTER_DEPTH,
+    BIG_CLUSTERS,
+    CLUSTER_POLICY,
+    NODE_UPDATE,
+    SHARED_MODE,
+};
+
+cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *value) {
+    const acu_sim_image *image = f->module->image;
+    const struct {
+        int attribute, value;
+    } values[] = {
+        {MAX_THREADS, (int)acu_sim_function_threads(f)},
+        {SHARED_BYTES, (int)f->entry->shared},
+        {CONST_BYTES, (int)image->constant_bytes},
+        {LOCAL_BYTES, (int)f->entry->local},
+        {REGISTERS, (int)acu_sim_function_registers(f)},
+        {PTX_VERSION, image->target},
+        {BINARY_VERSION, acu_sim_configuration()->cc},
+        {CACHE_CA, 0},
+        {DYNAMIC_BYTES, f->dynamic},
+        {CARVEOUT, f->carveout},
+        {CLUSTER_MUST_BE_SET, f->cluster_must_be_set},
+        {CLUSTER_WIDTH, f->cluster[0]},
+        {CLUSTER_HEIGHT, f->cluster[1]},
+        {CLUSTER_DEPTH, f->cluster[2]},
+        {BIG_CLUSTERS, f->big_clusters},
+        {CLUSTER_POLICY, f->cluster_policy},
+        {NODE_UPDATE, 0},
+        {SHARED_MODE, 0},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i].attribute == attribute) {
+            *value = values[i].value;
+            return cudaSuccess;
+        }
+    return cudaErrorInvalidValue;
+}
+
+static cudaError_t set_dynamic(acu_sim_function *f, int value) {
+    size_t most = device_has(f, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    if (value < 0 || (size_t)value + f->entry->shared > most)
+        return cudaErrorInvalidValue;
+    f->dynamic = value;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) {
+    switch (attribute) {
+    case DYNAMIC_BYTES:
+        return set_dynamic(f, value);
+    case CARVEOUT:
+        if (value < -1 || value > 100)
+            return cudaErrorInvalidValue;
+        f->carveout = value;
+        return cudaSuccess;
+    case CLUSTER_WIDTH:
+    case CLUSTER_HEIGHT:
+    case CLUSTER_DEPTH:
+        if (f->entry->cluster[0])
+            return cudaErrorNotPermitted; /* said when it was compiled */
+        if (value < 0)
+            return cudaErrorInvalidValue;
+        f->cluster[attribute - CLUSTER_WIDTH] = value;
+        return cudaSuccess;
+    case BIG_CLUSTERS:
+        if (value != 0 && value != 1)
+            return cudaErrorInvalidValue;
+        f->big_clusters = value;
+        return cudaSuccess;
+    case CLUSTER_POLICY:
+        if (!acu_sim_knows(&acu_cudart_type_cudaClusterSchedulingPolicy, value))
+            return cudaErrorInvalidValue;
+        f->cluster_policy = value;
+        return cudaSuccess;
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+/* ---- the runtime's calls ------------------------------------------------------------------------
+ */
+
+/* Enters, and finds the kernel's function on the current device. */
+static cudaError_t enter(const void *func, acu_sim_function **function) {
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    const acu_sim_kernel_handle *kernel = result ? NULL : acu_sim_kernel_of(func);
+    if (result)
+        return result;
+    return kernel ? acu_sim_kernel_function(kernel, device, function)
+                  : cudaErrorInvalidDeviceFunction;
+}
+
+static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
+    *a = (struct cudaFuncAttributes){
+        .sharedSizeBytes = f->entry->shared,
+        .constSizeBytes = f->module->image->constant_bytes,
+        .localSizeBytes = f->entry->local,
+        .maxThreadsPerBlock = (int)acu_sim_function_threads(f),
+        .numRegs = (int)acu_sim_function_registers(f),
+        .ptxVersion = f->module->image->target,
+        .binaryVersion = acu_sim_configuration()->cc,
+        .maxDynamicSharedSizeBytes = f->dynamic,
+        .preferredShmemCarveout = f->carveout,
+        .clusterDimMustBeSet = f->cluster_must_be_set,
+        .requiredClusterWidth = f->cluster[0],
+        .requiredClusterHeight = f->cluster[1],
+        .requiredClusterDepth = f->cluster[2],
+        .clusterSchedulingPolicyPreference = f->cluster_policy,
+        .nonPortableClusterSizeAllowed = f->big_clusters,
+    };
+}
+
+cudaError_t acu_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && !attr)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        describe(f, attr);
+    return acu_sim_leave(result);
+}
+
+static bool is_attribute(enum cudaFuncAttribute attribute) {
+    return attribute != cudaFuncAttributeMax &&
+           acu_sim_knows(&acu_cudart_type_cudaFuncAttribute, attribute);
+}
+
+cudaError_t acu_sim_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && !is_attribute(attr))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_function_set(f, (int)attr, value);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
+                                                    enum cudaFuncAttribute attr, int value,
+                                                    int device) {
+    acu_sim_function *f;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_kernel_handle *k = acu_sim_kernel_of(kernel);
+    acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && !k)
+        result = cudaErrorInvalidDeviceFunction;
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    if (!result && !is_attribute(attr))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_device_activate(d);
+    if (!result)
+        result = acu_sim_kernel_function(k, d, &f);
+    if (!result)
+        result = acu_sim_function_set(f, (int)attr, value);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        f->cache = cacheConfig;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaFuncGetName(const char **name, const void *func) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && !name)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *name = f->entry->name;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaFuncGetParamCount(const void *func, size_t *paramCount) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && !paramCount)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *paramCount = f->entry->param_count;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
+                                         size_t *paramSize) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && (!paramOffset || paramIndex >= f->entry->param_count))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *paramOffset = f->entry->params[paramIndex].offset;
+    if (!result && paramSize)
+        *paramSize = f->entry->params[paramIndex].size;
+    return acu_sim_leave(result);
+}
+
+/* What nvcc compiled into the program does not come here; a kernel is known as itself. */
+cudaError_t acu_sim_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
+    acu_sim_function *f;
+    cudaError_t result = enter(entryFuncAddr, &f);
+    if (!result && !kernelPtr)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *kernelPtr = (cudaKernel_t)(uintptr_t)entryFuncAddr;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr) {
+    acu_sim_function *f;
+    cudaError_t result = enter(symbolPtr, &f);
+    if (!result && !functionPtr)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *functionPtr = (cudaFunction_t)(void *)f;
+    return acu_sim_leave(result);
+}
+
+/* ---- occupancy ----------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result &&
+        (!numBlocks || blockSize <= 0 || flags & ~(unsigned)cudaOccupancyDisableCachingOverride))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *numBlocks = (int)acu_sim_occupancy(f, (unsigned)blockSize, dynamicSMemSize);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
+                                                                  int blockSize,
+                                                                  size_t dynamicSMemSize) {
+    return acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        numBlocks, func, blockSize, dynamicSMemSize, cudaOccupancyDefault);
+}
+
+size_t acu_sim_shared_for(const acu_sim_function *f, size_t blocks) {
+    size_t reserve = acu_sim_configuration()->cc >= 80
+                         ? device_has(f, cudaDevAttrReservedSharedMemoryPerBlock)
+                         : 0;
+    size_t unit = acu_sim_configuration()->cc >= 80 ? 128 : 256;
+    size_t each = device_has(f, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks / unit * unit;
+    size_t taken = f->entry->shared + reserve;
+    size_t left = each > taken ? each - taken : 0, most = (size_t)f->dynamic;
+    return left < most ? left : most;
+}
+
+cudaError_t acu_sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
+                                                              const void *func, int numBlocks,
+                                                              int blockSize) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0 ||
+                    (unsigned)numBlocks > acu_sim_occupancy(f, (unsigned)blockSize, 0)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *dynamicSmemSize = acu_sim_shared_for(f, (size_t)numBlocks);
+    return acu_sim_leave(result);
+}
+
+/* The size of the clusters that the configuration asks for; 0 if it does not say. */
+static unsigned cluster_of(const acu_sim_function *f, const cudaLaunchConfig_t *config) {
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
+            return config->attrs[i].val.clusterDim.x * config->attrs[i].val.clusterDim.y *
+                   config->attrs[i].val.clusterDim.z;
+    return (unsigned)(f->cluster[0] * f->cluster[1] * f->cluster[2]);
+}
+
+cudaError_t acu_sim_max_cluster(const acu_sim_function *f, const cudaLaunchConfig_t *config,
+                                int *size) {
+    unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
+    if (!device_has(f, cudaDevAttrClusterLaunch))
+        return cudaErrorNotSupported;
+    if (!threads || (config->numAttrs && !config->attrs))
+        return cudaErrorInvalidValue;
+    unsigned most = f->big_clusters ? 16 : 8;
+    *size = acu_sim_occupancy(f, threads, config->dynamicSmemBytes) ? (int)most : 0;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_max_clusters(const acu_sim_function *f, const cudaLaunchConfig_t *config,
+                                 int *count) {
+    int most = 0;
+    cudaError_t result = acu_sim_max_cluster(f, config, &most);
+    unsigned size = result ? 0 : cluster_of(f, config);
+    if (!result && (size == 0 || size > (unsigned)(f->big_clusters ? 16 : 8)))
+        result = cudaErrorInvalidClusterSize;
+    unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
+    if (!result)
+        *count = (int)(device_has(f, cudaDevAttrMultiProcessorCount) *
+                       acu_sim_occupancy(f, threads, config->dynamicSmemBytes) / size);
+    return result;
+}
+
+cudaError_t acu_sim_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
+                                                         const cudaLaunchConfig_t *launchConfig) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result)
+        result = clusterSize && launchConfig ? acu_sim_max_cluster(f, launchConfig, clusterSize)
+                                             : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
+                                                   const cudaLaunchConfig_t *launchConfig) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result)
+        result = numClusters && launchConfig ? acu_sim_max_clusters(f, launchConfig, numClusters)
+                                             : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}

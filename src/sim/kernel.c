@@ -1,0 +1,446 @@
+/*
+ * Kernels: what they do, their attributes, and launching them.
+ *
+ * Every launch is prepared first: judged, with its arguments copied. A stream's operation runs what
+ * was prepared, and so does a graph's node.
+ */
+#include "module.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- who executes a kernel ----------------------------------------------------------------------
+ */
+
+/* The place for more: one that runs the PTX itself, say. The first that can run an entry does. */
+typedef struct executor {
+    bool (*can_run)(const acu_sim_entry *entry); /* under the lock; the other is not */
+    void (*run)(const acu_sim_entry *entry, const acu_sim_launch *launch, void *const *args);
+} executor;
+
+static struct {
+    char *name;
+    acu_sim_kernel function;
+} *registered;
+static size_t registered_count;
+
+static acu_sim_kernel function_named(const char *name) {
+    for (size_t i = 0; i < registered_count; i++)
+        if (strcmp(registered[i].name, name) == 0)
+            return registered[i].function;
+    return NULL;
+}
+
+static int add_function(const char *name, acu_sim_kernel function) {
+    for (size_t i = 0; i < registered_count; i++)
+        if (strcmp(registered[i].name, name) == 0) {
+            registered[i].function = function;
+            return cudaSuccess;
+        }
+    void *grown = realloc(registered, (registered_count + 1) * sizeof *registered);
+    if (!grown)
+        return cudaErrorMemoryAllocation;
+    registered = grown;
+    char *copy = malloc(strlen(name) + 1);
+    if (!copy)
+        return cudaErrorMemoryAllocation;
+    registered[registered_count].name = strcpy(copy, name);
+    registered[registered_count++].function = function;
+    return cudaSuccess;
+}
+
+int acu_sim_register(const char *name, acu_sim_kernel function) {
+    if (!name || !*name)
+        return cudaErrorInvalidValue;
+    pthread_mutex_lock(&acu_sim_lock);
+    int result = add_function(name, function);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return result;
+}
+
+static bool is_registered(const acu_sim_entry *entry) {
+    return function_named(entry->name) != NULL;
+}
+
+static void run_registered(const acu_sim_entry *entry, const acu_sim_launch *launch,
+                           void *const *args) {
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_kernel function = function_named(entry->name);
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (function)
+        function(launch, args);
+}
+
+static const executor executors[] = {{is_registered, run_registered}};
+
+static const executor *executor_of(acu_sim_entry *entry) {
+    for (size_t i = 0; i < sizeof executors / sizeof *executors; i++)
+        if (executors[i].can_run(entry))
+            return &executors[i];
+    if (!entry->told)
+        fprintf(stderr,
+                "anycuda: simulator: kernel \"%s\" cannot be launched: nothing says what it does; "
+                "acu_sim_register(\"%s\", function) would\n",
+                entry->name, entry->name);
+    entry->told = true;
+    return NULL;
+}
+
+/* ---- running ------------------------------------------------------------------------------------
+ */
+
+struct acu_sim_run {
+    jmp_buf end;
+    acu_sim_device *device;
+    cudaError_t result;
+};
+
+/* Freed in stream order may be after this kernel, so it counts until it is gone. */
+static const acu_sim_range *accessible(const acu_sim_device *device, const void *address,
+                                       size_t bytes) {
+    const acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
+    if (!range || bytes > range->base + range->size - (uintptr_t)address)
+        return NULL;
+    return range->kind != SIM_DEVICE || acu_sim_can_access(device, range->device->index) ? range
+                                                                                         : NULL;
+}
+
+void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes) {
+    struct acu_sim_run *run = launch->run;
+    pthread_mutex_lock(&acu_sim_lock);
+    const acu_sim_range *range = accessible(run->device, address, bytes);
+    void *at = range ? acu_sim_view(range, address) : NULL;
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (at)
+        return at;
+    fprintf(stderr,
+            "anycuda: simulator: kernel \"%s\": illegal address: %zu bytes at %p are not in one "
+            "allocation that device %d can access\n",
+            launch->kernel, bytes, address, launch->device);
+    run->result = cudaErrorIllegalAddress;
+    longjmp(run->end, 1);
+}
+
+static cudaError_t execute(const acu_sim_prepared *prepared, const executor *by) {
+    const acu_sim_entry *entry = prepared->function->entry;
+    struct acu_sim_run run = {.device = prepared->function->module->device};
+    acu_sim_launch launch = {.kernel = entry->name,
+                             .shared = prepared->shared,
+                             .device = run.device->index,
+                             .run = &run};
+    memcpy(launch.grid, prepared->grid, sizeof launch.grid);
+    memcpy(launch.block, prepared->block, sizeof launch.block);
+    memcpy(launch.cluster, prepared->cluster, sizeof launch.cluster);
+    acu_sim_self()->in_callback = true;
+    if (setjmp(run.end) == 0)
+        by->run(entry, &launch, prepared->args);
+    acu_sim_self()->in_callback = false;
+    return run.result;
+}
+
+cudaError_t acu_sim_prepared_run(const acu_sim_prepared *prepared) {
+    const executor *by = NULL;
+    pthread_mutex_lock(&acu_sim_lock);
+    bool loaded = prepared->function->module->loaded;
+    if (loaded)
+        by = executor_of(prepared->function->entry);
+    else
+        fprintf(stderr, "anycuda: simulator: kernel \"%s\" is launched, but was unloaded\n",
+                prepared->function->entry->name);
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (by)
+        return execute(prepared, by);
+    return loaded ? cudaErrorNotSupported : cudaErrorLaunchFailure;
+}
+
+/* ---- judging a launch ---------------------------------------------------------------------------
+ */
+
+static size_t volume(const unsigned extent[3]) {
+    return (size_t)extent[0] * extent[1] * extent[2];
+}
+
+static bool within(const acu_sim_device *device, const unsigned extent[3],
+                   enum cudaDeviceAttr first) {
+    for (int i = 0; i < 3; i++)
+        if (extent[i] == 0 ||
+            extent[i] > (unsigned)acu_sim_attribute(device, (enum cudaDeviceAttr)((int)first + i)))
+            return false;
+    return true;
+}
+
+static cudaError_t judge_block(const acu_sim_prepared *p, const acu_sim_device *device) {
+    const acu_sim_entry *entry = p->function->entry;
+    size_t threads = volume(p->block);
+    if (!within(device, p->grid, cudaDevAttrMaxGridDimX) ||
+        !within(device, p->block, cudaDevAttrMaxBlockDimX) ||
+        threads > (size_t)acu_sim_attribute(device, cudaDevAttrMaxThreadsPerBlock))
+        return cudaErrorInvalidConfiguration;
+    if (entry->threads[0] && threads != volume(entry->threads))
+        return cudaErrorInvalidValue;
+    if (entry->max_threads[0] && threads > volume(entry->max_threads))
+        return cudaErrorInvalidValue;
+    if (threads > acu_sim_function_threads(p->function))
+        return cudaErrorLaunchOutOfResources;
+    return p->shared > (size_t)p->function->dynamic ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+/* A cluster's size must be given where the kernel says so, and be the kernel's own if it has one.
+ */
+static cudaError_t judge_cluster(acu_sim_prepared *p, const acu_sim_device *device) {
+    const acu_sim_function *function = p->function;
+    bool given = p->cluster[0] || p->cluster[1] || p->cluster[2];
+    for (int i = 0; i < 3; i++) {
+        if (given && function->cluster[0] && p->cluster[i] != (unsigned)function->cluster[i])
+            return cudaErrorInvalidClusterSize;
+        if (!given)
+            p->cluster[i] = function->cluster[i] ? (unsigned)function->cluster[i] : 1;
+    }
+    if (!given && !function->cluster[0])
+        return function->cluster_must_be_set ? cudaErrorInvalidClusterSize : cudaSuccess;
+    if (!acu_sim_attribute(device, cudaDevAttrClusterLaunch))
+        return cudaErrorNotSupported;
+    size_t blocks = volume(p->cluster);
+    if (blocks == 0 || blocks > (function->big_clusters ? 16u : 8u))
+        return cudaErrorInvalidClusterSize;
+    for (int i = 0; i < 3; i++)
+        if (p->grid[i] % p->cluster[i])
+            return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+static cudaError_t judge_cooperation(const acu_sim_prepared *p, const acu_sim_device *device) {
+    if (!p->cooperative)
+        return cudaSuccess;
+    size_t fit = (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) *
+                 acu_sim_occupancy(p->function, (unsigned)volume(p->block), p->shared);
+    return volume(p->grid) > fit ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
+}
+
+static cudaError_t read_attributes(acu_sim_prepared *p, const cudaLaunchConfig_t *config) {
+    if (config->numAttrs && !config->attrs)
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        const cudaLaunchAttribute *a = &config->attrs[i];
+        if (!acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, a->id))
+            return cudaErrorInvalidValue;
+        if (a->id == cudaLaunchAttributeCooperative)
+            p->cooperative = a->val.cooperative != 0;
+        if (a->id == cudaLaunchAttributeClusterDimension) {
+            p->cluster[0] = a->val.clusterDim.x;
+            p->cluster[1] = a->val.clusterDim.y;
+            p->cluster[2] = a->val.clusterDim.z;
+        }
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t judge(acu_sim_prepared *p, const acu_sim_device *device,
+                         const cudaLaunchConfig_t *config) {
+    cudaError_t result = read_attributes(p, config);
+    if (!result)
+        result = judge_block(p, device);
+    if (!result)
+        result = judge_cluster(p, device);
+    if (!result)
+        result = judge_cooperation(p, device);
+    if (!result && !executor_of(p->function->entry))
+        result = cudaErrorNotSupported;
+    return result;
+}
+
+/* ---- preparing ----------------------------------------------------------------------------------
+ */
+
+/* All arguments in one piece: the values CU_LAUNCH_PARAM_* say what is in the list. */
+static const void *read_extra(void *const *extra, size_t *size) {
+    const void *buffer = NULL;
+    size_t given = 0;
+    for (; *extra; extra += 2) {
+        if (*extra == (void *)1)
+            buffer = extra[1];
+        else if (*extra == (void *)2 && extra[1])
+            given = *(const size_t *)extra[1];
+        else
+            return NULL;
+    }
+    *size = given;
+    return buffer;
+}
+
+static cudaError_t copy_arguments(acu_sim_prepared *p, void *const *args, void *const *extra) {
+    const acu_sim_entry *entry = p->function->entry;
+    size_t size = 0;
+    const char *packed = extra ? read_extra(extra, &size) : NULL;
+    if ((args && extra && entry->param_count) || (extra && (!packed || size < entry->param_bytes)))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < entry->param_count; i++) {
+        const acu_sim_param *param = &entry->params[i];
+        const char *from = packed ? packed + param->offset : args ? args[i] : NULL;
+        if (!from)
+            return cudaErrorInvalidValue;
+        memcpy(p->arguments + param->offset, from, param->size);
+    }
+    return cudaSuccess;
+}
+
+/* One block of memory: the struct, its attributes, the pointers, the arguments. */
+static acu_sim_prepared *new_prepared(acu_sim_function *function,
+                                      const cudaLaunchAttribute *attributes, unsigned count) {
+    const acu_sim_entry *entry = function->entry;
+    size_t head = (sizeof(acu_sim_prepared) + 63) & ~(size_t)63;
+    size_t listed = count * sizeof *attributes;
+    size_t pointers = (entry->param_count * sizeof(void *) + 63) & ~(size_t)63;
+    char *memory =
+        aligned_alloc(64, (head + listed + pointers + entry->param_bytes + 127) & ~(size_t)63);
+    if (!memory)
+        return NULL;
+    acu_sim_prepared *made = (acu_sim_prepared *)(void *)memory;
+    *made = (acu_sim_prepared){.function = function, .attribute_count = count};
+    made->attributes = (cudaLaunchAttribute *)(void *)(memory + head);
+    made->args = (void **)(void *)(memory + head + listed);
+    made->arguments = memory + ((head + listed + pointers + 63) & ~(size_t)63);
+    if (count)
+        memcpy(made->attributes, attributes, listed);
+    for (size_t i = 0; i < entry->param_count; i++)
+        made->args[i] = made->arguments + entry->params[i].offset;
+    function->module->refs++;
+    return made;
+}
+
+void acu_sim_prepared_free(acu_sim_prepared *prepared) {
+    if (!prepared)
+        return;
+    acu_sim_module_release(prepared->function->module);
+    free(prepared);
+}
+
+acu_sim_prepared *acu_sim_prepared_clone(const acu_sim_prepared *prepared) {
+    acu_sim_prepared *copy =
+        new_prepared(prepared->function, prepared->attributes, prepared->attribute_count);
+    if (!copy)
+        return NULL;
+    copy->handle = prepared->handle;
+    memcpy(copy->grid, prepared->grid, sizeof copy->grid);
+    memcpy(copy->block, prepared->block, sizeof copy->block);
+    memcpy(copy->cluster, prepared->cluster, sizeof copy->cluster);
+    copy->shared = prepared->shared;
+    copy->cooperative = prepared->cooperative;
+    memcpy(copy->arguments, prepared->arguments, prepared->function->entry->param_bytes);
+    return copy;
+}
+
+acu_sim_device *acu_sim_prepared_device(const acu_sim_prepared *prepared) {
+    return prepared->function->module->device;
+}
+
+/* A kernel's function on the device, or a function that is of this device. */
+static cudaError_t find_function(acu_sim_device *device, const void *handle,
+                                 acu_sim_function **function) {
+    const acu_sim_kernel_handle *kernel = acu_sim_kernel_of(handle);
+    if (kernel)
+        return acu_sim_kernel_function(kernel, device, function);
+    *function = acu_sim_function_of(handle);
+    return !*function                              ? cudaErrorInvalidDeviceFunction
+           : (*function)->module->device != device ? cudaErrorInvalidResourceHandle
+                                                   : cudaSuccess;
+}
+
+cudaError_t acu_sim_prepare(acu_sim_device *device, const void *handle,
+                            const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
+                            acu_sim_prepared **prepared) {
+    acu_sim_function *function;
+    cudaError_t result = find_function(device, handle, &function);
+    if (result)
+        return result;
+    if (config->numAttrs && !config->attrs)
+        return cudaErrorInvalidValue;
+    acu_sim_prepared *made = new_prepared(function, config->attrs, config->numAttrs);
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    made->handle = handle;
+    made->shared = config->dynamicSmemBytes;
+    memcpy(made->grid, &config->gridDim, sizeof made->grid);
+    memcpy(made->block, &config->blockDim, sizeof made->block);
+    result = judge(made, device, config);
+    if (!result)
+        result = copy_arguments(made, args, extra);
+    if (result)
+        acu_sim_prepared_free(made);
+    else
+        *prepared = made;
+    return result;
+}
+
+/* ---- launching ----------------------------------------------------------------------------------
+ */
+
+static cudaError_t run_op(acu_sim_op *op) {
+    return acu_sim_prepared_run(op->with.launch);
+}
+
+static void drop_op(acu_sim_op *op) {
+    acu_sim_prepared_free(op->with.launch);
+}
+
+cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
+                              const cudaLaunchConfig_t *config, void *const *args,
+                              void *const *extra) {
+    acu_sim_stream *stream;
+    acu_sim_prepared *prepared = NULL;
+    acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
+    cudaError_t result = acu_sim_stream_of(handle, &stream);
+    if (!result && stream->device != device)
+        result = cudaErrorInvalidResourceHandle;
+    if (!result)
+        result = acu_sim_prepare(device, function, config, args, extra, &prepared);
+    if (result)
+        return result;
+    acu_sim_op *op = acu_sim_op_new(run_op);
+    if (!op) {
+        acu_sim_prepared_free(prepared);
+        return cudaErrorMemoryAllocation;
+    }
+    op->with.launch = prepared;
+    op->drop = drop_op;
+    return acu_sim_submit(stream, op, false);
+}
+
+/* A whole call of the runtime, which knows kernels only by what its own calls returned. */
+static cudaError_t launch(const cudaLaunchConfig_t *config, const void *func, void **args) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !acu_sim_kernel_of(func))
+        result = cudaErrorInvalidDeviceFunction;
+    if (!result && !config)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_launch_on(config->stream, func, config, args, NULL);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func,
+                                        void **args) {
+    return launch(config, func, args);
+}
+
+cudaError_t acu_sim_cudaLaunchKernel(const void *func, dim3 gridDim, dim3 blockDim, void **args,
+                                     size_t sharedMem, cudaStream_t stream) {
+    const cudaLaunchConfig_t config = {
+        .gridDim = gridDim, .blockDim = blockDim, .dynamicSmemBytes = sharedMem, .stream = stream};
+    return launch(&config, func, args);
+}
+
+cudaError_t acu_sim_cudaLaunchCooperativeKernel(const void *func, dim3 gridDim, dim3 blockDim,
+                                                void **args, size_t sharedMem,
+                                                cudaStream_t stream) {
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeCooperative, .val.cooperative = 1};
+    const cudaLaunchConfig_t config = {.gridDim = gridDim,
+                                       .blockDim = blockDim,
+                                       .dynamicSmemBytes = sharedMem,
+                                       .stream = stream,
+                                       .attrs = &attribute,
+                                       .numAttrs = 1};
+    return launch(&config, func, args);
+}

@@ -1,0 +1,433 @@
+/* Images, modules and libraries: loading, unloading, and what is in them by name. */
+#include "module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static acu_sim_module *modules;
+static acu_sim_library *libraries;
+static acu_sim_set module_handles, library_handles, kernel_handles, function_handles;
+
+/* ---- images -------------------------------------------------------------------------------------
+ */
+
+static void release_image(acu_sim_image *image) {
+    if (!image || --image->refs)
+        return;
+    for (size_t i = 0; i < image->entry_count; i++) {
+        free(image->entries[i].name);
+        free(image->entries[i].params);
+    }
+    for (size_t i = 0; i < image->variable_count; i++) {
+        free(image->variables[i].name);
+        free(image->variables[i].bytes);
+    }
+    free(image->entries);
+    free(image->variables);
+    free(image);
+}
+
+/* An architecture runs what was made for it or an older one; sm_90a only on 9.0. */
+static bool fits(const acu_sim_image *image) {
+    int cc = acu_sim_configuration()->cc;
+    return image->variant == 'a'   ? image->target == cc
+           : image->variant == 'f' ? image->target / 10 == cc / 10 && image->target <= cc
+                                   : image->target <= cc;
+}
+
+static cudaError_t read_image(const void *code, acu_sim_image **image, char *why, size_t room) {
+    why[0] = '\0';
+    if (strncmp(code, "\177ELF", 4) == 0 || strncmp(code, "\x50\xed\x55\xba", 4) == 0)
+        return cudaErrorNoKernelImageForDevice; /* machine code of a GPU */
+    acu_sim_image *made = calloc(1, sizeof *made);
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    made->refs = 1;
+    cudaError_t result = acu_sim_ptx_read(code, strlen(code), made, why, room);
+    if (!result && !fits(made)) {
+        snprintf(why, room,
+                 "ptxas fatal   : SM version specified by .target is higher than default SM "
+                 "version assumed");
+        result = cudaErrorNoKernelImageForDevice;
+    }
+    if (result)
+        release_image(made);
+    else
+        *image = made;
+    return result;
+}
+
+int acu_sim_entry_named(const acu_sim_image *image, const char *name) {
+    for (size_t i = 0; i < image->entry_count; i++)
+        if (strcmp(image->entries[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+int acu_sim_variable_named(const acu_sim_image *image, const char *name) {
+    for (size_t i = 0; i < image->variable_count; i++)
+        if (strcmp(image->variables[i].name, name) == 0)
+            return (int)i;
+    return -1;
+}
+
+cudaError_t acu_sim_read_file(const char *path, char **text) {
+    FILE *file = fopen(path, "rb");
+    size_t used = 0, room = 0, got = 1;
+    cudaError_t result = file ? cudaSuccess : cudaErrorFileNotFound;
+    *text = NULL;
+    while (!result && got) {
+        if (room - used < 2) {
+            char *grown = realloc(*text, room = room * 2 + 4096);
+            if (!grown) {
+                result = cudaErrorMemoryAllocation;
+                break;
+            }
+            *text = grown;
+        }
+        got = fread(*text + used, 1, room - used - 1, file);
+        used += got;
+    }
+    if (file)
+        (void)fclose(file);
+    if (result)
+        free(*text), *text = NULL;
+    else
+        (*text)[used] = '\0';
+    return result;
+}
+
+/* ---- what a load is asked -----------------------------------------------------------------------
+ */
+
+static bool are_options(const acu_sim_options *options) {
+    if ((options->jit_count && (!options->jit || !options->jit_values)) ||
+        (options->library_count && (!options->library || !options->library_values)))
+        return false;
+    for (unsigned i = 0; i < options->jit_count; i++)
+        if (options->jit[i] < 0 || options->jit[i] >= 36)
+            return false;
+    for (unsigned i = 0; i < options->library_count; i++)
+        if (options->library[i] != cudaLibraryHostUniversalFunctionAndDataTable &&
+            options->library[i] != cudaLibraryBinaryIsPreserved)
+            return false;
+    return true;
+}
+
+static void **value_of(const acu_sim_options *options, int option) {
+    for (unsigned i = 0; i < options->jit_count; i++)
+        if (options->jit[i] == option)
+            return &options->jit_values[i];
+    return NULL;
+}
+
+/* Puts the text in the buffer that was given, and how much there is in place of its size. */
+static void write_log(const acu_sim_options *options, int buffer, int size, const char *text) {
+    void **at = value_of(options, buffer), **room = value_of(options, size);
+    if (!at || !*at || !room || !*room)
+        return;
+    int written = snprintf(*at, (size_t)(uintptr_t)*room, "%s", text);
+    if ((uintptr_t)written >= (uintptr_t)*room)
+        written = (int)((uintptr_t)*room - 1);
+    *room = (void *)(uintptr_t)written;
+}
+
+static cudaError_t load_image(const void *code, const acu_sim_options *options,
+                              acu_sim_image **image) {
+    char why[400], log[500] = "";
+    if (!code || !are_options(options))
+        return cudaErrorInvalidValue;
+    cudaError_t result = read_image(code, image, why, sizeof why);
+    if (result && why[0])
+        snprintf(log, sizeof log, "%s\n%s", why,
+                 strstr(why, "fatal") ? ""
+                                      : "ptxas fatal   : Ptx assembly aborted due to errors\n");
+    write_log(options, cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes, log);
+    write_log(options, cudaJitInfoLogBuffer, cudaJitInfoLogBufferSizeBytes, "");
+    return result;
+}
+
+/* ---- modules ------------------------------------------------------------------------------------
+ */
+
+void acu_sim_module_release(acu_sim_module *module) {
+    if (!module || --module->refs)
+        return;
+    release_image(module->image);
+    free(module->functions);
+    free(module->variables);
+    free(module);
+}
+
+static cudaError_t make_variables(acu_sim_module *module) {
+    const acu_sim_image *image = module->image;
+    for (size_t i = 0; i < image->variable_count; i++) {
+        const acu_sim_variable *variable = &image->variables[i];
+        if (variable->managed && module->library) { /* one for all devices */
+            module->variables[i] = module->library->managed[i];
+            continue;
+        }
+        cudaError_t result = acu_sim_variable_new(module->device, variable->size, variable->managed,
+                                                  &module->variables[i]);
+        if (result)
+            return result;
+        if (variable->bytes && variable->size)
+            memcpy(acu_sim_view(acu_sim_range_of(module->variables[i]), module->variables[i]),
+                   variable->bytes, variable->size);
+    }
+    return cudaSuccess;
+}
+
+static bool make_functions(acu_sim_module *module) {
+    const acu_sim_image *image = module->image;
+    for (size_t i = 0; i < image->entry_count; i++) {
+        acu_sim_function *function = &module->functions[i];
+        acu_sim_entry *entry = &image->entries[i];
+        int limit = acu_sim_attribute(module->device, cudaDevAttrMaxSharedMemoryPerBlock);
+        *function = (acu_sim_function){.module = module, .entry = entry, .carveout = -1};
+        function->dynamic = limit > (int)entry->shared ? limit - (int)entry->shared : 0;
+        function->cluster_must_be_set = entry->explicit_cluster && !entry->cluster[0];
+        for (int k = 0; k < 3; k++)
+            function->cluster[k] = (int)entry->cluster[k];
+        if (!acu_sim_set_add(&function_handles, function))
+            return false;
+    }
+    return true;
+}
+
+static void unload_module(acu_sim_module *module) {
+    for (size_t i = 0; i < module->image->entry_count; i++)
+        acu_sim_set_remove(&function_handles, &module->functions[i]);
+    for (size_t i = 0; i < module->image->variable_count; i++)
+        if (!module->library || !module->image->variables[i].managed)
+            acu_sim_variable_free(module->variables[i]);
+    acu_sim_set_remove(&module_handles, module);
+    for (acu_sim_module **at = &modules; *at; at = &(*at)->next)
+        if (*at == module) {
+            *at = module->next;
+            break;
+        }
+    module->loaded = false;
+    acu_sim_module_release(module);
+}
+
+/* Takes a reference on the image. */
+static cudaError_t new_module(acu_sim_image *image, acu_sim_device *device,
+                              acu_sim_library *library, const void *where,
+                              acu_sim_module **module) {
+    acu_sim_module *made = calloc(1, sizeof *made);
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    *made = (acu_sim_module){.refs = 1,
+                             .loaded = true,
+                             .image = image,
+                             .device = device,
+                             .library = library,
+                             .where = where,
+                             .next = modules};
+    image->refs++;
+    modules = made;
+    made->functions = calloc(image->entry_count + 1, sizeof *made->functions);
+    made->variables = calloc(image->variable_count + 1, sizeof *made->variables);
+    cudaError_t result = cudaErrorMemoryAllocation;
+    if (made->functions && made->variables && acu_sim_set_add(&module_handles, made) &&
+        make_functions(made))
+        result = make_variables(made);
+    if (result)
+        unload_module(made);
+    else
+        *module = made;
+    return result;
+}
+
+cudaError_t acu_sim_module_load(acu_sim_device *device, const void *code,
+                                const acu_sim_options *options, const void *where,
+                                acu_sim_module **module) {
+    acu_sim_image *image = NULL;
+    cudaError_t result = load_image(code, options, &image);
+    if (!result)
+        result = new_module(image, device, NULL, where, module);
+    release_image(image);
+    return result;
+}
+
+void acu_sim_module_unload(acu_sim_module *module) {
+    acu_sim_device *device = module->device;
+    acu_sim_wait_device(device);
+    if (acu_sim_module_of(module)) /* the lock was given up */
+        unload_module(module);
+}
+
+/* ---- libraries ----------------------------------------------------------------------------------
+ */
+
+static void unload_library(acu_sim_library *library) {
+    acu_sim_image *image = library->image;
+    for (int i = 0; i < SIM_DEVICES; i++)
+        if (library->modules[i])
+            unload_module(library->modules[i]);
+    for (size_t i = 0; library->kernels && i < image->entry_count; i++)
+        acu_sim_set_remove(&kernel_handles, &library->kernels[i]);
+    for (size_t i = 0; library->managed && i < image->variable_count; i++)
+        acu_sim_variable_free(library->managed[i]);
+    acu_sim_set_remove(&library_handles, library);
+    for (acu_sim_library **at = &libraries; *at; at = &(*at)->next)
+        if (*at == library) {
+            *at = library->next;
+            break;
+        }
+    release_image(image);
+    free(library->kernels);
+    free(library->managed);
+    free(library);
+}
+
+static cudaError_t make_managed(acu_sim_library *library) {
+    const acu_sim_image *image = library->image;
+    acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
+    for (size_t i = 0; i < image->variable_count; i++) {
+        const acu_sim_variable *variable = &image->variables[i];
+        if (!variable->managed || library->managed[i])
+            continue;
+        cudaError_t result =
+            acu_sim_variable_new(device, variable->size, true, &library->managed[i]);
+        if (result)
+            return result;
+        if (variable->bytes && variable->size)
+            memcpy(library->managed[i], variable->bytes, variable->size);
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t make_kernels(acu_sim_library *library) {
+    for (size_t i = 0; i < library->image->entry_count; i++) {
+        library->kernels[i] = (acu_sim_kernel_handle){library, i};
+        if (!acu_sim_set_add(&kernel_handles, &library->kernels[i]))
+            return cudaErrorMemoryAllocation;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_library_load(const void *code, const acu_sim_options *options,
+                                 const void *where, acu_sim_library **library) {
+    acu_sim_image *image = NULL;
+    cudaError_t result = load_image(code, options, &image);
+    if (result)
+        return result;
+    acu_sim_library *made = calloc(1, sizeof *made);
+    if (!made) {
+        release_image(image);
+        return cudaErrorMemoryAllocation;
+    }
+    *made = (acu_sim_library){.image = image, .where = where, .next = libraries};
+    libraries = made;
+    made->kernels = calloc(image->entry_count + 1, sizeof *made->kernels);
+    made->managed = calloc(image->variable_count + 1, sizeof *made->managed);
+    result = cudaErrorMemoryAllocation;
+    if (made->kernels && made->managed && acu_sim_set_add(&library_handles, made))
+        result = make_kernels(made);
+    if (!result)
+        result = make_managed(made);
+    if (result)
+        unload_library(made);
+    else
+        *library = made;
+    return result;
+}
+
+void acu_sim_library_unload(acu_sim_library *library) {
+    acu_sim_wait_device(NULL);
+    if (acu_sim_library_of(library))
+        unload_library(library);
+}
+
+cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_device *device,
+                                   acu_sim_module **module) {
+    cudaError_t result = cudaSuccess;
+    if (!library->modules[device->index])
+        result = make_managed(library);
+    if (!result && !library->modules[device->index])
+        result = new_module(library->image, device, library, library->where,
+                            &library->modules[device->index]);
+    if (!result)
+        *module = library->modules[device->index];
+    return result;
+}
+
+cudaError_t acu_sim_kernel_function(const acu_sim_kernel_handle *kernel, acu_sim_device *device,
+                                    acu_sim_function **function) {
+    acu_sim_module *module;
+    cudaError_t result = acu_sim_library_module(kernel->library, device, &module);
+    if (!result)
+        *function = &module->functions[kernel->index];
+    return result;
+}
+
+acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel) {
+    return &kernel->library->image->entries[kernel->index];
+}
+
+/* ---- handles ------------------------------------------------------------------------------------
+ */
+
+/* What has a handle may be changed through it, whatever it was given as. */
+static void *known(const acu_sim_set *set, const void *handle) {
+    return acu_sim_set_has(set, handle) ? (void *)(uintptr_t)handle : NULL;
+}
+
+acu_sim_module *acu_sim_module_of(const void *handle) {
+    return known(&module_handles, handle);
+}
+
+acu_sim_library *acu_sim_library_of(const void *handle) {
+    return known(&library_handles, handle);
+}
+
+acu_sim_kernel_handle *acu_sim_kernel_of(const void *handle) {
+    return known(&kernel_handles, handle);
+}
+
+acu_sim_function *acu_sim_function_of(const void *handle) {
+    return known(&function_handles, handle);
+}
+
+/* ---- taking back --------------------------------------------------------------------------------
+ */
+
+static void forget_device(acu_sim_library *library, const acu_sim_device *device) {
+    library->modules[device->index] = NULL;
+    for (size_t i = 0; i < library->image->variable_count; i++) {
+        const acu_sim_range *range = acu_sim_range_of(library->managed[i]);
+        if (range && range->device == device)
+            library->managed[i] = NULL; /* the device's memory goes next */
+    }
+}
+
+void acu_sim_modules_reset(acu_sim_device *device) {
+    acu_sim_module *next;
+    for (acu_sim_module *m = modules; m; m = next) {
+        next = m->next;
+        if (device && m->device == device) {
+            if (m->library)
+                forget_device(m->library, device);
+            unload_module(m);
+        }
+    }
+    while (!device && libraries)
+        unload_library(libraries);
+}
+
+int acu_sim_modules_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_module *m = modules; m; m = m->next)
+        if (!m->library) {
+            count++;
+            if (print)
+                acu_sim_report("module", m, 0, m->where);
+        }
+    for (const acu_sim_library *l = libraries; l; l = l->next, count++)
+        if (print)
+            acu_sim_report("library", l, 0, l->where);
+    return count;
+}

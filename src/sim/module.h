@@ -1,0 +1,154 @@
+/*
+ * What is loaded: an image is what was read of the PTX, a module is an image on one device, a
+ * library an image with a module for each device that needs one. A kernel belongs to a library and
+ * has a function per device; a function belongs to a module.
+ */
+#ifndef ACU_SIM_MODULE_H
+#define ACU_SIM_MODULE_H
+
+#include "sim.h"
+
+typedef struct acu_sim_module acu_sim_module;
+typedef struct acu_sim_library acu_sim_library;
+
+typedef struct acu_sim_param {
+    size_t offset, size;
+} acu_sim_param;
+
+typedef struct acu_sim_entry { /* a kernel, as it was declared */
+    char *name;
+    acu_sim_param *params;
+    size_t param_count, param_bytes;
+    unsigned max_threads[3], threads[3], cluster[3]; /* at most, exactly; 0: not said */
+    unsigned max_registers, min_blocks;
+    size_t shared, local;
+    bool explicit_cluster;
+    bool told; /* that there is no function for it */
+} acu_sim_entry;
+
+typedef struct acu_sim_variable {
+    char *name;
+    size_t size;
+    char *bytes; /* NULL: zeros */
+    bool constant, managed;
+} acu_sim_variable;
+
+typedef struct acu_sim_image {
+    unsigned refs;
+    int version, target; /* PTX 8.0 is 80, sm_90 is 90 */
+    char variant;        /* sm_90a: 'a' */
+    acu_sim_entry *entries;
+    acu_sim_variable *variables;
+    size_t entry_count, variable_count, constant_bytes;
+} acu_sim_image;
+
+struct acu_sim_function {
+    acu_sim_module *module;
+    acu_sim_entry *entry;
+    int dynamic, carveout; /* bytes of dynamic shared memory allowed; percent */
+    enum cudaFuncCache cache;
+    int cluster_must_be_set, cluster[3], cluster_policy, big_clusters;
+};
+
+struct acu_sim_module {
+    unsigned refs; /* its handle's, and of launches */
+    bool loaded;
+    acu_sim_image *image;
+    acu_sim_device *device;
+    acu_sim_library *library;    /* NULL: loaded alone */
+    acu_sim_function *functions; /* as the image's entries */
+    void **variables;            /* as the image's */
+    const void *where;
+    acu_sim_module *next;
+};
+
+typedef struct acu_sim_kernel_handle { /* a CUkernel */
+    acu_sim_library *library;
+    size_t index;
+} acu_sim_kernel_handle;
+
+struct acu_sim_library {
+    acu_sim_image *image;
+    acu_sim_module *modules[SIM_DEVICES];
+    acu_sim_kernel_handle *kernels; /* as the image's entries */
+    void **managed;                 /* as the image's variables */
+    const void *where;
+    acu_sim_library *next;
+};
+
+/* What a load is asked besides. The values are those of the driver, which are the runtime's, too.
+ */
+typedef struct acu_sim_options {
+    const int *jit;
+    void **jit_values;
+    unsigned jit_count;
+    const int *library;
+    void **library_values;
+    unsigned library_count;
+} acu_sim_options;
+
+/* ---- images -------------------------------------------------------------------------------------
+ */
+
+/* What was read fills `image`; on failure `why` has one line, as ptxas would say it. */
+cudaError_t acu_sim_ptx_read(const char *text, size_t size, acu_sim_image *image, char *why,
+                             size_t room);
+
+/* ---- modules and libraries: all under the lock --------------------------------------------------
+ */
+
+cudaError_t acu_sim_module_load(acu_sim_device *device, const void *code,
+                                const acu_sim_options *options, const void *where,
+                                acu_sim_module **module);
+cudaError_t acu_sim_library_load(const void *code, const acu_sim_options *options,
+                                 const void *where, acu_sim_library **library);
+/* The text of a file, with a zero behind it; to be freed. */
+cudaError_t acu_sim_read_file(const char *path, char **text);
+/* They wait for what runs; the handles are gone. What was prepared with their kernels fails. */
+void acu_sim_module_unload(acu_sim_module *module);
+void acu_sim_library_unload(acu_sim_library *library);
+void acu_sim_module_release(acu_sim_module *module);
+
+/* NULL if the handle is none of these. */
+acu_sim_module *acu_sim_module_of(const void *handle);
+acu_sim_library *acu_sim_library_of(const void *handle);
+acu_sim_kernel_handle *acu_sim_kernel_of(const void *handle);
+acu_sim_function *acu_sim_function_of(const void *handle);
+
+/* The library's module on the device, loaded now if it was not yet. */
+cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_device *device,
+                                   acu_sim_module **module);
+cudaError_t acu_sim_kernel_function(const acu_sim_kernel_handle *kernel, acu_sim_device *device,
+                                    acu_sim_function **function);
+acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel);
+
+/* Their index in the image; -1 if there is none. */
+int acu_sim_entry_named(const acu_sim_image *image, const char *name);
+int acu_sim_variable_named(const acu_sim_image *image, const char *name);
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
+
+/* What the device takes to run it, and what it is: numbered as cudaFuncAttribute numbers them. */
+cudaError_t acu_sim_function_get(const acu_sim_function *function, int attribute, int *value);
+cudaError_t acu_sim_function_set(acu_sim_function *function, int attribute, int value);
+unsigned acu_sim_function_registers(const acu_sim_function *function);
+unsigned acu_sim_function_threads(const acu_sim_function *function); /* the largest block */
+
+/* Blocks that a multiprocessor holds at once. */
+unsigned acu_sim_occupancy(const acu_sim_function *function, unsigned threads, size_t shared);
+
+/* Dynamic shared memory for each block where a multiprocessor holds that many. */
+size_t acu_sim_shared_for(const acu_sim_function *function, size_t blocks);
+/* The largest cluster, and how many of the configured ones the device holds at once. */
+cudaError_t acu_sim_max_cluster(const acu_sim_function *function, const cudaLaunchConfig_t *config,
+                                int *size);
+cudaError_t acu_sim_max_clusters(const acu_sim_function *function, const cudaLaunchConfig_t *config,
+                                 int *count);
+
+/* Queues it on the stream. */
+cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
+                              const cudaLaunchConfig_t *config, void *const *args,
+                              void *const *extra);
+
+#endif

@@ -1,0 +1,271 @@
+/* Libraries: what is read of PTX, loading and unloading, kernels and variables by name. */
+#define _GNU_SOURCE /* mkstemp */
+
+#include "kernels.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static cudaError_t try_load(const char *ptx) {
+    cudaLibrary_t library = NULL;
+    cudaError_t result = cudaLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0);
+    if (!result)
+        OK(cudaLibraryUnload(library));
+    (void)cudaGetLastError();
+    return result;
+}
+
+TEST(loads_and_unloads) {
+    cudaLibrary_t library = load(PTX);
+    unsigned count = 0;
+    OK(cudaLibraryGetKernelCount(&count, library));
+    assert_int_equal(count, 7);
+    OK(cudaLibraryUnload(library));
+    FAILS(cudaErrorInvalidResourceHandle, cudaLibraryUnload(library));
+    FAILS(cudaErrorInvalidResourceHandle, cudaLibraryUnload(NULL));
+}
+
+TEST(what_a_load_refuses) {
+    cudaLibrary_t library = NULL;
+    enum cudaJitOption unknown = (enum cudaJitOption)99;
+    enum cudaLibraryOption no_option = (enum cudaLibraryOption)9;
+    void *value = NULL;
+    FAILS(cudaErrorInvalidValue, cudaLibraryLoadData(NULL, PTX, NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidValue, cudaLibraryLoadData(&library, NULL, NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidValue, cudaLibraryLoadData(&library, PTX, NULL, NULL, 1, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidValue,
+          cudaLibraryLoadData(&library, PTX, &unknown, &value, 1, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidValue,
+          cudaLibraryLoadData(&library, PTX, NULL, NULL, 0, &no_option, &value, 1));
+    assert_null(library);
+}
+
+TEST(loads_files) {
+    char path[] = "/tmp/anycuda-test-XXXXXX";
+    cudaLibrary_t library = NULL;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, PTX, sizeof PTX - 1) == (ssize_t)sizeof PTX - 1);
+    close(fd);
+    OK(cudaLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
+    (void)kernel_of(library, "add");
+    OK(cudaLibraryUnload(library));
+    unlink(path);
+    FAILS(cudaErrorFileNotFound,
+          cudaLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidValue,
+          cudaLibraryLoadFromFile(&library, NULL, NULL, NULL, 0, NULL, NULL, 0));
+}
+
+TEST(kernels_by_name) {
+    cudaLibrary_t library = load(PTX);
+    cudaKernel_t kernel = NULL, again = NULL, all[9] = {NULL};
+    const char *name = NULL;
+    OK(cudaLibraryGetKernel(&kernel, library, "mixed"));
+    OK(cudaLibraryGetKernel(&again, library, "mixed"));
+    assert_ptr_equal(kernel, again);
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, "counter"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetKernel(NULL, library, "mixed"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetKernel(&kernel, library, NULL));
+    FAILS(cudaErrorInvalidResourceHandle, cudaLibraryGetKernel(&kernel, NULL, "mixed"));
+    OK(cudaLibraryEnumerateKernels(all, 2, library));
+    assert_true(all[0] && all[1] && !all[2]);
+    OK(cudaLibraryEnumerateKernels(all, 9, library));
+    assert_true(all[6] && !all[7]);
+    OK(cudaFuncGetName(&name, all[0]));
+    assert_string_equal(name, "add");
+    FAILS(cudaErrorInvalidValue, cudaLibraryEnumerateKernels(NULL, 1, library));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetKernelCount(NULL, library));
+    OK(cudaLibraryUnload(library));
+    FAILS(cudaErrorInvalidDeviceFunction, cudaFuncGetName(&name, all[0]));
+}
+
+TEST(variables_have_their_values) {
+    cudaLibrary_t library = load(PTX);
+    void *at = NULL;
+    size_t bytes = 0;
+    unsigned counter = 0;
+    float factors[3] = {0};
+    OK(cudaLibraryGetGlobal(&at, &bytes, library, "counter"));
+    assert_int_equal(bytes, 4);
+    OK(cudaMemcpy(&counter, at, 4, cudaMemcpyDeviceToHost));
+    assert_int_equal(counter, 7);
+    OK(cudaLibraryGetGlobal(&at, &bytes, library, "factors"));
+    assert_int_equal(bytes, 12);
+    OK(cudaMemcpy(factors, at, 12, cudaMemcpyDeviceToHost));
+    assert_true(factors[0] == 1 && factors[1] == 2 && factors[2] == -4);
+    OK(cudaLibraryGetGlobal(NULL, &bytes, library, "table"));
+    assert_int_equal(bytes, 100);
+    FAILS(cudaErrorInvalidValue, cudaFree(at));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(NULL, NULL, library, "table"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, NULL, library, NULL));
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetGlobal(&at, NULL, library, "add"));
+    FAILS(cudaErrorInvalidResourceHandle, cudaLibraryGetGlobal(&at, NULL, NULL, "table"));
+    OK(cudaLibraryUnload(library));
+}
+
+TEST(each_device_has_its_variables_but_managed_ones) {
+    cudaLibrary_t library = load(PTX);
+    void *first = NULL, *second = NULL;
+    OK(cudaLibraryGetGlobal(&first, NULL, library, "counter"));
+    OK(cudaSetDevice(1));
+    OK(cudaLibraryGetGlobal(&second, NULL, library, "counter"));
+    assert_ptr_not_equal(first, second);
+    OK(cudaLibraryGetManaged(&first, NULL, library, "shared_by_all"));
+    assert_int_equal(*(unsigned *)first, 3);
+    OK(cudaSetDevice(0));
+    OK(cudaLibraryGetManaged(&second, NULL, library, "shared_by_all"));
+    assert_ptr_equal(first, second);
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetManaged(&first, NULL, library, "counter"));
+    OK(cudaLibraryUnload(library));
+}
+
+TEST(a_library_outlives_the_reset_of_a_device) {
+    cudaLibrary_t library = load(PTX);
+    void *at = NULL;
+    unsigned counter = 9;
+    cudaKernel_t kernel = kernel_of(library, "nothing");
+    OK(cudaLibraryGetGlobal(&at, NULL, library, "counter"));
+    OK(cudaMemcpy(at, &counter, 4, cudaMemcpyHostToDevice));
+    OK(cudaDeviceReset());
+    OK(cudaLaunchKernel(kernel, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, 0));
+    OK(cudaLibraryGetGlobal(&at, NULL, library, "counter"));
+    OK(cudaMemcpy(&counter, at, 4, cudaMemcpyDeviceToHost));
+    assert_int_equal(counter, 7);
+    OK(cudaLibraryUnload(library));
+}
+
+TEST(no_unified_functions) {
+    cudaLibrary_t library = load(PTX);
+    void *function;
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetUnifiedFunction(&function, library, "add"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetUnifiedFunction(NULL, library, "add"));
+    FAILS(cudaErrorInvalidResourceHandle, cudaLibraryGetUnifiedFunction(&function, NULL, "add"));
+    OK(cudaLibraryUnload(library));
+}
+
+TEST(a_library_is_a_leak) {
+    cudaLibrary_t library = load(PTX);
+    assert_int_equal(acu_sim_leaks(0), 1);
+    OK(cudaLibraryUnload(library));
+    assert_int_equal(acu_sim_leaks(0), 0);
+    (void)load(PTX);
+    acu_sim_reset(MACHINE);
+    assert_int_equal(acu_sim_leaks(0), 0);
+}
+
+/* ---- reading PTX */
+
+TEST(malformed_ptx) {
+    static const char *const texts[] = {
+        "",
+        "hello",
+        ".target sm_52",
+        ".version 7.0",
+        ".version seven\n.target sm_52",
+        ".version 7.0\n.target fifty",
+        PTX_HEAD ".entry",
+        PTX_HEAD ".entry f(",
+        PTX_HEAD ".entry f() { ret;",
+        PTX_HEAD ".entry f() { ret; } }",
+        PTX_HEAD ".entry f(.param .u64) { }",
+        PTX_HEAD ".entry f(.param .u65 a) { }",
+        PTX_HEAD ".entry f(.param .u64 a .param .u64 b) { }",
+        PTX_HEAD ".entry f(.param .align 3 .b8 a[4]) { }",
+        PTX_HEAD ".entry f() .maxntid x { }",
+        PTX_HEAD ".entry f() .unknown { }",
+        PTX_HEAD ".entry f() { }\n.entry f() { }",
+        PTX_HEAD ".global .u32 x;\n.global .u32 x;",
+        PTX_HEAD ".global .u32 x[2] = {1, 2, 3};",
+        PTX_HEAD ".global .u32 x = };",
+        PTX_HEAD ".global .u32 x",
+        PTX_HEAD ".global .b8 x[18446744073709551615][18446744073709551615];",
+        PTX_HEAD ".entry f(.param .b8 a[40000]) { }",
+        PTX_HEAD "garbage;",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (try_load(texts[i]) != cudaErrorInvalidPtx)
+            fail_msg("not refused: %s", texts[i]);
+}
+
+TEST(ptx_that_is_unusual_but_right) {
+    static const char *const texts[] = {
+        PTX_HEAD,
+        PTX_HEAD "// a comment\n/* and\n another */ .entry f() { ret; } // end",
+        PTX_HEAD ".weak .entry f\n{\n ret;\n}",
+        PTX_HEAD ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n"
+                 ".visible .func (.reg .u32 %r) g(.reg .u32 %a) { { ret; } }\n",
+        PTX_HEAD ".extern .global .u32 elsewhere;",
+        PTX_HEAD ".global .align 1 .b8 text[6] = {104, 101, 108, 108, 111};",
+        PTX_HEAD ".global .v4 .f32 v; .global .u64 p = generic(v); .global .u64 q = v+4;",
+        PTX_HEAD ".global .s32 m[2][2] = {{1, -2}, {3, 0x10}};",
+        PTX_HEAD ".global .texref t;",
+        PTX_HEAD ".file 1 \"a.cu\"\n.entry f() { .loc 1 2 3\n ret; }\n"
+                 ".section .debug_str { .b8 1, 2 }\n",
+        PTX_HEAD ".entry f() .maxntid 64, 1, 1 .minnctapersm 2 .pragma \"nounroll\"; { ret; }",
+        ".version 8.0\n.target sm_90a, debug\n.address_size 64\n"
+        ".entry f() .reqnctapercluster 2, 1, 1 .explicitcluster { ret; }",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (try_load(texts[i]) != cudaSuccess)
+            fail_msg("refused: %s", texts[i]);
+}
+
+TEST(an_architecture_that_is_not_there) {
+    SAYS(cudaErrorNoKernelImageForDevice, try_load(".version 8.6\n.target sm_100\n.entry f() { }"));
+    acu_sim_reset("cc=10.0");
+    SAYS(cudaSuccess, try_load(".version 8.6\n.target sm_100\n.entry f() { }"));
+    SAYS(cudaErrorNoKernelImageForDevice, try_load(".version 8.0\n.target sm_90a\n"));
+    acu_sim_reset("cc=8.0");
+    SAYS(cudaErrorNoKernelImageForDevice, try_load(".version 8.0\n.target sm_86\n"));
+    SAYS(cudaErrorNoKernelImageForDevice, try_load("\177ELF"));
+}
+
+TEST(a_ptx_version_that_the_driver_is_too_old_for) {
+    acu_sim_reset("runtime=12.8,driver=12.4");
+    acu_sim_reset("driver=13.0,cc=9.0");
+    SAYS(cudaSuccess, try_load(".version 9.0\n.target sm_90\n"));
+    SAYS(cudaErrorUnsupportedPtxVersion, try_load(".version 9.1\n.target sm_90\n"));
+}
+
+TEST(the_log_says_where) {
+    char log[200] = "x", small[8] = "x";
+    enum cudaJitOption options[] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};
+    void *values[] = {log, (void *)sizeof log};
+    cudaLibrary_t library;
+    const char *bad = PTX_HEAD "\n.entry f() {\n";
+    SAYS(cudaErrorInvalidPtx,
+         cudaLibraryLoadData(&library, bad, options, values, 2, NULL, NULL, 0));
+    assert_non_null(strstr(log, "line 6; error"));
+    assert_int_equal((uintptr_t)values[1], strlen(log));
+    values[0] = small;
+    values[1] = (void *)sizeof small;
+    SAYS(cudaErrorInvalidPtx,
+         cudaLibraryLoadData(&library, bad, options, values, 2, NULL, NULL, 0));
+    assert_int_equal(strlen(small), 7);
+    values[0] = log;
+    values[1] = (void *)sizeof log;
+    OK(cudaLibraryLoadData(&library, PTX, options, values, 2, NULL, NULL, 0));
+    assert_string_equal(log, "");
+    OK(cudaLibraryUnload(library));
+    (void)cudaGetLastError();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        T(loads_and_unloads),
+        T(what_a_load_refuses),
+        T(loads_files),
+        T(kernels_by_name),
+        T(variables_have_their_values),
+        T(each_device_has_its_variables_but_managed_ones),
+        T(a_library_outlives_the_reset_of_a_device),
+        T(no_unified_functions),
+        T(a_library_is_a_leak),
+        T(malformed_ptx),
+        T(ptx_that_is_unusual_but_right),
+        T(an_architecture_that_is_not_there),
+        T(a_ptx_version_that_the_driver_is_too_old_for),
+        T(the_log_says_where),
+    };
+    return RUN(tests);
+}
