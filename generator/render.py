@@ -121,9 +121,9 @@ class Slot:
         return self._free("result", "outcome")
 
     @property
-    def array(self) -> str:
-        """A name for the array of the arguments' addresses."""
-        return self._free("args", "addresses")
+    def args(self) -> str:
+        """A name for the struct of the arguments."""
+        return self._free("args", "given")
 
     def _free(self, *names: str) -> str:
         taken = {p.name for p in self.function.params}
@@ -170,8 +170,12 @@ class Slot:
         return f"name_{self.name}" if symbol == self.name else f"symbol_{self.name}_{symbol}"
 
     @property
-    def addresses(self) -> str:
-        return ", ".join(f"&{p.name}" for p in self.function.params) or "NULL"
+    def kept_arguments(self) -> str:
+        return ", ".join(f"{self.args}.{p.name}" for p in self.function.params)
+
+    @property
+    def args_address(self) -> str:
+        return f"&{self.args}" if self.function.params else "NULL"
 
     @property
     def pointer_type(self) -> str:

@@ -99,18 +99,26 @@ static size_t as_count(int64_t value) {
     return value > 0 ? (size_t)value : 0;
 }
 
-size_t acu_argument_count(const acu_function *function, unsigned param, const void *const *args) {
+const void *acu_argument(const acu_function *function, unsigned param, const void *args) {
+    return (const char *)args + function->params[param].at;
+}
+
+size_t acu_argument_count(const acu_function *function, unsigned param, const void *args) {
     int by = (int)function->params[param].length;
     if (by < 0)
         return 1;
     const acu_param *counter = &function->params[by];
-    const void *at = counter->depth ? read_pointer(args[by]) : args[by];
+    const void *at = acu_argument(function, (unsigned)by, args);
+    if (counter->depth)
+        at = read_pointer(at);
     return at ? as_count(acu_read_integer(counter->type, at)) : 0;
 }
 
-int32_t acu_argument_tag(const acu_function *function, unsigned param, const void *const *args) {
+int32_t acu_argument_tag(const acu_function *function, unsigned param, const void *args) {
     int by = (int)function->params[param].tag;
-    return by < 0 ? 0 : (int32_t)acu_read_integer(function->params[by].type, args[by]);
+    return by < 0 ? 0
+                  : (int32_t)acu_read_integer(function->params[by].type,
+                                              acu_argument(function, (unsigned)by, args));
 }
 
 size_t acu_target_count(const acu_type *type, const acu_field *field, const void *record) {
@@ -506,22 +514,22 @@ static const acu_value *find_in(search *s, const acu_type *type, const unsigned 
 }
 
 static const acu_value *find_in_argument(search *s, const acu_function *function, unsigned param,
-                                         const void *const *args) {
+                                         const void *args) {
     const acu_param *p = &function->params[param];
     int32_t tag = acu_argument_tag(function, param, args);
     step path = {.names = function->name, .part = param};
     if (!p->type || p->depth > 1 || (p->depth && p->direction == ACU_OUT))
         return NULL;
     if (!p->depth)
-        return find_in_each(s, p->type, args[param], 1, tag, &path);
+        return find_in_each(s, p->type, acu_argument(function, param, args), 1, tag, &path);
     path.pointer = true;
     path.indexed = p->length >= 0;
-    const void *at = read_pointer(args[param]);
+    const void *at = read_pointer(acu_argument(function, param, args));
     return at ? find_in_each(s, p->type, at, acu_argument_count(function, param, args), tag, &path)
               : NULL;
 }
 
-const char *acu_newer_argument(const acu_function *function, const void *const *args, int version,
+const char *acu_newer_argument(const acu_function *function, const void *args, int version,
                                int *since) {
     static _Thread_local char said[256];
     search s = {version, {said, sizeof said, 0}};

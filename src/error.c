@@ -355,7 +355,7 @@ static int explain_result(const acu_function *function, int result, const char *
     return result;
 }
 
-int acu_explain(const acu_function *function, int result, const void *const *args) {
+int acu_explain(const acu_function *function, int result, const void *args) {
     char note[sizeof record.note];
     memcpy(note, record.note, sizeof note);
     record.note[0] = '\0'; /* it was about this call, whatever becomes of it */

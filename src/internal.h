@@ -105,6 +105,7 @@ typedef enum acu_direction { ACU_IN, ACU_OUT, ACU_INOUT } acu_direction;
 
 typedef struct acu_param {
     const acu_type *type; /* of the value, or of what `depth` pointers lead to */
+    uint16_t at;          /* where it is in the struct of the arguments */
     uint8_t depth;        /* 0: by value; 1: pointer to type; 2: pointer to pointer */
     uint8_t direction;    /* acu_direction of what the pointer leads to */
     int8_t length;        /* index of the parameter that counts the elements; -1: one element */
@@ -191,8 +192,8 @@ const acu_library_info *acu_library_about(const acu_library *library);
 
 typedef struct acu_call {
     const acu_function *function;
-    const void *const *args; /* one pointer per parameter, to its value */
-    acu_fn fn;               /* what to call; NULL: refused, result is set */
+    const void *args; /* a struct of the arguments; NULL: there are none */
+    acu_fn fn;        /* what to call; NULL: refused, result is set */
     int result;
     bool layered;   /* a layer is on: acu_call_end has work to do */
     bool made_here; /* the result is ours: refusal or injected fault */
@@ -205,7 +206,7 @@ typedef struct acu_call {
  * version and, if no layer is on, publishes the pointer in the slot so that this is not passed
  * again.
  */
-void acu_call_begin(acu_call *call, const acu_function *function, const void *const *args);
+void acu_call_begin(acu_call *call, const acu_function *function, const void *args);
 int acu_call_end(acu_call *call);
 
 /*
@@ -220,7 +221,7 @@ acu_fn acu_bind(const acu_function *function);
  * and why; returns the result, or error_unavailable where the cause is an enumerator newer than the
  * library.
  */
-int acu_explain(const acu_function *function, int result, const void *const *args);
+int acu_explain(const acu_function *function, int result, const void *args);
 
 /*
  * Refusals made by adapters: each records the error (code, function, reason) as the thread's last
@@ -256,7 +257,7 @@ void acu_from_loaded(const acu_function *function, unsigned param, void *present
  * argument leads to. "cudaDevAttrFoo" or "attr->id = cudaLaunchAttributeBar", and since when; NULL
  * if nothing. The text holds until the thread asks again.
  */
-const char *acu_newer_argument(const acu_function *function, const void *const *args, int version,
+const char *acu_newer_argument(const acu_function *function, const void *args, int version,
                                int *since);
 
 /* Values as the tables describe them; nothing is assumed about alignment. */
@@ -269,10 +270,12 @@ int32_t acu_field_tag(const acu_type *type, const acu_field *field, const void *
                       int32_t tag);
 const acu_type *acu_field_target(const acu_field *field); /* NULL: it leads to nothing */
 bool acu_field_active(const acu_field *field, int32_t tag);
+/* Where an argument is in the struct of them. */
+const void *acu_argument(const acu_function *function, unsigned param, const void *args);
 /* Elements behind an argument, 1 if nothing counts them; the tag that an argument's record is
  * given. */
-size_t acu_argument_count(const acu_function *function, unsigned param, const void *const *args);
-int32_t acu_argument_tag(const acu_function *function, unsigned param, const void *const *args);
+size_t acu_argument_count(const acu_function *function, unsigned param, const void *args);
+int32_t acu_argument_tag(const acu_function *function, unsigned param, const void *args);
 /* Elements behind a field that has a target. */
 size_t acu_target_count(const acu_type *type, const acu_field *field, const void *record);
 

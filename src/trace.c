@@ -203,14 +203,15 @@ static bool can_follow(const acu_param *param, const void *pointer, bool written
 static void put_argument(acu_line *out, const acu_call *call, unsigned i, bool written) {
     const acu_param *param = &call->function->params[i];
     int32_t tag = acu_argument_tag(call->function, i, call->args);
-    const void *pointer = param->depth ? read_pointer(call->args[i]) : NULL;
+    const void *argument = acu_argument(call->function, i, call->args);
+    const void *pointer = param->depth ? read_pointer(argument) : NULL;
     bool follow = can_follow(param, pointer, written);
     if (follow && param->length < 0)
         acu_put(out, "*");
     acu_put(out, acu_part_name(call->function->name, i));
     acu_put(out, "=");
     if (!param->depth)
-        put_value(out, param->type, call->args[i], tag, 0);
+        put_value(out, param->type, argument, tag, 0);
     else if (!follow)
         put_pointer(out, pointer);
     else if (param->depth > 1)

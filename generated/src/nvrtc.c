@@ -17,9 +17,13 @@
 /* ---- nvrtcAddNameExpression */
 
 static const char name_nvrtcAddNameExpression[] = "nvrtcAddNameExpression\0prog\0name_expression";
+struct args_nvrtcAddNameExpression {
+    nvrtcProgram prog;
+    const char *const name_expression;
+};
 static const acu_param params_nvrtcAddNameExpression[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_text, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcAddNameExpression, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcAddNameExpression, name_expression), 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcAddNameExpression = {
     .library = &acu_nvrtc,
@@ -33,12 +37,13 @@ const acu_function acu_function_nvrtcAddNameExpression = {
 };
 static nvrtcResult enter_nvrtcAddNameExpression(nvrtcProgram prog, const char *const name_expression)
 {
-    const void *const args[] = { &prog, &name_expression };
+    const struct args_nvrtcAddNameExpression args = {prog, name_expression};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcAddNameExpression, args);
+    acu_call_begin(&call, &acu_function_nvrtcAddNameExpression, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, const char *const))call.fn)(prog, name_expression);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, const char *const))call.fn)(args.prog,
+                args.name_expression);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -47,18 +52,23 @@ nvrtcResult (*acu_slot_nvrtcAddNameExpression)(nvrtcProgram prog,
 nvrtcResult acu_failed_nvrtcAddNameExpression(nvrtcResult result, nvrtcProgram prog,
         const char *const name_expression)
 {
-    const void *const args[] = { &prog, &name_expression };
+    const struct args_nvrtcAddNameExpression args = {prog, name_expression};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcAddNameExpression, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcAddNameExpression, (int)result, &args);
 }
 
 /* ---- nvrtcCompileProgram */
 
 static const char name_nvrtcCompileProgram[] = "nvrtcCompileProgram\0prog\0numOptions\0options";
+struct args_nvrtcCompileProgram {
+    nvrtcProgram prog;
+    int numOptions;
+    const char *const *options;
+};
 static const acu_param params_nvrtcCompileProgram[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_int, 0, ACU_IN, -1, -1, false},
-    {&acu_type_text, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcCompileProgram, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, offsetof(struct args_nvrtcCompileProgram, numOptions), 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcCompileProgram, options), 1, ACU_IN, -1, -1, false},
 };
 static const char feature_nvrtcCompileProgram[] = "runtime compilation";
 const acu_function acu_function_nvrtcCompileProgram = {
@@ -74,13 +84,13 @@ const acu_function acu_function_nvrtcCompileProgram = {
 };
 static nvrtcResult enter_nvrtcCompileProgram(nvrtcProgram prog, int numOptions, const char *const *options)
 {
-    const void *const args[] = { &prog, &numOptions, &options };
+    const struct args_nvrtcCompileProgram args = {prog, numOptions, options};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcCompileProgram, args);
+    acu_call_begin(&call, &acu_function_nvrtcCompileProgram, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, int, const char *const *))call.fn)(prog,
-                numOptions, options);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, int, const char *const *))call.fn)(args.prog,
+                args.numOptions, args.options);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -89,21 +99,29 @@ nvrtcResult (*acu_slot_nvrtcCompileProgram)(nvrtcProgram prog, int numOptions,
 nvrtcResult acu_failed_nvrtcCompileProgram(nvrtcResult result, nvrtcProgram prog, int numOptions,
         const char *const *options)
 {
-    const void *const args[] = { &prog, &numOptions, &options };
+    const struct args_nvrtcCompileProgram args = {prog, numOptions, options};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcCompileProgram, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcCompileProgram, (int)result, &args);
 }
 
 /* ---- nvrtcCreateProgram */
 
 static const char name_nvrtcCreateProgram[] = "nvrtcCreateProgram\0prog\0src\0name\0numHeaders\0headers\0includeNames";
+struct args_nvrtcCreateProgram {
+    nvrtcProgram *prog;
+    const char *src;
+    const char *name;
+    int numHeaders;
+    const char *const *headers;
+    const char *const *includeNames;
+};
 static const acu_param params_nvrtcCreateProgram[] = {
-    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
-    {&acu_type_text, 0, ACU_IN, -1, -1, false},
-    {&acu_type_text, 0, ACU_IN, -1, -1, false},
-    {&acu_type_int, 0, ACU_IN, -1, -1, false},
-    {&acu_type_text, 1, ACU_IN, -1, -1, false},
-    {&acu_type_text, 1, ACU_IN, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcCreateProgram, prog), 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcCreateProgram, src), 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcCreateProgram, name), 0, ACU_IN, -1, -1, false},
+    {&acu_type_int, offsetof(struct args_nvrtcCreateProgram, numHeaders), 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcCreateProgram, headers), 1, ACU_IN, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcCreateProgram, includeNames), 1, ACU_IN, -1, -1, false},
 };
 static const char feature_nvrtcCreateProgram[] = "runtime compilation";
 const acu_function acu_function_nvrtcCreateProgram = {
@@ -120,14 +138,14 @@ const acu_function acu_function_nvrtcCreateProgram = {
 static nvrtcResult enter_nvrtcCreateProgram(nvrtcProgram *prog, const char *src, const char *name,
         int numHeaders, const char *const *headers, const char *const *includeNames)
 {
-    const void *const args[] = { &prog, &src, &name, &numHeaders, &headers, &includeNames };
+    const struct args_nvrtcCreateProgram args = {prog, src, name, numHeaders, headers, includeNames};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcCreateProgram, args);
+    acu_call_begin(&call, &acu_function_nvrtcCreateProgram, &args);
     if (call.fn != NULL) {
         call.result = (int)((nvrtcResult (*)(nvrtcProgram *, const char *, const char *, int,
-                const char *const *, const char *const *))call.fn)(prog, src, name, numHeaders, headers,
-                includeNames);
+                const char *const *, const char *const *))call.fn)(args.prog, args.src, args.name,
+                args.numHeaders, args.headers, args.includeNames);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -137,16 +155,19 @@ nvrtcResult (*acu_slot_nvrtcCreateProgram)(nvrtcProgram *prog, const char *src, 
 nvrtcResult acu_failed_nvrtcCreateProgram(nvrtcResult result, nvrtcProgram *prog, const char *src,
         const char *name, int numHeaders, const char *const *headers, const char *const *includeNames)
 {
-    const void *const args[] = { &prog, &src, &name, &numHeaders, &headers, &includeNames };
+    const struct args_nvrtcCreateProgram args = {prog, src, name, numHeaders, headers, includeNames};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcCreateProgram, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcCreateProgram, (int)result, &args);
 }
 
 /* ---- nvrtcDestroyProgram */
 
 static const char name_nvrtcDestroyProgram[] = "nvrtcDestroyProgram\0prog";
+struct args_nvrtcDestroyProgram {
+    nvrtcProgram *prog;
+};
 static const acu_param params_nvrtcDestroyProgram[] = {
-    {&acu_type_handle, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcDestroyProgram, prog), 1, ACU_OUT, -1, -1, false},
 };
 static const char feature_nvrtcDestroyProgram[] = "runtime compilation";
 const acu_function acu_function_nvrtcDestroyProgram = {
@@ -162,29 +183,33 @@ const acu_function acu_function_nvrtcDestroyProgram = {
 };
 static nvrtcResult enter_nvrtcDestroyProgram(nvrtcProgram *prog)
 {
-    const void *const args[] = { &prog };
+    const struct args_nvrtcDestroyProgram args = {prog};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcDestroyProgram, args);
+    acu_call_begin(&call, &acu_function_nvrtcDestroyProgram, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram *))call.fn)(prog);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram *))call.fn)(args.prog);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcDestroyProgram)(nvrtcProgram *prog) = enter_nvrtcDestroyProgram;
 nvrtcResult acu_failed_nvrtcDestroyProgram(nvrtcResult result, nvrtcProgram *prog)
 {
-    const void *const args[] = { &prog };
+    const struct args_nvrtcDestroyProgram args = {prog};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcDestroyProgram, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcDestroyProgram, (int)result, &args);
 }
 
 /* ---- nvrtcGetBundledHeadersInfo */
 
 static const char name_nvrtcGetBundledHeadersInfo[] = "nvrtcGetBundledHeadersInfo\0info\0errorLog";
+struct args_nvrtcGetBundledHeadersInfo {
+    nvrtcBundledHeadersInfo *info;
+    const char **errorLog;
+};
 static const acu_param params_nvrtcGetBundledHeadersInfo[] = {
-    {&acu_nvrtc_type_nvrtcBundledHeadersInfo, 1, ACU_OUT, -1, -1, false},
-    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {&acu_nvrtc_type_nvrtcBundledHeadersInfo, offsetof(struct args_nvrtcGetBundledHeadersInfo, info), 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcGetBundledHeadersInfo, errorLog), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetBundledHeadersInfo = {
     .library = &acu_nvrtc,
@@ -198,13 +223,13 @@ const acu_function acu_function_nvrtcGetBundledHeadersInfo = {
 };
 static nvrtcResult enter_nvrtcGetBundledHeadersInfo(nvrtcBundledHeadersInfo *info, const char **errorLog)
 {
-    const void *const args[] = { &info, &errorLog };
+    const struct args_nvrtcGetBundledHeadersInfo args = {info, errorLog};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetBundledHeadersInfo, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetBundledHeadersInfo, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcBundledHeadersInfo *, const char **))call.fn)(info,
-                errorLog);
+        call.result = (int)((nvrtcResult (*)(nvrtcBundledHeadersInfo *, const char **))call.fn)(args.info,
+                args.errorLog);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -213,17 +238,21 @@ nvrtcResult (*acu_slot_nvrtcGetBundledHeadersInfo)(nvrtcBundledHeadersInfo *info
 nvrtcResult acu_failed_nvrtcGetBundledHeadersInfo(nvrtcResult result, nvrtcBundledHeadersInfo *info,
         const char **errorLog)
 {
-    const void *const args[] = { &info, &errorLog };
+    const struct args_nvrtcGetBundledHeadersInfo args = {info, errorLog};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetBundledHeadersInfo, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetBundledHeadersInfo, (int)result, &args);
 }
 
 /* ---- nvrtcGetCUBIN */
 
 static const char name_nvrtcGetCUBIN[] = "nvrtcGetCUBIN\0prog\0cubin";
+struct args_nvrtcGetCUBIN {
+    nvrtcProgram prog;
+    char *cubin;
+};
 static const acu_param params_nvrtcGetCUBIN[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetCUBIN, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, offsetof(struct args_nvrtcGetCUBIN, cubin), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetCUBIN = {
     .library = &acu_nvrtc,
@@ -237,29 +266,33 @@ const acu_function acu_function_nvrtcGetCUBIN = {
 };
 static nvrtcResult enter_nvrtcGetCUBIN(nvrtcProgram prog, char *cubin)
 {
-    const void *const args[] = { &prog, &cubin };
+    const struct args_nvrtcGetCUBIN args = {prog, cubin};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetCUBIN, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetCUBIN, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(prog, cubin);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(args.prog, args.cubin);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetCUBIN)(nvrtcProgram prog, char *cubin) = enter_nvrtcGetCUBIN;
 nvrtcResult acu_failed_nvrtcGetCUBIN(nvrtcResult result, nvrtcProgram prog, char *cubin)
 {
-    const void *const args[] = { &prog, &cubin };
+    const struct args_nvrtcGetCUBIN args = {prog, cubin};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetCUBIN, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetCUBIN, (int)result, &args);
 }
 
 /* ---- nvrtcGetCUBINSize */
 
 static const char name_nvrtcGetCUBINSize[] = "nvrtcGetCUBINSize\0prog\0cubinSizeRet";
+struct args_nvrtcGetCUBINSize {
+    nvrtcProgram prog;
+    size_t *cubinSizeRet;
+};
 static const acu_param params_nvrtcGetCUBINSize[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetCUBINSize, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_nvrtcGetCUBINSize, cubinSizeRet), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetCUBINSize = {
     .library = &acu_nvrtc,
@@ -273,28 +306,31 @@ const acu_function acu_function_nvrtcGetCUBINSize = {
 };
 static nvrtcResult enter_nvrtcGetCUBINSize(nvrtcProgram prog, size_t *cubinSizeRet)
 {
-    const void *const args[] = { &prog, &cubinSizeRet };
+    const struct args_nvrtcGetCUBINSize args = {prog, cubinSizeRet};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetCUBINSize, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetCUBINSize, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(prog, cubinSizeRet);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(args.prog, args.cubinSizeRet);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetCUBINSize)(nvrtcProgram prog, size_t *cubinSizeRet) = enter_nvrtcGetCUBINSize;
 nvrtcResult acu_failed_nvrtcGetCUBINSize(nvrtcResult result, nvrtcProgram prog, size_t *cubinSizeRet)
 {
-    const void *const args[] = { &prog, &cubinSizeRet };
+    const struct args_nvrtcGetCUBINSize args = {prog, cubinSizeRet};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetCUBINSize, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetCUBINSize, (int)result, &args);
 }
 
 /* ---- nvrtcGetErrorString */
 
 static const char name_nvrtcGetErrorString[] = "nvrtcGetErrorString\0result";
+struct args_nvrtcGetErrorString {
+    nvrtcResult result;
+};
 static const acu_param params_nvrtcGetErrorString[] = {
-    {&acu_nvrtc_type_nvrtcResult, 0, ACU_IN, -1, -1, false},
+    {&acu_nvrtc_type_nvrtcResult, offsetof(struct args_nvrtcGetErrorString, result), 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetErrorString = {
     .library = &acu_nvrtc,
@@ -308,11 +344,11 @@ const acu_function acu_function_nvrtcGetErrorString = {
 };
 static const char *enter_nvrtcGetErrorString(nvrtcResult result)
 {
-    const void *const args[] = { &result };
+    const struct args_nvrtcGetErrorString args = {result};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetErrorString, args);
-    const char *outcome = call.fn != NULL ? ((const char * (*)(nvrtcResult))call.fn)(result) : acu_hook_nvrtcGetErrorString(NULL, result);
+    acu_call_begin(&call, &acu_function_nvrtcGetErrorString, &args);
+    const char *outcome = call.fn != NULL ? ((const char * (*)(nvrtcResult))call.fn)(args.result) : acu_hook_nvrtcGetErrorString(NULL, result);
     (void)acu_call_end(&call);
     return outcome;
 }
@@ -321,9 +357,13 @@ const char *(*acu_slot_nvrtcGetErrorString)(nvrtcResult result) = enter_nvrtcGet
 /* ---- nvrtcGetLTOIR */
 
 static const char name_nvrtcGetLTOIR[] = "nvrtcGetLTOIR\0prog\0LTOIR";
+struct args_nvrtcGetLTOIR {
+    nvrtcProgram prog;
+    char *LTOIR;
+};
 static const acu_param params_nvrtcGetLTOIR[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetLTOIR, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, offsetof(struct args_nvrtcGetLTOIR, LTOIR), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetLTOIR = {
     .library = &acu_nvrtc,
@@ -337,29 +377,33 @@ const acu_function acu_function_nvrtcGetLTOIR = {
 };
 static nvrtcResult enter_nvrtcGetLTOIR(nvrtcProgram prog, char *LTOIR)
 {
-    const void *const args[] = { &prog, &LTOIR };
+    const struct args_nvrtcGetLTOIR args = {prog, LTOIR};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetLTOIR, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetLTOIR, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(prog, LTOIR);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(args.prog, args.LTOIR);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetLTOIR)(nvrtcProgram prog, char *LTOIR) = enter_nvrtcGetLTOIR;
 nvrtcResult acu_failed_nvrtcGetLTOIR(nvrtcResult result, nvrtcProgram prog, char *LTOIR)
 {
-    const void *const args[] = { &prog, &LTOIR };
+    const struct args_nvrtcGetLTOIR args = {prog, LTOIR};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetLTOIR, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetLTOIR, (int)result, &args);
 }
 
 /* ---- nvrtcGetLTOIRSize */
 
 static const char name_nvrtcGetLTOIRSize[] = "nvrtcGetLTOIRSize\0prog\0LTOIRSizeRet";
+struct args_nvrtcGetLTOIRSize {
+    nvrtcProgram prog;
+    size_t *LTOIRSizeRet;
+};
 static const acu_param params_nvrtcGetLTOIRSize[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetLTOIRSize, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_nvrtcGetLTOIRSize, LTOIRSizeRet), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetLTOIRSize = {
     .library = &acu_nvrtc,
@@ -373,30 +417,35 @@ const acu_function acu_function_nvrtcGetLTOIRSize = {
 };
 static nvrtcResult enter_nvrtcGetLTOIRSize(nvrtcProgram prog, size_t *LTOIRSizeRet)
 {
-    const void *const args[] = { &prog, &LTOIRSizeRet };
+    const struct args_nvrtcGetLTOIRSize args = {prog, LTOIRSizeRet};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetLTOIRSize, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetLTOIRSize, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(prog, LTOIRSizeRet);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(args.prog, args.LTOIRSizeRet);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetLTOIRSize)(nvrtcProgram prog, size_t *LTOIRSizeRet) = enter_nvrtcGetLTOIRSize;
 nvrtcResult acu_failed_nvrtcGetLTOIRSize(nvrtcResult result, nvrtcProgram prog, size_t *LTOIRSizeRet)
 {
-    const void *const args[] = { &prog, &LTOIRSizeRet };
+    const struct args_nvrtcGetLTOIRSize args = {prog, LTOIRSizeRet};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetLTOIRSize, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetLTOIRSize, (int)result, &args);
 }
 
 /* ---- nvrtcGetLoweredName */
 
 static const char name_nvrtcGetLoweredName[] = "nvrtcGetLoweredName\0prog\0name_expression\0lowered_name";
+struct args_nvrtcGetLoweredName {
+    nvrtcProgram prog;
+    const char *const name_expression;
+    const char **lowered_name;
+};
 static const acu_param params_nvrtcGetLoweredName[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_text, 0, ACU_IN, -1, -1, false},
-    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetLoweredName, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcGetLoweredName, name_expression), 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcGetLoweredName, lowered_name), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetLoweredName = {
     .library = &acu_nvrtc,
@@ -411,13 +460,13 @@ const acu_function acu_function_nvrtcGetLoweredName = {
 static nvrtcResult enter_nvrtcGetLoweredName(nvrtcProgram prog, const char *const name_expression,
         const char **lowered_name)
 {
-    const void *const args[] = { &prog, &name_expression, &lowered_name };
+    const struct args_nvrtcGetLoweredName args = {prog, name_expression, lowered_name};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetLoweredName, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetLoweredName, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, const char *const, const char **))call.fn)(prog,
-                name_expression, lowered_name);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, const char *const,
+                const char **))call.fn)(args.prog, args.name_expression, args.lowered_name);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -426,16 +475,19 @@ nvrtcResult (*acu_slot_nvrtcGetLoweredName)(nvrtcProgram prog, const char *const
 nvrtcResult acu_failed_nvrtcGetLoweredName(nvrtcResult result, nvrtcProgram prog,
         const char *const name_expression, const char **lowered_name)
 {
-    const void *const args[] = { &prog, &name_expression, &lowered_name };
+    const struct args_nvrtcGetLoweredName args = {prog, name_expression, lowered_name};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetLoweredName, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetLoweredName, (int)result, &args);
 }
 
 /* ---- nvrtcGetNumSupportedArchs */
 
 static const char name_nvrtcGetNumSupportedArchs[] = "nvrtcGetNumSupportedArchs\0numArchs";
+struct args_nvrtcGetNumSupportedArchs {
+    int *numArchs;
+};
 static const acu_param params_nvrtcGetNumSupportedArchs[] = {
-    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, offsetof(struct args_nvrtcGetNumSupportedArchs, numArchs), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetNumSupportedArchs = {
     .library = &acu_nvrtc,
@@ -449,29 +501,33 @@ const acu_function acu_function_nvrtcGetNumSupportedArchs = {
 };
 static nvrtcResult enter_nvrtcGetNumSupportedArchs(int *numArchs)
 {
-    const void *const args[] = { &numArchs };
+    const struct args_nvrtcGetNumSupportedArchs args = {numArchs};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetNumSupportedArchs, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetNumSupportedArchs, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(int *))call.fn)(numArchs);
+        call.result = (int)((nvrtcResult (*)(int *))call.fn)(args.numArchs);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetNumSupportedArchs)(int *numArchs) = enter_nvrtcGetNumSupportedArchs;
 nvrtcResult acu_failed_nvrtcGetNumSupportedArchs(nvrtcResult result, int *numArchs)
 {
-    const void *const args[] = { &numArchs };
+    const struct args_nvrtcGetNumSupportedArchs args = {numArchs};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetNumSupportedArchs, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetNumSupportedArchs, (int)result, &args);
 }
 
 /* ---- nvrtcGetOptiXIR */
 
 static const char name_nvrtcGetOptiXIR[] = "nvrtcGetOptiXIR\0prog\0optixir";
+struct args_nvrtcGetOptiXIR {
+    nvrtcProgram prog;
+    char *optixir;
+};
 static const acu_param params_nvrtcGetOptiXIR[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetOptiXIR, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, offsetof(struct args_nvrtcGetOptiXIR, optixir), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetOptiXIR = {
     .library = &acu_nvrtc,
@@ -485,29 +541,33 @@ const acu_function acu_function_nvrtcGetOptiXIR = {
 };
 static nvrtcResult enter_nvrtcGetOptiXIR(nvrtcProgram prog, char *optixir)
 {
-    const void *const args[] = { &prog, &optixir };
+    const struct args_nvrtcGetOptiXIR args = {prog, optixir};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetOptiXIR, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetOptiXIR, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(prog, optixir);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(args.prog, args.optixir);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetOptiXIR)(nvrtcProgram prog, char *optixir) = enter_nvrtcGetOptiXIR;
 nvrtcResult acu_failed_nvrtcGetOptiXIR(nvrtcResult result, nvrtcProgram prog, char *optixir)
 {
-    const void *const args[] = { &prog, &optixir };
+    const struct args_nvrtcGetOptiXIR args = {prog, optixir};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetOptiXIR, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetOptiXIR, (int)result, &args);
 }
 
 /* ---- nvrtcGetOptiXIRSize */
 
 static const char name_nvrtcGetOptiXIRSize[] = "nvrtcGetOptiXIRSize\0prog\0optixirSizeRet";
+struct args_nvrtcGetOptiXIRSize {
+    nvrtcProgram prog;
+    size_t *optixirSizeRet;
+};
 static const acu_param params_nvrtcGetOptiXIRSize[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetOptiXIRSize, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_nvrtcGetOptiXIRSize, optixirSizeRet), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetOptiXIRSize = {
     .library = &acu_nvrtc,
@@ -521,12 +581,12 @@ const acu_function acu_function_nvrtcGetOptiXIRSize = {
 };
 static nvrtcResult enter_nvrtcGetOptiXIRSize(nvrtcProgram prog, size_t *optixirSizeRet)
 {
-    const void *const args[] = { &prog, &optixirSizeRet };
+    const struct args_nvrtcGetOptiXIRSize args = {prog, optixirSizeRet};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetOptiXIRSize, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetOptiXIRSize, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(prog, optixirSizeRet);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(args.prog, args.optixirSizeRet);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -534,16 +594,19 @@ nvrtcResult (*acu_slot_nvrtcGetOptiXIRSize)(nvrtcProgram prog,
         size_t *optixirSizeRet) = enter_nvrtcGetOptiXIRSize;
 nvrtcResult acu_failed_nvrtcGetOptiXIRSize(nvrtcResult result, nvrtcProgram prog, size_t *optixirSizeRet)
 {
-    const void *const args[] = { &prog, &optixirSizeRet };
+    const struct args_nvrtcGetOptiXIRSize args = {prog, optixirSizeRet};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetOptiXIRSize, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetOptiXIRSize, (int)result, &args);
 }
 
 /* ---- nvrtcGetPCHCreateStatus */
 
 static const char name_nvrtcGetPCHCreateStatus[] = "nvrtcGetPCHCreateStatus\0prog";
+struct args_nvrtcGetPCHCreateStatus {
+    nvrtcProgram prog;
+};
 static const acu_param params_nvrtcGetPCHCreateStatus[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetPCHCreateStatus, prog), 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPCHCreateStatus = {
     .library = &acu_nvrtc,
@@ -557,28 +620,31 @@ const acu_function acu_function_nvrtcGetPCHCreateStatus = {
 };
 static nvrtcResult enter_nvrtcGetPCHCreateStatus(nvrtcProgram prog)
 {
-    const void *const args[] = { &prog };
+    const struct args_nvrtcGetPCHCreateStatus args = {prog};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetPCHCreateStatus, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetPCHCreateStatus, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram))call.fn)(prog);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram))call.fn)(args.prog);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetPCHCreateStatus)(nvrtcProgram prog) = enter_nvrtcGetPCHCreateStatus;
 nvrtcResult acu_failed_nvrtcGetPCHCreateStatus(nvrtcResult result, nvrtcProgram prog)
 {
-    const void *const args[] = { &prog };
+    const struct args_nvrtcGetPCHCreateStatus args = {prog};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPCHCreateStatus, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPCHCreateStatus, (int)result, &args);
 }
 
 /* ---- nvrtcGetPCHHeapSize */
 
 static const char name_nvrtcGetPCHHeapSize[] = "nvrtcGetPCHHeapSize\0ret";
+struct args_nvrtcGetPCHHeapSize {
+    size_t *ret;
+};
 static const acu_param params_nvrtcGetPCHHeapSize[] = {
-    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_nvrtcGetPCHHeapSize, ret), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPCHHeapSize = {
     .library = &acu_nvrtc,
@@ -592,29 +658,33 @@ const acu_function acu_function_nvrtcGetPCHHeapSize = {
 };
 static nvrtcResult enter_nvrtcGetPCHHeapSize(size_t *ret)
 {
-    const void *const args[] = { &ret };
+    const struct args_nvrtcGetPCHHeapSize args = {ret};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetPCHHeapSize, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetPCHHeapSize, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(size_t *))call.fn)(ret);
+        call.result = (int)((nvrtcResult (*)(size_t *))call.fn)(args.ret);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetPCHHeapSize)(size_t *ret) = enter_nvrtcGetPCHHeapSize;
 nvrtcResult acu_failed_nvrtcGetPCHHeapSize(nvrtcResult result, size_t *ret)
 {
-    const void *const args[] = { &ret };
+    const struct args_nvrtcGetPCHHeapSize args = {ret};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPCHHeapSize, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPCHHeapSize, (int)result, &args);
 }
 
 /* ---- nvrtcGetPCHHeapSizeRequired */
 
 static const char name_nvrtcGetPCHHeapSizeRequired[] = "nvrtcGetPCHHeapSizeRequired\0prog\0size";
+struct args_nvrtcGetPCHHeapSizeRequired {
+    nvrtcProgram prog;
+    size_t *size;
+};
 static const acu_param params_nvrtcGetPCHHeapSizeRequired[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetPCHHeapSizeRequired, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_nvrtcGetPCHHeapSizeRequired, size), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPCHHeapSizeRequired = {
     .library = &acu_nvrtc,
@@ -628,12 +698,12 @@ const acu_function acu_function_nvrtcGetPCHHeapSizeRequired = {
 };
 static nvrtcResult enter_nvrtcGetPCHHeapSizeRequired(nvrtcProgram prog, size_t *size)
 {
-    const void *const args[] = { &prog, &size };
+    const struct args_nvrtcGetPCHHeapSizeRequired args = {prog, size};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetPCHHeapSizeRequired, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetPCHHeapSizeRequired, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(prog, size);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(args.prog, args.size);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -641,17 +711,21 @@ nvrtcResult (*acu_slot_nvrtcGetPCHHeapSizeRequired)(nvrtcProgram prog,
         size_t *size) = enter_nvrtcGetPCHHeapSizeRequired;
 nvrtcResult acu_failed_nvrtcGetPCHHeapSizeRequired(nvrtcResult result, nvrtcProgram prog, size_t *size)
 {
-    const void *const args[] = { &prog, &size };
+    const struct args_nvrtcGetPCHHeapSizeRequired args = {prog, size};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPCHHeapSizeRequired, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPCHHeapSizeRequired, (int)result, &args);
 }
 
 /* ---- nvrtcGetPTX */
 
 static const char name_nvrtcGetPTX[] = "nvrtcGetPTX\0prog\0ptx";
+struct args_nvrtcGetPTX {
+    nvrtcProgram prog;
+    char *ptx;
+};
 static const acu_param params_nvrtcGetPTX[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetPTX, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, offsetof(struct args_nvrtcGetPTX, ptx), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPTX = {
     .library = &acu_nvrtc,
@@ -665,29 +739,33 @@ const acu_function acu_function_nvrtcGetPTX = {
 };
 static nvrtcResult enter_nvrtcGetPTX(nvrtcProgram prog, char *ptx)
 {
-    const void *const args[] = { &prog, &ptx };
+    const struct args_nvrtcGetPTX args = {prog, ptx};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetPTX, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetPTX, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(prog, ptx);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(args.prog, args.ptx);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetPTX)(nvrtcProgram prog, char *ptx) = enter_nvrtcGetPTX;
 nvrtcResult acu_failed_nvrtcGetPTX(nvrtcResult result, nvrtcProgram prog, char *ptx)
 {
-    const void *const args[] = { &prog, &ptx };
+    const struct args_nvrtcGetPTX args = {prog, ptx};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPTX, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPTX, (int)result, &args);
 }
 
 /* ---- nvrtcGetPTXSize */
 
 static const char name_nvrtcGetPTXSize[] = "nvrtcGetPTXSize\0prog\0ptxSizeRet";
+struct args_nvrtcGetPTXSize {
+    nvrtcProgram prog;
+    size_t *ptxSizeRet;
+};
 static const acu_param params_nvrtcGetPTXSize[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetPTXSize, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_nvrtcGetPTXSize, ptxSizeRet), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetPTXSize = {
     .library = &acu_nvrtc,
@@ -701,29 +779,33 @@ const acu_function acu_function_nvrtcGetPTXSize = {
 };
 static nvrtcResult enter_nvrtcGetPTXSize(nvrtcProgram prog, size_t *ptxSizeRet)
 {
-    const void *const args[] = { &prog, &ptxSizeRet };
+    const struct args_nvrtcGetPTXSize args = {prog, ptxSizeRet};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetPTXSize, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetPTXSize, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(prog, ptxSizeRet);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(args.prog, args.ptxSizeRet);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetPTXSize)(nvrtcProgram prog, size_t *ptxSizeRet) = enter_nvrtcGetPTXSize;
 nvrtcResult acu_failed_nvrtcGetPTXSize(nvrtcResult result, nvrtcProgram prog, size_t *ptxSizeRet)
 {
-    const void *const args[] = { &prog, &ptxSizeRet };
+    const struct args_nvrtcGetPTXSize args = {prog, ptxSizeRet};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPTXSize, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetPTXSize, (int)result, &args);
 }
 
 /* ---- nvrtcGetProgramLog */
 
 static const char name_nvrtcGetProgramLog[] = "nvrtcGetProgramLog\0prog\0log";
+struct args_nvrtcGetProgramLog {
+    nvrtcProgram prog;
+    char *log;
+};
 static const acu_param params_nvrtcGetProgramLog[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetProgramLog, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, offsetof(struct args_nvrtcGetProgramLog, log), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetProgramLog = {
     .library = &acu_nvrtc,
@@ -737,29 +819,33 @@ const acu_function acu_function_nvrtcGetProgramLog = {
 };
 static nvrtcResult enter_nvrtcGetProgramLog(nvrtcProgram prog, char *log)
 {
-    const void *const args[] = { &prog, &log };
+    const struct args_nvrtcGetProgramLog args = {prog, log};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetProgramLog, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetProgramLog, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(prog, log);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(args.prog, args.log);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetProgramLog)(nvrtcProgram prog, char *log) = enter_nvrtcGetProgramLog;
 nvrtcResult acu_failed_nvrtcGetProgramLog(nvrtcResult result, nvrtcProgram prog, char *log)
 {
-    const void *const args[] = { &prog, &log };
+    const struct args_nvrtcGetProgramLog args = {prog, log};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetProgramLog, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetProgramLog, (int)result, &args);
 }
 
 /* ---- nvrtcGetProgramLogSize */
 
 static const char name_nvrtcGetProgramLogSize[] = "nvrtcGetProgramLogSize\0prog\0logSizeRet";
+struct args_nvrtcGetProgramLogSize {
+    nvrtcProgram prog;
+    size_t *logSizeRet;
+};
 static const acu_param params_nvrtcGetProgramLogSize[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetProgramLogSize, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_nvrtcGetProgramLogSize, logSizeRet), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetProgramLogSize = {
     .library = &acu_nvrtc,
@@ -773,12 +859,12 @@ const acu_function acu_function_nvrtcGetProgramLogSize = {
 };
 static nvrtcResult enter_nvrtcGetProgramLogSize(nvrtcProgram prog, size_t *logSizeRet)
 {
-    const void *const args[] = { &prog, &logSizeRet };
+    const struct args_nvrtcGetProgramLogSize args = {prog, logSizeRet};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetProgramLogSize, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetProgramLogSize, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(prog, logSizeRet);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(args.prog, args.logSizeRet);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -786,16 +872,19 @@ nvrtcResult (*acu_slot_nvrtcGetProgramLogSize)(nvrtcProgram prog,
         size_t *logSizeRet) = enter_nvrtcGetProgramLogSize;
 nvrtcResult acu_failed_nvrtcGetProgramLogSize(nvrtcResult result, nvrtcProgram prog, size_t *logSizeRet)
 {
-    const void *const args[] = { &prog, &logSizeRet };
+    const struct args_nvrtcGetProgramLogSize args = {prog, logSizeRet};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetProgramLogSize, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetProgramLogSize, (int)result, &args);
 }
 
 /* ---- nvrtcGetSupportedArchs */
 
 static const char name_nvrtcGetSupportedArchs[] = "nvrtcGetSupportedArchs\0supportedArchs";
+struct args_nvrtcGetSupportedArchs {
+    int *supportedArchs;
+};
 static const acu_param params_nvrtcGetSupportedArchs[] = {
-    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, offsetof(struct args_nvrtcGetSupportedArchs, supportedArchs), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetSupportedArchs = {
     .library = &acu_nvrtc,
@@ -809,29 +898,33 @@ const acu_function acu_function_nvrtcGetSupportedArchs = {
 };
 static nvrtcResult enter_nvrtcGetSupportedArchs(int *supportedArchs)
 {
-    const void *const args[] = { &supportedArchs };
+    const struct args_nvrtcGetSupportedArchs args = {supportedArchs};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetSupportedArchs, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetSupportedArchs, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(int *))call.fn)(supportedArchs);
+        call.result = (int)((nvrtcResult (*)(int *))call.fn)(args.supportedArchs);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetSupportedArchs)(int *supportedArchs) = enter_nvrtcGetSupportedArchs;
 nvrtcResult acu_failed_nvrtcGetSupportedArchs(nvrtcResult result, int *supportedArchs)
 {
-    const void *const args[] = { &supportedArchs };
+    const struct args_nvrtcGetSupportedArchs args = {supportedArchs};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetSupportedArchs, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetSupportedArchs, (int)result, &args);
 }
 
 /* ---- nvrtcGetTileIR */
 
 static const char name_nvrtcGetTileIR[] = "nvrtcGetTileIR\0prog\0TileIR";
+struct args_nvrtcGetTileIR {
+    nvrtcProgram prog;
+    char *TileIR;
+};
 static const acu_param params_nvrtcGetTileIR[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_char, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetTileIR, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_char, offsetof(struct args_nvrtcGetTileIR, TileIR), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetTileIR = {
     .library = &acu_nvrtc,
@@ -845,29 +938,33 @@ const acu_function acu_function_nvrtcGetTileIR = {
 };
 static nvrtcResult enter_nvrtcGetTileIR(nvrtcProgram prog, char *TileIR)
 {
-    const void *const args[] = { &prog, &TileIR };
+    const struct args_nvrtcGetTileIR args = {prog, TileIR};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetTileIR, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetTileIR, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(prog, TileIR);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, char *))call.fn)(args.prog, args.TileIR);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcGetTileIR)(nvrtcProgram prog, char *TileIR) = enter_nvrtcGetTileIR;
 nvrtcResult acu_failed_nvrtcGetTileIR(nvrtcResult result, nvrtcProgram prog, char *TileIR)
 {
-    const void *const args[] = { &prog, &TileIR };
+    const struct args_nvrtcGetTileIR args = {prog, TileIR};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetTileIR, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetTileIR, (int)result, &args);
 }
 
 /* ---- nvrtcGetTileIRSize */
 
 static const char name_nvrtcGetTileIRSize[] = "nvrtcGetTileIRSize\0prog\0TileIRSizeRet";
+struct args_nvrtcGetTileIRSize {
+    nvrtcProgram prog;
+    size_t *TileIRSizeRet;
+};
 static const acu_param params_nvrtcGetTileIRSize[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_size_t, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcGetTileIRSize, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_nvrtcGetTileIRSize, TileIRSizeRet), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcGetTileIRSize = {
     .library = &acu_nvrtc,
@@ -881,12 +978,12 @@ const acu_function acu_function_nvrtcGetTileIRSize = {
 };
 static nvrtcResult enter_nvrtcGetTileIRSize(nvrtcProgram prog, size_t *TileIRSizeRet)
 {
-    const void *const args[] = { &prog, &TileIRSizeRet };
+    const struct args_nvrtcGetTileIRSize args = {prog, TileIRSizeRet};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcGetTileIRSize, args);
+    acu_call_begin(&call, &acu_function_nvrtcGetTileIRSize, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(prog, TileIRSizeRet);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, size_t *))call.fn)(args.prog, args.TileIRSizeRet);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -894,18 +991,23 @@ nvrtcResult (*acu_slot_nvrtcGetTileIRSize)(nvrtcProgram prog,
         size_t *TileIRSizeRet) = enter_nvrtcGetTileIRSize;
 nvrtcResult acu_failed_nvrtcGetTileIRSize(nvrtcResult result, nvrtcProgram prog, size_t *TileIRSizeRet)
 {
-    const void *const args[] = { &prog, &TileIRSizeRet };
+    const struct args_nvrtcGetTileIRSize args = {prog, TileIRSizeRet};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetTileIRSize, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcGetTileIRSize, (int)result, &args);
 }
 
 /* ---- nvrtcInstallBundledHeaders */
 
 static const char name_nvrtcInstallBundledHeaders[] = "nvrtcInstallBundledHeaders\0installPath\0flags\0errorLog";
+struct args_nvrtcInstallBundledHeaders {
+    const char *installPath;
+    unsigned int flags;
+    const char **errorLog;
+};
 static const acu_param params_nvrtcInstallBundledHeaders[] = {
-    {&acu_type_text, 0, ACU_IN, -1, -1, false},
-    {&acu_type_unsigned_int, 0, ACU_IN, -1, -1, false},
-    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcInstallBundledHeaders, installPath), 0, ACU_IN, -1, -1, false},
+    {&acu_type_unsigned_int, offsetof(struct args_nvrtcInstallBundledHeaders, flags), 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcInstallBundledHeaders, errorLog), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcInstallBundledHeaders = {
     .library = &acu_nvrtc,
@@ -920,13 +1022,13 @@ const acu_function acu_function_nvrtcInstallBundledHeaders = {
 static nvrtcResult enter_nvrtcInstallBundledHeaders(const char *installPath, unsigned int flags,
         const char **errorLog)
 {
-    const void *const args[] = { &installPath, &flags, &errorLog };
+    const struct args_nvrtcInstallBundledHeaders args = {installPath, flags, errorLog};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcInstallBundledHeaders, args);
+    acu_call_begin(&call, &acu_function_nvrtcInstallBundledHeaders, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(const char *, unsigned int, const char **))call.fn)(installPath,
-                flags, errorLog);
+        call.result = (int)((nvrtcResult (*)(const char *, unsigned int,
+                const char **))call.fn)(args.installPath, args.flags, args.errorLog);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -935,17 +1037,21 @@ nvrtcResult (*acu_slot_nvrtcInstallBundledHeaders)(const char *installPath, unsi
 nvrtcResult acu_failed_nvrtcInstallBundledHeaders(nvrtcResult result, const char *installPath,
         unsigned int flags, const char **errorLog)
 {
-    const void *const args[] = { &installPath, &flags, &errorLog };
+    const struct args_nvrtcInstallBundledHeaders args = {installPath, flags, errorLog};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcInstallBundledHeaders, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcInstallBundledHeaders, (int)result, &args);
 }
 
 /* ---- nvrtcRemoveBundledHeaders */
 
 static const char name_nvrtcRemoveBundledHeaders[] = "nvrtcRemoveBundledHeaders\0installPath\0errorLog";
+struct args_nvrtcRemoveBundledHeaders {
+    const char *installPath;
+    const char **errorLog;
+};
 static const acu_param params_nvrtcRemoveBundledHeaders[] = {
-    {&acu_type_text, 0, ACU_IN, -1, -1, false},
-    {&acu_type_text, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcRemoveBundledHeaders, installPath), 0, ACU_IN, -1, -1, false},
+    {&acu_type_text, offsetof(struct args_nvrtcRemoveBundledHeaders, errorLog), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcRemoveBundledHeaders = {
     .library = &acu_nvrtc,
@@ -959,12 +1065,13 @@ const acu_function acu_function_nvrtcRemoveBundledHeaders = {
 };
 static nvrtcResult enter_nvrtcRemoveBundledHeaders(const char *installPath, const char **errorLog)
 {
-    const void *const args[] = { &installPath, &errorLog };
+    const struct args_nvrtcRemoveBundledHeaders args = {installPath, errorLog};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcRemoveBundledHeaders, args);
+    acu_call_begin(&call, &acu_function_nvrtcRemoveBundledHeaders, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(const char *, const char **))call.fn)(installPath, errorLog);
+        call.result = (int)((nvrtcResult (*)(const char *, const char **))call.fn)(args.installPath,
+                args.errorLog);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -973,18 +1080,23 @@ nvrtcResult (*acu_slot_nvrtcRemoveBundledHeaders)(const char *installPath,
 nvrtcResult acu_failed_nvrtcRemoveBundledHeaders(nvrtcResult result, const char *installPath,
         const char **errorLog)
 {
-    const void *const args[] = { &installPath, &errorLog };
+    const struct args_nvrtcRemoveBundledHeaders args = {installPath, errorLog};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcRemoveBundledHeaders, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcRemoveBundledHeaders, (int)result, &args);
 }
 
 /* ---- nvrtcSetFlowCallback */
 
 static const char name_nvrtcSetFlowCallback[] = "nvrtcSetFlowCallback\0prog\0callback\0payload";
+struct args_nvrtcSetFlowCallback {
+    nvrtcProgram prog;
+    int (*callback)(void *, void *);
+    void *payload;
+};
 static const acu_param params_nvrtcSetFlowCallback[] = {
-    {&acu_type_handle, 0, ACU_IN, -1, -1, false},
-    {&acu_type_function, 0, ACU_IN, -1, -1, false},
-    {&acu_type_pointer, 0, ACU_IN, -1, -1, false},
+    {&acu_type_handle, offsetof(struct args_nvrtcSetFlowCallback, prog), 0, ACU_IN, -1, -1, false},
+    {&acu_type_function, offsetof(struct args_nvrtcSetFlowCallback, callback), 0, ACU_IN, -1, -1, false},
+    {&acu_type_pointer, offsetof(struct args_nvrtcSetFlowCallback, payload), 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcSetFlowCallback = {
     .library = &acu_nvrtc,
@@ -999,13 +1111,13 @@ const acu_function acu_function_nvrtcSetFlowCallback = {
 static nvrtcResult enter_nvrtcSetFlowCallback(nvrtcProgram prog, int (*callback)(void *, void *),
         void *payload)
 {
-    const void *const args[] = { &prog, &callback, &payload };
+    const struct args_nvrtcSetFlowCallback args = {prog, callback, payload};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcSetFlowCallback, args);
+    acu_call_begin(&call, &acu_function_nvrtcSetFlowCallback, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(nvrtcProgram, int (*)(void *, void *), void *))call.fn)(prog,
-                callback, payload);
+        call.result = (int)((nvrtcResult (*)(nvrtcProgram, int (*)(void *, void *),
+                void *))call.fn)(args.prog, args.callback, args.payload);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
@@ -1014,16 +1126,19 @@ nvrtcResult (*acu_slot_nvrtcSetFlowCallback)(nvrtcProgram prog, int (*callback)(
 nvrtcResult acu_failed_nvrtcSetFlowCallback(nvrtcResult result, nvrtcProgram prog, int (*callback)(void *,
         void *), void *payload)
 {
-    const void *const args[] = { &prog, &callback, &payload };
+    const struct args_nvrtcSetFlowCallback args = {prog, callback, payload};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcSetFlowCallback, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcSetFlowCallback, (int)result, &args);
 }
 
 /* ---- nvrtcSetPCHHeapSize */
 
 static const char name_nvrtcSetPCHHeapSize[] = "nvrtcSetPCHHeapSize\0size";
+struct args_nvrtcSetPCHHeapSize {
+    size_t size;
+};
 static const acu_param params_nvrtcSetPCHHeapSize[] = {
-    {&acu_type_size_t, 0, ACU_IN, -1, -1, false},
+    {&acu_type_size_t, offsetof(struct args_nvrtcSetPCHHeapSize, size), 0, ACU_IN, -1, -1, false},
 };
 const acu_function acu_function_nvrtcSetPCHHeapSize = {
     .library = &acu_nvrtc,
@@ -1037,29 +1152,33 @@ const acu_function acu_function_nvrtcSetPCHHeapSize = {
 };
 static nvrtcResult enter_nvrtcSetPCHHeapSize(size_t size)
 {
-    const void *const args[] = { &size };
+    const struct args_nvrtcSetPCHHeapSize args = {size};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcSetPCHHeapSize, args);
+    acu_call_begin(&call, &acu_function_nvrtcSetPCHHeapSize, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(size_t))call.fn)(size);
+        call.result = (int)((nvrtcResult (*)(size_t))call.fn)(args.size);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcSetPCHHeapSize)(size_t size) = enter_nvrtcSetPCHHeapSize;
 nvrtcResult acu_failed_nvrtcSetPCHHeapSize(nvrtcResult result, size_t size)
 {
-    const void *const args[] = { &size };
+    const struct args_nvrtcSetPCHHeapSize args = {size};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcSetPCHHeapSize, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcSetPCHHeapSize, (int)result, &args);
 }
 
 /* ---- nvrtcVersion */
 
 static const char name_nvrtcVersion[] = "nvrtcVersion\0major\0minor";
+struct args_nvrtcVersion {
+    int *major;
+    int *minor;
+};
 static const acu_param params_nvrtcVersion[] = {
-    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
-    {&acu_type_int, 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, offsetof(struct args_nvrtcVersion, major), 1, ACU_OUT, -1, -1, false},
+    {&acu_type_int, offsetof(struct args_nvrtcVersion, minor), 1, ACU_OUT, -1, -1, false},
 };
 const acu_function acu_function_nvrtcVersion = {
     .library = &acu_nvrtc,
@@ -1073,19 +1192,19 @@ const acu_function acu_function_nvrtcVersion = {
 };
 static nvrtcResult enter_nvrtcVersion(int *major, int *minor)
 {
-    const void *const args[] = { &major, &minor };
+    const struct args_nvrtcVersion args = {major, minor};
     acu_call call;
 
-    acu_call_begin(&call, &acu_function_nvrtcVersion, args);
+    acu_call_begin(&call, &acu_function_nvrtcVersion, &args);
     if (call.fn != NULL) {
-        call.result = (int)((nvrtcResult (*)(int *, int *))call.fn)(major, minor);
+        call.result = (int)((nvrtcResult (*)(int *, int *))call.fn)(args.major, args.minor);
     }
     return (nvrtcResult)acu_call_end(&call);
 }
 nvrtcResult (*acu_slot_nvrtcVersion)(int *major, int *minor) = enter_nvrtcVersion;
 nvrtcResult acu_failed_nvrtcVersion(nvrtcResult result, int *major, int *minor)
 {
-    const void *const args[] = { &major, &minor };
+    const struct args_nvrtcVersion args = {major, minor};
 
-    return (nvrtcResult)acu_explain(&acu_function_nvrtcVersion, (int)result, args);
+    return (nvrtcResult)acu_explain(&acu_function_nvrtcVersion, (int)result, &args);
 }

@@ -70,7 +70,7 @@ acu_fn acu_bind(const acu_function *function) {
     return __atomic_load_n(function->slot, __ATOMIC_ACQUIRE);
 }
 
-void acu_call_begin(acu_call *call, const acu_function *function, const void *const *args) {
+void acu_call_begin(acu_call *call, const acu_function *function, const void *args) {
     *call = (acu_call){.function = function, .args = args, .layered = acu_layers_on()};
     find(call);
     if (call->layered)

@@ -96,9 +96,8 @@ static const acu_function void_function = {
 };
 
 static int enter(const acu_function *function, int size) {
-    const void *args[] = {&size};
     acu_call call;
-    acu_call_begin(&call, function, args);
+    acu_call_begin(&call, function, &size);
     if (call.fn)
         call.result = ((int (*)(int))call.fn)(size);
     return acu_call_end(&call);
@@ -125,10 +124,9 @@ static void enter_void(int size) {
 
 /* A wrapper: the call, and the cold path behind it. */
 static int call(const acu_function *function, int size) {
-    const void *args[] = {&size};
     int (*fn)(int) = (int (*)(int))__atomic_load_n(function->slot, __ATOMIC_ACQUIRE);
     int result = fn(size);
-    return result ? acu_explain(function, result, args) : 0;
+    return result ? acu_explain(function, result, &size) : 0;
 }
 
 static void expect(const acu_function *function, int size, int code, const char *message) {
@@ -253,9 +251,8 @@ static void works_without_a_library(void) {
     named.quirks = ACU_QUIRK_NO_LIBRARY;
     setenv("ANYCUDA_CUDART", in_scratch("none"), 1);
     int size = 1;
-    const void *args[] = {&size};
     acu_call call;
-    acu_call_begin(&call, &named, args);
+    acu_call_begin(&call, &named, &size);
     assert_null(call.fn);
     assert_true(call.made_here);
     assert_int_equal(acu_call_end(&call), 0);
@@ -353,10 +350,10 @@ static void enumerator_too_new(void) {
 /* What an adapter does on its way. */
 static void refusals_of_adapters(void) {
     made_up library = {.version = 12040};
-    const void *args[] = {&library};
+    int size = 1;
     assert_int_equal(load_made_up(&library, 0), 0);
     assert_int_equal(acu_refuse_newer(&malloc_function, "params->ctx", 13010), UNAVAILABLE);
-    assert_int_equal(acu_explain(&malloc_function, UNAVAILABLE, args), UNAVAILABLE);
+    assert_int_equal(acu_explain(&malloc_function, UNAVAILABLE, &size), UNAVAILABLE);
     assert_string_equal(acu_last_error_message(),
                         "acutestMalloc: params->ctx needs CUDA 13.1; loaded "
                         "libacutest is 12.4 (resolver)");
@@ -364,18 +361,18 @@ static void refusals_of_adapters(void) {
     CHECK_CONTAINS(acu_last_error_message(), "prop->clockRate is gone; loaded");
     assert_int_equal(acu_refuse_invalid(&malloc_function, "params->reserved", "must be zero"),
                      INVALID);
-    assert_int_equal(acu_explain(&malloc_function, INVALID, args), INVALID);
+    assert_int_equal(acu_explain(&malloc_function, INVALID, &size), INVALID);
     assert_string_equal(acu_last_error_message(), "acutestMalloc: params->reserved must be zero");
 }
 
 static void note_of_what_failed(void) {
     made_up library = {.version = 12040};
-    const void *args[] = {&library};
+    int size = 1;
     assert_int_equal(load_made_up(&library, 0), 0);
     acu_error_note("copy", 3);
-    assert_int_equal(acu_explain(&malloc_function, OUT_OF_MEMORY, args), OUT_OF_MEMORY);
+    assert_int_equal(acu_explain(&malloc_function, OUT_OF_MEMORY, &size), OUT_OF_MEMORY);
     CHECK_CONTAINS(acu_last_error_message(), "acutestErrorMemoryAllocation (2) (copy 3); lib");
-    assert_int_equal(acu_explain(&malloc_function, OUT_OF_MEMORY, args), OUT_OF_MEMORY);
+    assert_int_equal(acu_explain(&malloc_function, OUT_OF_MEMORY, &size), OUT_OF_MEMORY);
     CHECK_CONTAINS(acu_last_error_message(), "acutestErrorMemoryAllocation (2); lib");
     acu_refuse_invalid(&malloc_function, "p", "must not be NULL");
     acu_error_note("copy", 4);

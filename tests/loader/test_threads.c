@@ -32,18 +32,16 @@ static const acu_function malloc_function = {
 };
 
 static int enter_malloc(int size) {
-    const void *args[] = {&size};
     acu_call call;
-    acu_call_begin(&call, &malloc_function, args);
+    acu_call_begin(&call, &malloc_function, &size);
     if (call.fn)
         call.result = ((int (*)(int))call.fn)(size);
     return acu_call_end(&call);
 }
 
 static int call(int size) {
-    const void *args[] = {&size};
     int result = __atomic_load_n(&slot_malloc, __ATOMIC_ACQUIRE)(size);
-    return result ? acu_explain(&malloc_function, result, args) : 0;
+    return result ? acu_explain(&malloc_function, result, &size) : 0;
 }
 
 /* cmocka's assertions are the main thread's: others count. */

@@ -47,12 +47,9 @@ static void is_bound_to(const acu_function *function, const char *name, void *sy
 }
 
 static void is_refused(const acu_function *function, const char *name, const char *why) {
-    static const long long nothing[16];
-    const void *args[32];
+    static const long long nothing[64];
     acu_call call;
-    for (size_t i = 0; i < sizeof args / sizeof *args; i++)
-        args[i] = nothing;
-    acu_call_begin(&call, function, args);
+    acu_call_begin(&call, function, nothing);
     check(!call.fn, "not refused", name);
     check(acu_call_end(&call) == cudaErrorNotSupported, "another code", name);
     check(has(acu_last_error_message(), why), why, acu_last_error_message());

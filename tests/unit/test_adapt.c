@@ -372,13 +372,20 @@ static const acu_type config_type = {.name = "config\0attrs\0count\0flags\0hint"
                                      .size = sizeof(struct config),
                                      .count = COUNT(config_fields),
                                      .fields = config_fields};
+struct launch_args {
+    const struct config *config;
+    int attr;
+    const union value *value;
+    const int *flags, *n, *out;
+};
+#define AT(name) .at = offsetof(struct launch_args, name)
 static const acu_param launch_params[] = {
-    {.type = &config_type, .depth = 1, .direction = ACU_IN, .length = -1, .tag = -1},
-    {.type = &id_type, .length = -1, .tag = -1},
-    {.type = &value_type, .depth = 1, .direction = ACU_IN, .length = -1, .tag = 1},
-    {.type = &flags_type, .depth = 1, .direction = ACU_IN, .length = 4, .tag = -1},
-    {.type = &int_type, .depth = 1, .direction = ACU_INOUT, .length = -1, .tag = -1},
-    {.type = &id_type, .depth = 1, .direction = ACU_OUT, .length = -1, .tag = -1},
+    {.type = &config_type, AT(config), .depth = 1, .direction = ACU_IN, .length = -1, .tag = -1},
+    {.type = &id_type, AT(attr), .length = -1, .tag = -1},
+    {.type = &value_type, AT(value), .depth = 1, .direction = ACU_IN, .length = -1, .tag = 1},
+    {.type = &flags_type, AT(flags), .depth = 1, .direction = ACU_IN, .length = 4, .tag = -1},
+    {.type = &int_type, AT(n), .depth = 1, .direction = ACU_INOUT, .length = -1, .tag = -1},
+    {.type = &id_type, AT(out), .depth = 1, .direction = ACU_OUT, .length = -1, .tag = -1},
 };
 static const acu_function launch = {.library = &library,
                                     .name = "launch\0config\0attr\0value\0flags\0n\0out",
@@ -420,9 +427,9 @@ static const char *newer(const struct config *config, int attr, const int *flags
     int out = 4; /* written by the call: never looked at */
     const int *counter = &n, *result = &out;
     const union value *value = NULL;
-    const void *args[] = {&config, &attr, &value, &flags, &counter, &result};
+    const struct launch_args args = {config, attr, value, flags, counter, result};
     static char said[300];
-    const char *what = acu_newer_argument(&launch, args, version, &since);
+    const char *what = acu_newer_argument(&launch, &args, version, &since);
     snprintf(said, sizeof said, "%s %d", what ? what : "nothing", since);
     return said;
 }
@@ -452,10 +459,10 @@ static void the_oldest_name_of_a_value_says_since_when(void **state) {
     struct node node = {.kind = CONDITIONAL};
     const struct node *at = &node;
     int since = 0;
-    assert_string_equal(acu_newer_argument(&add_node, (const void *const[]){&at}, 12020, &since),
+    assert_string_equal(acu_newer_argument(&add_node, &at, 12020, &since),
                         "nodeParams->kind = Conditional");
     assert_int_equal(since, 12030);
-    assert_null(acu_newer_argument(&add_node, (const void *const[]){&at}, 12030, &since));
+    assert_null(acu_newer_argument(&add_node, &at, 12030, &since));
 }
 
 /* ---- a record whose fields moved, as cudaDeviceProp ---------------------------------------- */
