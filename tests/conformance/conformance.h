@@ -131,6 +131,23 @@ void hold(cudaStream_t stream);
 /* Returns when it went on. */
 void let_go(void);
 
+/* Whether the call returns only after the stream, where work does not end meanwhile, went on. */
+#define WAITS(expected, stream, call)                                                              \
+    do {                                                                                           \
+        hold_briefly(stream);                                                                      \
+        OK(call);                                                                                  \
+        check_number(__LINE__, "waits: " #call, has_gone_on(), (expected));                        \
+    } while (0)
+#define ASK_WAITS(stream, call)                                                                    \
+    do {                                                                                           \
+        hold_briefly(stream);                                                                      \
+        OK(call);                                                                                  \
+        ask(__LINE__, "waits: " #call, has_gone_on());                                             \
+    } while (0)
+void hold_briefly(cudaStream_t stream);
+/* Also waits until the stream went on. */
+bool has_gone_on(void);
+
 /* Queues work that loses the context: 700 is an illegal address, 719 a launch failure. */
 void fault(cudaStream_t stream, int code);
 

@@ -1,0 +1,239 @@
+/* Pinned and registered memory of the host. */
+#include "conformance.h"
+
+#include <stdlib.h>
+
+enum { PAGE = 4096 };
+
+/* ---- pinned
+ * ---------------------------------------------------------------------------------------- */
+
+CASE(pinned_memory) {
+    char *memory;
+    OK(cudaMallocHost((void **)&memory, 1000));
+    IS(memory != NULL);
+    memory[999] = 7;
+    EQUAL(memory[999], 7);
+    OK(cudaFreeHost(memory));
+}
+
+CASE(pinned_memory_is_aligned) {
+    char *memory;
+    OK(cudaMallocHost((void **)&memory, 1));
+    EQUAL((uintptr_t)memory % 512, 0);
+    OK(cudaFreeHost(memory));
+}
+
+CASE(nothing_is_nowhere) {
+    void *memory = &memory;
+    OK(cudaMallocHost(&memory, 0));
+    IS(memory == NULL);
+    memory = &memory;
+    OK(cudaHostAlloc(&memory, 0, cudaHostAllocDefault));
+    IS(memory == NULL);
+    OK(cudaFreeHost(NULL));
+}
+
+CASE(pinned_memory_wants_a_place) {
+    FAILS(cudaErrorInvalidValue, cudaMallocHost(NULL, 16));
+    FAILS(cudaErrorInvalidValue, cudaHostAlloc(NULL, 16, cudaHostAllocDefault));
+}
+
+CASE(flags_of_pinned_memory) {
+    static const unsigned all[] = {cudaHostAllocDefault, cudaHostAllocPortable, cudaHostAllocMapped,
+                                   cudaHostAllocWriteCombined, 7};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char *memory;
+        unsigned flags = 99;
+        OK(cudaHostAlloc((void **)&memory, 1000, all[i]));
+        OK(cudaHostGetFlags(&flags, memory));
+        ASK(flags);
+        OK(cudaFreeHost(memory));
+    }
+}
+
+CASE(flags_of_pinned_memory_that_do_not_exist) {
+    void *memory;
+    FAILS(cudaErrorInvalidValue, cudaHostAlloc(&memory, 16, 8));
+    FAILS(cudaErrorInvalidValue, cudaHostAlloc(&memory, 16, 0x80000000U));
+}
+
+CASE(flags_inside_pinned_memory) {
+    char *memory;
+    unsigned flags = 99;
+    OK(cudaMallocHost((void **)&memory, 1000));
+    ASK(cudaHostGetFlags(&flags, memory + 10));
+    ASK(flags);
+    FAILS(cudaErrorInvalidValue, cudaHostGetFlags(NULL, memory));
+    OK(cudaFreeHost(memory));
+}
+
+CASE(flags_of_what_is_not_pinned) {
+    int local = 0;
+    unsigned flags = 99;
+    char *memory, *managed;
+    OK(cudaMalloc((void **)&memory, 16));
+    OK(cudaMallocManaged((void **)&managed, 16, cudaMemAttachGlobal));
+    FAILS(cudaErrorInvalidValue, cudaHostGetFlags(&flags, &local));
+    FAILS(cudaErrorInvalidValue, cudaHostGetFlags(&flags, NULL));
+    ASK(cudaHostGetFlags(&flags, memory));
+    ASK(cudaHostGetFlags(&flags, managed));
+    OK(cudaFree(memory));
+    OK(cudaFree(managed));
+}
+
+CASE(the_devices_pointer_is_the_same) {
+    char *memory, *there = NULL;
+    OK(cudaMallocHost((void **)&memory, 1000));
+    OK(cudaHostGetDevicePointer((void **)&there, memory, 0));
+    IS(there == memory);
+    OK(cudaHostGetDevicePointer((void **)&there, memory + 10, 0));
+    IS(there == memory + 10);
+    FAILS(cudaErrorInvalidValue, cudaHostGetDevicePointer((void **)&there, memory, 1));
+    FAILS(cudaErrorInvalidValue, cudaHostGetDevicePointer(NULL, memory, 0));
+    OK(cudaFreeHost(memory));
+}
+
+CASE(what_has_no_devices_pointer) {
+    int local = 0;
+    void *there;
+    char *memory, *managed;
+    OK(cudaMalloc((void **)&memory, 16));
+    OK(cudaMallocManaged((void **)&managed, 16, cudaMemAttachGlobal));
+    FAILS(cudaErrorInvalidValue, cudaHostGetDevicePointer(&there, &local, 0));
+    FAILS(cudaErrorInvalidValue, cudaHostGetDevicePointer(&there, NULL, 0));
+    ASK(cudaHostGetDevicePointer(&there, memory, 0));
+    ASK(cudaHostGetDevicePointer(&there, managed, 0));
+    OK(cudaFree(memory));
+    OK(cudaFree(managed));
+}
+
+CASE(freeing_what_is_not_pinned) {
+    char *memory, *pinned, *managed, *registered = aligned_alloc(PAGE, PAGE);
+    int local = 0;
+    OK(cudaMalloc((void **)&memory, 16));
+    OK(cudaMallocHost((void **)&pinned, 1000));
+    OK(cudaMallocManaged((void **)&managed, 16, cudaMemAttachGlobal));
+    OK(cudaHostRegister(registered, PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorInvalidValue, cudaFreeHost(&local));
+    FAILS(cudaErrorInvalidValue, cudaFreeHost(memory));
+    FAILS(cudaErrorInvalidValue, cudaFreeHost(pinned + 1));
+    ASK(cudaFreeHost(managed));
+    ASK(cudaFreeHost(registered));
+    OK(cudaHostUnregister(registered));
+    OK(cudaFreeHost(pinned));
+    FAILS(cudaErrorInvalidValue, cudaFreeHost(pinned));
+    OK(cudaFree(managed));
+    OK(cudaFree(memory));
+    free(registered);
+}
+
+/* ---- registered
+ * ------------------------------------------------------------------------------------- */
+
+CASE(registered_memory) {
+    char *memory = aligned_alloc(PAGE, 4 * PAGE);
+    unsigned flags = 99;
+    OK(cudaHostRegister(memory, 4 * PAGE, cudaHostRegisterDefault));
+    OK(cudaHostGetFlags(&flags, memory));
+    ASK(flags);
+    OK(cudaHostUnregister(memory));
+    free(memory);
+}
+
+CASE(registered_memory_need_not_be_aligned) {
+    char *memory = malloc(10000);
+    OK(cudaHostRegister(memory + 1, 7777, cudaHostRegisterDefault));
+    OK(cudaHostUnregister(memory + 1));
+    free(memory);
+}
+
+CASE(flags_of_registered_memory) {
+    char *memory = aligned_alloc(PAGE, PAGE);
+    unsigned flags = 99;
+    OK(cudaHostRegister(memory, PAGE, cudaHostRegisterPortable));
+    OK(cudaHostGetFlags(&flags, memory));
+    ASK(flags);
+    OK(cudaHostUnregister(memory));
+    OK(cudaHostRegister(memory, PAGE, cudaHostRegisterMapped));
+    OK(cudaHostGetFlags(&flags, memory));
+    ASK(flags);
+    OK(cudaHostUnregister(memory));
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, PAGE, 16));
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, PAGE, 0x80000000U));
+    free(memory);
+}
+
+CASE(memory_that_is_read_only_to_devices) {
+    char *memory = aligned_alloc(PAGE, PAGE);
+    int supported = 0;
+    OK(cudaDeviceGetAttribute(&supported, cudaDevAttrHostRegisterReadOnlySupported, 0));
+    ASK(supported);
+    ASK(cudaHostRegister(memory, PAGE, cudaHostRegisterReadOnly));
+    ASK(cudaHostUnregister(memory));
+    free(memory);
+}
+
+CASE(memory_that_is_registered_wrongly) {
+    char *memory = aligned_alloc(PAGE, PAGE);
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(NULL, PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, 0, cudaHostRegisterDefault));
+    ASK(cudaHostRegister(memory, SIZE_MAX, cudaHostRegisterDefault));
+    free(memory);
+}
+
+CASE(memory_that_is_registered_already) {
+    char *memory = aligned_alloc(PAGE, 4 * PAGE);
+    OK(cudaHostRegister(memory + PAGE, 2 * PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorHostMemoryAlreadyRegistered,
+          cudaHostRegister(memory + PAGE, 2 * PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorHostMemoryAlreadyRegistered,
+          cudaHostRegister(memory + PAGE, PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorHostMemoryAlreadyRegistered,
+          cudaHostRegister(memory + 2 * PAGE, 2 * PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorHostMemoryAlreadyRegistered,
+          cudaHostRegister(memory, 2 * PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorHostMemoryAlreadyRegistered,
+          cudaHostRegister(memory, 4 * PAGE, cudaHostRegisterDefault));
+    OK(cudaHostRegister(memory, PAGE, cudaHostRegisterDefault));
+    OK(cudaHostUnregister(memory));
+    OK(cudaHostUnregister(memory + PAGE));
+    free(memory);
+}
+
+CASE(two_registrations_in_one_page) {
+    char *memory = aligned_alloc(PAGE, PAGE);
+    OK(cudaHostRegister(memory, 100, cudaHostRegisterDefault));
+    ASK(cudaHostRegister(memory + 1000, 100, cudaHostRegisterDefault));
+    ASK(cudaHostUnregister(memory + 1000));
+    OK(cudaHostUnregister(memory));
+    free(memory);
+}
+
+CASE(registering_what_is_cudas_own) {
+    char *memory, *pinned, *managed;
+    OK(cudaMalloc((void **)&memory, 4 * MIB));
+    OK(cudaMallocHost((void **)&pinned, PAGE));
+    OK(cudaMallocManaged((void **)&managed, PAGE, cudaMemAttachGlobal));
+    ASK(cudaHostRegister(memory, PAGE, cudaHostRegisterDefault));
+    ASK(cudaHostRegister(pinned, PAGE, cudaHostRegisterDefault));
+    ASK(cudaHostRegister(managed, PAGE, cudaHostRegisterDefault));
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(managed));
+    OK(cudaFree(memory));
+}
+
+CASE(unregistering_what_is_not_registered) {
+    char *memory = aligned_alloc(PAGE, 2 * PAGE), *pinned;
+    OK(cudaMallocHost((void **)&pinned, PAGE));
+    FAILS(cudaErrorHostMemoryNotRegistered, cudaHostUnregister(memory));
+    ASK(cudaHostUnregister(NULL));
+    ASK(cudaHostUnregister(pinned));
+    OK(cudaHostRegister(memory, 2 * PAGE, cudaHostRegisterDefault));
+    ASK(cudaHostUnregister(memory + PAGE));
+    ASK(cudaHostUnregister(memory + 1));
+    OK(cudaHostUnregister(memory));
+    FAILS(cudaErrorHostMemoryNotRegistered, cudaHostUnregister(memory));
+    OK(cudaFreeHost(pinned));
+    free(memory);
+}
