@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = Path(__file__).resolve().parent / "project"
+SIMULATED = "simulated 1 2 3\n"
 
 # In one process, which builds the library once.
 pytestmark = pytest.mark.xdist_group("consumer")
@@ -35,6 +36,7 @@ def test_find_package(prefix: Path, tmp_path: Path) -> None:
     run("cmake", "-S", PROJECT, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={prefix}")
     run("cmake", "--build", tmp_path)
     assert run(tmp_path / "consumer") == "linked\n"
+    assert run(tmp_path / "consumer_sim") == SIMULATED
 
 
 def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
@@ -51,13 +53,19 @@ def test_pkg_config(prefix: Path, tmp_path: Path) -> None:
         for line in (ROOT / "CMakeLists.txt").read_text().splitlines()
         if line.startswith("project(anycuda VERSION")
     ]
-    assert run(pkg_config, "--modversion", "anycuda", env=env).strip() == version
+    for package in ("anycuda", "anycuda-sim"):
+        assert run(pkg_config, "--modversion", package, env=env).strip() == version
+    flags = run(pkg_config, "--cflags", "--libs", "anycuda-sim", env=env).split()
+    run(os.environ.get("CC", "cc"), "-std=c11", PROJECT / "simulated.c", "-o", tmp_path / "simulated", *flags)
+    assert run(tmp_path / "simulated") == SIMULATED
 
 
 def test_add_subdirectory(tmp_path: Path) -> None:
     run("cmake", "-S", PROJECT, "-B", tmp_path, f"-DSOURCE={ROOT}")
     run("cmake", "--build", tmp_path, "--parallel", "2")
     assert run(tmp_path / "consumer") == "linked\n"
+    assert run(tmp_path / "consumer_sim") == SIMULATED
+    assert not list(tmp_path.rglob("acu-info")), "a part of another project builds no tools"
     assert run("ctest", "--test-dir", tmp_path).count("No tests were found") == 1
 
 
@@ -76,3 +84,9 @@ def test_every_public_header_is_installed(prefix: Path) -> None:
     installed = {path.relative_to(prefix / "include") for path in (prefix / "include").rglob("*.h")}
     assert installed == public
     assert Path("anycuda/load.h") in installed
+
+
+def test_tools_are_installed(prefix: Path) -> None:
+    assert run(prefix / "bin/acu-info", "--version").startswith("acu-info ")
+    assert (prefix / "share/man/man1/acu-info.1").exists()
+    assert (prefix / "share/anycuda/acu-info.schema.json").exists()

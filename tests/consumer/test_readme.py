@@ -1,4 +1,8 @@
-"""The README's program compiles with its command and runs, with and without CUDA."""
+"""What README.md and docs/ show compiles, runs and prints what they say.
+
+Every block of C is a file of its own. One with a main() is run on the simulator; a block of text behind it is what it
+prints, where "…" stands for anything.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +10,97 @@ import os
 import re
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
+WARNINGS = ["-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+pytestmark = pytest.mark.xdist_group("consumer")
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("readme")
-    for step in (["-S", str(ROOT), "-B", str(folder)], ["--build", str(folder)]):
-        subprocess.run(["cmake", *step], check=True, capture_output=True)
-    return folder / "libanycuda.a"
+@dataclass
+class Program:
+    text: str
+    printed: str | None  # None: not said
 
 
-def test_program(library: Path, tmp_path: Path) -> None:
-    text = (ROOT / "README.md").read_text()
-    program = re.search(r"```c\n(.*?)```", text, re.DOTALL)
-    command = re.search(r"^cc program\.c (.*)$", text, re.MULTILINE)
-    assert program and command
-    (tmp_path / "program.c").write_text(program[1])
+def programs(page: Path) -> list[Program]:
+    text = page.read_text()
+    block = re.compile(r"^```c\n(.*?)^```\n(?:(?:[^`\n]*\n){0,2}?```text\n(.*?)^```$)?", re.DOTALL | re.MULTILINE)
+    found = [Program(match[1], match[2]) for match in block.finditer(text)]
+    assert len(found) == text.count("```c\n"), page
+    return found
+
+
+SHOWN = [
+    pytest.param(program, id=f"{page.name}-{number}")
+    for page in PAGES
+    for number, program in enumerate(programs(page), 1)
+]
+
+
+def compiler() -> str:
+    found = shutil.which(os.environ.get("CC", "cc"))
+    assert found
+    return found
+
+
+def run(program: Path, **variables: str) -> str:
+    done = subprocess.run(
+        [program], env={"PATH": "/bin", **variables}, check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize("shown", SHOWN)
+def test_block(prefix: Path, tmp_path: Path, shown: Program) -> None:
+    (tmp_path / "program.c").write_text(shown.text)
+    include = f"-I{prefix / 'include'}"
+    runs = "int main(" in shown.text
+    libraries = [
+        "-Wl,-u,acu_sim_abi",
+        f"-L{next(prefix.rglob('libanycuda.a')).parent}",
+        "-lanycuda_sim",
+        "-lanycuda",
+        "-ldl",
+        "-lpthread",
+    ]
+    command = [compiler(), *WARNINGS, include, "program.c", "-o", "program", *(libraries if runs else ["-c"])]
+    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    if runs:
+        printed = run(tmp_path / "program", ANYCUDA_CUDART="sim")
+        if shown.printed is not None:
+            pattern = ".*".join(re.escape(part) for part in shown.printed.split("…"))
+            assert re.fullmatch(pattern, printed, re.DOTALL), printed
+
+
+def test_readme_command(prefix: Path, tmp_path: Path) -> None:
+    """The wrapper program, with README's command, on a machine without CUDA."""
+    program = next(one.text for one in programs(README) if "<anycuda/cudart.h>" in one.text)
+    command = re.search(r"^cc program\.c (.*)$", README.read_text(), re.MULTILINE)
+    assert command
+    (tmp_path / "program.c").write_text(program)
+    library = next(prefix.rglob("libanycuda.a"))
     flags = command[1].replace("-I", f"-I{ROOT}/").replace("build/release/libanycuda.a", str(library)).split()
-    compiler = shutil.which(os.environ.get("CC", "cc"))
-    assert compiler
-    subprocess.run([compiler, "program.c", *flags, "-o", "program"], cwd=tmp_path, check=True)
-    without = {**os.environ, "ANYCUDA_CUDART": "/nonexistent/libcudart.so.12"}
-    done = subprocess.run([tmp_path / "program"], env=without, capture_output=True, text=True, check=True)
-    assert "cudaGetDeviceProperties" in done.stdout and "/nonexistent/libcudart.so.12" in done.stdout
+    subprocess.run([compiler(), "program.c", *flags, "-o", "program"], cwd=tmp_path, check=True)
+    said = run(tmp_path / "program", ANYCUDA_CUDART="/nonexistent/libcudart.so.12")
+    assert "cudaGetDeviceProperties" in said and "/nonexistent/libcudart.so.12" in said
+
+
+def test_links_lead_somewhere() -> None:
+    for page in [*PAGES, *(path for path in ROOT.glob("*/README.md"))]:
+        for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):
+            if not target.startswith("http"):
+                assert (page.parent / target).exists(), f"{page.relative_to(ROOT)}: {target}"
+
+
+def test_pages_fit_120_columns() -> None:
+    for page in PAGES:
+        long = [line for line in page.read_text().splitlines() if len(line) > 120 and not line.startswith("|")]
+        assert long == [], page

@@ -1,0 +1,23 @@
+"""The page about what the simulator plays is today's."""
+
+from __future__ import annotations
+
+from tools import sim_coverage
+
+
+def test_page_is_up_to_date() -> None:
+    assert sim_coverage.PAGE.read_text() == sim_coverage.render(), "run python tools/sim_coverage.py"
+
+
+def test_what_is_played_is_presented() -> None:
+    names = set(sim_coverage.presented())
+    assert len(names) > 300
+    # Symbols of other meanings of a name (cudaLaunchHostFunc_v2) stand in no header.
+    assert {name for name in sim_coverage.played() - names if "_v" not in name} == set()
+
+
+def test_every_function_has_one_subject() -> None:
+    assert sim_coverage.subject("cudaGraphLaunch") == "graphs"
+    assert sim_coverage.subject("cudaStreamBeginCapture") == "graphs"
+    assert sim_coverage.subject("cudaMalloc3DArray") == "arrays, textures, surfaces"
+    assert sim_coverage.subject("cudaGetLastError") == "the rest"

@@ -1,0 +1,65 @@
+"""Writes docs/simulator-coverage.md: which of the runtime's functions the simulator plays, by subject.
+
+It compares src/sim/functions.h with the presented API; tests/tools/test_sim_coverage.py fails where the page is old.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "simulator-coverage.md"
+
+# The first pattern that is found in a name decides.
+SUBJECTS = [
+    ("graphics", r"Graphics|GL|EGL|VDPAU"),
+    ("external memory and semaphores", r"External"),
+    ("sharing between processes", r"Ipc|ShareableHandle|MemPool(Ex|Im)portPointer"),
+    ("arrays, textures, surfaces", r"Array|Mipmap|Texture|Surface|ChannelDesc"),
+    ("graphs", r"Graph|Capture|UserObject"),
+    ("execution contexts", r"ExecutionCtx|DevSm|DevResource|DevWorkqueue"),
+    ("modules, kernels, launches", r"Library|Kernel|Func|Launch|Occupancy|Symbol"),
+    ("streams and events", r"Stream|Event|ThreadExchange"),
+    ("memory", r"Mem|Malloc|Free|HostAlloc|HostGet|HostRegister|HostUnregister|Pointer"),
+    ("devices", r"Device|Driver|Ctx|P2P|Peer|LocalityDomain"),
+    ("the rest", r""),
+]
+
+
+def played() -> set[str]:
+    return set(re.findall(r"^SIM(?:_PTDS)?\((cuda\w+)", (ROOT / "src/sim/functions.h").read_text(), re.MULTILINE))
+
+
+def presented() -> list[str]:
+    """The functions of the header, which a loaded library is asked for."""
+    header = (ROOT / "generated/include/anycuda/cudart.h").read_text()
+    return sorted(set(re.findall(r"ACU_(?:PTDS_)?NAME\(acu_(cuda\w+)\)", header)))
+
+
+def subject(function: str) -> str:
+    return next(name for name, pattern in SUBJECTS if re.search(pattern, function))
+
+
+def render() -> str:
+    names, plays = presented(), played()
+    lines = [
+        "# What the simulator plays",
+        "",
+        "Written by `python tools/sim_coverage.py`; do not edit.",
+        "",
+        f"{len(plays.intersection(names))} of the {len(names)} functions in `<anycuda/cudart.h>`. A call of any other",
+        "is refused with 801 (`cudaErrorNotSupported`), and the message says that the simulator does not play it.",
+    ]
+    for name, _ in SUBJECTS:
+        mine = [function for function in names if subject(function) == name]
+        missing = [function for function in mine if function not in plays]
+        lines += ["", f"## {name[0].upper()}{name[1:]}: {len(mine) - len(missing)} of {len(mine)}"]
+        if missing:
+            lines += textwrap.wrap("Not played: " + ", ".join(f"`{function}`" for function in missing) + ".", 116)
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(render())
