@@ -1,5 +1,6 @@
 /*
- * Copies and fills. Both ends are judged when the call is made; the bytes move in stream order.
+ * Copies and fills. Both ends are judged when the call is made, or the node; the bytes move in
+ * stream order, from and to where they are then.
  *
  * What the host waits for is CUDA's: a call that is not asynchronous waits unless both ends are
  * device memory; an asynchronous one waits where pageable memory takes part, except that a small
@@ -38,12 +39,6 @@ static bool find_end(const void *address, size_t size, end *e) {
     return true;
 }
 
-/* Bytes from the first to the last of a box; false if there is no such number. */
-static bool extent_of(size_t pitch, size_t width, size_t height, size_t *size) {
-    return !__builtin_mul_overflow(pitch, height - 1, size) &&
-           !__builtin_add_overflow(*size, width, size);
-}
-
 static bool fits_kind(const end *to, const end *from, enum cudaMemcpyKind kind) {
     switch (kind) {
     case cudaMemcpyHostToHost:
@@ -60,70 +55,184 @@ static bool fits_kind(const end *to, const end *from, enum cudaMemcpyKind kind) 
     return false;
 }
 
+/* ---- what there is to copy ----------------------------------------------------------------------
+ */
+
+/* One end of it, in bytes. */
+typedef struct layout {
+    char *at;
+    size_t pitch, slice, size;
+} layout;
+
+/* False: there is no such number. */
+static bool lay_out(const struct cudaPitchedPtr *ptr, const struct cudaPos *pos,
+                    const struct cudaExtent *extent, layout *l) {
+    size_t rows, slices, skipped, offset;
+    if (__builtin_mul_overflow(ptr->pitch, ptr->ysize, &l->slice) ||
+        __builtin_mul_overflow(l->slice, extent->depth - 1, &slices) ||
+        __builtin_mul_overflow(ptr->pitch, extent->height - 1, &rows) ||
+        __builtin_add_overflow(slices, rows, &l->size) ||
+        __builtin_add_overflow(l->size, extent->width, &l->size) ||
+        __builtin_mul_overflow(l->slice, pos->z, &offset) ||
+        __builtin_mul_overflow(ptr->pitch, pos->y, &skipped) ||
+        __builtin_add_overflow(offset, skipped, &offset) ||
+        __builtin_add_overflow(offset, pos->x, &offset) ||
+        (uintptr_t)ptr->ptr + offset < (uintptr_t)ptr->ptr)
+        return false;
+    l->at = ptr->ptr ? (char *)ptr->ptr + offset : NULL;
+    l->pitch = ptr->pitch;
+    return true;
+}
+
+static bool lay_out_both(const struct cudaMemcpy3DParms *copy, layout *to, layout *from) {
+    return lay_out(&copy->dstPtr, &copy->dstPos, &copy->extent, to) &&
+           lay_out(&copy->srcPtr, &copy->srcPos, &copy->extent, from);
+}
+
+static bool is_empty(const struct cudaExtent *extent) {
+    return !extent->width || !extent->height || !extent->depth;
+}
+
+struct cudaMemcpy3DParms acu_sim_copy_params(void *dst, const void *src, size_t count,
+                                             enum cudaMemcpyKind kind) {
+    return (struct cudaMemcpy3DParms){.srcPtr = {(void *)(uintptr_t)src, count, count, 1},
+                                      .dstPtr = {dst, count, count, 1},
+                                      .extent = {count, 1, 1},
+                                      .kind = kind};
+}
+
+static struct cudaMemcpy3DParms params_of(const acu_sim_box *box, enum cudaMemcpyKind kind) {
+    void *src = (void *)(uintptr_t)box->from;
+    return (struct cudaMemcpy3DParms){.srcPtr = {src, box->from_pitch, box->width, box->height},
+                                      .dstPtr = {box->to, box->to_pitch, box->width, box->height},
+                                      .extent = {box->width, box->height, 1},
+                                      .kind = kind};
+}
+
+static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, end *to, end *from) {
+    layout to_layout, from_layout;
+    if ((unsigned)copy->kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
+    if (copy->srcArray || copy->dstArray)
+        return cudaErrorNotSupported;
+    return !is_empty(&copy->extent) && lay_out_both(copy, &to_layout, &from_layout) &&
+                   find_end(to_layout.at, to_layout.size, to) &&
+                   find_end(from_layout.at, from_layout.size, from) &&
+                   fits_kind(to, from, copy->kind)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
 /* ---- moving -------------------------------------------------------------------------------------
  */
 
-static cudaError_t move(acu_sim_op *op) {
-    const acu_sim_box *box = &op->with.bytes.box;
-    for (size_t row = 0; row < box->height; row++)
-        memmove(box->to + row * box->to_pitch, box->from + row * box->from_pitch, box->width);
-    return cudaSuccess;
+/* Also what was freed, but is not gone yet: in the order of its stream that comes later. */
+static char *bytes_at(const layout *l, bool known) {
+    const acu_sim_range *range = acu_sim_range_in((uintptr_t)l->at, 1);
+    if (!range)
+        return known || acu_sim_is_device_address(l->at) ? NULL : l->at;
+    return l->size <= range->base + range->size - (uintptr_t)l->at ? acu_sim_view(range, l->at)
+                                                                   : NULL;
 }
 
-static cudaError_t fill(acu_sim_op *op) {
-    const acu_sim_box *box = &op->with.bytes.box;
-    for (size_t row = 0; row < box->height; row++)
-        memset(box->to + row * box->to_pitch, op->with.bytes.value, box->width);
+static bool find_both(const acu_sim_op *op, layout *to, layout *from) {
+    (void)lay_out_both(&op->with.copy.params, to, from);
+    pthread_mutex_lock(&acu_sim_lock);
+    to->at = bytes_at(to, op->with.copy.knew_to);
+    if (!op->staged)
+        from->at = bytes_at(from, op->with.copy.knew_from);
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (op->staged) {
+        from->at = op->staged;
+        from->pitch = op->with.copy.params.extent.width;
+        from->slice = from->pitch * op->with.copy.params.extent.height;
+    }
+    return to->at && from->at;
+}
+
+static cudaError_t move(acu_sim_op *op) {
+    const struct cudaExtent *extent = &op->with.copy.params.extent;
+    layout to, from;
+    if (!find_both(op, &to, &from))
+        return cudaErrorIllegalAddress;
+    for (size_t z = 0; z < extent->depth; z++)
+        for (size_t y = 0; y < extent->height; y++)
+            memmove(to.at + z * to.slice + y * to.pitch, from.at + z * from.slice + y * from.pitch,
+                    extent->width);
     return cudaSuccess;
 }
 
 /* The source is free for the program when the call returns. */
-static bool stage(acu_sim_op *op, acu_sim_box *box) {
-    char *copy = malloc(box->width * box->height);
-    if (!copy)
+static bool stage(acu_sim_op *op) {
+    const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
+    size_t width = copy->extent.width, height = copy->extent.height;
+    layout from;
+    char *bytes = malloc(width * height * copy->extent.depth);
+    if (!bytes || !lay_out(&copy->srcPtr, &copy->srcPos, &copy->extent, &from)) {
+        free(bytes);
         return false;
-    for (size_t row = 0; row < box->height; row++)
-        memcpy(copy + row * box->width, box->from + row * box->from_pitch, box->width);
-    box->from = op->staged = copy;
-    box->from_pitch = box->width;
+    }
+    for (size_t z = 0; z < copy->extent.depth; z++)
+        for (size_t y = 0; y < height; y++)
+            memcpy(bytes + (z * height + y) * width, from.at + z * from.slice + y * from.pitch,
+                   width);
+    op->staged = bytes;
     return true;
 }
 
-static cudaError_t submit(acu_sim_stream *stream, acu_sim_box box, const end *to, const end *from,
-                          bool async) {
-    bool wait = async ? to->pageable || from->pageable || (to->pinned && from->pinned)
-                      : to->host || from->host;
-    acu_sim_op *op = acu_sim_op_new(move);
-    if (!op)
-        return cudaErrorMemoryAllocation;
-    if (wait && from->pageable && !to->host && box.width * box.height <= STAGED_AT_MOST &&
-        !acu_sim_is_free(stream) && stage(op, &box))
-        wait = false;
-    op->with.bytes.box = box;
-    return acu_sim_submit(stream, op, wait);
+static acu_sim_op *copy_op(const struct cudaMemcpy3DParms *copy, const end *to, const end *from) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeMemcpy, move);
+    if (op) {
+        op->with.copy.params = *copy;
+        op->with.copy.knew_to = !to->pageable;
+        op->with.copy.knew_from = !from->pageable;
+    }
+    return op;
+}
+
+cudaError_t acu_sim_op_copy(const struct cudaMemcpy3DParms *params, acu_sim_op **op) {
+    end to, from;
+    cudaError_t why = judge_copy(params, &to, &from);
+    if (!why && !(*op = copy_op(params, &to, &from)))
+        why = cudaErrorMemoryAllocation;
+    return why;
+}
+
+/* Whether the host waits; a small source is copied instead. */
+static bool waits(const acu_sim_stream *stream, acu_sim_op *op, const end *to, const end *from,
+                  bool async) {
+    const struct cudaExtent *extent = &op->with.copy.params.extent;
+    if (!async ? !to->host && !from->host
+               : !to->pageable && !from->pageable && !(to->pinned && from->pinned))
+        return false;
+    size_t size = extent->width * extent->height * extent->depth;
+    return !from->pageable || to->host || size > STAGED_AT_MOST || stream->capture ||
+           acu_sim_is_free(stream) || !stage(op);
+}
+
+/* What a call that is not asynchronous needs, beyond its stream: nobody captures. */
+static cudaError_t allows(acu_sim_stream *stream, bool async) {
+    return acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_WAITS);
 }
 
 /* Under the lock, after acu_sim_enter(). */
-static cudaError_t copy(acu_sim_box box, enum cudaMemcpyKind kind, cudaStream_t handle,
-                        bool async) {
+static cudaError_t copy(const struct cudaMemcpy3DParms *params, cudaStream_t handle, bool async) {
     end to, from;
-    size_t to_size, from_size;
-    if ((unsigned)kind > cudaMemcpyDefault)
-        return cudaErrorInvalidMemcpyDirection;
     acu_sim_stream *stream;
+    if ((unsigned)params->kind > cudaMemcpyDefault)
+        return cudaErrorInvalidMemcpyDirection;
     cudaError_t why = acu_sim_stream_of(handle, &stream);
+    if (!why && is_empty(&params->extent))
+        return cudaSuccess;
+    if (!why)
+        why = judge_copy(params, &to, &from);
+    if (!why)
+        why = allows(stream, async);
     if (why)
         return why;
-    if (!box.width || !box.height)
-        return cudaSuccess;
-    if (!extent_of(box.to_pitch, box.width, box.height, &to_size) ||
-        !extent_of(box.from_pitch, box.width, box.height, &from_size) ||
-        !find_end(box.to, to_size, &to) || !find_end(box.from, from_size, &from) ||
-        !fits_kind(&to, &from, kind))
-        return cudaErrorInvalidValue;
-    box.to = to.bytes;
-    box.from = from.bytes;
-    return submit(stream, box, &to, &from, async);
+    acu_sim_op *op = copy_op(params, &to, &from);
+    return op ? acu_sim_submit(stream, op, waits(stream, op, &to, &from, async))
+              : cudaErrorMemoryAllocation;
 }
 
 /* ---- copies -------------------------------------------------------------------------------------
@@ -131,23 +240,24 @@ static cudaError_t copy(acu_sim_box box, enum cudaMemcpyKind kind, cudaStream_t 
 
 cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
                          cudaStream_t stream, bool async) {
-    const acu_sim_box box = {dst, src, count, count, count, 1};
+    const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, kind);
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
-        result = copy(box, kind, stream, async);
+        result = copy(&params, stream, async);
     return acu_sim_leave(result);
 }
 
 cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
                             bool async) {
     acu_sim_device *device;
+    const struct cudaMemcpy3DParms params = params_of(box, kind);
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
     size_t largest = result ? 0 : (size_t)acu_sim_attribute(device, cudaDevAttrMaxPitch);
     if (!result && (box->width > box->to_pitch || box->width > box->from_pitch ||
                     box->to_pitch > largest || box->from_pitch > largest))
         result = cudaErrorInvalidPitchValue;
     if (!result)
-        result = copy(*box, kind, stream, async);
+        result = copy(&params, stream, async);
     return acu_sim_leave(result);
 }
 
@@ -176,12 +286,12 @@ cudaError_t acu_sim_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src,
 /* The devices are checked; where the memory is, its addresses say. */
 static cudaError_t copy_peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
                              cudaStream_t stream, bool async) {
-    const acu_sim_box box = {dst, src, count, count, count, 1};
+    const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, cudaMemcpyDefault);
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result && (!acu_sim_device_at(dstDevice) || !acu_sim_device_at(srcDevice)))
         result = cudaErrorInvalidDevice;
     if (!result)
-        result = copy(box, cudaMemcpyDefault, stream, async);
+        result = copy(&params, stream, async);
     return acu_sim_leave(result);
 }
 
@@ -198,36 +308,82 @@ cudaError_t acu_sim_cudaMemcpyPeerAsync(void *dst, int dstDevice, const void *sr
 /* ---- fills --------------------------------------------------------------------------------------
  */
 
-/* Under the lock. A fill of host memory is waited for, unless it is asynchronous. */
-static cudaError_t set(acu_sim_box box, int value, cudaStream_t handle, bool async) {
+static void fill_row(char *to, const struct cudaMemsetParams *fill) {
+    if (fill->elementSize == 1) {
+        memset(to, (int)fill->value, fill->width);
+        return;
+    }
+    for (size_t x = 0; x < fill->width; x++) /* little-endian, like the devices */
+        memcpy(to + x * fill->elementSize, &fill->value, fill->elementSize);
+}
+
+static bool lay_out_fill(const struct cudaMemsetParams *fill, layout *to) {
+    const struct cudaPos origin = {0};
+    const struct cudaPitchedPtr ptr = {fill->dst, fill->pitch, 0, fill->height};
+    struct cudaExtent extent = {0, fill->height, 1};
+    return !__builtin_mul_overflow(fill->width, (size_t)fill->elementSize, &extent.width) &&
+           lay_out(&ptr, &origin, &extent, to);
+}
+
+static cudaError_t fill(acu_sim_op *op) {
+    const struct cudaMemsetParams *fill = &op->with.fill.params;
+    layout to;
+    (void)lay_out_fill(fill, &to);
+    pthread_mutex_lock(&acu_sim_lock);
+    to.at = bytes_at(&to, true);
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (!to.at)
+        return cudaErrorIllegalAddress;
+    for (size_t y = 0; y < fill->height; y++)
+        fill_row(to.at + y * to.pitch, fill);
+    return cudaSuccess;
+}
+
+static cudaError_t judge_fill(const struct cudaMemsetParams *fill, end *to) {
+    layout l;
+    bool sized = fill->elementSize == 1 || fill->elementSize == 2 || fill->elementSize == 4;
+    return sized && fill->width && fill->height && lay_out_fill(fill, &l) &&
+                   (uintptr_t)fill->dst % fill->elementSize == 0 &&
+                   (fill->height == 1 || (fill->pitch % fill->elementSize == 0 &&
+                                          fill->pitch >= fill->width * fill->elementSize)) &&
+                   find_end(l.at, l.size, to) && to->device
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
+cudaError_t acu_sim_op_fill(const struct cudaMemsetParams *params, acu_sim_op **op) {
     end to;
-    size_t size;
+    cudaError_t why = judge_fill(params, &to);
+    if (!why && !(*op = acu_sim_op_new(cudaGraphNodeTypeMemset, fill)))
+        why = cudaErrorMemoryAllocation;
+    if (!why)
+        (*op)->with.fill.params = *params;
+    return why;
+}
+
+/* Under the lock. A fill of host memory is waited for, unless it is asynchronous. */
+static cudaError_t set(const struct cudaMemsetParams *params, cudaStream_t handle, bool async) {
+    end to;
+    acu_sim_op *op = NULL;
     acu_sim_stream *stream;
     cudaError_t why = acu_sim_stream_of(handle, &stream);
-    if (why)
-        return why;
-    if (!box.width || !box.height)
+    if (!why && (!params->width || !params->height))
         return cudaSuccess;
-    if (!extent_of(box.to_pitch, box.width, box.height, &size) || !find_end(box.to, size, &to) ||
-        !to.device)
-        return cudaErrorInvalidValue;
-    acu_sim_op *op = acu_sim_op_new(fill);
-    if (!op)
-        return cudaErrorMemoryAllocation;
-    box.to = to.bytes;
-    op->with.bytes.box = box;
-    op->with.bytes.value = value;
-    return acu_sim_submit(stream, op, !async && to.host);
+    if (!why)
+        why = judge_fill(params, &to);
+    if (!why)
+        why = allows(stream, async);
+    if (!why)
+        why = acu_sim_op_fill(params, &op);
+    return why ? why : acu_sim_submit(stream, op, !async && to.host);
 }
 
 cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,
                          cudaStream_t stream, bool async) {
-    const acu_sim_box box = {to, NULL, pitch, 0, width, height};
+    const struct cudaMemsetParams params = {to, pitch, (unsigned char)value, 1, width, height};
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && height > 1 && pitch < width)
-        result = cudaErrorInvalidValue;
     if (!result)
-        result = set(box, value, stream, async);
+        result = set(&params, stream, async);
     return acu_sim_leave(result);
 }
 

@@ -188,8 +188,10 @@ cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr,
  */
 
 #define PROPERTY(field, attribute)                                                                 \
-    {offsetof(struct cudaDeviceProp, field), sizeof((struct cudaDeviceProp *)0)->field,            \
-     cudaDevAttr##attribute}
+    {                                                                                              \
+        offsetof(struct cudaDeviceProp, field), sizeof((struct cudaDeviceProp *)0)->field,         \
+            cudaDevAttr##attribute                                                                 \
+    }
 static const struct {
     size_t offset, size;
     int attribute;
@@ -529,7 +531,10 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device) {
 
 /* Its work is waited for, so that nothing runs on what is taken away. */
 void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
+    acu_sim_captures_reset(device);
     acu_sim_streams_reset(device);
+    acu_sim_execs_reset(device);
+    acu_sim_graphs_reset(device);
     acu_sim_events_reset(device);
     acu_sim_modules_reset(device);
     acu_sim_memory_reset(device);
@@ -563,6 +568,8 @@ cudaError_t acu_sim_cudaDeviceReset(void) {
 cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     acu_sim_device *d;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result)
+        result = acu_sim_capture_allows_device(d);
     if (!result) {
         acu_sim_wait_device(d);
         acu_sim_pools_settle();

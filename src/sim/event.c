@@ -3,17 +3,18 @@
 
 #include <stdlib.h>
 
-struct acu_sim_event {
-    acu_sim_device *device;
-    unsigned flags;
-    acu_sim_op *record; /* NULL: never recorded */
-    const void *where;
-    acu_sim_event *next, *before;
-};
-
 static acu_sim_event *events;
 static acu_sim_set handles;
 
+void acu_sim_event_release(acu_sim_event *event) {
+    if (--event->refs)
+        return;
+    acu_sim_capture_forget_event(event);
+    acu_sim_op_release(event->record);
+    free(event);
+}
+
+/* No longer the program's. */
 static void free_event(acu_sim_event *event) {
     if (event->before)
         event->before->next = event->next;
@@ -22,8 +23,7 @@ static void free_event(acu_sim_event *event) {
     if (event->next)
         event->next->before = event->before;
     acu_sim_set_remove(&handles, event);
-    acu_sim_op_release(event->record);
-    free(event);
+    acu_sim_event_release(event);
 }
 
 static acu_sim_event *new_event(acu_sim_device *device, unsigned flags, const void *where) {
@@ -32,14 +32,15 @@ static acu_sim_event *new_event(acu_sim_device *device, unsigned flags, const vo
         free(event);
         return NULL;
     }
-    *event = (acu_sim_event){.device = device, .flags = flags, .where = where, .next = events};
+    *event = (acu_sim_event){
+        .device = device, .refs = 1, .flags = flags, .where = where, .next = events};
     if (events)
         events->before = event;
     events = event;
     return event;
 }
 
-static acu_sim_event *event_of(cudaEvent_t handle) {
+acu_sim_event *acu_sim_event_of(cudaEvent_t handle) {
     acu_sim_event *event = (acu_sim_event *)(void *)handle;
     return acu_sim_set_has(&handles, event) ? event : NULL;
 }
@@ -91,10 +92,17 @@ cudaError_t acu_sim_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int fl
     return create(event, flags, SIM_CALLER);
 }
 
+/* One that was recorded in a capture last is nothing to wait for or ask about; then that capture is
+ * invalid. */
+static cudaError_t allows(const acu_sim_event *event) {
+    return event->capture ? acu_sim_capture_refuse(event->capture)
+                          : acu_sim_capture_allows_unsafe();
+}
+
 /* Enters, and finds the event. */
 static cudaError_t enter(cudaEvent_t handle, acu_sim_event **event) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !(*event = event_of(handle)))
+    if (!result && !(*event = acu_sim_event_of(handle)))
         result = cudaErrorInvalidResourceHandle;
     return result;
 }
@@ -107,26 +115,48 @@ cudaError_t acu_sim_cudaEventDestroy(cudaEvent_t event) {
     return acu_sim_leave(result);
 }
 
+void acu_sim_event_mark(acu_sim_event *event, acu_sim_op *op) {
+    acu_sim_capture_forget_event(event);
+    op->refs++;
+    acu_sim_op_release(event->record);
+    event->record = op;
+}
+
+static cudaError_t record(acu_sim_event *event, acu_sim_stream *stream) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
+    if (!op)
+        return cudaErrorMemoryAllocation;
+    acu_sim_event_mark(event, op);
+    return acu_sim_submit(stream, op, false);
+}
+
+/* What is external is a node of a capture, and means nothing outside of one. */
+static cudaError_t capture(enum cudaGraphNodeType type, acu_sim_event *event,
+                           acu_sim_stream *stream) {
+    acu_sim_op *op = NULL;
+    cudaError_t result = stream->capture ? cudaSuccess : cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_event_op(type, event, &op);
+    return result ? result : acu_sim_capture_add(stream, op, NULL);
+}
+
 cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
                                              unsigned int flags) {
     acu_sim_event *e;
     acu_sim_stream *s = NULL;
-    acu_sim_op *op = NULL;
     cudaError_t result = enter(event, &e);
-    if (!result && flags) /* external: only while capturing */
+    if (!result && flags > cudaEventRecordExternal)
         result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_stream_of(stream, &s);
     if (!result && s->device != e->device)
         result = cudaErrorInvalidResourceHandle;
-    if (!result && !(op = acu_sim_op_new(NULL)))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        op->refs++;
-        acu_sim_op_release(e->record);
-        e->record = op;
-        result = acu_sim_submit(s, op, false);
-    }
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
+    if (!result && flags)
+        result = capture(cudaGraphNodeTypeEventRecord, e, s);
+    else if (!result)
+        result = s->capture ? acu_sim_capture_record(s, e) : record(e, s);
     return acu_sim_leave(result);
 }
 
@@ -139,6 +169,8 @@ cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
     cudaError_t result = enter(event, &e);
     if (!result)
         result = e->device->sticky;
+    if (!result)
+        result = allows(e);
     if (!result && e->record && !e->record->done)
         result = cudaErrorNotReady;
     if (!result)
@@ -149,6 +181,8 @@ cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
 cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
     acu_sim_event *e;
     cudaError_t result = enter(event, &e);
+    if (!result)
+        result = allows(e);
     if (!result) {
         acu_sim_device *device = e->device;
         if (e->record)
@@ -160,15 +194,19 @@ cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
 }
 
 static bool is_timed(const acu_sim_event *event) {
-    return event && !(event->flags & cudaEventDisableTiming) && event->record;
+    return event && !(event->flags & cudaEventDisableTiming);
 }
 
 cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    const acu_sim_event *from = event_of(start), *to = event_of(end);
+    const acu_sim_event *from = acu_sim_event_of(start), *to = acu_sim_event_of(end);
     if (!result && !ms)
         result = cudaErrorInvalidValue;
     if (!result && (!is_timed(from) || !is_timed(to) || from->device != to->device))
+        result = cudaErrorInvalidResourceHandle;
+    if (!result && (from->capture || to->capture))
+        result = allows(from->capture ? from : to);
+    if (!result && (!from->record || !to->record))
         result = cudaErrorInvalidResourceHandle;
     if (!result && (!from->record->done || !to->record->done))
         result = cudaErrorNotReady;
@@ -177,22 +215,30 @@ cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent
     return acu_sim_leave(result);
 }
 
+static cudaError_t wait(acu_sim_stream *stream, const acu_sim_event *event) {
+    if (stream->capture || event->capture)
+        return acu_sim_capture_wait(stream, event);
+    if (!event->record || event->record->done)
+        return cudaSuccess;
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
+    if (op && acu_sim_op_after(op, event->record))
+        return acu_sim_submit(stream, op, false);
+    acu_sim_op_release(op);
+    return cudaErrorMemoryAllocation;
+}
+
 cudaError_t acu_sim_cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                         unsigned int flags) {
     acu_sim_event *e;
     acu_sim_stream *s = NULL;
-    acu_sim_op *op = NULL;
     cudaError_t result = enter(event, &e);
-    if (!result && flags) /* external: only while capturing */
+    if (!result && flags > cudaEventWaitExternal)
         result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_stream_of(stream, &s);
-    if (!result && e->record && !e->record->done) {
-        op = acu_sim_op_new(NULL);
-        if (op && acu_sim_op_after(op, e->record))
-            result = acu_sim_submit(s, op, false);
-        else
-            acu_sim_op_release(op), result = cudaErrorMemoryAllocation;
-    }
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
+    if (!result)
+        result = flags ? capture(cudaGraphNodeTypeWaitEvent, e, s) : wait(s, e);
     return acu_sim_leave(result);
 }

@@ -23,7 +23,7 @@ typedef struct executor {
 static struct {
     char *name;
     acu_sim_kernel function;
-} *registered;
+} * registered;
 static size_t registered_count;
 
 static acu_sim_kernel function_named(const char *name) {
@@ -385,6 +385,17 @@ static void drop_op(acu_sim_op *op) {
     acu_sim_prepared_free(op->with.launch);
 }
 
+acu_sim_op *acu_sim_op_kernel(acu_sim_prepared *prepared) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeKernel, run_op);
+    if (!op) {
+        acu_sim_prepared_free(prepared);
+        return NULL;
+    }
+    op->with.launch = prepared;
+    op->drop = drop_op;
+    return op;
+}
+
 cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
                               const cudaLaunchConfig_t *config, void *const *args,
                               void *const *extra) {
@@ -398,14 +409,8 @@ cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
         result = acu_sim_prepare(device, function, config, args, extra, &prepared);
     if (result)
         return result;
-    acu_sim_op *op = acu_sim_op_new(run_op);
-    if (!op) {
-        acu_sim_prepared_free(prepared);
-        return cudaErrorMemoryAllocation;
-    }
-    op->with.launch = prepared;
-    op->drop = drop_op;
-    return acu_sim_submit(stream, op, false);
+    acu_sim_op *op = acu_sim_op_kernel(prepared);
+    return op ? acu_sim_submit(stream, op, false) : cudaErrorMemoryAllocation;
 }
 
 /* A whole call of the runtime, which knows kernels only by what its own calls returned. */

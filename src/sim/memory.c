@@ -168,8 +168,12 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
 cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
     acu_sim_device *device;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && !devPtr)
+        result = cudaErrorInvalidValue;
     if (!result)
-        result = devPtr ? allocate(device, size, devPtr, SIM_CALLER) : cudaErrorInvalidValue;
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = allocate(device, size, devPtr, SIM_CALLER);
     return acu_sim_leave(result);
 }
 
@@ -181,6 +185,8 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
         result = cudaErrorInvalidValue;
     if (!result && (row < width || __builtin_mul_overflow(row, height, &size)))
         result = cudaErrorMemoryAllocation;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = allocate(device, size, devPtr, SIM_CALLER);
     if (!result)
@@ -197,6 +203,9 @@ static cudaError_t free_range(void *address, bool host) {
     if (!range || range->base != (uintptr_t)address || range->kind == SIM_REGISTERED ||
         range->of_module || host != (range->kind == SIM_PINNED))
         return cudaErrorInvalidValue;
+    cudaError_t why = acu_sim_capture_allows_unsafe();
+    if (why)
+        return why;
     acu_sim_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
     /* The lock was given up: another thread may have been faster. */
     range = acu_sim_range_of(address);
@@ -261,6 +270,8 @@ static cudaError_t host_alloc(void **pHost, size_t size, unsigned flags, const v
     if (!result && (!pHost || flags & ~known))
         result = cudaErrorInvalidValue;
     if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
         result = allocate_host(device, SIM_PINNED, size, flags, pHost, where);
     return acu_sim_leave(result);
 }
@@ -291,6 +302,8 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
         result = cudaErrorNotSupported;
     if (!result && acu_sim_range_in((uintptr_t)ptr, size))
         result = cudaErrorHostMemoryAlreadyRegistered;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result) {
         acu_sim_range *range = new_range((uintptr_t)ptr, size, SIM_REGISTERED, device, SIM_CALLER);
         if (range)
@@ -308,6 +321,8 @@ cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
         result = cudaErrorInvalidValue;
     if (!result && (!range || range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr))
         result = cudaErrorHostMemoryNotRegistered;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result) {
         acu_sim_wait_device(NULL);
         range = acu_sim_range_of(ptr);
@@ -351,6 +366,8 @@ cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int f
     if (!result &&
         (!devPtr || !size || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)))
         result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = allocate_host(device, SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
     return acu_sim_leave(result);
@@ -439,6 +456,8 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count_,
     if (!result)
         result = acu_sim_stream_of(stream, &s);
     if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result)
         range->prefetched = location;
     return acu_sim_leave(result);
 }
@@ -455,6 +474,8 @@ cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, 
         result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_stream_of(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
     return acu_sim_leave(result);
 }
 

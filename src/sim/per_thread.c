@@ -162,3 +162,53 @@ cudaError_t acu_sim_cudaLaunchKernelExC_ptsz(const cudaLaunchConfig_t *config, c
     mine.stream = own(mine.stream);
     return acu_sim_cudaLaunchKernelExC(config ? &mine : NULL, func, args);
 }
+
+cudaError_t acu_sim_cudaStreamBeginCapture_ptsz(cudaStream_t stream,
+                                                enum cudaStreamCaptureMode mode) {
+    return acu_sim_cudaStreamBeginCapture(own(stream), mode);
+}
+
+cudaError_t acu_sim_cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph,
+                                                       const cudaGraphNode_t *dependencies,
+                                                       const cudaGraphEdgeData *dependencyData,
+                                                       size_t numDependencies,
+                                                       enum cudaStreamCaptureMode mode) {
+    return acu_sim_cudaStreamBeginCaptureToGraph(own(stream), graph, dependencies, dependencyData,
+                                                 numDependencies, mode);
+}
+
+cudaError_t acu_sim_cudaStreamEndCapture_ptsz(cudaStream_t stream, cudaGraph_t *pGraph) {
+    return acu_sim_cudaStreamEndCapture(own(stream), pGraph);
+}
+
+cudaError_t acu_sim_cudaStreamGetCaptureInfo_ptsz(
+    cudaStream_t stream, enum cudaStreamCaptureStatus *captureStatus_out,
+    unsigned long long *id_out, cudaGraph_t *graph_out, const cudaGraphNode_t **dependencies_out,
+    const cudaGraphEdgeData **edgeData_out, size_t *numDependencies_out) {
+    return acu_sim_cudaStreamGetCaptureInfo(own(stream), captureStatus_out, id_out, graph_out,
+                                            dependencies_out, edgeData_out, numDependencies_out);
+}
+
+cudaError_t
+acu_sim_cudaStreamUpdateCaptureDependencies_ptsz(cudaStream_t stream, cudaGraphNode_t *dependencies,
+                                                 const cudaGraphEdgeData *dependencyData,
+                                                 size_t numDependencies, unsigned int flags) {
+    return acu_sim_cudaStreamUpdateCaptureDependencies(own(stream), dependencies, dependencyData,
+                                                       numDependencies, flags);
+}
+
+cudaError_t acu_sim_cudaGraphLaunch_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream) {
+    return acu_sim_cudaGraphLaunch(graphExec, own(stream));
+}
+
+cudaError_t acu_sim_cudaGraphUpload_ptsz(cudaGraphExec_t graphExec, cudaStream_t stream) {
+    return acu_sim_cudaGraphUpload(graphExec, own(stream));
+}
+
+cudaError_t
+acu_sim_cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                            cudaGraphInstantiateParams *instantiateParams) {
+    if (instantiateParams && instantiateParams->flags & cudaGraphInstantiateFlagUpload)
+        instantiateParams->uploadStream = own(instantiateParams->uploadStream);
+    return acu_sim_cudaGraphInstantiateWithParams(pGraphExec, graph, instantiateParams);
+}

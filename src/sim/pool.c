@@ -181,6 +181,8 @@ cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, c
     if (!result && !(pool = handle ? pool_of(*handle) : current(s->device)))
         result = handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
     if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result)
         result = allocate(pool, size, at, where);
     return acu_sim_leave(result);
 }
@@ -202,7 +204,7 @@ static cudaError_t drop(acu_sim_op *op) {
 }
 
 static cudaError_t free_async(acu_sim_range *range, acu_sim_stream *stream) {
-    acu_sim_op *op = acu_sim_op_new(drop);
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeMemFree, drop);
     if (!op)
         return cudaErrorMemoryAllocation;
     op->with.range = range;
@@ -221,6 +223,8 @@ cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
         result = acu_sim_stream_of(hStream, &s);
     if (!result && (!range || !range->pool || range->base != (uintptr_t)devPtr))
         result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
     if (!result) {
         acu_sim_pool_give(range->pool, range->size);
         range->freed = true;

@@ -226,8 +226,10 @@ acu_sim_thread *acu_sim_self(void) {
 static void renew_thread(void) {
     if (self.era == sim.era)
         return;
+    static uint64_t last_id;
     bool in_callback = self.in_callback;
-    self = (acu_sim_thread){.era = sim.era, .in_callback = in_callback};
+    uint64_t id = self.id ? self.id : ++last_id;
+    self = (acu_sim_thread){.era = sim.era, .in_callback = in_callback, .id = id};
     (void)pthread_setspecific(sim.thread_ends, &self);
 }
 
@@ -295,6 +297,7 @@ int acu_sim_leaks(int print) {
     pthread_mutex_lock(&acu_sim_lock);
     int count = acu_sim_memory_leaks(print) + acu_sim_pools_leaks(print) +
                 acu_sim_streams_leaks(print) + acu_sim_events_leaks(print) +
+                acu_sim_graphs_leaks(print) + acu_sim_execs_leaks(print) +
                 acu_sim_modules_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;

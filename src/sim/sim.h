@@ -35,6 +35,9 @@ typedef struct acu_sim_range acu_sim_range;
 typedef struct acu_sim_device acu_sim_device;
 typedef struct acu_sim_function acu_sim_function;
 typedef struct acu_sim_prepared acu_sim_prepared;
+typedef struct acu_sim_capture acu_sim_capture;
+typedef struct acu_sim_flight acu_sim_flight;
+typedef struct acu_sim_node acu_sim_node;
 
 /* ---- configuration ------------------------------------------------------------------------------
  */
@@ -72,8 +75,10 @@ cudaError_t acu_sim_leave(cudaError_t result);
 typedef struct acu_sim_thread {
     int device;
     cudaError_t last;
-    bool in_callback; /* a host function runs: it must not call CUDA */
-    uint64_t era;     /* acu_sim_reset() begins a new one */
+    bool in_callback;                /* a host function runs: it must not call CUDA */
+    uint64_t era;                    /* acu_sim_reset() begins a new one */
+    uint64_t id;                     /* no other thread has had it */
+    enum cudaStreamCaptureMode mode; /* how it bears the captures of others */
     /* Its own default streams; gone if there is no such stream, or one with another id. */
     acu_sim_stream *streams[SIM_DEVICES];
     unsigned long long stream_ids[SIM_DEVICES];
@@ -186,16 +191,21 @@ int acu_sim_pools_leaks(int print);
 /* ---- streams ------------------------------------------------------------------------------------
  */
 
-typedef struct acu_sim_box { /* a copy's or a fill's rows */
-    char *to;
-    const char *from;
+typedef struct acu_sim_box { /* a copy's rows, as the calls with two dimensions name them */
+    void *to;
+    const void *from;
     size_t to_pitch, from_pitch, width, height;
 } acu_sim_box;
 
+/*
+ * What is done once, in a stream, or, shared by nodes of graphs and by what was instantiated from
+ * them, many times; then it is not changed any more.
+ */
 struct acu_sim_op {
     unsigned refs;
-    bool done, taken; /* taken: the thread that made it runs it itself */
-    uint64_t ns;      /* when it was done */
+    enum cudaGraphNodeType type; /* what it is as a node: which of `with` it has */
+    bool done, taken;            /* taken: the thread that made it runs it itself */
+    uint64_t ns;                 /* when it was done */
     acu_sim_stream *stream;
     acu_sim_op *next;
     acu_sim_op **waits; /* what must be done before */
@@ -207,9 +217,15 @@ struct acu_sim_op {
     void *staged;                       /* a copy of what a pageable source held */
     union {
         struct {
-            acu_sim_box box;
-            int value;
-        } bytes;
+            struct cudaMemcpy3DParms params;
+            /* The memory was CUDA's when this was judged; it must still be when it is done. */
+            bool knew_to, knew_from;
+        } copy;
+        struct {
+            struct cudaMemsetParams params;
+        } fill;
+        acu_sim_event *event;
+        acu_sim_flight *flight; /* a launch of a graph */
         struct {
             cudaHostFn_t fn;
             cudaStreamCallback_t callback;
@@ -221,6 +237,13 @@ struct acu_sim_op {
         cudaError_t code;
     } with;
 };
+
+/* Nodes, with what is said of the edge from each. */
+typedef struct acu_sim_links {
+    cudaGraphNode_t *nodes;
+    cudaGraphEdgeData *data;
+    size_t count, room;
+} acu_sim_links;
 
 struct acu_sim_stream {
     acu_sim_device *device;
@@ -239,11 +262,28 @@ struct acu_sim_stream {
     cudaLaunchMemSyncDomainMap domains;
     cudaLaunchMemSyncDomain domain;
     const void *where;
+    acu_sim_capture *capture; /* NULL: work is done, not captured */
+    acu_sim_links tips;       /* what the next node depends on */
+    acu_sim_stream *next_captured;
+};
+
+struct acu_sim_event {
+    acu_sim_device *device;
+    unsigned refs; /* the program's, and those of nodes */
+    unsigned flags;
+    acu_sim_op *record;       /* NULL: never recorded */
+    acu_sim_capture *capture; /* in which it was recorded last; NULL: in none */
+    acu_sim_links tips;
+    const void *where;
+    acu_sim_event *next, *before;
 };
 
 /* The handle's stream; the default streams are those of the current device. */
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device);
+
+/* Enters, and finds the stream. */
+cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream);
 
 /* The bodies of the copies and fills, which have variants. Each is a whole call. */
 cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
@@ -258,12 +298,24 @@ cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, c
                                 const void *where);
 
 /* A new operation, not yet in a stream; NULL without memory. Given up by acu_sim_submit(). */
-acu_sim_op *acu_sim_op_new(cudaError_t (*run)(acu_sim_op *op));
+acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_sim_op *op));
+/* Judges what they are to do first. Host functions need no judging. */
+cudaError_t acu_sim_op_copy(const struct cudaMemcpy3DParms *params, acu_sim_op **op);
+cudaError_t acu_sim_op_fill(const struct cudaMemsetParams *params, acu_sim_op **op);
+acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data);
+/* A node's that records, or waits for, an event. */
+cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, acu_sim_op **op);
+struct cudaMemcpy3DParms acu_sim_copy_params(void *dst, const void *src, size_t count,
+                                             enum cudaMemcpyKind kind);
 bool acu_sim_op_after(acu_sim_op *op, acu_sim_op *before);
 void acu_sim_op_release(acu_sim_op *op);
-/* Queues the operation behind what CUDA orders it behind, and with `wait` waits until it is done.
+/*
+ * Queues the operation behind what CUDA orders it behind, and with `wait` waits until it is done;
+ * while the stream is being captured it becomes a node.
  */
 cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait);
+/* An operation that is in no stream is done now. */
+void acu_sim_op_finish(acu_sim_op *op);
 /* Until it is done; gives the lock up meanwhile. */
 void acu_sim_wait(acu_sim_op *op);
 void acu_sim_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
@@ -274,6 +326,11 @@ void acu_sim_streams_reset(acu_sim_device *device);
 void acu_sim_thread_ended(acu_sim_thread *self);
 int acu_sim_streams_leaks(int print);
 
+/* NULL if there is none. */
+acu_sim_event *acu_sim_event_of(cudaEvent_t handle);
+void acu_sim_event_release(acu_sim_event *event);
+/* The operation whose end is the event from now on. */
+void acu_sim_event_mark(acu_sim_event *event, acu_sim_op *op);
 void acu_sim_events_reset(acu_sim_device *device);
 int acu_sim_events_leaks(int print);
 
@@ -307,10 +364,50 @@ acu_sim_device *acu_sim_prepared_device(const acu_sim_prepared *prepared);
 /* The kernel's work: what an operation does, outside the lock. Its error is the context's. */
 cudaError_t acu_sim_prepared_run(const acu_sim_prepared *prepared);
 
+/* Takes what was prepared. */
+acu_sim_op *acu_sim_op_kernel(acu_sim_prepared *prepared);
+
 /* Modules are a device's; libraries stay, but for what they have on it. NULL: all of it, for good.
  */
 void acu_sim_modules_reset(acu_sim_device *device);
 int acu_sim_modules_leaks(int print);
+
+/* ---- capture ------------------------------------------------------------------------------------
+ */
+
+/* What is about to be done with a stream. */
+typedef enum acu_sim_use {
+    SIM_LOOKS,    /* at the capture itself */
+    SIM_ENQUEUES, /* what a capture takes */
+    SIM_REFUSES,  /* what no capture takes */
+    SIM_WAITS,    /* the host waits for its work, or asks after it */
+} acu_sim_use;
+
+/* Why not, because of a capture; then that is invalid from now on, unless one only looked. */
+cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use);
+/* The same for what a device waits for as a whole. */
+cudaError_t acu_sim_capture_allows_device(const acu_sim_device *device);
+/* The same for calls that a capture would not see, like cudaMalloc(). */
+cudaError_t acu_sim_capture_allows_unsafe(void);
+/* The same for asking after an event that was recorded in it. */
+cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture);
+/* Makes a node of the operation, which it takes. `node` may be NULL. */
+cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_node **node);
+/* What recording means on a stream that is captured, and waiting where one of both is. */
+cudaError_t acu_sim_capture_record(const acu_sim_stream *stream, acu_sim_event *event);
+cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event);
+/* The stream, the event, is going. */
+void acu_sim_capture_forget_stream(acu_sim_stream *stream);
+void acu_sim_capture_forget_event(acu_sim_event *event);
+void acu_sim_captures_reset(acu_sim_device *device);
+
+/* ---- graphs: graph.h has the rest ---------------------------------------------------------------
+ */
+
+void acu_sim_graphs_reset(acu_sim_device *device);
+int acu_sim_graphs_leaks(int print);
+void acu_sim_execs_reset(acu_sim_device *device);
+int acu_sim_execs_leaks(int print);
 
 /* One line of the leak report. */
 void acu_sim_report(const char *what, const void *handle, size_t size, const void *where);

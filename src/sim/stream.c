@@ -24,10 +24,11 @@ static unsigned waiters, blocked_streams;
 /* ---- operations ---------------------------------------------------------------------------------
  */
 
-acu_sim_op *acu_sim_op_new(cudaError_t (*run)(acu_sim_op *op)) {
+acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_sim_op *op)) {
     acu_sim_op *op = calloc(1, sizeof *op);
     if (op) {
         op->refs = 1;
+        op->type = type;
         op->run = run;
     }
     return op;
@@ -110,21 +111,26 @@ static void push(acu_sim_stream *stream, acu_sim_op *op) {
     stream->tail = op;
 }
 
-/* Wakes whoever may be able to go on. The stream may be gone afterwards. */
-static void complete(acu_sim_stream *stream, acu_sim_op *op) {
+/* Wakes whoever may be able to go on. */
+void acu_sim_op_finish(acu_sim_op *op) {
     op->ns = acu_platform_now_ns();
     op->done = true;
-    stream->head = op->next;
-    if (!stream->head)
-        stream->tail = NULL;
-    op->next = NULL;
     forget_waits(op);
-    acu_sim_op_release(op);
     if (waiters)
         pthread_cond_broadcast(&changed);
     for (acu_sim_stream *s = blocked_streams ? streams : NULL; s; s = s->next)
         if (s->blocked)
             pthread_cond_signal(&s->wake);
+}
+
+/* The stream may be gone afterwards. */
+static void complete(acu_sim_stream *stream, acu_sim_op *op) {
+    stream->head = op->next;
+    if (!stream->head)
+        stream->tail = NULL;
+    op->next = NULL;
+    acu_sim_op_finish(op);
+    acu_sim_op_release(op);
     pthread_cond_signal(&stream->wake);
     if (stream->closing && !stream->threaded && !stream->head)
         free_stream(stream);
@@ -207,7 +213,10 @@ static bool order(acu_sim_stream *stream, acu_sim_op *op) {
 
 cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
     acu_sim_device *device = stream->device;
-    bool good = order(stream, op);
+    cudaError_t why = acu_sim_capture_allows(stream, SIM_ENQUEUES);
+    if (!why && stream->capture)
+        return acu_sim_capture_add(stream, op, NULL);
+    bool good = !why && order(stream, op);
     /* At once, in this thread, if nothing is before it and it takes no time or is waited for. */
     bool now = good && !stream->head && (wait || !op->run) && is_ready(op);
     if (good && !now)
@@ -222,7 +231,9 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
             acu_sim_wait(op);
     }
     acu_sim_op_release(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
-    return !good ? cudaErrorMemoryAllocation : wait ? device->sticky : cudaSuccess;
+    if (!good)
+        return why ? why : cudaErrorMemoryAllocation;
+    return wait ? device->sticky : cudaSuccess;
 }
 
 bool acu_sim_is_idle(const acu_sim_stream *stream) {
@@ -308,6 +319,7 @@ static acu_sim_stream *new_stream(acu_sim_device *device, unsigned flags, int pr
 /* Its work is done first, but nobody waits for that here. */
 static void close_stream(acu_sim_stream *stream) {
     acu_sim_set_remove(&handles, stream);
+    acu_sim_capture_forget_stream(stream);
     stream->closing = true;
     if (stream->threaded)
         pthread_cond_signal(&stream->wake);
@@ -415,8 +427,7 @@ cudaError_t acu_sim_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned
     return create(pStream, flags, priority, SIM_CALLER);
 }
 
-/* Enters, and finds the stream. */
-static cudaError_t enter(cudaStream_t handle, acu_sim_stream **stream) {
+cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
         result = acu_sim_stream_of(handle, stream);
@@ -427,7 +438,7 @@ static cudaError_t enter(cudaStream_t handle, acu_sim_stream **stream) {
 
 cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
     acu_sim_stream *s;
-    cudaError_t result = enter(stream, &s);
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
     if (!result && s->is_default)
         result = cudaErrorInvalidResourceHandle;
     if (!result)
@@ -437,7 +448,9 @@ cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t acu_sim_cudaStreamQuery(cudaStream_t stream) {
     acu_sim_stream *s;
-    cudaError_t result = enter(stream, &s);
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_WAITS);
     if (!result && !acu_sim_is_idle(s))
         result = cudaErrorNotReady;
     if (!result)
@@ -447,7 +460,9 @@ cudaError_t acu_sim_cudaStreamQuery(cudaStream_t stream) {
 
 cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
     acu_sim_stream *s;
-    cudaError_t result = enter(stream, &s);
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_WAITS);
     if (!result) {
         acu_sim_device *device = s->device;
         wait_for(s == device->legacy ? is_joined_by : is_it, s);
@@ -459,7 +474,7 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
 
 cudaError_t acu_sim_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
     acu_sim_stream *s;
-    cudaError_t result = enter(hStream, &s);
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
     if (!result && !flags)
         result = cudaErrorInvalidValue;
     if (!result)
@@ -469,7 +484,7 @@ cudaError_t acu_sim_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags
 
 cudaError_t acu_sim_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
     acu_sim_stream *s;
-    cudaError_t result = enter(hStream, &s);
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
     if (!result && !priority)
         result = cudaErrorInvalidValue;
     if (!result)
@@ -479,7 +494,7 @@ cudaError_t acu_sim_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
 
 cudaError_t acu_sim_cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId) {
     acu_sim_stream *s;
-    cudaError_t result = enter(hStream, &s);
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
     if (!result && !streamId)
         result = cudaErrorInvalidValue;
     if (!result)
@@ -489,23 +504,11 @@ cudaError_t acu_sim_cudaStreamGetId(cudaStream_t hStream, unsigned long long *st
 
 cudaError_t acu_sim_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
     acu_sim_stream *s;
-    cudaError_t result = enter(hStream, &s);
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
     if (!result && !device)
         result = cudaErrorInvalidValue;
     if (!result)
         *device = s->device->index;
-    return acu_sim_leave(result);
-}
-
-/* Nothing can be captured yet. */
-cudaError_t acu_sim_cudaStreamIsCapturing(cudaStream_t stream,
-                                          enum cudaStreamCaptureStatus *pCaptureStatus) {
-    acu_sim_stream *s;
-    cudaError_t result = enter(stream, &s);
-    if (!result && !pCaptureStatus)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *pCaptureStatus = cudaStreamCaptureStatusNone;
     return acu_sim_leave(result);
 }
 
@@ -524,7 +527,7 @@ static bool has_attribute(cudaLaunchAttributeID id) {
 cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                            cudaLaunchAttributeValue *value_out) {
     acu_sim_stream *s;
-    cudaError_t result = enter(hStream, &s);
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
     if (!result && (!value_out || !has_attribute(attr)))
         result = cudaErrorInvalidValue;
     if (!result)
@@ -590,7 +593,7 @@ static cudaError_t set_attribute(acu_sim_stream *s, cudaLaunchAttributeID id,
 cudaError_t acu_sim_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
                                            const cudaLaunchAttributeValue *value) {
     acu_sim_stream *s;
-    cudaError_t result = enter(hStream, &s);
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
     if (!result && (!value || !has_attribute(attr)))
         result = cudaErrorInvalidValue;
     if (!result)
@@ -600,7 +603,7 @@ cudaError_t acu_sim_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttri
 
 cudaError_t acu_sim_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
     acu_sim_stream *from, *to = NULL;
-    cudaError_t result = enter(src, &from);
+    cudaError_t result = acu_sim_enter_stream(src, &from);
     if (!result)
         result = acu_sim_stream_of(dst, &to);
     if (!result && from->device != to->device)
@@ -629,20 +632,29 @@ static cudaError_t call_host(acu_sim_op *op) {
     return cudaSuccess;
 }
 
+acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeHost, call_host);
+    if (op) {
+        op->with.host.fn = fn;
+        op->with.host.data = data;
+    }
+    return op;
+}
+
 static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamCallback_t callback,
                                void *data, unsigned flags, unsigned allowed) {
     acu_sim_stream *s;
     acu_sim_op *op = NULL;
-    cudaError_t result = enter(stream, &s);
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
     if (!result && ((!fn && !callback) || flags > allowed))
         result = cudaErrorInvalidValue;
-    if (!result && !(op = acu_sim_op_new(call_host)))
+    if (!result && callback)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result && !(op = acu_sim_op_host(fn, data)))
         result = cudaErrorMemoryAllocation;
     if (!result) {
-        op->with.host.fn = fn;
         op->with.host.callback = callback;
         op->with.host.handle = stream;
-        op->with.host.data = data;
         op->always = callback != NULL;
         result = acu_sim_submit(s, op, false);
     }
@@ -673,8 +685,10 @@ static cudaError_t fault(acu_sim_op *op) {
 int acu_sim_fault(void *stream, int code) {
     acu_sim_stream *s;
     acu_sim_op *op = NULL;
-    cudaError_t result = enter(stream, &s);
-    if (!result && !(op = acu_sim_op_new(fault)))
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result && !(op = acu_sim_op_new(cudaGraphNodeTypeKernel, fault)))
         result = cudaErrorMemoryAllocation;
     if (!result) {
         op->with.code = (cudaError_t)code;

@@ -1,0 +1,430 @@
+/* What is instantiated from graphs, and launching it. */
+#include "graph.h"
+
+#include <stdlib.h>
+
+/* What a launch does, one after the other; without nodes that only order. */
+struct acu_sim_plan {
+    unsigned refs; /* the instance's, and those of launches under way */
+    size_t count, room, events;
+    acu_sim_op **steps;
+};
+
+/* A launch under way. */
+struct acu_sim_flight {
+    acu_sim_exec *exec;
+    acu_sim_plan *plan;
+    acu_sim_op **marks; /* of each event's step: what it ends or waits for; may be NULL */
+};
+
+static acu_sim_exec *execs;
+static acu_sim_set handles;
+static unsigned last_id;
+
+acu_sim_exec *acu_sim_exec_of(cudaGraphExec_t handle) {
+    acu_sim_exec *exec = (acu_sim_exec *)(void *)handle;
+    return acu_sim_set_has(&handles, exec) ? exec : NULL;
+}
+
+/* ---- plans --------------------------------------------------------------------------------------
+ */
+
+static void release_plan(acu_sim_plan *plan) {
+    if (!plan || --plan->refs)
+        return;
+    for (size_t i = 0; i < plan->count; i++)
+        acu_sim_op_release(plan->steps[i]);
+    free(plan->steps);
+    free(plan);
+}
+
+static bool is_event(const acu_sim_op *op) {
+    return op->type == cudaGraphNodeTypeEventRecord || op->type == cudaGraphNodeTypeWaitEvent;
+}
+
+static bool add_step(acu_sim_plan *plan, acu_sim_op *op) {
+    if (plan->count == plan->room) {
+        size_t room = plan->room * 2 + 16;
+        acu_sim_op **steps = realloc(plan->steps, room * sizeof(acu_sim_op *));
+        if (!steps)
+            return false;
+        plan->steps = steps;
+        plan->room = room;
+    }
+    op->refs++;
+    plan->steps[plan->count++] = op;
+    plan->events += is_event(op);
+    return true;
+}
+
+static bool plan_graph(acu_sim_plan *plan, acu_sim_graph *graph) {
+    acu_sim_node *odd;
+    acu_sim_node **order = acu_sim_graph_order(graph, &odd);
+    bool good = order != NULL && !odd;
+    for (size_t i = 0; good && i < graph->count; i++) {
+        acu_sim_op *op = order[i]->op;
+        if (op->type == cudaGraphNodeTypeGraph)
+            good = plan_graph(plan, order[i]->bodies[0]);
+        else if (!order[i]->disabled && (op->run || is_event(op)))
+            good = add_step(plan, op);
+    }
+    free(order);
+    return good;
+}
+
+/* NULL without memory. */
+static acu_sim_plan *plan_of(acu_sim_exec *exec) {
+    if (exec->plan)
+        return exec->plan;
+    acu_sim_plan *plan = calloc(1, sizeof *plan);
+    if (!plan)
+        return NULL;
+    plan->refs = 1;
+    if (plan_graph(plan, exec->graph))
+        return exec->plan = plan;
+    release_plan(plan);
+    return NULL;
+}
+
+void acu_sim_exec_touch(acu_sim_exec *exec) {
+    release_plan(exec->plan);
+    exec->plan = NULL;
+}
+
+/* ---- making and taking back ---------------------------------------------------------------------
+ */
+
+static void release_exec(acu_sim_exec *exec) {
+    if (--exec->refs)
+        return;
+    acu_sim_exec_touch(exec);
+    acu_sim_graph_free(exec->graph);
+    acu_sim_op_release(exec->last);
+    free(exec);
+}
+
+/* No longer the program's; what is launched goes on. */
+static void destroy(acu_sim_exec *exec) {
+    acu_sim_set_remove(&handles, exec);
+    if (exec->previous)
+        exec->previous->next = exec->next;
+    else
+        execs = exec->next;
+    if (exec->next)
+        exec->next->previous = exec->previous;
+    release_exec(exec);
+}
+
+static acu_sim_exec *new_exec(const acu_sim_graph *graph, unsigned long long flags,
+                              const void *where) {
+    acu_sim_exec *exec = calloc(1, sizeof *exec);
+    if (!exec)
+        return NULL;
+    exec->refs = 1;
+    exec->id = ++last_id;
+    exec->flags = flags & ~(unsigned long long)cudaGraphInstantiateFlagUpload;
+    exec->where = where;
+    exec->graph = acu_sim_graph_copy(graph);
+    if (!exec->graph || !plan_of(exec) || !acu_sim_set_add(&handles, exec)) {
+        release_exec(exec);
+        return NULL;
+    }
+    exec->next = execs;
+    if (execs)
+        execs->previous = exec;
+    return execs = exec;
+}
+
+/* Through the nodes that the graph is in, from the outermost. */
+static acu_sim_graph *counterpart(acu_sim_exec *exec, const acu_sim_graph *graph) {
+    if (!graph->owner)
+        return exec->graph->source == graph->id ? exec->graph : NULL;
+    const acu_sim_node *owner = graph->owner;
+    acu_sim_graph *outer = counterpart(exec, owner->graph);
+    if (!outer || owner->id >= outer->copied)
+        return NULL;
+    for (unsigned i = 0; i < owner->body_count; i++)
+        if (owner->bodies[i] == graph)
+            return outer->nodes[owner->id]->bodies[i];
+    return NULL;
+}
+
+acu_sim_node *acu_sim_exec_node(acu_sim_exec *exec, cudaGraphNode_t handle) {
+    const acu_sim_node *node = acu_sim_node_of(handle);
+    const acu_sim_graph *graph = node ? counterpart(exec, node->graph) : NULL;
+    return graph && node->id < graph->copied ? graph->nodes[node->id] : NULL;
+}
+
+void acu_sim_execs_reset(acu_sim_device *device) {
+    acu_sim_exec *next;
+    for (acu_sim_exec *exec = execs; exec; exec = next) {
+        next = exec->next;
+        if (exec->graph->device == device)
+            destroy(exec);
+    }
+}
+
+int acu_sim_execs_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_exec *exec = execs; exec; exec = exec->next, count++)
+        if (print)
+            acu_sim_report("graph instance", exec, 0, exec->where);
+    return count;
+}
+
+/* ---- instantiating ------------------------------------------------------------------------------
+ */
+
+static bool are_flags(unsigned long long flags, unsigned long long allowed) {
+    const unsigned long long both =
+        cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagDeviceLaunch;
+    return !(flags & ~allowed) && (flags & both) != both;
+}
+
+/* What is wrong with the order of its nodes, and those in them. */
+static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
+    acu_sim_node *odd;
+    acu_sim_node **order = acu_sim_graph_order(graph, &odd);
+    cudaError_t result = !order ? cudaErrorMemoryAllocation : odd ? cudaErrorInvalidValue : 0;
+    free(order);
+    if (odd) {
+        params->result_out = cudaGraphInstantiateInvalidStructure;
+        params->errNode_out = acu_sim_node_handle(odd);
+    }
+    for (size_t i = 0; !result && i < graph->size; i++)
+        for (unsigned j = 0; !result && graph->nodes[i] && j < graph->nodes[i]->body_count; j++)
+            result = judge(graph->nodes[i]->bodies[j], params);
+    return result;
+}
+
+static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
+                               unsigned long long allowed, cudaGraphInstantiateParams *params,
+                               const void *where) {
+    acu_sim_exec *made = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_graph *graph = acu_sim_graph_of(handle);
+    params->result_out = cudaGraphInstantiateError;
+    params->errNode_out = NULL;
+    if (!result && (!exec || !graph || !are_flags(params->flags, allowed)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = judge(graph, params);
+    if (!result && !(made = new_exec(graph, params->flags, where)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        *exec = (cudaGraphExec_t)(void *)made;
+        params->result_out = cudaGraphInstantiateSuccess;
+    }
+    return acu_sim_leave(result);
+}
+
+static const unsigned long long always_allowed = cudaGraphInstantiateFlagAutoFreeOnLaunch |
+                                                 cudaGraphInstantiateFlagDeviceLaunch |
+                                                 cudaGraphInstantiateFlagUseNodePriority;
+
+cudaError_t acu_sim_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                         unsigned long long flags) {
+    cudaGraphInstantiateParams params = {.flags = flags};
+    return instantiate(pGraphExec, graph, always_allowed, &params, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                                  unsigned long long flags) {
+    cudaGraphInstantiateParams params = {.flags = flags};
+    return instantiate(pGraphExec, graph, always_allowed, &params, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                                   cudaGraphInstantiateParams *instantiateParams) {
+    cudaGraphInstantiateParams none = {.flags = ~0ull};
+    cudaGraphInstantiateParams *params = instantiateParams ? instantiateParams : &none;
+    cudaError_t result = instantiate(
+        pGraphExec, graph, always_allowed | cudaGraphInstantiateFlagUpload, params, SIM_CALLER);
+    if (!result && params->flags & cudaGraphInstantiateFlagUpload)
+        result = acu_sim_cudaGraphUpload(*pGraphExec, params->uploadStream);
+    return result;
+}
+
+/* Enters, and finds the instance. */
+static cudaError_t enter(cudaGraphExec_t handle, acu_sim_exec **exec) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !(*exec = acu_sim_exec_of(handle)))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
+    acu_sim_exec *exec;
+    cudaError_t result = enter(graphExec, &exec);
+    if (!result)
+        destroy(exec);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags) {
+    acu_sim_exec *exec;
+    cudaError_t result = enter(graphExec, &exec);
+    if (!result && !flags)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *flags = exec->flags;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int *graphID) {
+    acu_sim_exec *exec;
+    cudaError_t result = enter(hGraphExec, &exec);
+    if (!result && !graphID)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *graphID = exec->id;
+    return acu_sim_leave(result);
+}
+
+/* ---- launching ----------------------------------------------------------------------------------
+ */
+
+static void pass_event(const acu_sim_op *step, acu_sim_op *mark, bool lost) {
+    pthread_mutex_lock(&acu_sim_lock);
+    if (mark && step->type == cudaGraphNodeTypeEventRecord)
+        acu_sim_op_finish(mark);
+    else if (mark && !lost)
+        acu_sim_wait(mark);
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+/* What it held; it may hold itself, through its instance, so this is not left to its end. */
+static void land(acu_sim_op *op) {
+    acu_sim_flight *flight = op->with.flight;
+    op->with.flight = NULL;
+    if (!flight)
+        return;
+    for (size_t i = 0; flight->marks && i < flight->plan->events; i++)
+        acu_sim_op_release(flight->marks[i]);
+    free(flight->marks);
+    release_plan(flight->plan);
+    release_exec(flight->exec);
+    free(flight);
+}
+
+/* After an error only the events are still passed: someone may wait for them. */
+static cudaError_t fly(acu_sim_op *op) {
+    const acu_sim_flight *flight = op->with.flight;
+    cudaError_t result = op->status;
+    size_t event = 0;
+    for (size_t i = 0; i < flight->plan->count; i++) {
+        acu_sim_op *step = flight->plan->steps[i];
+        if (is_event(step))
+            pass_event(step, flight->marks[event++], result != cudaSuccess);
+        else if (!result)
+            result = step->run(step);
+    }
+    pthread_mutex_lock(&acu_sim_lock);
+    land(op);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return op->status ? cudaSuccess : result;
+}
+
+static acu_sim_op *new_flight(acu_sim_exec *exec) {
+    acu_sim_plan *plan = plan_of(exec);
+    acu_sim_flight *flight = plan ? calloc(1, sizeof *flight) : NULL;
+    acu_sim_op *op = flight ? acu_sim_op_new(cudaGraphNodeTypeGraph, fly) : NULL;
+    if (!op) {
+        free(flight);
+        return NULL;
+    }
+    plan->refs++;
+    exec->refs++;
+    *flight = (acu_sim_flight){.exec = exec, .plan = plan};
+    op->with.flight = flight;
+    op->drop = land;
+    op->always = true;
+    if (plan->events)
+        flight->marks = calloc(plan->events, sizeof(acu_sim_op *));
+    if ((plan->events && !flight->marks) || !acu_sim_op_after(op, exec->last)) {
+        acu_sim_op_release(op);
+        return NULL;
+    }
+    return op;
+}
+
+/* Events belong to the launch from the call on, in the order of its steps. */
+static bool take_events(const acu_sim_flight *flight) {
+    const acu_sim_plan *plan = flight->plan;
+    for (size_t i = 0, event = 0; event < plan->events; i++) {
+        acu_sim_op *step = plan->steps[i], *mark = NULL;
+        if (!is_event(step))
+            continue;
+        if (step->type == cudaGraphNodeTypeEventRecord) {
+            if (!(mark = acu_sim_op_new(step->type, NULL)))
+                return false;
+            acu_sim_event_mark(step->with.event, mark);
+        } else if ((mark = step->with.event->record)) {
+            mark->refs++;
+        }
+        flight->marks[event++] = mark;
+    }
+    return true;
+}
+
+static cudaError_t launch(acu_sim_exec *exec, acu_sim_stream *stream) {
+    acu_sim_op *op = new_flight(exec);
+    if (!op)
+        return cudaErrorMemoryAllocation;
+    if (!take_events(op->with.flight)) {
+        acu_sim_op_release(op);
+        return cudaErrorMemoryAllocation;
+    }
+    op->refs++;
+    cudaError_t result = acu_sim_submit(stream, op, false);
+    acu_sim_op_release(exec->last);
+    exec->last = result ? NULL : op;
+    if (result)
+        acu_sim_op_release(op);
+    return result;
+}
+
+/* A launch that is captured is the graph in a node. */
+static cudaError_t capture(acu_sim_exec *exec, acu_sim_stream *stream) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeGraph, NULL);
+    acu_sim_graph *body = acu_sim_graph_copy(exec->graph);
+    acu_sim_node *node = NULL;
+    cudaError_t result = op && body ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (!result)
+        result = acu_sim_capture_add(stream, op, &node);
+    else
+        acu_sim_op_release(op);
+    if (!result && acu_sim_node_embed(node, body))
+        return cudaSuccess;
+    acu_sim_graph_free(body);
+    return result ? result : cudaErrorMemoryAllocation;
+}
+
+cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    acu_sim_exec *exec = acu_sim_exec_of(graphExec);
+    if (!result && !exec)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
+    if (!result)
+        result = s->capture ? capture(exec, s) : launch(exec, s);
+    return acu_sim_leave(result);
+}
+
+/* Nothing has to be brought anywhere; the order of the stream holds all the same. */
+cudaError_t acu_sim_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream) {
+    acu_sim_stream *s;
+    acu_sim_op *op = NULL;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result && !acu_sim_exec_of(graphExec))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result && !(op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
+        result = cudaErrorMemoryAllocation;
+    if (!result)
+        result = acu_sim_submit(s, op, false);
+    return acu_sim_leave(result);
+}

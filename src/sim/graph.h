@@ -1,0 +1,129 @@
+/*
+ * Graphs, their nodes, and what is instantiated from them.
+ *
+ * A node says what it does by an operation, which clones and instances share: to change a node is
+ * to give it another one. An instance has a copy of its graph, whose nodes have the same ids; what
+ * of it is launched is a plan, in an order that respects the edges, which is made when it is needed
+ * and never changed, so that a launch under way does not see what is done to its instance.
+ */
+#ifndef ACU_SIM_GRAPH_H
+#define ACU_SIM_GRAPH_H
+
+#include "sim.h"
+
+typedef struct acu_sim_graph acu_sim_graph;
+typedef struct acu_sim_exec acu_sim_exec;
+typedef struct acu_sim_plan acu_sim_plan;
+
+struct acu_sim_node {
+    acu_sim_graph *graph;
+    unsigned id; /* its place in the graph; the same in copies */
+    unsigned long long tools_id;
+    acu_sim_op *op;
+    bool disabled; /* of an instance */
+    acu_sim_links before, after;
+    acu_sim_graph **bodies; /* its own: of a child graph node one */
+    unsigned body_count;
+    uint64_t mark; /* scratch of walks */
+    size_t degree;
+};
+
+struct acu_sim_graph {
+    acu_sim_device *device;
+    unsigned id, source;  /* source: the id of the graph that it is a copy of, 0: of none */
+    acu_sim_node **nodes; /* by id; NULL where one was destroyed */
+    size_t size, room, count, copied;
+    acu_sim_node *owner; /* the node that it is in; NULL: it is the program's, or an instance's */
+    unsigned captures;   /* under way, into it */
+    const void *where;   /* NULL: not the program's to destroy */
+    acu_sim_graph *next, *previous;
+};
+
+/* ---- graphs -------------------------------------------------------------------------------------
+ */
+
+/* NULL if there is none. */
+acu_sim_graph *acu_sim_graph_of(cudaGraph_t handle);
+cudaGraph_t acu_sim_graph_handle(acu_sim_graph *graph);
+/* An empty one, nobody's yet; NULL without memory, like its copies. */
+acu_sim_graph *acu_sim_graph_new(acu_sim_device *device);
+acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph);
+void acu_sim_graph_free(acu_sim_graph *graph);
+/* From now on, no longer, the program's. */
+void acu_sim_graph_publish(acu_sim_graph *graph, const void *where);
+void acu_sim_graph_withdraw(acu_sim_graph *graph);
+/* The graph in whose nodes it is, or itself. */
+acu_sim_graph *acu_sim_graph_root(acu_sim_graph *graph);
+
+/* ---- edges --------------------------------------------------------------------------------------
+ */
+
+bool acu_sim_links_add(acu_sim_links *links, cudaGraphNode_t node, cudaGraphEdgeData data);
+/* Those that are not in it yet. `data` may be NULL: plain edges. */
+bool acu_sim_links_merge(acu_sim_links *links, const cudaGraphNode_t *nodes,
+                         const cudaGraphEdgeData *data, size_t count);
+/* Its index, or the count. */
+size_t acu_sim_links_find(const acu_sim_links *links, cudaGraphNode_t node, cudaGraphEdgeData data);
+void acu_sim_links_clear(acu_sim_links *links);
+bool acu_sim_link(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData data);
+void acu_sim_unlink_all(acu_sim_node *node);
+bool acu_sim_edge_is_plain(cudaGraphEdgeData data);
+/* `to` may be NULL: not known yet. */
+cudaError_t acu_sim_edge_judge(const acu_sim_node *from, const acu_sim_node *to,
+                               cudaGraphEdgeData data);
+/* All nodes of the graph, each behind those that it depends on; NULL without memory. `odd`: if
+ * there is a circle, one behind or in it, and not all are listed. */
+acu_sim_node **acu_sim_graph_order(acu_sim_graph *graph, acu_sim_node **odd);
+
+/* ---- nodes --------------------------------------------------------------------------------------
+ */
+
+acu_sim_node *acu_sim_node_of(cudaGraphNode_t handle);
+cudaGraphNode_t acu_sim_node_handle(acu_sim_node *node);
+/* Takes the operation; NULL without memory. */
+acu_sim_node *acu_sim_node_new(acu_sim_graph *graph, acu_sim_op *op);
+/* Leaves the place of a node empty. */
+bool acu_sim_graph_skip(acu_sim_graph *graph);
+void acu_sim_node_free(acu_sim_node *node);
+/* Gives it a graph of its own. */
+bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body);
+/* What no node is marked with yet. */
+uint64_t acu_sim_new_mark(void);
+/* They are nodes of the graph, none twice. */
+cudaError_t acu_sim_nodes_judge(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
+                                const cudaGraphEdgeData *data, size_t count);
+
+/* Whole calls. `type`: what the node must be. */
+cudaError_t acu_sim_node_add(cudaGraphNode_t *node, cudaGraph_t graph,
+                             const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data,
+                             size_t count, struct cudaGraphNodeParams *params);
+cudaError_t acu_sim_node_get(cudaGraphNode_t node, enum cudaGraphNodeType type,
+                             struct cudaGraphNodeParams *params);
+cudaError_t acu_sim_node_put(cudaGraphNode_t node, const struct cudaGraphNodeParams *params);
+cudaError_t acu_sim_exec_put(cudaGraphExec_t exec, cudaGraphNode_t node,
+                             const struct cudaGraphNodeParams *params);
+/* Inside of a call: gives the node other work. */
+cudaError_t acu_sim_node_set(acu_sim_node *node, const struct cudaGraphNodeParams *params);
+
+/* ---- instances ----------------------------------------------------------------------------------
+ */
+
+struct acu_sim_exec {
+    unsigned refs; /* the program's, and those of launches under way */
+    unsigned id;
+    unsigned long long flags;
+    acu_sim_graph *graph; /* its own; `source` is the graph that it was made from */
+    acu_sim_plan *plan;   /* NULL: it was changed since */
+    acu_sim_op *last;     /* the newest launch */
+    const void *where;
+    acu_sim_exec *next, *previous;
+};
+
+/* NULL if there is none. */
+acu_sim_exec *acu_sim_exec_of(cudaGraphExec_t handle);
+/* The instance's own node for one of the graph that it was made from; NULL if there is none. */
+acu_sim_node *acu_sim_exec_node(acu_sim_exec *exec, cudaGraphNode_t handle);
+/* It was changed: the next launch makes a new plan. */
+void acu_sim_exec_touch(acu_sim_exec *exec);
+
+#endif

@@ -1,0 +1,357 @@
+/* Nodes of graphs: what they are, what they do, and changing it. */
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static acu_sim_set handles;
+static unsigned long long last_tools_id;
+static uint64_t last_mark;
+
+acu_sim_node *acu_sim_node_of(cudaGraphNode_t handle) {
+    acu_sim_node *node = (acu_sim_node *)(void *)handle;
+    return acu_sim_set_has(&handles, node) ? node : NULL;
+}
+
+cudaGraphNode_t acu_sim_node_handle(acu_sim_node *node) {
+    return (cudaGraphNode_t)(void *)node;
+}
+
+/* ---- making and taking back ---------------------------------------------------------------------
+ */
+
+static bool has_room(acu_sim_graph *graph) {
+    if (graph->size < graph->room)
+        return true;
+    size_t room = graph->room * 2 + 8;
+    acu_sim_node **nodes = realloc(graph->nodes, room * sizeof(acu_sim_node *));
+    if (!nodes)
+        return false;
+    graph->nodes = nodes;
+    graph->room = room;
+    return true;
+}
+
+bool acu_sim_graph_skip(acu_sim_graph *graph) {
+    if (!has_room(graph))
+        return false;
+    graph->nodes[graph->size++] = NULL;
+    return true;
+}
+
+acu_sim_node *acu_sim_node_new(acu_sim_graph *graph, acu_sim_op *op) {
+    acu_sim_node *node = calloc(1, sizeof *node);
+    if (!node || !has_room(graph) || !acu_sim_set_add(&handles, node)) {
+        free(node);
+        acu_sim_op_release(op);
+        return NULL;
+    }
+    node->graph = graph;
+    node->id = (unsigned)graph->size;
+    node->tools_id = ++last_tools_id;
+    node->op = op;
+    graph->nodes[graph->size++] = node;
+    graph->count++;
+    return node;
+}
+
+bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body) {
+    acu_sim_graph **grown = realloc(node->bodies, (node->body_count + 1) * sizeof(acu_sim_graph *));
+    if (!grown)
+        return false;
+    node->bodies = grown;
+    node->bodies[node->body_count++] = body;
+    body->owner = node;
+    return true;
+}
+
+/* Its edges are the caller's. */
+void acu_sim_node_free(acu_sim_node *node) {
+    node->graph->nodes[node->id] = NULL;
+    node->graph->count--;
+    acu_sim_set_remove(&handles, node);
+    for (unsigned i = 0; i < node->body_count; i++)
+        acu_sim_graph_free(node->bodies[i]);
+    free(node->bodies);
+    acu_sim_links_clear(&node->before);
+    acu_sim_links_clear(&node->after);
+    acu_sim_op_release(node->op);
+    free(node);
+}
+
+/* ---- what it does -------------------------------------------------------------------------------
+ */
+
+static void drop_event(acu_sim_op *op) {
+    acu_sim_event_release(op->with.event);
+}
+
+cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, acu_sim_op **op) {
+    if (!event)
+        return cudaErrorInvalidValue;
+    if (!(*op = acu_sim_op_new(type, NULL)))
+        return cudaErrorMemoryAllocation;
+    event->refs++;
+    (*op)->with.event = event;
+    (*op)->drop = drop_event;
+    return cudaSuccess;
+}
+
+static cudaError_t plain_op(enum cudaGraphNodeType type, acu_sim_op **op) {
+    *op = acu_sim_op_new(type, NULL);
+    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t host_op(const struct cudaHostNodeParamsV2 *host, acu_sim_op **op) {
+    if (!host->fn)
+        return cudaErrorInvalidValue;
+    *op = acu_sim_op_host(host->fn, host->userData);
+    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static struct cudaMemsetParams fill_params(const struct cudaMemsetParamsV2 *fill) {
+    return (struct cudaMemsetParams){.dst = fill->dst,
+                                     .pitch = fill->pitch,
+                                     .value = fill->value,
+                                     .elementSize = fill->elementSize,
+                                     .width = fill->width,
+                                     .height = fill->height};
+}
+
+/* The operation of a node with these parameters; the graphs inside of it are not its. */
+static cudaError_t make_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
+    struct cudaMemsetParams fill;
+    switch ((int)params->type) {
+    case cudaGraphNodeTypeMemcpy:
+        return acu_sim_op_copy(&params->memcpy.copyParams, op);
+    case cudaGraphNodeTypeMemset:
+        fill = fill_params(&params->memset);
+        return acu_sim_op_fill(&fill, op);
+    case cudaGraphNodeTypeHost:
+        return host_op(&params->host, op);
+    case cudaGraphNodeTypeWaitEvent:
+        return acu_sim_event_op(params->type, acu_sim_event_of(params->eventWait.event), op);
+    case cudaGraphNodeTypeEventRecord:
+        return acu_sim_event_op(params->type, acu_sim_event_of(params->eventRecord.event), op);
+    case cudaGraphNodeTypeGraph:
+        return acu_sim_graph_of(params->graph.graph) ? plain_op(params->type, op)
+                                                     : cudaErrorInvalidValue;
+    case cudaGraphNodeTypeEmpty:
+        return plain_op(params->type, op);
+    default:
+        return acu_sim_knows(&acu_cudart_type_cudaGraphNodeType, params->type)
+                   ? cudaErrorNotSupported
+                   : cudaErrorInvalidValue;
+    }
+}
+
+static cudaError_t embed(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
+    if (params->type != cudaGraphNodeTypeGraph)
+        return cudaSuccess;
+    acu_sim_graph *body = acu_sim_graph_copy(acu_sim_graph_of(params->graph.graph));
+    if (body && acu_sim_node_embed(node, body))
+        return cudaSuccess;
+    acu_sim_graph_free(body);
+    return cudaErrorMemoryAllocation;
+}
+
+static void describe(const acu_sim_node *node, struct cudaGraphNodeParams *params) {
+    const acu_sim_op *op = node->op;
+    const struct cudaMemsetParams *fill = &op->with.fill.params;
+    memset(params, 0, sizeof *params);
+    params->type = op->type;
+    switch ((int)op->type) {
+    case cudaGraphNodeTypeMemcpy:
+        params->memcpy.copyParams = op->with.copy.params;
+        break;
+    case cudaGraphNodeTypeMemset:
+        params->memset =
+            (struct cudaMemsetParamsV2){fill->dst,   fill->pitch,  fill->value, fill->elementSize,
+                                        fill->width, fill->height, NULL};
+        break;
+    case cudaGraphNodeTypeHost:
+        params->host.fn = op->with.host.fn;
+        params->host.userData = op->with.host.data;
+        break;
+    case cudaGraphNodeTypeWaitEvent:
+        params->eventWait.event = (cudaEvent_t)(void *)op->with.event;
+        break;
+    case cudaGraphNodeTypeEventRecord:
+        params->eventRecord.event = (cudaEvent_t)(void *)op->with.event;
+        break;
+    case cudaGraphNodeTypeGraph:
+        params->graph.graph = acu_sim_graph_handle(node->bodies[0]);
+        break;
+    default:
+        break;
+    }
+}
+
+cudaError_t acu_sim_node_set(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
+    acu_sim_op *op = NULL;
+    if (params->type != node->op->type || params->type == cudaGraphNodeTypeGraph)
+        return cudaErrorInvalidValue;
+    cudaError_t why = make_op(params, &op);
+    if (why)
+        return why;
+    acu_sim_op_release(node->op);
+    node->op = op;
+    return cudaSuccess;
+}
+
+/* ---- adding, asking, changing: the calls of all types -------------------------------------------
+ */
+
+uint64_t acu_sim_new_mark(void) {
+    return ++last_mark;
+}
+
+cudaError_t acu_sim_nodes_judge(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
+                                const cudaGraphEdgeData *data, size_t count) {
+    uint64_t mark = acu_sim_new_mark();
+    if (count && !nodes)
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++) {
+        acu_sim_node *node = acu_sim_node_of(nodes[i]);
+        if (!node || node->graph != graph || node->mark == mark ||
+            (data && acu_sim_edge_judge(node, NULL, data[i])))
+            return cudaErrorInvalidValue;
+        node->mark = mark;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t link_all(acu_sim_node *node, const cudaGraphNode_t *dependencies,
+                            const cudaGraphEdgeData *data, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!acu_sim_link(acu_sim_node_of(dependencies[i]), node,
+                          data ? data[i] : (cudaGraphEdgeData){0}))
+            return cudaErrorMemoryAllocation;
+    return cudaSuccess;
+}
+
+static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies,
+                       const cudaGraphEdgeData *data, size_t count,
+                       const struct cudaGraphNodeParams *params, acu_sim_node **made) {
+    acu_sim_op *op = NULL;
+    cudaError_t result = acu_sim_nodes_judge(graph, dependencies, data, count);
+    if (!result)
+        result = make_op(params, &op);
+    if (result)
+        return result;
+    acu_sim_node *node = acu_sim_node_new(graph, op);
+    if (!node)
+        return cudaErrorMemoryAllocation;
+    result = embed(node, params);
+    if (!result)
+        result = link_all(node, dependencies, data, count);
+    if (result) {
+        acu_sim_unlink_all(node);
+        acu_sim_node_free(node);
+        return result;
+    }
+    *made = node;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_node_add(cudaGraphNode_t *node, cudaGraph_t graph,
+                             const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data,
+                             size_t count, struct cudaGraphNodeParams *params) {
+    acu_sim_node *made = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!result && (!node || !g || !params))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = add(g, dependencies, data, count, params, &made);
+    if (!result)
+        *node = acu_sim_node_handle(made);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_node_get(cudaGraphNode_t node, enum cudaGraphNodeType type,
+                             struct cudaGraphNodeParams *params) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_node *n = acu_sim_node_of(node);
+    if (!result && (!n || !params || n->op->type != type))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        describe(n, params);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_node_put(cudaGraphNode_t node, const struct cudaGraphNodeParams *params) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_node *n = acu_sim_node_of(node);
+    if (!result)
+        result = n && params ? acu_sim_node_set(n, params) : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_exec_put(cudaGraphExec_t exec, cudaGraphNode_t node,
+                             const struct cudaGraphNodeParams *params) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_exec *e = acu_sim_exec_of(exec);
+    acu_sim_node *n = e ? acu_sim_exec_node(e, node) : NULL;
+    if (!result)
+        result = n && params ? acu_sim_node_set(n, params) : cudaErrorInvalidValue;
+    if (!result)
+        acu_sim_exec_touch(e);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_node *n = acu_sim_node_of(node);
+    if (!result && (!n || acu_sim_graph_root(n->graph)->captures))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        acu_sim_unlink_all(n);
+        acu_sim_node_free(n);
+    }
+    return acu_sim_leave(result);
+}
+
+/* ---- what it is ---------------------------------------------------------------------------------
+ */
+
+/* Enters, and finds the node; `out` is where the answer goes. */
+static cudaError_t enter(cudaGraphNode_t handle, const void *out, acu_sim_node **node) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && (!out || !(*node = acu_sim_node_of(handle))))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
+    acu_sim_node *n;
+    cudaError_t result = enter(node, pType, &n);
+    if (!result)
+        *pType = n->op->type;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaGraph_t *phGraph) {
+    acu_sim_node *n;
+    cudaError_t result = enter(hNode, phGraph, &n);
+    if (!result)
+        *phGraph = acu_sim_graph_handle(n->graph);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int *nodeId) {
+    acu_sim_node *n;
+    cudaError_t result = enter(hNode, nodeId, &n);
+    if (!result)
+        *nodeId = n->id;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode,
+                                            unsigned long long *toolsNodeId) {
+    acu_sim_node *n;
+    cudaError_t result = enter(hNode, toolsNodeId, &n);
+    if (!result)
+        *toolsNodeId = n->tools_id;
+    return acu_sim_leave(result);
+}

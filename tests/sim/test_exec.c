@@ -1,0 +1,113 @@
+/* Instances of graphs: making, changing and launching them. */
+#include "graph_test.h"
+
+TEST(order_of_the_edges) {
+    int number[2] = {0}, other[2] = {0};
+    cudaGraph_t graph = new_graph(), child = new_graph();
+    add_host(child, NULL, 0, add_digit, other);
+    cudaGraphNode_t a = add_host(graph, NULL, 0, add_digit, number), b;
+    OK(cudaGraphAddChildGraphNode(&b, graph, &a, 1, child));
+    add_host(graph, &b, 1, add_digit, number);
+    OK(cudaGraphDestroy(child));
+    run_once(graph);
+    assert_int_equal(number[0], 12);
+    assert_int_equal(other[0], 1);
+    OK(cudaGraphDestroy(graph));
+}
+
+TEST(a_circle_has_no_order) {
+    cudaGraph_t graph = new_graph();
+    cudaGraphExec_t exec;
+    cudaGraphNode_t a = add_empty(graph, NULL, 0), b = add_empty(graph, &a, 1);
+    OK(cudaGraphAddDependencies(graph, &b, &a, NULL, 1));
+    cudaGraphInstantiateParams params = {0};
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 0));
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiateWithParams(&exec, graph, &params));
+    assert_int_equal(params.result_out, cudaGraphInstantiateInvalidStructure);
+    assert_true(params.errNode_out == a || params.errNode_out == b);
+    OK(cudaGraphDestroy(graph));
+}
+
+TEST(launches_of_one_instance_are_in_order) {
+    int number[2] = {0};
+    gate g = {0};
+    cudaGraph_t graph = new_graph();
+    cudaStream_t a = new_stream(), b = new_stream();
+    cudaGraphNode_t first = add_host(graph, NULL, 0, gate_function, &g);
+    add_host(graph, &first, 1, add_digit, number);
+    cudaGraphExec_t exec = instantiate(graph);
+    OK(cudaGraphLaunch(exec, a));
+    OK(cudaGraphLaunch(exec, b));
+    SAYS(cudaErrorNotReady, cudaStreamQuery(b));
+    gate_open(&g);
+    OK(cudaStreamSynchronize(b));
+    assert_int_equal(number[0], 12);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+}
+
+TEST(destroyed_while_it_runs) {
+    gate g = {0};
+    atomic_int count = 0;
+    cudaStream_t stream = new_stream();
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t first = add_host(graph, NULL, 0, gate_function, &g);
+    add_host(graph, &first, 1, count_up, &count);
+    cudaGraphExec_t exec = instantiate(graph);
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    gate_open(&g);
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(atomic_load(&count), 1);
+    FAILS(cudaErrorInvalidValue, cudaGraphLaunch(exec, stream));
+    FAILS(cudaErrorInvalidValue, cudaGraphExecDestroy(exec));
+    OK(cudaStreamDestroy(stream));
+}
+
+TEST(events_in_graphs) {
+    gate g = {0};
+    cudaEvent_t event = new_event();
+    cudaStream_t stream = new_stream(), other = new_stream();
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t first = add_host(graph, NULL, 0, gate_function, &g), node;
+    OK(cudaGraphAddEventRecordNode(&node, graph, &first, 1, event));
+    cudaGraphExec_t exec = instantiate(graph);
+    OK(cudaGraphLaunch(exec, stream));
+    SAYS(cudaErrorNotReady, cudaEventQuery(event));
+    OK(cudaStreamWaitEvent(other, event, 0));
+    SAYS(cudaErrorNotReady, cudaStreamQuery(other));
+    OK(cudaEventDestroy(event));
+    gate_open(&g);
+    OK(cudaStreamSynchronize(other));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaStreamDestroy(other));
+}
+
+TEST(memory_that_is_gone) {
+    cudaGraph_t graph = new_graph();
+    cudaStream_t stream = new_stream();
+    void *memory = new_memory(64);
+    const struct cudaMemsetParams fill = {memory, 64, 1, 4, 16, 1};
+    cudaGraphNode_t node;
+    OK(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &fill));
+    cudaGraphExec_t exec = instantiate(graph);
+    OK(cudaFree(memory));
+    OK(cudaGraphLaunch(exec, stream));
+    FAILS(cudaErrorIllegalAddress, cudaStreamSynchronize(stream));
+    OK(cudaDeviceReset());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {T(order_of_the_edges),
+                                       T(a_circle_has_no_order),
+                                       T(launches_of_one_instance_are_in_order),
+                                       T(destroyed_while_it_runs),
+                                       T(events_in_graphs),
+                                       T(memory_that_is_gone)};
+    return RUN(tests);
+}
