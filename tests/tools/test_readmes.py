@@ -1,0 +1,39 @@
+"""Each top folder's README is short and names what lies there."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDERS = sorted(path.parent.name for path in ROOT.glob("[a-z]*/README.md"))
+HAS_FIGURES = "bench"  # a table of them
+# Where a newcomer looks a file up. Elsewhere the noun is the file, and a rule says so.
+LISTS = {"docs": "docs", "examples": "examples", "include": "include/anycuda", "tests": "tests", "tools": "tools"}
+
+
+def tracked(folder: str) -> set[str]:
+    done = subprocess.run(["git", "ls-files", folder], cwd=ROOT, check=True, capture_output=True, text=True)
+    return {line.removeprefix(f"{folder}/").split("/")[0] for line in done.stdout.splitlines()}
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_short(folder: str) -> None:
+    lines = (ROOT / folder / "README.md").read_text().splitlines()
+    assert folder == HAS_FIGURES or (len(lines) <= 15 and max(map(len, lines)) <= 125)
+
+
+def test_every_top_folder_has_one() -> None:
+    done = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True)
+    folders = {line.split("/")[0] for line in done.stdout.splitlines() if "/" in line and not line.startswith(".")}
+    assert sorted(folders) == FOLDERS
+
+
+@pytest.mark.parametrize("folder", LISTS)
+def test_names_what_lies_there(folder: str) -> None:
+    text = (ROOT / folder / "README.md").read_text()
+    names = {Path(name).stem for name in tracked(LISTS[folder])}
+    names -= {"README", "CMakeLists", "conftest", "anycuda" if folder == "tools" else ""}
+    assert {name for name in names if name not in text} == set()
