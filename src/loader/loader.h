@@ -59,6 +59,18 @@ typedef struct acu_sim {
 /* NULL: this build has no simulator. */
 extern const acu_sim *acu_sim_provider;
 
+/* ---- what is loaded (library.c) -------------------------------------------------------------- */
+
+acu_load_state acu_library_state(const acu_library *library);
+/* No file, but a resolver or the simulator. */
+bool acu_library_is_played(const acu_library *library);
+/* Also while it is being loaded; NULL if it is not there. */
+acu_fn acu_library_find(const acu_library *library, const char *symbol);
+/* In this thread. */
+bool acu_library_is_resolving(void);
+
+/* ---- loading (loader.c) ---------------------------------------------------------------------- */
+
 /* Loads the library if that was not tried yet; what first use does. */
 bool acu_library_ready(acu_library *library);
 /* Why the last try failed; returns the code, 0 if it did not fail. */
@@ -72,11 +84,14 @@ void acu_publish(const acu_function *function, acu_fn symbol, acu_fn fn);
 /* Sends every published slot of the library back through acu_call_begin. */
 void acu_unpublish(acu_library *library);
 
+enum { ACU_DRIVER_SILENT = -1, ACU_DRIVER_NONE = 0 };
 /*
- * What the installed driver supports: 13000; 0: no driver is installed; -1: it did not say.
- * Asks libcuda.so.1, or the library's resolver where it has one.
+ * What the installed driver supports: 13000; ACU_DRIVER_NONE: no driver is installed;
+ * ACU_DRIVER_SILENT: it did not say. Asks libcuda.so.1, or the library's resolver where it has one.
  */
 int acu_driver_version(const acu_library *library);
+bool acu_driver_was_asked(void);
+void acu_driver_forget(void);
 
 /* As if the process had just begun. Only while no other thread uses the library. */
 void acu_unload_for_tests(void);

@@ -1,9 +1,9 @@
 /* What depends on Linux: glibc's and musl's loader, files and the clock. */
 #define _GNU_SOURCE /* dl_iterate_phdr, dlinfo, secure_getenv */
 #include "platform.h"
+#include "ldcache.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <link.h>
@@ -11,10 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 static pthread_mutex_t locks[ACU_LOCK_COUNT] = {
     PTHREAD_MUTEX_INITIALIZER,
@@ -65,12 +63,6 @@ const char *acu_platform_path_of(void *handle) {
 }
 
 /* ---- finding files -------------------------------------------------------------------------- */
-
-typedef struct visitor {
-    acu_visit *visit;
-    acu_enough *enough; /* NULL: never */
-    void *data;
-} visitor;
 
 /* Paths, each with its end. */
 typedef struct mapped_paths {
@@ -139,152 +131,9 @@ static unsigned first_built_in(const Dl_serinfo *path) {
 }
 #endif
 
-/* /etc/ld.so.cache as glibc 2.2 and later write it; a file of another kind says nothing. */
-enum { CACHE_MOST = 64 * 1024 * 1024 }; /* bytes; a usual one has 100 KB */
-
-typedef struct cache_header {
-    char magic[20]; /* "glibc-ld.so.cache1.1" */
-    uint32_t count, strings_length, unused[5];
-} cache_header;
-
-typedef struct cache_entry {
-    int32_t flags;
-    uint32_t name, path; /* offsets from the header */
-    uint32_t os_version;
-    uint64_t hwcap; /* 0: for every machine */
-} cache_entry;
-
-/* The system loader maps it too; ldconfig replaces it as a whole. NULL: no such file. */
-static char *map_whole(const char *path, size_t limit, size_t *size) {
-    void *bytes = MAP_FAILED;
-    struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-        (uint64_t)st.st_size < limit) {
-        *size = (size_t)st.st_size;
-        bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
-    }
-    if (fd >= 0)
-        close(fd);
-    return bytes == MAP_FAILED ? NULL : bytes;
-}
-
-/* Until 2.31 a cache for older loaders stands before the real one. */
-static size_t skip_old_cache(const char *file, size_t size) {
-    static const char magic[] = "ld.so-1.7.0";
-    enum { HEADER = 16, ENTRY = 12 };
-    uint32_t count = 0;
-    if (size < HEADER || strncmp(file, magic, sizeof magic - 1) != 0)
-        return 0;
-    memcpy(&count, file + HEADER - sizeof count, sizeof count);
-    uint64_t end = (HEADER + (uint64_t)count * ENTRY + 7) & ~(uint64_t)7;
-    return end < size ? (size_t)end : size;
-}
-
-typedef struct cache {
-    char *file; /* to be unmapped */
-    const char *start;
-    size_t file_size, count, end; /* entries; end of the strings, from the start */
-} cache;
-
-static cache open_cache(const char *path) {
-    static const char magic[] = "glibc-ld.so.cache1.1";
-    cache c = {NULL, NULL, 0, 0, 0};
-    cache_header header;
-    c.file = map_whole(path, CACHE_MOST, &c.file_size);
-    if (!c.file)
-        return c;
-    size_t skip = skip_old_cache(c.file, c.file_size), size = c.file_size - skip;
-    c.start = c.file + skip;
-    if (size < sizeof header || strncmp(c.start, magic, sizeof magic - 1) != 0)
-        return c;
-    memcpy(&header, c.start, sizeof header);
-    size_t end = sizeof header + (size_t)header.count * sizeof(cache_entry) + header.strings_length;
-    /* A zero at the end of the strings keeps every one inside. */
-    if (end <= size && header.strings_length && c.start[end - 1] == '\0') {
-        c.count = header.count;
-        c.end = end;
-    }
-    return c;
-}
-
-static void close_cache(const cache *c) {
-    if (c->file)
-        munmap(c->file, c->file_size);
-}
-
-static bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
-static uint32_t take_number(const char **at) {
-    uint32_t number = 0;
-    while (is_digit(**at))
-        number = number * 10 + (uint32_t)(*(*at)++ - '0');
-    return number;
-}
-
-/* The cache is sorted by this, descending: numbers as numbers, and above text. Wraps as glibc's. */
-static int compare_names(const char *a, const char *b) {
-    for (;;) {
-        if (is_digit(*a) && is_digit(*b)) {
-            uint32_t difference = take_number(&a);
-            difference -= take_number(&b);
-            if (difference)
-                return (int32_t)difference;
-        } else if (is_digit(*a) != is_digit(*b)) {
-            return is_digit(*a) ? 1 : -1;
-        } else if (*a != *b || *a == '\0') {
-            return *a - *b;
-        } else {
-            a++;
-            b++;
-        }
-    }
-}
-
-/* Its name and path as offsets from the start; of a damaged one "" twice. */
-static cache_entry entry_of(const cache *c, size_t i) {
-    cache_entry entry;
-    memcpy(&entry, c->start + sizeof(cache_header) + i * sizeof entry, sizeof entry);
-    if (entry.name >= c->end || entry.path >= c->end)
-        entry.name = entry.path = (uint32_t)(c->end - 1);
-    return entry;
-}
-
-/* Returns whether that was enough. */
-static bool visit_cache(const visitor *v, const cache *c, const char *name) {
-    size_t first = 0, end = c->count;
-    while (first < end) {
-        size_t middle = first + (end - first) / 2;
-        if (compare_names(c->start + entry_of(c, middle).name, name) > 0)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    for (; first < c->count; first++) {
-        cache_entry entry = entry_of(c, first);
-        if (compare_names(c->start + entry.name, name) != 0)
-            break;
-        if (entry.hwcap != 0)
-            continue;
-        v->visit(v->data, c->start + entry.path);
-        if (v->enough && v->enough(v->data))
-            return true;
-    }
-    return false;
-}
-
-void acu_platform_cached(const char *cache_path, const char *name, acu_visit *visit, void *data) {
-    visitor v = {visit, NULL, data};
-    cache c = open_cache(cache_path);
-    visit_cache(&v, &c, name);
-    close_cache(&c);
-}
-
 #ifdef __GLIBC__
 /* Returns whether that was enough. */
-static bool visit_folders(const visitor *v, const Dl_serpath *folder, const Dl_serpath *end,
+static bool visit_folders(const acu_visitor *v, const Dl_serpath *folder, const Dl_serpath *end,
                           const char *name) {
     char path[PATH_MAX];
     for (; folder < end; folder++) {
@@ -303,16 +152,16 @@ static bool visit_folders(const visitor *v, const Dl_serpath *folder, const Dl_s
 void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
                          void *data) {
 #ifdef __GLIBC__
-    visitor v = {visit, enough, data};
+    acu_visitor v = {visit, enough, data};
     Dl_serinfo *path = search_path();
     const Dl_serpath *first = path ? path->dls_serpath : NULL;
     const Dl_serpath *built_in = first + (path ? first_built_in(path) : 0);
     const Dl_serpath *end = first + (path ? path->dls_cnt : 0);
-    cache c = open_cache("/etc/ld.so.cache");
-    while (*names && !visit_folders(&v, first, built_in, *names) && !visit_cache(&v, &c, *names) &&
-           !visit_folders(&v, built_in, end, *names))
+    acu_ldcache c = acu_ldcache_open("/etc/ld.so.cache");
+    while (*names && !visit_folders(&v, first, built_in, *names) &&
+           !acu_ldcache_visit(&c, *names, &v) && !visit_folders(&v, built_in, end, *names))
         names++;
-    close_cache(&c);
+    acu_ldcache_close(&c);
     free(path);
 #else
     (void)names; /* musl has no cache, and does not tell its folders */

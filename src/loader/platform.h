@@ -41,19 +41,24 @@ typedef void acu_visit(void *data, const char *path);
 
 typedef bool acu_wanted(void *data, const char *path);
 
+typedef bool acu_enough(void *data);
+
+typedef struct acu_visitor {
+    acu_visit *visit;
+    acu_enough *enough; /* NULL: never */
+    void *data;
+} acu_visitor;
+
 /*
  * Each library that is mapped into the process and is wanted, in load order; of more than a few,
  * the first. The system loader is locked where `wanted` is called, and not where `visit` is.
  */
 void acu_platform_mapped(acu_wanted *wanted, acu_visit *visit, void *data);
-typedef bool acu_enough(void *data);
 /* Each file that the system loader could mean by a name, for one after the other, in the order in
  * which it looks; not all exist. `names` ends with NULL. Asks after each whether that was enough.
  */
 void acu_platform_system(const char *const *names, acu_visit *visit, acu_enough *enough,
                          void *data);
-/* The part of that which a cache like /etc/ld.so.cache knows. */
-void acu_platform_cached(const char *cache_path, const char *name, acu_visit *visit, void *data);
 /* Each file that matches the pattern under the folder, last name first; the folder may be "". */
 void acu_platform_match(const char *folder, const char *pattern, acu_visit *visit, void *data);
 

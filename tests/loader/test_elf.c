@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "made_up.h"
 #include "loader/elf.h"
+#include "loader/ldcache.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -212,7 +213,9 @@ static void count_visit(void *data, const char *path) {
 
 static unsigned look_up(const char *cache, const char *name) {
     visited = 0;
-    acu_platform_cached(cache, name, count_visit, NULL);
+    acu_ldcache opened = acu_ldcache_open(cache);
+    acu_ldcache_visit(&opened, name, &(acu_visitor){.visit = count_visit});
+    acu_ldcache_close(&opened);
     return visited;
 }
 

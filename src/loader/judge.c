@@ -1,0 +1,163 @@
+/*
+ * Whether a file is a library that may be taken. Nothing is ever closed, so a file is judged by
+ * reading it, before it is opened.
+ */
+#include "loader/search.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- versions -------------------------------------------------------------------------------- */
+
+typedef bool has_symbol(void *where, const char *symbol);
+
+static bool elf_has(void *where, const char *symbol) {
+    return acu_elf_exports(where, symbol);
+}
+
+static bool library_has(void *where, const char *symbol) {
+    return acu_library_find(where, symbol) != NULL;
+}
+
+/* From 11.x without a driver (its version function fails) and from files that are not opened. */
+static int version_by_markers(const acu_library_info *info, int major, has_symbol *has,
+                              void *where) {
+    int version = major && major != ACU_MAJOR(info->oldest) ? major * 1000 : info->oldest;
+    for (const acu_marker *marker = info->markers; marker && marker->version; marker++)
+        if ((major == 0 || ACU_MAJOR(marker->version) == major) && has(where, marker->symbol))
+            version = marker->version;
+    return version;
+}
+
+/* libcudart.so.12.4.127 says it; libcuda.so.580.65 says the driver's own number. */
+static int version_by_name(const acu_search *s, const char *real, int major) {
+    int numbers[3];
+    if (!s->library->wheel ||
+        !acu_parse_name(s->library->info->name, acu_base_name(real), numbers) ||
+        numbers[0] != major || numbers[2] < 0)
+        return 0;
+    return numbers[0] * 1000 + numbers[1] * 10;
+}
+
+int acu_ask_version(const acu_library *library, int major) {
+    const acu_library_info *info = library->info;
+    acu_fn symbol = info->version_symbol ? acu_library_find(library, info->version_symbol) : NULL;
+    int version = symbol ? library->ask(symbol) : 0;
+    if (version)
+        return version;
+    return version_by_markers(info, library->wheel ? major : 0, library_has, (void *)library);
+}
+
+/* ---- judging ----------------------------------------------------------------------------------
+ */
+
+static bool is_in_stubs(const char *path) {
+    const char *end = strrchr(path, '/');
+    return end && end - path >= 5 && memcmp(end - 5, "stubs", 5) == 0 &&
+           (end - path == 5 || end[-6] == '/');
+}
+
+bool acu_judge_version(acu_search *s, const char *path, int version) {
+    const acu_library_info *info = s->library->info;
+    if (s->library->by_symbol || acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN))
+        return true;
+    if (version < info->oldest)
+        return acu_search_refuse(s, path, info->error_missing,
+                                 "it is CUDA %d.%d, older than the oldest known, %d.%d",
+                                 ACU_MAJOR(version), ACU_MINOR(version), ACU_MAJOR(info->oldest),
+                                 ACU_MINOR(info->oldest));
+    if (ACU_MAJOR(version) > ACU_MAJOR(info->newest))
+        return acu_search_refuse(
+            s, path, info->error_missing,
+            "it is CUDA %d.%d, an unknown major version (the newest known is %d.%d)",
+            ACU_MAJOR(version), ACU_MINOR(version), ACU_MAJOR(info->newest),
+            ACU_MINOR(info->newest));
+    return true;
+}
+
+static bool judge_soname(acu_search *s, acu_candidate *c) {
+    const acu_library_info *info = s->library->info;
+    int numbers[3];
+    const char *from_so = acu_parse_name(info->name, c->soname, numbers);
+    if (!from_so)
+        return acu_search_refuse(s, c->path, info->error_missing, "its soname is \"%s\", not %s's",
+                                 c->soname, info->name);
+    c->major = numbers[0] > 0 ? numbers[0] : 0;
+    if (!acu_is_known_soname(info, from_so) && !acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN))
+        return acu_search_refuse(
+            s, c->path, info->error_missing, "its soname %s is of an %s version", c->soname,
+            c->major && c->major < ACU_MAJOR(info->oldest) ? "old, unsupported" : "unknown");
+    return true;
+}
+
+/* The stub libraries that NVIDIA ships to link against export names which do nothing. */
+static bool judge_symbols(acu_search *s, const char *path, has_symbol *has, void *where) {
+    const acu_library_info *info = s->library->info;
+    const char *missing = NULL;
+    bool any = false;
+    for (const char *const *name = info->sentinels; name && *name; name++) {
+        if (has(where, *name))
+            any = true;
+        else if (!missing)
+            missing = *name;
+    }
+    if (!missing || (any && acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN)))
+        return true;
+    return acu_search_refuse(
+        s, path, info->error_stub,
+        "it lacks %s, which every version since %d.%d exports: a stub, or too old", missing,
+        ACU_MAJOR(info->oldest), ACU_MINOR(info->oldest));
+}
+
+bool acu_judge_opened(acu_search *s, const char *path) {
+    return judge_symbols(s, path, library_has, s->library); /* by name now, not by hash */
+}
+
+static bool judge_driver(acu_search *s, const acu_candidate *c) {
+    if (!s->library->needs_driver || !c->major)
+        return true;
+    int version = acu_search_driver(s);
+    if (version <= 0 || ACU_MAJOR(version) >= c->major)
+        return true;
+    return acu_search_refuse(s, c->path, s->library->info->error_missing,
+                             "it needs a driver for CUDA %d; the installed one supports %d.%d",
+                             c->major, ACU_MAJOR(version), ACU_MINOR(version));
+}
+
+static bool judge_file(acu_search *s, acu_candidate *c, acu_elf *elf) {
+    const acu_library_info *info = s->library->info;
+    memcpy(c->soname, elf->soname, sizeof c->soname);
+    if (!judge_soname(s, c) || !judge_symbols(s, c->path, elf_has, elf))
+        return false;
+    int version = version_by_name(s, elf->real ? elf->real : c->path, c->major);
+    if (!version && !s->in_order)
+        version = version_by_markers(info, s->library->wheel ? c->major : 0, elf_has, elf);
+    c->rank = s->in_order ? c->major : version;
+    return !version || acu_judge_version(s, c->path, version); /* 0: some known one of its major */
+}
+
+/* All that can be said of a file without executing it; `wrong`: it cannot be read. */
+bool acu_judge(acu_search *s, acu_candidate *c, acu_elf *elf, const char *wrong) {
+    const acu_library_info *info = s->library->info;
+    bool good = false;
+    if (is_in_stubs(c->path) || (elf->real && is_in_stubs(elf->real)))
+        return acu_search_refuse(s, c->path, info->error_stub,
+                                 "it is a stub to link against (folder stubs)");
+    if (!wrong) {
+        good = judge_file(s, c, elf);
+    } else if (s->mapped) {
+        /* Mapped, so it is a library; its file was replaced or lies in another file system. */
+        c->unread = true;
+        snprintf(c->soname, sizeof c->soname, "%.100s", acu_base_name(c->path));
+        good = judge_soname(s, c);
+        c->rank = c->major * 1000;
+    } else {
+        acu_search_refuse(s, c->path, info->error_missing, "%s", wrong);
+    }
+    if (good && s->want_major && c->major != s->want_major) {
+        acu_search_note(s, "%s: left for later: the loaded %s is %d", c->path,
+                        s->library->follows->info->name, s->want_major);
+        return false;
+    }
+    return good && judge_driver(s, c);
+}
