@@ -40,7 +40,7 @@ acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t co
         ACU_REQUIRE(o->memory == ACU_MEMORY_POOL, ACU_ERROR_ARGUMENT,
                     "a pool has no memory of kind %d", (int)o->memory);
     }
-    acu_request request = {stream, dtype, count, *o, NULL, true};
+    acu_request request = {stream, dtype, count, *o, NULL, true, NULL};
     return acu_storage_new(__func__, &request, buffer);
 }
 
@@ -63,7 +63,7 @@ static int on_given(const char *call, const acu_request *r, acu_buffer **buffer)
 acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, size_t count,
                                unsigned flags, acu_buffer **buffer) {
     acu_request request = {stream, dtype, count, {.memory = ACU_MEMORY_REGISTERED, .flags = flags},
-                           host,   true};
+                           host,   true,  NULL};
     return on_given(__func__, &request, buffer);
 }
 
@@ -71,7 +71,7 @@ acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer, s
                            acu_memory memory, acu_buffer **buffer) {
     ACU_REQUIRE(memory != ACU_MEMORY_REGISTERED, ACU_ERROR_ARGUMENT,
                 "host memory comes by acu_buffer_register()");
-    acu_request request = {stream, dtype, count, {.memory = memory}, pointer, false};
+    acu_request request = {stream, dtype, count, {.memory = memory}, pointer, false, NULL};
     return on_given(__func__, &request, buffer);
 }
 
@@ -79,7 +79,7 @@ acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, void *pointer, 
                             acu_memory memory, acu_buffer **buffer) {
     ACU_REQUIRE(memory != ACU_MEMORY_REGISTERED, ACU_ERROR_ARGUMENT,
                 "host memory comes by acu_buffer_register()");
-    acu_request request = {stream, dtype, count, {.memory = memory}, pointer, true};
+    acu_request request = {stream, dtype, count, {.memory = memory}, pointer, true, NULL};
     return on_given(__func__, &request, buffer);
 }
 

@@ -49,6 +49,24 @@ int acu_record(int code, const char *format, ...) {
     return code;
 }
 
+const char *acu_one_line(const char *log, char *line, size_t size) {
+    size_t used = 0;
+    for (; *log && used + 4 < size; log++) {
+        if (*log != '\n')
+            line[used++] = *log;
+        else if (used && log[1] && log[1] != '\n')
+            used += (size_t)snprintf(line + used, size - used, " | ");
+    }
+    line[used] = '\0';
+    return line;
+}
+
+int acu_record_as(int from, int to) {
+    if (record.code == from)
+        record.code = to;
+    return to;
+}
+
 void acu_error_note(const char *what, size_t index) {
     size_t used = record.refused ? strlen(record.message) : 0;
     if (record.refused) /* the call failed here, and its message is written */

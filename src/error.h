@@ -56,6 +56,18 @@ int acu_fault(const char *call, const char *object, int code, const char *format
 void acu_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
 const char *acu_hint_for(int code); /* "" if there is none */
 
+/*
+ * Results of the driver and of NVRTC as the safe layer's own: success, or what is recorded of the
+ * failure gets the other code, too.
+ */
+int acu_translate_driver(int result);
+int acu_translate_nvrtc(int result);
+static inline int acu_of_driver(int result) {
+    return ACU_LIKELY(result == 0) ? 0 : acu_translate_driver(result);
+}
+/* The last record's code becomes `to` if it was `from`; else there is no record of it yet. */
+int acu_record_as(int from, int to);
+
 /* The failure just recorded happened while releasing. */
 void acu_keep_release_error(void);
 
@@ -66,6 +78,9 @@ typedef struct acu_saved_error {
 } acu_saved_error;
 void acu_error_save(acu_saved_error *saved);
 void acu_error_restore(const acu_saved_error *saved);
+
+/* A log as one line in `line`, which is returned; what is too long is cut off. */
+const char *acu_one_line(const char *log, char *line, size_t size);
 
 /* Adds to the message of the call that is failing now: "copy 3". */
 void acu_error_note(const char *what, size_t index);

@@ -1,19 +1,19 @@
-/* Kernels and modules as the rest of the safe layer sees them. */
+/* Kernels as the rest of the safe layer sees them. */
 #ifndef ACU_SRC_KERNEL_H
 #define ACU_SRC_KERNEL_H
 
 #include <anycuda/kernel.h>
 
 #include "backend.h"
-#include "object.h"
+#include "ptx.h"
 
 /* What a device allows; -1 where the runtime does not know. */
 typedef struct acu_limits {
-    int threads;            /* per block */
-    int block[3], grid[3];  /* in x, y and z */
-    int shared, shared_big; /* bytes per block: of any kernel, and where it is set to have more */
-    int clusters;           /* it has thread block clusters */
-    int cooperative;        /* it launches cooperatively */
+    int threads;           /* per block */
+    int block[3], grid[3]; /* in x, y and z */
+    int shared_most;       /* bytes per block, where a kernel is set to have them */
+    int clusters;          /* it has thread block clusters */
+    int cooperative;       /* it launches cooperatively */
     int multiprocessors;
 } acu_limits;
 
@@ -21,11 +21,12 @@ struct acu_kernel {
     acu_object object;
     const acu_backend *backend;
     acu_place place;
-    acu_module *module; /* an owner of it; NULL: wrapped */
+    acu_module *module; /* an owner of it; NULL: wrapped, and the place is its own */
     const void *raw;
     char *name;
     acu_limits limits;
     int max_threads;    /* per block */
+    int registers;      /* per thread */
     int static_shared;  /* bytes */
     int max_shared;     /* atomic: dynamic bytes that a launch may ask for */
     int cluster_needed; /* atomic */
@@ -35,5 +36,24 @@ struct acu_kernel {
 };
 
 extern const acu_class acu_kernel_class;
+
+/* Where a kernel comes from. */
+typedef struct acu_kernel_source {
+    const acu_backend *backend;
+    acu_place place;
+    acu_module *module; /* NULL: it is someone else's `raw` */
+    const void *raw;
+    const char *name, *lowered;
+    const acu_ptx_entry *entry; /* NULL: nothing is known but what CUDA tells */
+} acu_kernel_source;
+
+/* The failure is recorded, but not yet in the name of `call`. */
+int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel **kernel);
+
+/* Asks anew for what can be set behind our back. */
+int acu_kernel_refresh(acu_kernel *kernel);
+
+/* Blocks of so many threads and dynamic bytes that run at once on the device. */
+int acu_kernel_resident(const acu_kernel *kernel, int threads, size_t shared, size_t *blocks);
 
 #endif

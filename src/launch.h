@@ -35,6 +35,10 @@ typedef struct acu_prepared {
     cudaLaunchAttribute attributes[ACU_MAX_ATTRIBUTES];
 } acu_prepared;
 
+/* The grid alone, as for a launch without arguments. */
+int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                     acu_prepared *prepared);
+
 /* Checks everything but the stream; failures are recorded in the name of `call`. */
 int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
                 size_t count, acu_prepared *prepared);
@@ -42,7 +46,8 @@ int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, cons
 /*
  * The kernel nodes of it, in the runtime's handles, whichever API has made the kernel. The caller
  * keeps kernel and buffers alive as long as the graph may run them. Failures are recorded, but not
- * yet in a public function's name.
+ * yet in a public function's name. Setting leaves attributes as they are that the grid does not
+ * name; of a node of an exec CUDA can change none.
  */
 int acu_prepared_add_node(const acu_prepared *prepared, cudaGraph_t graph,
                           const cudaGraphNode_t *after, size_t count, cudaGraphNode_t *node);

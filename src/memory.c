@@ -372,8 +372,9 @@ static int destroy_storage(acu_object *object) {
         drop_use(s, s->use_count - 1);
     int pool = acu_object_release(NULL, s->pool, &acu_pool_class);
     int home = acu_object_release(NULL, s->home, &acu_stream_class);
+    int owner = s->owner ? acu_object_release(NULL, s->owner, s->owner->was) : 0;
     pthread_mutex_destroy(&s->lock);
-    return code ? code : gone ? gone : pool ? pool : home;
+    return code ? code : gone ? gone : pool ? pool : home ? home : owner;
 }
 
 const acu_class acu_storage_class = {"memory", destroy_storage, NULL};
@@ -413,6 +414,7 @@ static acu_storage *new_storage(const char *call, const acu_request *r, size_t b
     pthread_mutex_init(&s->lock, NULL);
     s->home = acu_stream_retain(r->stream);
     s->pool = r->options.pool ? acu_pool_retain(r->options.pool) : NULL;
+    s->owner = r->owner ? acu_object_retain(call, r->owner, r->owner->was) : NULL;
     return s;
 }
 

@@ -44,6 +44,7 @@ typedef struct acu_storage {
     size_t bytes;
     acu_stream *home;   /* an owner of it */
     acu_pool *pool;     /* likewise, or NULL */
+    acu_object *owner;  /* whose memory it is, and likewise; or NULL */
     acu_timeline *sole; /* atomic; an owner; NULL: the table tells */
     pthread_mutex_t lock;
     uint64_t version; /* this and below under the lock */
@@ -72,7 +73,8 @@ int acu_storage_settle(acu_storage *storage);
 
 /*
  * New memory with the buffer `first` on it. `given`: of someone else, or to be registered; NULL: to
- * be allocated. `owned`: to be freed. Failures are recorded, in the name of `call`.
+ * be allocated. `owned`: to be freed. `owner`: an object that has the memory, to be kept alive.
+ * Failures are recorded, in the name of `call`.
  */
 typedef struct acu_request {
     acu_stream *stream;
@@ -81,6 +83,7 @@ typedef struct acu_request {
     acu_buffer_options options;
     void *given;
     bool owned;
+    acu_object *owner;
 } acu_request;
 int acu_storage_new(const char *call, const acu_request *request, acu_buffer **buffer);
 

@@ -1,6 +1,8 @@
 #include "played.h"
 #include "safe.h"
 
+#include <anycuda/cudart.h>
+
 void *captured;
 
 /* One function for each symbol that may be counted, since a function does not know its name. */
@@ -43,6 +45,31 @@ SIMPLE(cudaMemsetAsync)
 SIMPLE(cudaFree)
 SIMPLE(cudaFreeAsync)
 
+MAKES(cudaLibraryLoadData)
+MAKES(cudaLibraryGetKernel)
+SIMPLE(cudaLaunchKernel)
+SIMPLE(cudaLibraryUnload)
+ANSWERS(cudaDeviceGetAttribute, 1024)
+
+COUNTED(cudaFuncGetAttributes)
+static int play_cudaFuncGetAttributes(struct cudaFuncAttributes *attributes) {
+    count_cudaFuncGetAttributes++;
+    *attributes =
+        (struct cudaFuncAttributes){.maxThreadsPerBlock = 1024, .maxDynamicSharedSizeBytes = 49152};
+    return 0;
+}
+
+/* Each kernel takes two pointers and an int. */
+COUNTED(cudaFuncGetParamInfo)
+static int play_cudaFuncGetParamInfo(const void *function, size_t index, size_t *offset,
+                                     size_t *size) {
+    (void)function;
+    count_cudaFuncGetParamInfo++;
+    *offset = 8 * index;
+    *size = index < 2 ? 8 : 4;
+    return index < 3 ? 0 : cudaErrorInvalidValue;
+}
+
 COUNTED(cudaStreamIsCapturing)
 static int play_cudaStreamIsCapturing(void *stream, int *status) {
     count_cudaStreamIsCapturing++;
@@ -75,6 +102,13 @@ static const struct {
     PLAY(cudaFree),
     PLAY(cudaFreeAsync),
     PLAY(cudaStreamIsCapturing),
+    PLAY(cudaLibraryLoadData),
+    PLAY(cudaLibraryGetKernel),
+    PLAY(cudaLibraryUnload),
+    PLAY(cudaLaunchKernel),
+    PLAY(cudaDeviceGetAttribute),
+    PLAY(cudaFuncGetAttributes),
+    PLAY(cudaFuncGetParamInfo),
 };
 
 static void *find(const char *symbol, void *data) {

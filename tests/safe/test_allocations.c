@@ -1,7 +1,7 @@
 /*
- * Nothing is allocated on the heap where a program does it often: record, wait, query, fill, and
- * uses on two streams. CUDA itself is played by functions that do nothing, so that all that is
- * counted is ours.
+ * Nothing is allocated on the heap where a program does it often: record, wait, query, fill,
+ * launch, and uses on two streams. CUDA itself is played by functions that do nothing, so that all
+ * that is counted is ours.
  */
 #include "played.h"
 #include "safe.h"
@@ -23,7 +23,8 @@ void *__wrap_calloc(size_t count, size_t size) {
     return __real_calloc(count, size);
 }
 
-static void often(acu_stream *a, acu_stream *b, acu_event *event, acu_buffer *x, acu_buffer *y) {
+static void often(acu_stream *a, acu_stream *b, acu_event *event, acu_buffer *x, acu_buffer *y,
+                  acu_kernel *kernel) {
     float one_float = 1, back;
     OK(acu_event_record(event, a));
     OK(acu_event_query(event));
@@ -39,6 +40,8 @@ static void often(acu_stream *a, acu_stream *b, acu_event *event, acu_buffer *x,
     OK(acu_buffer_copy(x, y, a));
     OK(acu_buffer_begin_use(x, b, true));
     OK(acu_buffer_end_use(x, b, true));
+    OK(acu_launch(a, kernel, acu_grid_1d(8, 8), acu_in(x), acu_out(y), 8));
+    OK(acu_launch(b, kernel, acu_grid_2d(8, 8, 8, 8), acu_in(x), y, 8));
 }
 
 static void nothing_is_allocated_in_what_is_done_often(void **state) {
@@ -46,21 +49,28 @@ static void nothing_is_allocated_in_what_is_done_often(void **state) {
     acu_stream *a = NULL, *b = NULL;
     acu_event *event = NULL;
     acu_buffer *x = NULL, *y = NULL;
+    acu_module *module = NULL;
+    acu_kernel *kernel = NULL;
     play_cuda();
     OK(acu_stream_create(0, NULL, &a));
     OK(acu_stream_create(0, NULL, &b));
     OK(acu_event_create(0, NULL, &event));
     OK(acu_buffer_create(a, ACU_F32, 8, &x));
     OK(acu_buffer_create(b, ACU_F32, 8, &y));
-    often(a, b, event, x, y); /* binds the calls */
+    OK(acu_module_load(0, &(acu_module_source){.ptx = ".version 7.0"}, &module));
+    OK(acu_module_kernel(module, "played", &kernel));
+    often(a, b, event, x, y, kernel); /* binds the calls */
     size_t before = allocations;
     for (int i = 0; i < 100; i++)
-        often(a, b, event, x, y);
+        often(a, b, event, x, y, kernel);
     assert_int_equal(allocations - before, 0);
     acu_buffer *another = NULL;
     OK(acu_buffer_create(a, ACU_F32, 8, &another));
     assert_int_equal(allocations - before, 1); /* and one for a buffer */
     OK(acu_buffer_release(another));
+    assert_int_equal(calls_of("cudaLaunchKernel"), 2 * 101);
+    OK(acu_kernel_release(kernel));
+    OK(acu_module_release(module));
     OK(acu_event_release(event));
     OK(acu_buffer_release(x));
     OK(acu_buffer_release(y));

@@ -1,0 +1,211 @@
+/* Kernels through the runtime: libraries (since CUDA 12.8), and functions that it knows anyway. */
+#include "backend.h"
+#include "cudart_tables.h"
+#include "launch.h"
+
+const acu_backend *acu_backend_for_modules(void) {
+    return acu_knows(&acu_function_cudaLibraryLoadData) ? &acu_runtime_backend
+                                                        : &acu_driver_backend;
+}
+
+/* ---- where --------------------------------------------------------------------------------------
+ */
+
+static int open_place(acu_place *place) {
+    (void)place;
+    return 0;
+}
+
+static int close_place(const acu_place *place) {
+    (void)place;
+    return 0;
+}
+
+static int enter(const acu_place *place, acu_backend_guard *guard) {
+    guard->pushed = false;
+    return acu_guard_enter(&guard->device, place->device);
+}
+
+static void leave(acu_backend_guard *guard) {
+    acu_guard_leave(&guard->device);
+}
+
+/* ---- modules ------------------------------------------------------------------------------------
+ */
+
+static int load(void **module, const void *image, acu_jit *jit) {
+    cudaLibrary_t library = NULL;
+    int code = (int)cudaLibraryLoadData(&library, image, jit->options, jit->values, jit->count,
+                                        NULL, NULL, 0);
+    *module = library;
+    return code;
+}
+
+static int unload(void *module) {
+    return (int)cudaLibraryUnload(module);
+}
+
+static int kernel(const void **function, void *module, const char *name) {
+    cudaKernel_t found = NULL;
+    int code = (int)cudaLibraryGetKernel(&found, module, name);
+    *function = found;
+    return code;
+}
+
+/* Managed variables are found by another call; where there is neither, the first one's error
+ * counts.
+ */
+static int global(void **at, size_t *bytes, void *module, const char *name) {
+    acu_saved_error first;
+    int code = (int)cudaLibraryGetGlobal(at, bytes, module, name);
+    if (code != cudaErrorSymbolNotFound)
+        return code;
+    acu_error_save(&first);
+    int managed = (int)cudaLibraryGetManaged(at, bytes, module, name);
+    acu_error_restore(&first);
+    (void)cudaGetLastError();
+    return managed ? code : 0;
+}
+
+static int count(unsigned *kernels, void *module) {
+    return (int)cudaLibraryGetKernelCount(kernels, module);
+}
+
+static int list(const void **functions, unsigned kernels, void *module) {
+    /* cudaKernel_t is a pointer like any other */
+    return (int)cudaLibraryEnumerateKernels((cudaKernel_t *)(void *)functions, kernels, module);
+}
+
+static int name(const char **text, const void *function) {
+    return (int)cudaFuncGetName(text, function);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
+
+static int attributes(struct cudaFuncAttributes *all, const void *function) {
+    return (int)cudaFuncGetAttributes(all, function);
+}
+
+static int set(const void *function, enum cudaFuncAttribute attribute, int value) {
+    return (int)cudaFuncSetAttribute(function, attribute, value);
+}
+
+static int parameter(const void *function, size_t index, size_t *offset, size_t *size) {
+    acu_saved_error before;
+    *offset = *size = 0;
+    if (!acu_knows(&acu_function_cudaFuncGetParamInfo))
+        return ACU_NOT_SUPPORTED;
+    acu_error_save(&before);
+    int code = (int)cudaFuncGetParamInfo(function, index, offset, size);
+    if (code != cudaErrorInvalidValue)
+        return code;
+    acu_error_restore(&before); /* it is beyond the last one */
+    (void)cudaGetLastError();
+    *size = 0;
+    return 0;
+}
+
+static int occupancy(int *blocks, const void *function, int threads, size_t shared,
+                     unsigned flags) {
+    return (int)cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads,
+                                                                       shared, flags);
+}
+
+static int available_shared(size_t *bytes, const void *function, int blocks, int threads) {
+    return (int)cudaOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, threads);
+}
+
+static cudaLaunchConfig_t config_of(const acu_prepared *prepared, cudaStream_t stream) {
+    return (cudaLaunchConfig_t){.gridDim = prepared->blocks,
+                                .blockDim = prepared->threads,
+                                .dynamicSmemBytes = prepared->shared_bytes,
+                                .stream = stream,
+                                .attrs = (cudaLaunchAttribute *)prepared->attributes,
+                                .numAttrs = prepared->attribute_count};
+}
+
+static int clusters(int *most, const acu_prepared *prepared) {
+    cudaLaunchConfig_t config = config_of(prepared, NULL);
+    return (int)cudaOccupancyMaxActiveClusters(most, prepared->kernel->raw, &config);
+}
+
+static int cluster_size(int *blocks, const acu_prepared *prepared) {
+    cudaLaunchConfig_t config = config_of(prepared, NULL);
+    return (int)cudaOccupancyMaxPotentialClusterSize(blocks, prepared->kernel->raw, &config);
+}
+
+/* ---- launches -----------------------------------------------------------------------------------
+ */
+
+static int launch(const acu_prepared *p, cudaStream_t stream) {
+    const void *function = p->kernel->raw;
+    void **params = (void **)p->params;
+    if (ACU_LIKELY(p->attribute_count == 0))
+        return (int)cudaLaunchKernel(function, p->blocks, p->threads, params, p->shared_bytes,
+                                     stream);
+    if (p->cooperative && p->attribute_count == 1)
+        return (int)cudaLaunchCooperativeKernel(function, p->blocks, p->threads, params,
+                                                p->shared_bytes, stream);
+    cudaLaunchConfig_t config = config_of(p, stream);
+    return (int)cudaLaunchKernelExC(&config, function, params);
+}
+
+static struct cudaKernelNodeParams node_of(const acu_prepared *p) {
+    return (struct cudaKernelNodeParams){.func = (void *)p->kernel->raw,
+                                         .gridDim = p->blocks,
+                                         .blockDim = p->threads,
+                                         .sharedMemBytes = p->shared_bytes,
+                                         .kernelParams = (void **)p->params};
+}
+
+static int set_attributes(const acu_prepared *p, cudaGraphNode_t node) {
+    int code = 0;
+    for (unsigned i = 0; i < p->attribute_count && !code; i++)
+        code =
+            (int)cudaGraphKernelNodeSetAttribute(node, p->attributes[i].id, &p->attributes[i].val);
+    return code;
+}
+
+static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNode_t *after,
+                    size_t afters, cudaGraphNode_t *node) {
+    struct cudaKernelNodeParams params = node_of(p);
+    int code = (int)cudaGraphAddKernelNode(node, graph, after, afters, &params);
+    return code ? code : set_attributes(p, *node);
+}
+
+static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
+    struct cudaKernelNodeParams params = node_of(p);
+    int code = (int)cudaGraphKernelNodeSetParams(node, &params);
+    return code ? code : set_attributes(p, node);
+}
+
+static int set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
+    struct cudaKernelNodeParams params = node_of(p);
+    return (int)cudaGraphExecKernelNodeSetParams(exec, node, &params);
+}
+
+const acu_backend acu_runtime_backend = {
+    .open = open_place,
+    .close = close_place,
+    .enter = enter,
+    .leave = leave,
+    .load = load,
+    .unload = unload,
+    .kernel = kernel,
+    .global = global,
+    .count = count,
+    .list = list,
+    .name = name,
+    .attributes = attributes,
+    .set = set,
+    .parameter = parameter,
+    .occupancy = occupancy,
+    .available_shared = available_shared,
+    .clusters = clusters,
+    .cluster_size = cluster_size,
+    .launch = launch,
+    .add_node = add_node,
+    .set_node = set_node,
+    .set_exec_node = set_exec_node,
+};
