@@ -72,11 +72,4 @@ extern const acu_backend acu_runtime_backend, acu_driver_backend;
 /* The one for new modules. */
 const acu_backend *acu_backend_for_modules(void);
 
-/* The loaded library has the function. Nothing is recorded. */
-static inline bool acu_knows(const acu_function *function) {
-    int version = acu_library_version(function->library);
-    return version >= function->since && version > 0 &&
-           (!function->until || version <= function->until);
-}
-
 #endif

@@ -216,6 +216,9 @@ int acu_call_end(acu_call *call);
  */
 acu_fn acu_bind(const acu_function *function);
 
+/* What is loaded has the function. False where nothing is; nothing is recorded. */
+bool acu_knows(const acu_function *function);
+
 /*
  * The cold path of a wrapper: the call returned `result`, which is not zero. Records what failed
  * and why; returns the result, or error_unavailable where the cause is an enumerator newer than the

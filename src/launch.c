@@ -424,7 +424,7 @@ static int put_on(const acu_prepared *p, acu_stream *stream) {
 
 /* The capture, or the module, remembers that the kernel will run. */
 static int note_use(const acu_prepared *p, acu_stream *stream) {
-    acu_capture *capture = acu_stream_capture(stream);
+    acu_capture *capture = acu_capture_of(stream);
     if (capture)
         return capture->use(capture, &p->kernel->object, false);
     if (p->kernel->module)

@@ -25,6 +25,13 @@ static bool is_absent(const acu_function *function, const acu_era *era) {
                                (function->until && function->until < loaded->version)));
 }
 
+bool acu_knows(const acu_function *function) {
+    if (!acu_library_ready(function->library))
+        return false;
+    acu_era era = era_of(function, function->library->abi);
+    return !is_absent(function, &era);
+}
+
 static acu_fn bind_symbol(const acu_function *function, const acu_era *era) {
     acu_fn symbol = acu_library_symbol(function->library, era->symbol);
     acu_fn fn = symbol && era->adapter ? era->adapter : symbol;
