@@ -27,14 +27,14 @@ all: cmake ## build the library
 	@$(CONFIGURE) -B $(BUILD)/release
 	@$(COMPILE) $(BUILD)/release
 
-demo: cmake ## build the smallest example and run it, on a GPU or the simulator
+demo: cmake ## run the smallest example, on a GPU or simulated
 	@echo 'Building anycuda …'
 	@mkdir -p $(BUILD)
 	@{ $(CONFIGURE) -B $(BUILD)/release && $(COMPILE) $(BUILD)/release --target example_$(DEMO); } >$(BUILD)/demo.log 2>&1 || \
 		{ tail -n 30 $(BUILD)/demo.log >&2; exit 1; }
 	@$(BUILD)/release/examples/$(DEMO)
 
-docs: ## the reference of the public headers, in build/docs/html (needs doxygen)
+docs: ## make the reference from the headers (needs doxygen)
 	@tools/docs.sh $(BUILD)/docs
 
 install: all ## install it: PREFIX=/usr/local, DESTDIR=

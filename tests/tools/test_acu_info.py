@@ -61,6 +61,7 @@ def test_without_any_cuda(info: AcuInfo) -> None:
     assert "/nonexistent/libcudart.so.12: no such file" in " ".join(said.split())
     report = info.json("--library", "/nonexistent/libcudart.so.12", status=NO_LIBRARY)
     assert report["verdict"] == "no-library" and report["devices"] == []
+    assert report["hint"].startswith("install a CUDA runtime")
     assert report["libraries"]["cudart"]["version"] is None
     assert not any(one["usable"] for one in report["features"] if "CONDITIONAL" in one["id"])
 

@@ -132,7 +132,7 @@ void report_gather(report *r, const char *library) {
     }
     r->verdict = VERDICT_NO_LIBRARY;
     r->reason = (answer){r->libraries[RUNTIME].load.code, copy(r->libraries[RUNTIME].load.message)};
-    r->hint = copy("");
+    r->hint = copy("install a CUDA runtime, or name one: ANYCUDA_CUDART=/path/to/libcudart.so.12");
 }
 
 static void free_answers(answer answers[ACU_FEATURE_COUNT]) {
