@@ -94,6 +94,8 @@ int acu_storage_of_graph(const char *call, int device, acu_dtype dtype, size_t c
 
 acu_storage *acu_storage_retain(acu_storage *storage);
 
+/* It has these elements; recorded if not. */
+int acu_buffer_has(const char *call, const acu_buffer *buffer, size_t at, size_t count);
 /* The checks of copies between a buffer and the host, and between buffers; recorded. */
 int acu_buffer_check(const char *call, const acu_buffer *buffer, size_t at, acu_dtype dtype,
                      const void *host, size_t count);

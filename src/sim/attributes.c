@@ -1,0 +1,383 @@
+/* What a device says of itself: attributes, properties, its place on the bus. */
+#include "sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- attributes ---------------------------------------------------------------------------------
+ */
+
+/* What does not depend on the configuration: an H100. What is not here is 0. */
+static const struct {
+    int attribute, value;
+} attributes[] = {
+    {cudaDevAttrMaxThreadsPerBlock, 1024},
+    {cudaDevAttrMaxBlockDimX, 1024},
+    {cudaDevAttrMaxBlockDimY, 1024},
+    {cudaDevAttrMaxBlockDimZ, 64},
+    {cudaDevAttrMaxGridDimX, 2147483647},
+    {cudaDevAttrMaxGridDimY, 65535},
+    {cudaDevAttrMaxGridDimZ, 65535},
+    {cudaDevAttrMaxSharedMemoryPerBlock, 49152},
+    {cudaDevAttrTotalConstantMemory, 65536},
+    {cudaDevAttrWarpSize, 32},
+    {cudaDevAttrMaxPitch, 2147483647},
+    {cudaDevAttrMaxRegistersPerBlock, 65536},
+    {cudaDevAttrClockRate, 1980000},
+    {cudaDevAttrTextureAlignment, 512},
+    {cudaDevAttrGpuOverlap, 1},
+    {cudaDevAttrMultiProcessorCount, 132},
+    {cudaDevAttrCanMapHostMemory, 1},
+    {cudaDevAttrMaxTexture1DWidth, 131072},
+    {cudaDevAttrMaxTexture2DWidth, 131072},
+    {cudaDevAttrMaxTexture2DHeight, 65536},
+    {cudaDevAttrMaxTexture3DWidth, 16384},
+    {cudaDevAttrMaxTexture3DHeight, 16384},
+    {cudaDevAttrMaxTexture3DDepth, 16384},
+    {cudaDevAttrMaxTexture2DLayeredWidth, 32768},
+    {cudaDevAttrMaxTexture2DLayeredHeight, 32768},
+    {cudaDevAttrMaxTexture2DLayeredLayers, 2048},
+    {cudaDevAttrSurfaceAlignment, 512},
+    {cudaDevAttrConcurrentKernels, 1},
+    {cudaDevAttrEccEnabled, 1},
+    {cudaDevAttrMemoryClockRate, 2619000},
+    {cudaDevAttrGlobalMemoryBusWidth, 5120},
+    {cudaDevAttrL2CacheSize, 52428800},
+    {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
+    {cudaDevAttrAsyncEngineCount, 3},
+    {cudaDevAttrUnifiedAddressing, 1},
+    {cudaDevAttrMaxTexture1DLayeredWidth, 32768},
+    {cudaDevAttrMaxTexture1DLayeredLayers, 2048},
+    {cudaDevAttrMaxTexture2DGatherWidth, 32768},
+    {cudaDevAttrMaxTexture2DGatherHeight, 32768},
+    {cudaDevAttrMaxTexture3DWidthAlt, 8192},
+    {cudaDevAttrMaxTexture3DHeightAlt, 8192},
+    {cudaDevAttrMaxTexture3DDepthAlt, 32768},
+    {cudaDevAttrTexturePitchAlignment, 32},
+    {cudaDevAttrMaxTextureCubemapWidth, 32768},
+    {cudaDevAttrMaxTextureCubemapLayeredWidth, 32768},
+    {cudaDevAttrMaxTextureCubemapLayeredLayers, 2046},
+    {cudaDevAttrMaxSurface1DWidth, 32768},
+    {cudaDevAttrMaxSurface2DWidth, 131072},
+    {cudaDevAttrMaxSurface2DHeight, 65536},
+    {cudaDevAttrMaxSurface3DWidth, 16384},
+    {cudaDevAttrMaxSurface3DHeight, 16384},
+    {cudaDevAttrMaxSurface3DDepth, 16384},
+    {cudaDevAttrMaxSurface1DLayeredWidth, 32768},
+    {cudaDevAttrMaxSurface1DLayeredLayers, 2048},
+    {cudaDevAttrMaxSurface2DLayeredWidth, 32768},
+    {cudaDevAttrMaxSurface2DLayeredHeight, 32768},
+    {cudaDevAttrMaxSurface2DLayeredLayers, 2048},
+    {cudaDevAttrMaxSurfaceCubemapWidth, 32768},
+    {cudaDevAttrMaxSurfaceCubemapLayeredWidth, 32768},
+    {cudaDevAttrMaxSurfaceCubemapLayeredLayers, 2046},
+    {cudaDevAttrMaxTexture1DLinearWidth, 268435456},
+    {cudaDevAttrMaxTexture2DLinearWidth, 131072},
+    {cudaDevAttrMaxTexture2DLinearHeight, 65000},
+    {cudaDevAttrMaxTexture2DLinearPitch, 2097120},
+    {cudaDevAttrMaxTexture2DMipmappedWidth, 32768},
+    {cudaDevAttrMaxTexture2DMipmappedHeight, 32768},
+    {cudaDevAttrMaxTexture1DMipmappedWidth, 32768},
+    {cudaDevAttrStreamPrioritiesSupported, 1},
+    {cudaDevAttrGlobalL1CacheSupported, 1},
+    {cudaDevAttrLocalL1CacheSupported, 1},
+    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, 233472},
+    {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
+    {cudaDevAttrManagedMemory, 1},
+    {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
+    {cudaDevAttrConcurrentManagedAccess, 1},
+    {cudaDevAttrComputePreemptionSupported, 1},
+    {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
+    {cudaDevAttrCooperativeLaunch, 1},
+    {cudaDevAttrMaxSharedMemoryPerBlockOptin, 232448},
+    {cudaDevAttrHostRegisterSupported, 1},
+    {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
+    {cudaDevAttrMaxPersistingL2CacheSize, 32768000},
+    {cudaDevAttrMaxAccessPolicyWindowSize, 134213632},
+    {cudaDevAttrReservedSharedMemoryPerBlock, 1024},
+    {cudaDevAttrTimelineSemaphoreInteropSupported, 1},
+    {cudaDevAttrMemoryPoolsSupported, 1},
+    {cudaDevAttrMemSyncDomainCount, 4},
+    {cudaDevAttrNumaId, -1},
+    {cudaDevAttrHostNumaId, -1},
+};
+
+static bool is_one_of(int cc, int a, int b, int c) {
+    return cc == a || cc == b || cc == c;
+}
+
+/* What differs between compute capabilities, and between devices of one machine. */
+static bool varies(const acu_sim_device *device, int attribute, int *value) {
+    int cc = acu_sim_configuration()->cc;
+    bool small = is_one_of(cc, 86, 89, 120) || is_one_of(cc, 87, 88, 121);
+    switch (attribute) {
+    case cudaDevAttrComputeCapabilityMajor:
+        return *value = cc / 10, true;
+    case cudaDevAttrComputeCapabilityMinor:
+        return *value = cc % 10, true;
+    case cudaDevAttrClusterLaunch:
+        return *value = cc >= 90, true;
+    case cudaDevAttrMaxThreadsPerMultiProcessor:
+        return *value = cc == 75 ? 1024 : small ? 1536 : 2048, true;
+    case cudaDevAttrMaxBlocksPerMultiprocessor:
+        return *value = cc == 75 ? 16 : cc == 89 ? 24 : small ? 16 : 32, true;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        return *value = 1024 * (cc < 75    ? 96
+                                : cc == 75 ? 64
+                                : small    ? 100
+                                : cc < 90  ? 164
+                                           : 228),
+               true;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        return *value = 1024 * (cc < 70   ? 48
+                                : cc < 75 ? 96
+                                : cc < 80 ? 64
+                                : small   ? 99
+                                : cc < 90 ? 163
+                                          : 227),
+               true;
+    case cudaDevAttrPciBusId:
+        return *value = 0x17 + device->index, true;
+    case cudaDevAttrMultiGpuBoardGroupID:
+        return *value = device->index, true;
+    default:
+        return false;
+    }
+}
+
+int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute) {
+    int value = 0;
+    if (varies(device, attribute, &value))
+        return value;
+    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
+        if (attributes[i].attribute == (int)attribute)
+            return attributes[i].value;
+    return 0;
+}
+
+cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    const acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && !value)
+        result = cudaErrorInvalidValue;
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    if (!result &&
+        (attr == cudaDevAttrMax || !acu_sim_knows(&acu_cudart_type_cudaDeviceAttr, attr)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *value = acu_sim_attribute(d, attr);
+    return acu_sim_leave(result);
+}
+
+/* ---- properties: the attributes, as a struct
+ * ------------------------------------------------------
+ */
+
+#define PROPERTY(field, attribute)                                                                 \
+    {offsetof(struct cudaDeviceProp, field), sizeof((struct cudaDeviceProp *)0)->field,            \
+     cudaDevAttr##attribute}
+static const struct {
+    size_t offset, size;
+    int attribute;
+} properties[] = {
+    PROPERTY(sharedMemPerBlock, MaxSharedMemoryPerBlock),
+    PROPERTY(regsPerBlock, MaxRegistersPerBlock),
+    PROPERTY(warpSize, WarpSize),
+    PROPERTY(memPitch, MaxPitch),
+    PROPERTY(maxThreadsPerBlock, MaxThreadsPerBlock),
+    PROPERTY(maxThreadsDim[0], MaxBlockDimX),
+    PROPERTY(maxThreadsDim[1], MaxBlockDimY),
+    PROPERTY(maxThreadsDim[2], MaxBlockDimZ),
+    PROPERTY(maxGridSize[0], MaxGridDimX),
+    PROPERTY(maxGridSize[1], MaxGridDimY),
+    PROPERTY(maxGridSize[2], MaxGridDimZ),
+    PROPERTY(totalConstMem, TotalConstantMemory),
+    PROPERTY(major, ComputeCapabilityMajor),
+    PROPERTY(minor, ComputeCapabilityMinor),
+    PROPERTY(textureAlignment, TextureAlignment),
+    PROPERTY(texturePitchAlignment, TexturePitchAlignment),
+    PROPERTY(multiProcessorCount, MultiProcessorCount),
+    PROPERTY(integrated, Integrated),
+    PROPERTY(canMapHostMemory, CanMapHostMemory),
+    PROPERTY(maxTexture1D, MaxTexture1DWidth),
+    PROPERTY(maxTexture1DMipmap, MaxTexture1DMipmappedWidth),
+    PROPERTY(maxTexture2D[0], MaxTexture2DWidth),
+    PROPERTY(maxTexture2D[1], MaxTexture2DHeight),
+    PROPERTY(maxTexture2DMipmap[0], MaxTexture2DMipmappedWidth),
+    PROPERTY(maxTexture2DMipmap[1], MaxTexture2DMipmappedHeight),
+    PROPERTY(maxTexture2DLinear[0], MaxTexture2DLinearWidth),
+    PROPERTY(maxTexture2DLinear[1], MaxTexture2DLinearHeight),
+    PROPERTY(maxTexture2DLinear[2], MaxTexture2DLinearPitch),
+    PROPERTY(maxTexture2DGather[0], MaxTexture2DGatherWidth),
+    PROPERTY(maxTexture2DGather[1], MaxTexture2DGatherHeight),
+    PROPERTY(maxTexture3D[0], MaxTexture3DWidth),
+    PROPERTY(maxTexture3D[1], MaxTexture3DHeight),
+    PROPERTY(maxTexture3D[2], MaxTexture3DDepth),
+    PROPERTY(maxTexture3DAlt[0], MaxTexture3DWidthAlt),
+    PROPERTY(maxTexture3DAlt[1], MaxTexture3DHeightAlt),
+    PROPERTY(maxTexture3DAlt[2], MaxTexture3DDepthAlt),
+    PROPERTY(maxTextureCubemap, MaxTextureCubemapWidth),
+    PROPERTY(maxTexture1DLayered[0], MaxTexture1DLayeredWidth),
+    PROPERTY(maxTexture1DLayered[1], MaxTexture1DLayeredLayers),
+    PROPERTY(maxTexture2DLayered[0], MaxTexture2DLayeredWidth),
+    PROPERTY(maxTexture2DLayered[1], MaxTexture2DLayeredHeight),
+    PROPERTY(maxTexture2DLayered[2], MaxTexture2DLayeredLayers),
+    PROPERTY(maxTextureCubemapLayered[0], MaxTextureCubemapLayeredWidth),
+    PROPERTY(maxTextureCubemapLayered[1], MaxTextureCubemapLayeredLayers),
+    PROPERTY(maxSurface1D, MaxSurface1DWidth),
+    PROPERTY(maxSurface2D[0], MaxSurface2DWidth),
+    PROPERTY(maxSurface2D[1], MaxSurface2DHeight),
+    PROPERTY(maxSurface3D[0], MaxSurface3DWidth),
+    PROPERTY(maxSurface3D[1], MaxSurface3DHeight),
+    PROPERTY(maxSurface3D[2], MaxSurface3DDepth),
+    PROPERTY(maxSurface1DLayered[0], MaxSurface1DLayeredWidth),
+    PROPERTY(maxSurface1DLayered[1], MaxSurface1DLayeredLayers),
+    PROPERTY(maxSurface2DLayered[0], MaxSurface2DLayeredWidth),
+    PROPERTY(maxSurface2DLayered[1], MaxSurface2DLayeredHeight),
+    PROPERTY(maxSurface2DLayered[2], MaxSurface2DLayeredLayers),
+    PROPERTY(maxSurfaceCubemap, MaxSurfaceCubemapWidth),
+    PROPERTY(maxSurfaceCubemapLayered[0], MaxSurfaceCubemapLayeredWidth),
+    PROPERTY(maxSurfaceCubemapLayered[1], MaxSurfaceCubemapLayeredLayers),
+    PROPERTY(surfaceAlignment, SurfaceAlignment),
+    PROPERTY(concurrentKernels, ConcurrentKernels),
+    PROPERTY(ECCEnabled, EccEnabled),
+    PROPERTY(pciBusID, PciBusId),
+    PROPERTY(pciDeviceID, PciDeviceId),
+    PROPERTY(pciDomainID, PciDomainId),
+    PROPERTY(tccDriver, TccDriver),
+    PROPERTY(asyncEngineCount, AsyncEngineCount),
+    PROPERTY(unifiedAddressing, UnifiedAddressing),
+    PROPERTY(memoryBusWidth, GlobalMemoryBusWidth),
+    PROPERTY(l2CacheSize, L2CacheSize),
+    PROPERTY(persistingL2CacheMaxSize, MaxPersistingL2CacheSize),
+    PROPERTY(maxThreadsPerMultiProcessor, MaxThreadsPerMultiProcessor),
+    PROPERTY(streamPrioritiesSupported, StreamPrioritiesSupported),
+    PROPERTY(globalL1CacheSupported, GlobalL1CacheSupported),
+    PROPERTY(localL1CacheSupported, LocalL1CacheSupported),
+    PROPERTY(sharedMemPerMultiprocessor, MaxSharedMemoryPerMultiprocessor),
+    PROPERTY(regsPerMultiprocessor, MaxRegistersPerMultiprocessor),
+    PROPERTY(managedMemory, ManagedMemory),
+    PROPERTY(isMultiGpuBoard, IsMultiGpuBoard),
+    PROPERTY(multiGpuBoardGroupID, MultiGpuBoardGroupID),
+    PROPERTY(hostNativeAtomicSupported, HostNativeAtomicSupported),
+    PROPERTY(pageableMemoryAccess, PageableMemoryAccess),
+    PROPERTY(concurrentManagedAccess, ConcurrentManagedAccess),
+    PROPERTY(computePreemptionSupported, ComputePreemptionSupported),
+    PROPERTY(canUseHostPointerForRegisteredMem, CanUseHostPointerForRegisteredMem),
+    PROPERTY(cooperativeLaunch, CooperativeLaunch),
+    PROPERTY(sharedMemPerBlockOptin, MaxSharedMemoryPerBlockOptin),
+    PROPERTY(pageableMemoryAccessUsesHostPageTables, PageableMemoryAccessUsesHostPageTables),
+    PROPERTY(directManagedMemAccessFromHost, DirectManagedMemAccessFromHost),
+    PROPERTY(maxBlocksPerMultiProcessor, MaxBlocksPerMultiprocessor),
+    PROPERTY(accessPolicyMaxWindowSize, MaxAccessPolicyWindowSize),
+    PROPERTY(reservedSharedMemPerBlock, ReservedSharedMemoryPerBlock),
+    PROPERTY(hostRegisterSupported, HostRegisterSupported),
+    PROPERTY(sparseCudaArraySupported, SparseCudaArraySupported),
+    PROPERTY(hostRegisterReadOnlySupported, HostRegisterReadOnlySupported),
+    PROPERTY(timelineSemaphoreInteropSupported, TimelineSemaphoreInteropSupported),
+    PROPERTY(memoryPoolsSupported, MemoryPoolsSupported),
+    PROPERTY(gpuDirectRDMASupported, GPUDirectRDMASupported),
+    PROPERTY(gpuDirectRDMAFlushWritesOptions, GPUDirectRDMAFlushWritesOptions),
+    PROPERTY(gpuDirectRDMAWritesOrdering, GPUDirectRDMAWritesOrdering),
+    PROPERTY(memoryPoolSupportedHandleTypes, MemoryPoolSupportedHandleTypes),
+    PROPERTY(deferredMappingCudaArraySupported, DeferredMappingCudaArraySupported),
+    PROPERTY(ipcEventSupported, IpcEventSupport),
+    PROPERTY(clusterLaunch, ClusterLaunch),
+    PROPERTY(deviceNumaConfig, NumaConfig),
+    PROPERTY(deviceNumaId, NumaId),
+    PROPERTY(mpsEnabled, MpsEnabled),
+    PROPERTY(hostNumaId, HostNumaId),
+    PROPERTY(gpuPciDeviceID, GpuPciDeviceId),
+    PROPERTY(gpuPciSubsystemID, GpuPciSubsystemId),
+    PROPERTY(hostNumaMultinodeIpcSupported, HostNumaMultinodeIpcSupported),
+};
+
+static void describe(const acu_sim_device *device, struct cudaDeviceProp *prop) {
+    memset(prop, 0, sizeof *prop);
+    snprintf(prop->name, sizeof prop->name, "anycuda simulator");
+    /* Random once; the last byte tells the devices apart. */
+    memcpy(prop->uuid.bytes, "\x5b\x1e\x9a\x40\xd7\x63\x4c\x02\x8f\xac\x31\x72\xe9\x06\xbd", 15);
+    prop->uuid.bytes[15] = (char)device->index;
+    prop->totalGlobalMem = (size_t)acu_sim_configuration()->memory;
+    for (size_t i = 0; i < sizeof properties / sizeof *properties; i++) {
+        char *at = (char *)prop + properties[i].offset;
+        int value = acu_sim_attribute(device, (enum cudaDeviceAttr)properties[i].attribute);
+        if (properties[i].size == sizeof(size_t))
+            *(size_t *)(void *)at = (size_t)value;
+        else
+            *(int *)(void *)at = value;
+    }
+}
+
+cudaError_t acu_sim_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    const acu_sim_device *d = acu_sim_device_at(device);
+    if (!result)
+        result = !d ? cudaErrorInvalidDevice : !prop ? cudaErrorInvalidValue : cudaSuccess;
+    if (!result)
+        describe(d, prop);
+    return acu_sim_leave(result);
+}
+
+/* All are alike, so the first is as good a match as any. */
+cudaError_t acu_sim_cudaChooseDevice(int *device, const struct cudaDeviceProp *prop) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (!device || !prop))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *device = 0;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetPCIBusId(char *pciBusId, int len, int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    const acu_sim_device *d = acu_sim_device_at(device);
+    if (!result)
+        result = !d ? cudaErrorInvalidDevice : !pciBusId ? cudaErrorInvalidValue : cudaSuccess;
+    if (!result && len < (int)sizeof "0000:00:00.0")
+        result = cudaErrorInvalidValue;
+    if (!result)
+        snprintf(pciBusId, (size_t)len, "%04x:%02x:%02x.0",
+                 (unsigned)acu_sim_attribute(d, cudaDevAttrPciDomainId),
+                 (unsigned)acu_sim_attribute(d, cudaDevAttrPciBusId),
+                 (unsigned)acu_sim_attribute(d, cudaDevAttrPciDeviceId));
+    return acu_sim_leave(result);
+}
+
+/* domain:bus:device.function, domain:bus:device or bus:device.function, in hexadecimal. */
+static bool parse_pci(const char *text, unsigned long pci[4]) {
+    char between[5] = "";
+    unsigned long numbers[4] = {0};
+    for (size_t i = 0; i < 4; i++) {
+        char *end;
+        numbers[i] = strtoul(text, &end, 16);
+        if (end == text)
+            return false;
+        between[i] = *end;
+        if (!*end)
+            break;
+        text = end + 1;
+    }
+    bool no_domain = strcmp(between, ":.") == 0;
+    memset(pci, 0, 4 * sizeof *pci);
+    memcpy(pci + no_domain, numbers, (no_domain ? 3 : 4) * sizeof *pci);
+    return no_domain || strcmp(between, "::") == 0 || strcmp(between, "::.") == 0;
+}
+
+cudaError_t acu_sim_cudaDeviceGetByPCIBusId(int *device, const char *pciBusId) {
+    unsigned long pci[4];
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (!device || !pciBusId || !parse_pci(pciBusId, pci)))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        result = cudaErrorInvalidDevice;
+        for (int i = 0; i < acu_sim_configuration()->devices; i++) {
+            int bus = acu_sim_attribute(acu_sim_device_at(i), cudaDevAttrPciBusId);
+            if (pci[0] == 0 && pci[1] == (unsigned long)bus && pci[2] == 0 && pci[3] == 0)
+                *device = i, result = cudaSuccess;
+        }
+    }
+    return acu_sim_leave(result);
+}
