@@ -7,7 +7,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 # The example that `make demo` runs
-DEMO   ?= copy_back
+DEMO   ?= vector_add
 # For configuring, such as CMAKE_FLAGS=-DCMAKE_C_COMPILER=clang
 CMAKE_FLAGS ?=
 
