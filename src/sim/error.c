@@ -1,6 +1,6 @@
 /*
- * Errors and versions: what works without a driver and without a device. The names and texts of
- * errors are the core's own.
+ * Errors and versions: what works without a driver and without a device. The names of errors are
+ * those of the core's tables, and so are the texts, as none of NVIDIA's is in here.
  */
 #include "sim.h"
 
@@ -21,6 +21,21 @@ cudaError_t acu_sim_cudaGetLastError(void) {
 
 cudaError_t acu_sim_cudaPeekAtLastError(void) {
     return acu_sim_self()->last;
+}
+
+static const char *name_of(cudaError_t error) {
+    (void)acu_sim_enter(SIM_NEEDS_NOTHING, NULL);
+    bool known = acu_sim_knows(&acu_cudart_type_cudaError, error);
+    (void)acu_sim_leave(cudaSuccess);
+    return known ? acu_value_name(&acu_cudart_type_cudaError, error) : "unrecognized error code";
+}
+
+const char *acu_sim_cudaGetErrorName(cudaError_t error) {
+    return name_of(error);
+}
+
+const char *acu_sim_cudaGetErrorString(cudaError_t error) {
+    return error ? name_of(error) : "no error";
 }
 
 cudaError_t acu_sim_cudaDriverGetVersion(int *driverVersion) {

@@ -10,7 +10,18 @@
 #define ACU_SIM_SIM_H
 
 #include <anycuda/cudart.h>
+
+/* In the shared library the functions have CUDA's names, and can be seen. */
+#if defined(ACU_SIM_SHARED)
+#define SIM_SYMBOL(symbol) __asm__(symbol) __attribute__((visibility("default")))
+#pragma GCC visibility push(default)
+#else
+#define SIM_SYMBOL(symbol)
+#endif
 #include <anycuda/sim.h>
+#if defined(ACU_SIM_SHARED)
+#pragma GCC visibility pop
+#endif
 
 #include "cudart_tables.h"
 #include "internal.h"
@@ -18,9 +29,10 @@
 #include <pthread.h>
 
 /* The signatures come from the generated header, so that no definition can differ from it. */
-#define SIM(name) extern __typeof__(*acu_slot_##name) acu_sim_##name;
+#define SIM(name) extern __typeof__(*acu_slot_##name) acu_sim_##name SIM_SYMBOL(#name);
 #define SIM_PTDS(name, suffix)                                                                     \
-    extern __typeof__(*acu_slot_##name) acu_sim_##name, acu_sim_##name##_##suffix;
+    SIM(name)                                                                                      \
+    extern __typeof__(*acu_slot_##name) acu_sim_##name##_##suffix SIM_SYMBOL(#name "_" #suffix);
 #include "functions.h"
 #undef SIM
 #undef SIM_PTDS

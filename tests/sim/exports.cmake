@@ -1,0 +1,13 @@
+# cmake -DNM=… -DLIBRARY=… -P exports.cmake: CUDA's names, the simulator's own, and nothing else.
+execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "\n$" "" text "${text}")
+string(REPLACE "\n" ";" lines "${text}")
+list(LENGTH lines count)
+if(count LESS 400)
+    message(FATAL_ERROR "${count} symbols only")
+endif()
+list(FILTER lines EXCLUDE REGEX " (cuda[A-Z][A-Za-z0-9]*(_v2)?(_pts?d?[sz])?@@libcudart\\.so\\.13|libcudart\\.so\\.13)$")
+list(FILTER lines EXCLUDE REGEX " acu_sim_(abi|at|fault|leaks|register|reset)@@libcudart\\.so\\.13$")
+if(lines)
+    message(FATAL_ERROR "what nobody should see: ${lines}")
+endif()
