@@ -79,6 +79,9 @@ static bool judge_soname(acu_search *s, acu_candidate *c) {
     const acu_library_info *info = s->library->info;
     int numbers[3];
     const char *from_so = acu_parse_name(info->name, c->soname, numbers);
+    /* Never instead of a runtime that was looked for. */
+    if (s->chosen && s->library->needs_driver && strcmp(c->soname, ACU_SIM_SONAME) == 0)
+        return true;
     if (!from_so)
         return acu_search_refuse(s, c->path, info->error_missing, "its soname is \"%s\", not %s's",
                                  c->soname, info->name);

@@ -89,15 +89,16 @@ static acu_fn resolve(const acu_library *library, const char *symbol) {
     return fn;
 }
 
-/* No file, but a resolver or the simulator. */
+/* Not CUDA, but a resolver or the simulator. */
 bool acu_library_is_played(const acu_library *library) {
     return library->resolve || library->loaded.is_sim;
 }
 
-/* Also while it is being loaded. */
+/* Also while it is being loaded. The simulator may be a file. */
 acu_fn acu_library_find(const acu_library *library, const char *symbol) {
-    return acu_library_is_played(library) ? resolve(library, symbol)
-                                          : acu_platform_symbol(library->handle, symbol);
+    return acu_library_is_played(library) && !library->handle
+               ? resolve(library, symbol)
+               : acu_platform_symbol(library->handle, symbol);
 }
 
 /* ---- the driver's version ---------------------------------------------------------------------

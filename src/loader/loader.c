@@ -26,6 +26,7 @@ static bool load_sim(acu_search *s) {
                                  acu_sim_provider ? "the simulator does not play this library"
                                                   : "this build has no simulator");
     library->loaded.is_sim = 1;
+    library->handle = NULL; /* of a file that was opened and refused */
     acu_search_succeed(s, "simulator", version);
     return true;
 }
@@ -33,6 +34,7 @@ static bool load_sim(acu_search *s) {
 static bool load_resolver(acu_search *s) {
     acu_library *library = s->library;
     s->place = "custom resolver";
+    library->handle = NULL;
     library->resolve = s->options->resolve;
     library->data = s->options->data;
     int version = s->options->version ? s->options->version : acu_ask_version(library, 0);
@@ -203,7 +205,7 @@ static bool is_same_choice(const acu_library *library, const acu_load_options *o
         return library->resolve == options->resolve && library->data == options->data;
     if (!options->path)
         return true;
-    if (library->loaded.is_sim || library->resolve)
+    if (acu_library_is_played(library) && !library->handle)
         return library->loaded.is_sim && strcmp(options->path, "sim") == 0;
     return find_choice(library, options, &a) && acu_platform_file_id(library->path, &b) &&
            a.device == b.device && a.inode == b.inode;

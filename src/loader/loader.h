@@ -48,6 +48,9 @@ struct acu_library {
     size_t published_count, published_room;
 };
 
+/* The simulator as a file, which has CUDA's names and acu_sim_abi(). */
+#define ACU_SIM_SONAME "libanycuda-sim.so"
+
 /* What plays CUDA where there is none. */
 typedef struct acu_sim {
     acu_fn (*resolve)(const char *symbol);

@@ -120,7 +120,7 @@ static const struct {
 };
 
 void acu_search_for(acu_search *s, const char *path) {
-    s->in_order = true;
+    s->chosen = s->in_order = true;
     s->optional = !strchr(path, '/');
     if (s->optional)
         acu_platform_system((const char *const[]){path, NULL}, visit_any_name, NULL, s);

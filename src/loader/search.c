@@ -121,13 +121,21 @@ void acu_search_consider(acu_search *s, const char *path, void *handle) {
 /* ---- opening ----------------------------------------------------------------------------------
  */
 
+/* 0: it is not the simulator. */
+static int ask_sim_abi(const acu_library *library) {
+    acu_fn abi = acu_platform_symbol(library->handle, "acu_sim_abi");
+    return abi ? ((int (*)(void))abi)() : 0;
+}
+
 void acu_search_succeed(acu_search *s, const char *path, int version) {
     acu_library *library = s->library;
     library->loaded.path = path;
     library->loaded.soname = library->soname;
     library->loaded.found = s->place;
     library->loaded.version = version;
-    library->abi = library->loaded.is_sim ? acu_sim_provider->abi : version;
+    library->abi = version;
+    if (library->loaded.is_sim)
+        library->abi = library->handle ? ask_sim_abi(library) : acu_sim_provider->abi;
     if (library->needs_driver && !library->resolve && !library->loaded.is_sim) {
         int supported = acu_search_driver(s);
         library->loaded.driver = supported > 0 ? supported : 0;
@@ -160,6 +168,7 @@ static bool open_candidate(acu_search *s, acu_candidate *c) {
     if (!acu_judge_version(s, c->path, version))
         return false;
     memcpy(library->soname, c->soname, sizeof library->soname);
+    library->loaded.is_sim = ask_sim_abi(library) != 0;
     library->path = c->path;
     c->path = NULL;
     acu_search_succeed(s, library->path, version);

@@ -24,6 +24,7 @@ typedef struct acu_search {
     const acu_load_options *options;
     const char *place;
     bool mapped;   /* the place is the process itself */
+    bool chosen;   /* by path: not searched for */
     bool optional; /* a path of this place need not exist */
     bool in_order; /* in this place the order of the system loader decides, not the minor version */
     int want_major; /* only this one; 0: any */
