@@ -81,7 +81,8 @@ create_venv() {
 
 # Fills the environment from a lock, unless it already is.
 install_lock() {
-    if is_stamped "$1"; then return; fi
+    # A link leads to an environment that is another tree's: it is used, and left as it is.
+    if [ -L "$venv" ] || is_stamped "$1"; then return; fi
     # An environment of another place or of a Python that is gone cannot be mended.
     if [ "$(cat "$venv/.root" 2>/dev/null)" != "$root" ] || ! has_pip; then
         create_venv
