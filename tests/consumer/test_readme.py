@@ -83,11 +83,17 @@ def test_block(prefix: Path, tmp_path: Path, shown: Program) -> None:
 def test_readme_command(prefix: Path, tmp_path: Path) -> None:
     """The wrapper program, with README's command, on a machine without CUDA."""
     program = next(one.text for one in programs(README) if "<anycuda/cudart.h>" in one.text)
-    command = re.search(r"^cc program\.c (.*)$", README.read_text(), re.MULTILINE)
+    command = re.search(r"^cc program\.c ((?:.*\\\n)*.*)$", README.read_text(), re.MULTILINE)
     assert command
     (tmp_path / "program.c").write_text(program)
     library = next(prefix.rglob("libanycuda.a"))
-    flags = command[1].replace("-I", f"-I{ROOT}/").replace("build/release/libanycuda.a", str(library)).split()
+    flags = (
+        command[1]
+        .replace("\\\n", " ")
+        .replace("-I", f"-I{ROOT}/")
+        .replace("build/release/libanycuda.a", str(library))
+        .split()
+    )
     subprocess.run([compiler(), "program.c", *flags, "-o", "program"], cwd=tmp_path, check=True)
     said = run(tmp_path / "program", ANYCUDA_CUDART="/nonexistent/libcudart.so.12")
     assert "cudaGetDeviceProperties" in said and "/nonexistent/libcudart.so.12" in said
