@@ -99,10 +99,19 @@ static bool load_any(acu_search *s) {
     return false;
 }
 
+/* Where the simulator plays the runtime, or is to, it plays the driver, too. */
+static const char *follow_runtime(const acu_library *library) {
+    const char *env = acu_platform_env(acu_cudart.info->env);
+    bool loaded = acu_library_state(&acu_cudart) == ACU_LOADED;
+    bool plays = loaded ? acu_cudart.loaded.is_sim : env && strcmp(env, "sim") == 0;
+    return library->id == ACU_CUDA && plays ? "sim" : NULL;
+}
+
 /* Under the lock. */
 static bool load(acu_library *library, const acu_load_options *options) {
     acu_search s = {.library = library, .options = options, .place = "acu_load"};
     const char *env = acu_platform_env(library->info->env);
+    const char *followed = follow_runtime(library);
     bool loaded = false;
     free(library->trace);
     library->trace = NULL;
@@ -116,6 +125,8 @@ static bool load(acu_library *library, const acu_load_options *options) {
         loaded = load_only(&s, "path", options->path);
     else if (env && *env)
         loaded = load_only(&s, library->info->env, env);
+    else if (followed)
+        loaded = load_only(&s, "the runtime's simulator", followed);
     else
         loaded = load_any(&s);
     loading = false;

@@ -43,10 +43,13 @@ cudaError_t acu_sim_cudaSetDevice(int device) {
     acu_sim_device *d = acu_sim_device_at(device);
     if (!result && !d)
         result = cudaErrorInvalidDevice;
-    if (!result && acu_sim_configuration()->runtime >= 12000)
+    bool activates = acu_sim_configuration()->runtime >= 12000;
+    if (!result && activates)
         result = acu_sim_device_activate(d);
-    if (!result)
+    if (!result) {
         acu_sim_self()->device = device;
+        acu_sim_self()->bound = activates;
+    }
     return acu_sim_leave(result);
 }
 
@@ -140,6 +143,7 @@ static bool reserve_addresses(acu_sim_device *device) {
 }
 
 cudaError_t acu_sim_device_activate(acu_sim_device *device) {
+    device->of_runtime |= !acu_sim_self()->by_driver;
     if (device->active)
         return cudaSuccess;
     if (!reserve_addresses(device))
@@ -161,7 +165,7 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     acu_sim_pools_reset(device);
     for (int i = 0; i < SIM_DEVICES; i++)
         devices[i].peers[device->index] = false;
-    device->active = false;
+    device->active = device->of_runtime = false;
     device->sticky = cudaSuccess;
     device->used = 0;
     if (!for_good)

@@ -23,7 +23,7 @@ typedef struct executor {
 static struct {
     char *name;
     acu_sim_kernel function;
-} * registered;
+} *registered;
 static size_t registered_count;
 
 static acu_sim_kernel function_named(const char *name) {
@@ -401,12 +401,12 @@ cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
                               void *const *extra) {
     acu_sim_stream *stream;
     acu_sim_prepared *prepared = NULL;
-    acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
     cudaError_t result = acu_sim_stream_of(handle, &stream);
-    if (!result && stream->device != device)
+    /* The runtime's device must be the stream's; the driver goes by the stream. */
+    if (!result && !acu_sim_self()->by_driver && stream->device->index != acu_sim_self()->device)
         result = cudaErrorInvalidResourceHandle;
     if (!result)
-        result = acu_sim_prepare(device, function, config, args, extra, &prepared);
+        result = acu_sim_prepare(stream->device, function, config, args, extra, &prepared);
     if (result)
         return result;
     acu_sim_op *op = acu_sim_op_kernel(prepared);

@@ -1,7 +1,7 @@
 /* The provider, the configuration, and what every call does first and last. */
 #define _GNU_SOURCE /* dladdr */
 
-#include "sim.h"
+#include "driver.h"
 #include "loader/loader.h"
 #include "loader/platform.h"
 
@@ -16,6 +16,7 @@ static struct {
     acu_sim_config config;
     bool configured;
     bool in_use; /* a device has been touched */
+    bool initialized;
     bool forked; /* by a process that used CUDA: CUDA does not work in the child */
     bool unloading;
     uint64_t era; /* changes when streams of threads become invalid */
@@ -39,17 +40,19 @@ static const struct {
 };
 
 static acu_fn resolve(const char *symbol) {
-    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++)
+    acu_fn fn = acu_sim_driver_symbol(symbol);
+    for (size_t i = 0; !fn && i < sizeof symbols / sizeof *symbols; i++)
         if (strcmp(symbols[i].name, symbol) == 0)
-            return symbols[i].fn;
-    return NULL;
+            fn = symbols[i].fn;
+    return fn;
 }
 
 static int version_of(acu_library_id library) {
-    if (library != ACU_CUDART)
-        return 0;
     pthread_mutex_lock(&acu_sim_lock);
-    int version = acu_sim_configuration()->runtime;
+    const acu_sim_config *config = acu_sim_configuration();
+    int version = library == ACU_CUDART ? config->runtime
+                  : library == ACU_CUDA ? config->driver
+                                        : 0;
     pthread_mutex_unlock(&acu_sim_lock);
     return version;
 }
@@ -250,13 +253,16 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
         return cudaErrorCudartUnloading;
     if (sim.forked)
         return cudaErrorInitializationError;
-    cudaError_t result = judge_machine(config);
+    cudaError_t result = self.by_driver ? cudaSuccess : judge_machine(config);
     acu_sim_device *current = acu_sim_device_at(self.device);
+    if (!result)
+        sim.initialized = true;
     if (!result && need == SIM_NEEDS_CONTEXT) {
         sim.in_use = true;
         result = self.in_callback ? cudaErrorNotPermitted : acu_sim_device_activate(current);
         if (!result)
             result = current->sticky;
+        self.bound = true;
     }
     if (device)
         *device = current;
@@ -265,9 +271,40 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
 
 cudaError_t acu_sim_leave(cudaError_t result) {
     pthread_mutex_unlock(&acu_sim_lock);
-    if (result)
+    if (result && !self.by_driver)
         self.last = result;
     return result;
+}
+
+static cudaError_t judge_context(const acu_sim_device *device) {
+    return self.in_callback  ? cudaErrorNotPermitted
+           : !self.bound     ? cudaErrorDeviceUninitialized
+           : !device->active ? cudaErrorContextIsDestroyed
+                             : device->sticky;
+}
+
+cudaError_t acu_sim_enter_driver(acu_sim_need need, acu_sim_device **device) {
+    pthread_mutex_lock(&acu_sim_lock);
+    const acu_sim_config *config = acu_sim_configuration();
+    renew_thread();
+    acu_sim_device *current = acu_sim_device_at(self.device);
+    if (device)
+        *device = current;
+    if (sim.unloading)
+        return cudaErrorCudartUnloading;
+    if (need == SIM_NEEDS_NOTHING)
+        return cudaSuccess;
+    if (sim.forked || !sim.initialized || !config->driver)
+        return cudaErrorInitializationError;
+    return need == SIM_NEEDS_CONTEXT ? judge_context(current) : cudaSuccess;
+}
+
+void acu_sim_leave_driver(void) {
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+void acu_sim_init(void) {
+    sim.initialized = sim.in_use = true;
 }
 
 bool acu_sim_knows(const acu_type *type, int64_t value) {
@@ -311,6 +348,7 @@ void acu_sim_reset(const char *configuration) {
     acu_sim_modules_reset(NULL);
     acu_sim_memory_reset(NULL);
     sim.era++;
+    sim.initialized = false;
     configure(configuration);
     pthread_mutex_unlock(&acu_sim_lock);
 }

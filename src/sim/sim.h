@@ -37,7 +37,7 @@
 #undef SIM
 #undef SIM_PTDS
 
-enum { SIM_DEVICES = 64 };
+enum { SIM_DEVICES = 64, SIM_PUSHED = 64 };
 
 typedef struct acu_sim_stream acu_sim_stream;
 typedef struct acu_sim_event acu_sim_event;
@@ -82,15 +82,30 @@ typedef enum acu_sim_need {
 cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device);
 /* Gives the lock up and makes the result the thread's last error, if it is one; returns it. */
 cudaError_t acu_sim_leave(cudaError_t result);
+/*
+ * The same for a call of the driver, which activates nothing: it needs a context that somebody
+ * made current. It leaves no error behind. SIM_NEEDS_DRIVER means cuInit().
+ */
+cudaError_t acu_sim_enter_driver(acu_sim_need need, acu_sim_device **device);
+void acu_sim_leave_driver(void);
+/* What cuInit() does. */
+void acu_sim_init(void);
 
 /* What belongs to a thread. */
 typedef struct acu_sim_thread {
     int device;
     cudaError_t last;
     bool in_callback;                /* a host function runs: it must not call CUDA */
+    bool by_driver;                  /* a call of the driver is under way: it leaves no error */
+    const void *caller;              /* whose it is */
+    bool own_default;                /* no stream means the thread's own */
     uint64_t era;                    /* acu_sim_reset() begins a new one */
     uint64_t id;                     /* no other thread has had it */
     enum cudaStreamCaptureMode mode; /* how it bears the captures of others */
+    /* A context is current, that of `device`; and those below it, pushed. */
+    bool bound;
+    int pushed[SIM_PUSHED]; /* a device, or -1 for none */
+    int pushed_count;
     /* Its own default streams; gone if there is no such stream, or one with another id. */
     acu_sim_stream *streams[SIM_DEVICES];
     unsigned long long stream_ids[SIM_DEVICES];
@@ -120,6 +135,8 @@ void acu_sim_set_clear(acu_sim_set *set);
 struct acu_sim_device {
     int index;
     bool active;        /* it has its context */
+    bool of_runtime;    /* the runtime holds it */
+    unsigned retained;  /* how often the driver's callers do */
     cudaError_t sticky; /* the context is lost: every call says so until the device is reset */
     unsigned flags;
     size_t limits[16];
@@ -425,6 +442,7 @@ int acu_sim_execs_leaks(int print);
 void acu_sim_report(const char *what, const void *handle, size_t size, const void *where);
 
 /* Who called CUDA: the wrapper is inlined in the program, or its copy is what is seen. */
-#define SIM_CALLER __builtin_return_address(0)
+#define SIM_CALLER                                                                                 \
+    (acu_sim_self()->by_driver ? acu_sim_self()->caller : __builtin_return_address(0))
 
 #endif

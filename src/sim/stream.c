@@ -362,6 +362,8 @@ void acu_sim_thread_ended(acu_sim_thread *self) {
 
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
     acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
+    if (!handle && acu_sim_self()->own_default)
+        handle = cudaStreamPerThread;
     acu_sim_stream *named = (acu_sim_stream *)(void *)handle;
     if (!handle || handle == cudaStreamLegacy)
         *stream = acu_sim_stream_legacy(device);

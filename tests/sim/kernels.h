@@ -42,26 +42,26 @@
 
 #define PTX                                                                                        \
     PTX_HEAD                                                                                       \
-        ".global .align 4 .u32 counter = 7;\n"                                                     \
-        ".const .align 4 .f32 factors[3] = {0f3F800000, 2.0, -4.0};\n"                             \
-        ".global .align 8 .b8 table[100];\n"                                                       \
-        ".global .attribute(.managed) .align 4 .u32 shared_by_all = 3;\n"                          \
-        ".shared .align 4 .b8 scratch[400];\n"                                                     \
-        ".extern .shared .align 16 .b8 dynamic[];\n" PTX_ADD PTX_EMPTY("nothing", "")              \
-            PTX_EMPTY("at_most_64", ".maxntid 32, 2, 1") PTX_EMPTY("exactly_64", ".reqntid 64")    \
-                PTX_EMPTY("few_registers",                                                         \
-                          ".maxnreg 16 .minnctapersm 2") ".visible .entry mixed(.param .u8 a, "    \
-                                                         ".param .align 8 .b8 b[20],\n"            \
-                                                         "    .param .u16 c, .param .u64 .ptr "    \
-                                                         ".global .align 16 d) { ret; }\n"         \
-                                                         ".entry sharing(.param .u64 to)\n"        \
-                                                         "{\n"                                     \
-                                                         "    .shared .align 8 .b8 own[1000];\n"   \
-                                                         "    .reg .b32 %r<2>;\n"                  \
-                                                         "    mov.u32 %r1, scratch;\n"             \
-                                                         "    st.shared.u32 [%r1], %r1;\n"         \
-                                                         "    ret;\n"                              \
-                                                         "}\n"
+    ".global .align 4 .u32 counter = 7;\n"                                                         \
+    ".const .align 4 .f32 factors[3] = {0f3F800000, 2.0, -4.0};\n"                                 \
+    ".global .align 8 .b8 table[100];\n"                                                           \
+    ".global .attribute(.managed) .align 4 .u32 shared_by_all = 3;\n"                              \
+    ".shared .align 4 .b8 scratch[400];\n"                                                         \
+    ".extern .shared .align 16 .b8 dynamic[];\n" PTX_ADD PTX_EMPTY("nothing", "")                  \
+        PTX_EMPTY("at_most_64", ".maxntid 32, 2, 1") PTX_EMPTY("exactly_64", ".reqntid 64")        \
+            PTX_EMPTY("few_registers",                                                             \
+                      ".maxnreg 16 .minnctapersm 2") ".visible .entry mixed(.param .u8 a, "        \
+                                                     ".param .align 8 .b8 b[20],\n"                \
+                                                     "    .param .u16 c, .param .u64 .ptr "        \
+                                                     ".global .align 16 d) { ret; }\n"             \
+                                                     ".entry sharing(.param .u64 to)\n"            \
+                                                     "{\n"                                         \
+                                                     "    .shared .align 8 .b8 own[1000];\n"       \
+                                                     "    .reg .b32 %r<2>;\n"                      \
+                                                     "    mov.u32 %r1, scratch;\n"                 \
+                                                     "    st.shared.u32 [%r1], %r1;\n"             \
+                                                     "    ret;\n"                                  \
+                                                     "}\n"
 
 static inline void add_floats(const acu_sim_launch *launch, void *const *args) {
     const unsigned count = *(const unsigned *)args[3];

@@ -1,0 +1,182 @@
+/*
+ * What the simulator plays of the driver API, one line each: DRIVER(name), and DRIVER_PTDS(name,
+ * suffix, parameters, arguments) for those whose symbol differs with the per-thread default stream.
+ * The symbols, "cuMemAlloc_v2", come from the descriptions that the headers give.
+ */
+DRIVER(cuCtxDestroy)
+DRIVER(cuCtxDisablePeerAccess)
+DRIVER(cuCtxEnablePeerAccess)
+DRIVER(cuCtxGetApiVersion)
+DRIVER(cuCtxGetCacheConfig)
+DRIVER(cuCtxGetCurrent)
+DRIVER(cuCtxGetDevice)
+DRIVER(cuCtxGetDevice_v2)
+DRIVER(cuCtxGetFlags)
+DRIVER(cuCtxGetId)
+DRIVER(cuCtxGetLimit)
+DRIVER(cuCtxGetStreamPriorityRange)
+DRIVER(cuCtxPopCurrent)
+DRIVER(cuCtxPushCurrent)
+DRIVER(cuCtxSetCacheConfig)
+DRIVER(cuCtxSetCurrent)
+DRIVER(cuCtxSetLimit)
+DRIVER(cuCtxSynchronize)
+DRIVER(cuCtxSynchronize_v2)
+DRIVER(cuDeviceCanAccessPeer)
+DRIVER(cuDeviceComputeCapability)
+DRIVER(cuDeviceGet)
+DRIVER(cuDeviceGetAttribute)
+DRIVER(cuDeviceGetByPCIBusId)
+DRIVER(cuDeviceGetCount)
+DRIVER(cuDeviceGetDefaultMemPool)
+DRIVER(cuDeviceGetMemPool)
+DRIVER(cuDeviceGetName)
+DRIVER(cuDeviceGetP2PAttribute)
+DRIVER(cuDeviceGetPCIBusId)
+DRIVER(cuDeviceGetUuid)
+DRIVER(cuDevicePrimaryCtxGetState)
+DRIVER(cuDevicePrimaryCtxRelease)
+DRIVER(cuDevicePrimaryCtxReset)
+DRIVER(cuDevicePrimaryCtxRetain)
+DRIVER(cuDevicePrimaryCtxSetFlags)
+DRIVER(cuDeviceSetMemPool)
+DRIVER(cuDeviceTotalMem)
+DRIVER(cuDriverGetVersion)
+DRIVER(cuEventCreate)
+DRIVER(cuEventDestroy)
+DRIVER(cuEventElapsedTime)
+DRIVER(cuEventQuery)
+DRIVER_PTDS(cuEventRecord, ptsz, (CUevent event, CUstream stream), (event, stream))
+DRIVER_PTDS(cuEventRecordWithFlags, ptsz, (CUevent event, CUstream stream, unsigned flags),
+            (event, stream, flags))
+DRIVER(cuEventSynchronize)
+DRIVER(cuFuncGetAttribute)
+DRIVER(cuFuncGetModule)
+DRIVER(cuFuncGetName)
+DRIVER(cuFuncGetParamCount)
+DRIVER(cuFuncGetParamInfo)
+DRIVER(cuFuncIsLoaded)
+DRIVER(cuFuncLoad)
+DRIVER(cuFuncSetAttribute)
+DRIVER(cuFuncSetCacheConfig)
+DRIVER(cuGetErrorName)
+DRIVER(cuGetErrorString)
+DRIVER(cuGetProcAddress)
+DRIVER(cuInit)
+DRIVER(cuKernelGetAttribute)
+DRIVER(cuKernelGetFunction)
+DRIVER(cuKernelGetLibrary)
+DRIVER(cuKernelGetName)
+DRIVER(cuKernelGetParamCount)
+DRIVER(cuKernelGetParamInfo)
+DRIVER(cuKernelSetAttribute)
+DRIVER(cuKernelSetCacheConfig)
+DRIVER_PTDS(cuLaunchCooperativeKernel, ptsz,
+            (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+             unsigned bz, unsigned shared, CUstream stream, void **params),
+            (f, gx, gy, gz, bx, by, bz, shared, stream, params))
+DRIVER_PTDS(cuLaunchHostFunc, ptsz, (CUstream stream, CUhostFn fn, void *data), (stream, fn, data))
+DRIVER_PTDS(cuLaunchKernel, ptsz,
+            (CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+             unsigned bz, unsigned shared, CUstream stream, void **params, void **extra),
+            (f, gx, gy, gz, bx, by, bz, shared, stream, params, extra))
+DRIVER_PTDS(cuLaunchKernelEx, ptsz,
+            (const CUlaunchConfig *config, CUfunction f, void **params, void **extra),
+            (config, f, params, extra))
+DRIVER(cuLibraryEnumerateKernels)
+DRIVER(cuLibraryGetGlobal)
+DRIVER(cuLibraryGetKernel)
+DRIVER(cuLibraryGetKernelCount)
+DRIVER(cuLibraryGetManaged)
+DRIVER(cuLibraryGetModule)
+DRIVER(cuLibraryGetUnifiedFunction)
+DRIVER(cuLibraryLoadData)
+DRIVER(cuLibraryLoadFromFile)
+DRIVER(cuLibraryUnload)
+DRIVER(cuMemAlloc)
+DRIVER_PTDS(cuMemAllocAsync, ptsz, (CUdeviceptr * at, size_t size, CUstream stream),
+            (at, size, stream))
+DRIVER_PTDS(cuMemAllocFromPoolAsync, ptsz,
+            (CUdeviceptr * at, size_t size, CUmemoryPool pool, CUstream stream),
+            (at, size, pool, stream))
+DRIVER(cuMemAllocHost)
+DRIVER(cuMemAllocManaged)
+DRIVER(cuMemAllocPitch)
+DRIVER(cuMemFree)
+DRIVER_PTDS(cuMemFreeAsync, ptsz, (CUdeviceptr at, CUstream stream), (at, stream))
+DRIVER(cuMemFreeHost)
+DRIVER(cuMemGetAddressRange)
+DRIVER(cuMemGetInfo)
+DRIVER(cuMemHostAlloc)
+DRIVER(cuMemHostGetDevicePointer)
+DRIVER(cuMemHostGetFlags)
+DRIVER(cuMemHostRegister)
+DRIVER(cuMemHostUnregister)
+DRIVER_PTDS(cuMemcpy, ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size))
+DRIVER_PTDS(cuMemcpyAsync, ptsz, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+            (to, from, size, stream))
+DRIVER_PTDS(cuMemcpyDtoD, ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size))
+DRIVER_PTDS(cuMemcpyDtoDAsync, ptsz,
+            (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
+            (to, from, size, stream))
+DRIVER_PTDS(cuMemcpyDtoH, ptds, (void *to, CUdeviceptr from, size_t size), (to, from, size))
+DRIVER_PTDS(cuMemcpyDtoHAsync, ptsz, (void *to, CUdeviceptr from, size_t size, CUstream stream),
+            (to, from, size, stream))
+DRIVER_PTDS(cuMemcpyHtoD, ptds, (CUdeviceptr to, const void *from, size_t size), (to, from, size))
+DRIVER_PTDS(cuMemcpyHtoDAsync, ptsz,
+            (CUdeviceptr to, const void *from, size_t size, CUstream stream),
+            (to, from, size, stream))
+DRIVER_PTDS(cuMemsetD2D8, ptds,
+            (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
+            (to, pitch, value, width, height))
+DRIVER_PTDS(cuMemsetD2D8Async, ptsz,
+            (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+             CUstream stream),
+            (to, pitch, value, width, height, stream))
+DRIVER_PTDS(cuMemsetD8, ptds, (CUdeviceptr to, unsigned char value, size_t count),
+            (to, value, count))
+DRIVER_PTDS(cuMemsetD8Async, ptsz,
+            (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
+            (to, value, count, stream))
+DRIVER(cuModuleEnumerateFunctions)
+DRIVER(cuModuleGetFunction)
+DRIVER(cuModuleGetFunctionCount)
+DRIVER(cuModuleGetGlobal)
+DRIVER(cuModuleGetLoadingMode)
+DRIVER(cuModuleLoad)
+DRIVER(cuModuleLoadData)
+DRIVER(cuModuleLoadDataEx)
+DRIVER(cuModuleLoadFatBinary)
+DRIVER(cuModuleUnload)
+DRIVER(cuOccupancyAvailableDynamicSMemPerBlock)
+DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor)
+DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags)
+DRIVER(cuOccupancyMaxActiveClusters)
+DRIVER(cuOccupancyMaxPotentialBlockSize)
+DRIVER(cuOccupancyMaxPotentialBlockSizeWithFlags)
+DRIVER(cuOccupancyMaxPotentialClusterSize)
+DRIVER(cuPointerGetAttribute)
+DRIVER(cuPointerGetAttributes)
+DRIVER_PTDS(cuStreamAddCallback, ptsz,
+            (CUstream stream, CUstreamCallback callback, void *data, unsigned flags),
+            (stream, callback, data, flags))
+DRIVER_PTDS(cuStreamCopyAttributes, ptsz, (CUstream to, CUstream from), (to, from))
+DRIVER(cuStreamCreate)
+DRIVER(cuStreamCreateWithPriority)
+DRIVER(cuStreamDestroy)
+DRIVER_PTDS(cuStreamGetAttribute, ptsz,
+            (CUstream stream, CUstreamAttrID id, CUstreamAttrValue *value), (stream, id, value))
+DRIVER_PTDS(cuStreamGetCtx, ptsz, (CUstream stream, CUcontext *context), (stream, context))
+DRIVER_PTDS(cuStreamGetDevice, ptsz, (CUstream stream, CUdevice *device), (stream, device))
+DRIVER_PTDS(cuStreamGetFlags, ptsz, (CUstream stream, unsigned *flags), (stream, flags))
+DRIVER_PTDS(cuStreamGetId, ptsz, (CUstream stream, unsigned long long *id), (stream, id))
+DRIVER_PTDS(cuStreamGetPriority, ptsz, (CUstream stream, int *priority), (stream, priority))
+DRIVER_PTDS(cuStreamIsCapturing, ptsz, (CUstream stream, CUstreamCaptureStatus *status),
+            (stream, status))
+DRIVER_PTDS(cuStreamQuery, ptsz, (CUstream stream), (stream))
+DRIVER_PTDS(cuStreamSetAttribute, ptsz,
+            (CUstream stream, CUstreamAttrID id, const CUstreamAttrValue *value),
+            (stream, id, value))
+DRIVER_PTDS(cuStreamSynchronize, ptsz, (CUstream stream), (stream))
+DRIVER_PTDS(cuStreamWaitEvent, ptsz, (CUstream stream, CUevent event, unsigned flags),
+            (stream, event, flags))

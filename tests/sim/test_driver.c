@@ -1,0 +1,677 @@
+/* The driver API over the simulator, alone and beside the runtime. */
+#include "kernels.h"
+
+#include <anycuda/cuda.h>
+
+#include <stdlib.h>
+
+static CUcontext context;
+
+static int begin_in_context(void **state) {
+    begin(state);
+    register_kernels();
+    if (cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0))
+        return 1;
+    return cuCtxSetCurrent(context) != CUDA_SUCCESS;
+}
+
+static int end_in_context(void **state) {
+    int leaks = end(state);
+    if (cuCtxSetCurrent(NULL) || cuDevicePrimaryCtxRelease(0))
+        return 1;
+    return leaks;
+}
+
+#define C(name) cmocka_unit_test_setup_teardown(name, begin_in_context, end_in_context)
+
+/* ---- beginning */
+
+TEST(nothing_works_before_init) {
+    int value;
+    CUdevice device;
+    CUcontext current;
+    CUdeviceptr memory;
+    SAYS(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGet(&device, 0));
+    SAYS(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGetCount(&value));
+    SAYS(CUDA_ERROR_NOT_INITIALIZED, cuCtxGetCurrent(&current));
+    SAYS(CUDA_ERROR_NOT_INITIALIZED, cuMemAlloc(&memory, 16));
+    OK(cuDriverGetVersion(&value));
+    assert_int_equal(value, CUDART_VERSION);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDriverGetVersion(NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuInit(1));
+    OK(cuInit(0));
+    OK(cuDeviceGetCount(&value));
+    assert_int_equal(value, 2);
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc(&memory, 16));
+    acu_sim_reset("devices=0");
+    SAYS(CUDA_ERROR_NO_DEVICE, cuInit(0));
+}
+
+TEST(the_driver_may_be_older_than_the_runtime) {
+    int value;
+    acu_sim_reset("driver=12.4");
+    FAILS(cudaErrorInsufficientDriver, cudaSetDevice(0));
+    OK(cuInit(0));
+    OK(cuDriverGetVersion(&value));
+    assert_int_equal(value, 12040);
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    OK(cuCtxSynchronize());
+    OK(cuDevicePrimaryCtxRelease(0));
+}
+
+TEST(a_runtime_call_initializes) {
+    CUdevice device = 9;
+    CUcontext current = NULL;
+    OK(cudaSetDevice(1));
+    OK(cuCtxGetDevice(&device));
+    assert_int_equal(device, 1);
+    OK(cuCtxGetCurrent(&current));
+    assert_non_null(current);
+}
+
+TEST(errors_have_names) {
+    const char *text = "x";
+    OK(cuGetErrorName(CUDA_ERROR_INVALID_VALUE, &text));
+    assert_string_equal(text, "CUDA_ERROR_INVALID_VALUE");
+    OK(cuGetErrorString(CUDA_ERROR_INVALID_VALUE, &text));
+    assert_true(text[0]);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGetErrorName((CUresult)12345, &text));
+    assert_null(text);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGetErrorString((CUresult)12345, &text));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGetErrorName(CUDA_SUCCESS, NULL));
+}
+
+TEST(entry_points) {
+    CUdriverProcAddressQueryResult status;
+    enum cudaDriverEntryPointQueryResult found;
+    void *fn = NULL, *other = NULL;
+    CUresult (*get_count)(int *);
+    int count = 0;
+    OK(cuGetProcAddress("cuDeviceGetCount", &fn, 12000, 0, &status));
+    assert_int_equal(status, CU_GET_PROC_ADDRESS_SUCCESS);
+    memcpy(&get_count, &fn, sizeof fn);
+    OK(get_count(&count));
+    assert_int_equal(count, 2);
+    SAYS(CUDA_ERROR_NOT_FOUND, cuGetProcAddress("cuNoSuch", &fn, 12000, 0, &status));
+    assert_int_equal(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
+    assert_null(fn);
+    SAYS(CUDA_ERROR_NOT_FOUND, cuGetProcAddress("cuFuncGetName", &fn, 12020, 0, &status));
+    assert_int_equal(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress(NULL, &fn, 12000, 0, &status));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress("cuInit", NULL, 12000, 0, &status));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress("cuInit", &fn, 12000, 9, &status));
+    OK(cudaGetDriverEntryPoint("cuMemAlloc", &fn, cudaEnableDefault, &found));
+    assert_true(fn && found == cudaDriverEntryPointSuccess);
+    OK(cudaGetDriverEntryPoint("cuNoSuch", &fn, cudaEnableDefault, &found));
+    assert_true(!fn && found == cudaDriverEntryPointSymbolNotFound);
+    OK(cudaGetDriverEntryPointByVersion("cuFuncGetName", &fn, 12000, cudaEnableDefault, &found));
+    assert_int_equal(found, cudaDriverEntryPointVersionNotSufficent);
+    OK(cudaGetDriverEntryPoint("cuLaunchKernel", &fn, cudaEnableDefault, NULL));
+    OK(cudaGetDriverEntryPoint("cuLaunchKernel", &other, cudaEnablePerThreadDefaultStream, NULL));
+    assert_true(fn && other && fn != other);
+    FAILS(cudaErrorInvalidValue, cudaGetDriverEntryPoint(NULL, &fn, cudaEnableDefault, &found));
+    FAILS(cudaErrorInvalidValue, cudaGetDriverEntryPoint("cuInit", NULL, 0, &found));
+    FAILS(cudaErrorInvalidValue, cudaGetDriverEntryPoint("cuInit", &fn, 7, &found));
+}
+
+/* ---- devices */
+
+TEST(devices) {
+    CUdevice device;
+    char name[64];
+    size_t bytes;
+    int major, minor, value;
+    CUuuid first, second;
+    OK(cuDeviceGet(&device, 1));
+    assert_int_equal(device, 1);
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuDeviceGet(&device, 2));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceGet(NULL, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceGetCount(NULL));
+    OK(cuDeviceGetName(name, sizeof name, 0));
+    assert_string_equal(name, "anycuda simulator");
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceGetName(NULL, 5, 0));
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetName(name, 5, 7));
+    OK(cuDeviceTotalMem(&bytes, 0));
+    assert_int_equal(bytes, 1 << 30);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceTotalMem(NULL, 0));
+    OK(cuDeviceComputeCapability(&major, &minor, 0));
+    assert_true(major == 9 && minor == 0);
+    OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
+    assert_int_equal(value, 32);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_MAX, 0));
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 9));
+    OK(cuDeviceGetUuid(&first, 0));
+    OK(cuDeviceGetUuid(&second, 1));
+    assert_memory_not_equal(&first, &second, sizeof first);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceGetUuid(NULL, 0));
+    OK(cuDeviceCanAccessPeer(&value, 0, 1));
+    assert_int_equal(value, 1);
+    OK(cuDeviceGetPCIBusId(name, sizeof name, 1));
+    OK(cuDeviceGetByPCIBusId(&device, name));
+    assert_int_equal(device, 1);
+}
+
+/* ---- contexts */
+
+TEST(primary_contexts) {
+    CUcontext one, same;
+    unsigned flags = 9;
+    int active = 9;
+    OK(cuInit(0));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuDevicePrimaryCtxRelease(0));
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    assert_true(flags == 0 && !active);
+    OK(cuDevicePrimaryCtxSetFlags(0, CU_CTX_SCHED_SPIN));
+    OK(cuDevicePrimaryCtxRetain(&one, 0));
+    OK(cuDevicePrimaryCtxRetain(&same, 0));
+    assert_ptr_equal(one, same);
+    OK(cuDevicePrimaryCtxRelease(0));
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    assert_true(flags == CU_CTX_SCHED_SPIN && active);
+    OK(cuDevicePrimaryCtxRelease(0));
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    assert_false(active);
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSetCurrent(one));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDevicePrimaryCtxRetain(NULL, 0));
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuDevicePrimaryCtxRetain(&one, 5));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDevicePrimaryCtxSetFlags(0, 0x100));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuDevicePrimaryCtxGetState(0, NULL, &active));
+}
+
+TEST(the_runtime_keeps_its_context) {
+    void *memory;
+    CUcontext one;
+    OK(cudaMalloc(&memory, 16));
+    OK(cuDevicePrimaryCtxRetain(&one, 0));
+    OK(cuDevicePrimaryCtxRelease(0));
+    OK(cudaMemset(memory, 0, 16));
+    OK(cudaFree(memory));
+}
+
+TEST(a_reset_context_is_destroyed) {
+    CUdeviceptr memory;
+    OK(cuMemAlloc(&memory, 16));
+    OK(cuDevicePrimaryCtxReset(0));
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuMemFree(memory));
+    OK(cuDevicePrimaryCtxRelease(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+}
+
+TEST(contexts_are_stacked) {
+    CUcontext second, top = NULL;
+    CUdevice device;
+    OK(cuDevicePrimaryCtxRetain(&second, 1));
+    OK(cuCtxPushCurrent(second));
+    OK(cuCtxGetDevice(&device));
+    assert_int_equal(device, 1);
+    OK(cuCtxPopCurrent(&top));
+    assert_ptr_equal(top, second);
+    OK(cuCtxGetCurrent(&top));
+    assert_ptr_equal(top, context);
+    OK(cuCtxPopCurrent(NULL));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxPopCurrent(&top));
+    OK(cuCtxGetCurrent(&top));
+    assert_null(top);
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetDevice(&device));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent(NULL));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSetCurrent((CUcontext)(void *)&top));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxGetCurrent(NULL));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(second));
+    OK(cuDevicePrimaryCtxRelease(1));
+    OK(cuCtxSetCurrent(context));
+}
+
+TEST(the_current_context_is_the_runtimes_device) {
+    CUcontext second;
+    int device = 0;
+    OK(cuDevicePrimaryCtxRetain(&second, 1));
+    OK(cuCtxSetCurrent(second));
+    OK(cudaGetDevice(&device));
+    assert_int_equal(device, 1);
+    OK(cuDevicePrimaryCtxRelease(1));
+    OK(cudaSetDevice(0));
+}
+
+TEST(what_contexts_say) {
+    unsigned flags, version;
+    unsigned long long id;
+    size_t limit;
+    int least, greatest;
+    CUfunc_cache cache;
+    CUdevice device;
+    CUcontext second;
+    OK(cuCtxGetFlags(&flags));
+    OK(cuCtxGetApiVersion(context, &version));
+    OK(cuCtxGetApiVersion(NULL, &version));
+    assert_true(version > 0);
+    OK(cuCtxGetId(NULL, &id));
+    OK(cuCtxGetDevice_v2(&device, context));
+    assert_int_equal(device, 0);
+    OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 4096));
+    OK(cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE));
+    assert_int_equal(limit, 4096);
+    OK(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1));
+    OK(cuCtxGetCacheConfig(&cache));
+    assert_int_equal(cache, CU_FUNC_CACHE_PREFER_L1);
+    OK(cuCtxGetStreamPriorityRange(&least, &greatest));
+    OK(cuCtxSynchronize());
+    OK(cuCtxSynchronize_v2(context));
+    OK(cuDevicePrimaryCtxRetain(&second, 1));
+    OK(cuCtxEnablePeerAccess(second, 0));
+    SAYS(CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED, cuCtxEnablePeerAccess(second, 0));
+    OK(cuCtxDisablePeerAccess(second));
+    SAYS(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, cuCtxDisablePeerAccess(second));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxEnablePeerAccess(NULL, 0));
+    OK(cuDevicePrimaryCtxRelease(1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxGetFlags(NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxGetApiVersion(context, NULL));
+}
+
+TEST(no_error_is_left_with_the_runtime) {
+    CUdeviceptr memory;
+    SAYS(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&memory, (size_t)1 << 40));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(0x1234));
+    SAYS(cudaSuccess, cudaPeekAtLastError());
+}
+
+/* ---- memory */
+
+TEST(memory) {
+    CUdeviceptr a, b, base;
+    size_t size, free_before, free_now, total;
+    char bytes[64], back[64] = {0};
+    OK(cuMemGetInfo(&free_before, &total));
+    OK(cuMemAlloc(&a, sizeof bytes));
+    OK(cuMemAlloc(&b, sizeof bytes));
+    OK(cuMemGetInfo(&free_now, &total));
+    assert_true(free_now < free_before && total == (size_t)1 << 30);
+    memset(bytes, 42, sizeof bytes);
+    OK(cuMemcpyHtoD(a, bytes, sizeof bytes));
+    OK(cuMemcpyDtoD(b, a, sizeof bytes));
+    OK(cuMemsetD8(b, 1, 8));
+    OK(cuMemcpyDtoH(back, b, sizeof back));
+    assert_true(back[0] == 1 && back[7] == 1 && back[8] == 42 && back[63] == 42);
+    OK(cuMemcpy(a, b, 4));
+    OK(cuMemGetAddressRange(&base, &size, a + 5));
+    assert_true(base == a && size == sizeof bytes);
+    OK(cuMemFree(a));
+    OK(cuMemFree(b));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(a));
+    SAYS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &size, a));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAlloc(&a, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAlloc(NULL, 1));
+}
+
+TEST(host_memory) {
+    void *pinned, *mine = malloc(64);
+    CUdeviceptr at;
+    unsigned flags;
+    OK(cuMemAllocHost(&pinned, 64));
+    OK(cuMemHostGetDevicePointer(&at, pinned, 0));
+    OK(cuMemHostGetFlags(&flags, pinned));
+    OK(cuMemFreeHost(pinned));
+    OK(cuMemHostAlloc(&pinned, 64, CU_MEMHOSTALLOC_PORTABLE));
+    OK(cuMemFreeHost(pinned));
+    OK(cuMemHostRegister(mine, 64, 0));
+    SAYS(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister(mine, 64, 0));
+    OK(cuMemHostUnregister(mine));
+    free(mine);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAllocHost(&pinned, 0));
+    OK(cuMemAllocManaged(&at, 64, CU_MEM_ATTACH_GLOBAL));
+    OK(cuMemFree(at));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAllocManaged(&at, 64, 9));
+}
+
+TEST(what_a_pointer_is) {
+    CUdeviceptr memory, start = 0;
+    unsigned type = 0, managed = 9;
+    int ordinal = 9;
+    size_t size = 0;
+    CUcontext owner = NULL;
+    void *host;
+    CUpointer_attribute both[] = {CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+                                  CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+    void *to[] = {&type, &ordinal};
+    OK(cuMemAlloc(&memory, 100));
+    OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory));
+    assert_int_equal(type, CU_MEMORYTYPE_DEVICE);
+    OK(cuPointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, memory));
+    assert_int_equal(ordinal, 0);
+    OK(cuPointerGetAttribute(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, memory));
+    assert_int_equal(managed, 0);
+    OK(cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, memory + 9));
+    OK(cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, memory + 9));
+    assert_true(start == memory && size == 100);
+    OK(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, memory));
+    assert_ptr_equal(owner, context);
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuPointerGetAttribute(&host, CU_POINTER_ATTRIBUTE_HOST_POINTER, memory));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (CUdeviceptr)&type));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuPointerGetAttribute(NULL, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, memory));
+    OK(cuPointerGetAttributes(2, both, to, memory));
+    OK(cuPointerGetAttributes(2, both, to, (CUdeviceptr)&type));
+    assert_true(type == 0 && ordinal == CU_DEVICE_INVALID);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuPointerGetAttributes(0, both, to, memory));
+    OK(cuMemFree(memory));
+}
+
+TEST(streams_and_events_are_the_runtimes) {
+    CUstream stream;
+    CUevent event, later;
+    CUdeviceptr memory;
+    CUcontext owner = NULL;
+    CUdevice device = 9;
+    unsigned flags;
+    float ms;
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, CU_EVENT_DEFAULT));
+    OK(cuEventCreate(&later, CU_EVENT_DEFAULT));
+    OK(cuEventRecord(event, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaEventQuery(event));
+    OK(cudaEventRecord(later, stream));
+    OK(cuEventSynchronize(later));
+    OK(cuEventElapsedTime(&ms, event, later));
+    OK(cuStreamWaitEvent(stream, event, 0));
+    OK(cuStreamGetCtx(stream, &owner));
+    assert_ptr_equal(owner, context);
+    OK(cuStreamGetDevice(stream, &device));
+    assert_int_equal(device, 0);
+    OK(cuStreamGetFlags(stream, &flags));
+    assert_int_equal(flags, CU_STREAM_NON_BLOCKING);
+    OK(cuMemAllocAsync(&memory, 64, stream));
+    OK(cuMemsetD8Async(memory, 3, 64, stream));
+    OK(cuMemFreeAsync(memory, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuStreamQuery(stream));
+    OK(cuEventDestroy(event));
+    OK(cuEventDestroy(later));
+    OK(cudaStreamDestroy(stream));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuStreamSynchronize(stream));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamCreate(&stream, 77));
+}
+
+static int hosts;
+
+static void count_host(void *data) {
+    hosts += *(int *)data;
+}
+
+TEST(host_functions) {
+    int three = 3;
+    hosts = 0;
+    OK(cuLaunchHostFunc(NULL, count_host, &three));
+    OK(cuCtxSynchronize());
+    assert_int_equal(hosts, 3);
+}
+
+/* ---- modules */
+
+static CUmodule load_module(void) {
+    CUmodule module = NULL;
+    OK(cuModuleLoadData(&module, PTX));
+    return module;
+}
+
+static CUfunction function_of(CUmodule module, const char *name) {
+    CUfunction function = NULL;
+    OK(cuModuleGetFunction(&function, module, name));
+    return function;
+}
+
+TEST(modules) {
+    CUmodule module = load_module(), same = NULL;
+    CUfunction function, all[9] = {NULL};
+    CUdeviceptr at;
+    CUmoduleLoadingMode mode;
+    size_t bytes;
+    unsigned count;
+    const char *name;
+    SAYS(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&function, module, "nowhere"));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuModuleGetFunction(NULL, module, "add"));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuModuleGetFunction(&function, module, NULL));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuModuleGetFunction(&function, NULL, "add"));
+    function = function_of(module, "add");
+    OK(cuFuncGetModule(&same, function));
+    assert_ptr_equal(same, module);
+    OK(cuFuncGetName(&name, function));
+    assert_string_equal(name, "add");
+    OK(cuModuleGetFunctionCount(&count, module));
+    assert_int_equal(count, 7);
+    OK(cuModuleEnumerateFunctions(all, 9, module));
+    assert_ptr_equal(all[0], function);
+    OK(cuModuleGetGlobal(&at, &bytes, module, "counter"));
+    assert_int_equal(bytes, 4);
+    SAYS(CUDA_ERROR_NOT_FOUND, cuModuleGetGlobal(&at, &bytes, module, "nowhere"));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuModuleGetGlobal(NULL, NULL, module, "counter"));
+    OK(cuModuleGetLoadingMode(&mode));
+    assert_int_equal(acu_sim_leaks(0), 1);
+    OK(cuModuleUnload(module));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(module));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuFuncGetName(&name, function));
+}
+
+TEST(modules_that_are_refused) {
+    CUmodule module;
+    char log[200] = "";
+    CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    void *values[] = {log, (void *)sizeof log};
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(&module, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuModuleLoadData(NULL, PTX));
+    SAYS(CUDA_ERROR_INVALID_PTX, cuModuleLoadDataEx(&module, "bad", 2, options, values));
+    assert_non_null(strstr(log, "Missing .version"));
+    SAYS(CUDA_ERROR_NO_BINARY_FOR_GPU, cuModuleLoadData(&module, ".version 8.6\n.target sm_100\n"));
+    SAYS(CUDA_ERROR_UNSUPPORTED_PTX_VERSION,
+         cuModuleLoadData(&module, ".version 9.9\n.target sm_90\n"));
+    SAYS(CUDA_ERROR_FILE_NOT_FOUND, cuModuleLoad(&module, "/nowhere"));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuModuleLoad(&module, NULL));
+}
+
+TEST(libraries) {
+    CUlibrary library, same;
+    CUkernel kernel;
+    CUfunction function;
+    CUmodule module;
+    CUdeviceptr at;
+    const char *name;
+    unsigned count;
+    size_t number, offset, size;
+    int value;
+    OK(cuLibraryLoadData(&library, PTX, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "mixed"));
+    OK(cuLibraryGetKernelCount(&count, library));
+    OK(cuLibraryEnumerateKernels(&kernel, 1, library));
+    OK(cuLibraryGetKernel(&kernel, library, "mixed"));
+    OK(cuKernelGetLibrary(&same, kernel));
+    assert_ptr_equal(same, library);
+    OK(cuKernelGetName(&name, kernel));
+    assert_string_equal(name, "mixed");
+    OK(cuKernelGetParamCount(kernel, &number));
+    assert_int_equal(number, 4);
+    OK(cuKernelGetParamInfo(kernel, 1, &offset, &size));
+    assert_true(offset == 8 && size == 20);
+    OK(cuKernelGetFunction(&function, kernel));
+    OK(cuFuncGetParamInfo(function, 1, &offset, NULL));
+    assert_int_equal(offset, 8);
+    OK(cuKernelSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 100, kernel, 0));
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, function));
+    assert_int_equal(value, 100);
+    OK(cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, 1));
+    OK(cuKernelSetCacheConfig(kernel, CU_FUNC_CACHE_PREFER_L1, 0));
+    SAYS(CUDA_ERROR_INVALID_DEVICE,
+         cuKernelGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, kernel, 9));
+    OK(cuLibraryGetModule(&module, library));
+    SAYS(CUDA_ERROR_NOT_PERMITTED, cuModuleUnload(module));
+    OK(cuLibraryGetGlobal(&at, &size, library, "counter"));
+    OK(cuLibraryGetManaged(&at, &size, library, "shared_by_all"));
+    SAYS(CUDA_ERROR_NOT_FOUND, cuLibraryGetKernel(&kernel, library, "nowhere"));
+    OK(cuLibraryUnload(library));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuLibraryUnload(library));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuKernelGetName(&name, kernel));
+}
+
+/* ---- functions */
+
+TEST(function_attributes) {
+    CUmodule module = load_module();
+    CUfunction function = function_of(module, "sharing");
+    CUfunctionLoadingState loaded;
+    int value;
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function));
+    assert_int_equal(value, 1400);
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
+    assert_int_equal(value, 1024);
+    OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_BINARY_VERSION, function));
+    assert_int_equal(value, 90);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX, function));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuFuncGetAttribute(NULL, CU_FUNC_ATTRIBUTE_NUM_REGS, function));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_NUM_REGS, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuFuncSetAttribute(function, CU_FUNC_ATTRIBUTE_NUM_REGS, 1));
+    OK(cuFuncSetCacheConfig(function, CU_FUNC_CACHE_PREFER_EQUAL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuFuncSetCacheConfig(function, (CUfunc_cache)9));
+    OK(cuFuncIsLoaded(&loaded, function));
+    OK(cuFuncLoad(function));
+    OK(cuModuleUnload(module));
+}
+
+/* ---- launching */
+
+TEST(launches) {
+    enum { COUNT = 50 };
+    float ones[COUNT], out[COUNT];
+    CUdeviceptr a, to;
+    unsigned count = COUNT;
+    CUmodule module = load_module();
+    CUfunction add = function_of(module, "add");
+    for (int i = 0; i < COUNT; i++)
+        ones[i] = 1;
+    OK(cuMemAlloc(&a, sizeof ones));
+    OK(cuMemAlloc(&to, sizeof out));
+    OK(cuMemcpyHtoD(a, ones, sizeof ones));
+    void *args[] = {&a, &a, &to, &count};
+    OK(cuLaunchKernel(add, 1, 1, 1, 64, 1, 1, 0, NULL, args, NULL));
+    OK(cuMemcpyDtoH(out, to, sizeof out));
+    assert_true(out[0] == 2 && out[COUNT - 1] == 2);
+    struct {
+        CUdeviceptr a, b, to;
+        unsigned count;
+    } packed = {to, a, to, COUNT};
+    size_t size = sizeof packed;
+    void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &packed, CU_LAUNCH_PARAM_BUFFER_SIZE, &size,
+                     CU_LAUNCH_PARAM_END};
+    OK(cuLaunchKernel(add, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, extra));
+    OK(cuMemcpyDtoH(out, to, sizeof out));
+    assert_true(out[0] == 3);
+    CUlaunchConfig config = {.gridDimX = 1,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 64,
+                             .blockDimY = 1,
+                             .blockDimZ = 1};
+    OK(cuLaunchKernelEx(&config, add, args, NULL));
+    OK(cuLaunchCooperativeKernel(add, 1, 1, 1, 64, 1, 1, 0, NULL, args));
+    size = 8;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(add, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, extra));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(add, 1, 1, 1, 64, 1, 1, 0, NULL, args, extra));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(add, 1, 1, 1, 64, 1, 1, 0, NULL, NULL, NULL));
+    OK(cuMemFree(a));
+    OK(cuMemFree(to));
+    OK(cuModuleUnload(module));
+}
+
+TEST(launches_that_are_refused) {
+    CUmodule module = load_module();
+    CUfunction nothing = function_of(module, "nothing");
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel(NULL, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernel(nothing, 0, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuLaunchKernel(nothing, 1, 1, 1, 1025, 1, 1, 0, NULL, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 49153, NULL, NULL, NULL));
+    SAYS(CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
+         cuLaunchCooperativeKernel(nothing, 100000, 1, 1, 1024, 1, 1, 0, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(NULL, nothing, NULL, NULL));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED,
+         cuLaunchKernel(function_of(module, "mixed"), 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cuModuleUnload(module));
+}
+
+TEST(a_kernel_is_launched_like_its_function) {
+    CUlibrary library;
+    CUkernel kernel;
+    OK(cuLibraryLoadData(&library, PTX, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cudaLaunchKernel(kernel, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, 0));
+    OK(cuCtxSynchronize());
+    OK(cuLibraryUnload(library));
+}
+
+static size_t shared_of(int size) {
+    return (size_t)size * 4;
+}
+
+TEST(occupancy) {
+    CUmodule module = load_module();
+    CUfunction nothing = function_of(module, "nothing");
+    int blocks, grid, size;
+    size_t bytes;
+    CUlaunchConfig config = {.gridDimX = 1,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimX = 64,
+                             .blockDimY = 1,
+                             .blockDimZ = 1};
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, nothing, 1024, 0));
+    assert_int_equal(blocks, 2);
+    OK(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, nothing, 512, 0, 1));
+    assert_int_equal(blocks, 4);
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &size, nothing, NULL, 0, 0));
+    assert_true(size == 1024 && grid == 2 * 132);
+    OK(cuOccupancyMaxPotentialBlockSize(&grid, &size, nothing, shared_of, 0, 300));
+    assert_true(size > 0 && size <= 300);
+    OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, nothing, 2, 64));
+    OK(cuOccupancyMaxPotentialClusterSize(&size, nothing, &config));
+    assert_int_equal(size, 8);
+    SAYS(CUDA_ERROR_INVALID_CLUSTER_SIZE, cuOccupancyMaxActiveClusters(&size, nothing, &config));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuOccupancyMaxActiveBlocksPerMultiprocessor(NULL, nothing, 1024, 0));
+    SAYS(CUDA_ERROR_INVALID_HANDLE,
+         cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 1024, 0));
+    OK(cuModuleUnload(module));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        T(nothing_works_before_init),
+        T(the_driver_may_be_older_than_the_runtime),
+        T(a_runtime_call_initializes),
+        T(errors_have_names),
+        C(entry_points),
+        C(devices),
+        T(primary_contexts),
+        T(the_runtime_keeps_its_context),
+        C(a_reset_context_is_destroyed),
+        C(contexts_are_stacked),
+        C(the_current_context_is_the_runtimes_device),
+        C(what_contexts_say),
+        C(no_error_is_left_with_the_runtime),
+        C(memory),
+        C(host_memory),
+        C(what_a_pointer_is),
+        C(streams_and_events_are_the_runtimes),
+        C(host_functions),
+        C(modules),
+        C(modules_that_are_refused),
+        C(libraries),
+        C(function_attributes),
+        C(launches),
+        C(launches_that_are_refused),
+        C(a_kernel_is_launched_like_its_function),
+        C(occupancy),
+    };
+    return RUN(tests);
+}
