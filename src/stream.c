@@ -86,8 +86,12 @@ static int record_mark(acu_timeline *timeline) {
     return code;
 }
 
-/* An event of a capture means nothing outside of it, and one from outside breaks the capture. */
-static int check_captures(acu_timeline *timeline, cudaStream_t by, bool *captured) {
+/*
+ * An event from outside breaks a capture. One of a capture brings the stream that waits for it in,
+ * which is what the user wants who names the other stream, and not where memory has been used there
+ * before.
+ */
+static int check_captures(acu_timeline *timeline, cudaStream_t by, bool joins, bool *captured) {
     bool theirs = false, ours = false;
     acu_guard guard;
     int code = acu_guard_enter(&guard, timeline->device);
@@ -97,7 +101,7 @@ static int check_captures(acu_timeline *timeline, cudaStream_t by, bool *capture
     if (!code)
         code = capturing(by, &ours);
     *captured = theirs;
-    if (code || theirs == ours)
+    if (code || theirs == ours || (theirs && joins))
         return code;
     return acu_record(ACU_ERROR_CAPTURE, "%s",
                       ours
@@ -107,7 +111,7 @@ static int check_captures(acu_timeline *timeline, cudaStream_t by, bool *capture
 
 static int wait_locked(acu_timeline *timeline, uint64_t number, acu_stream *by) {
     bool captured = false;
-    int code = check_captures(timeline, by->raw, &captured);
+    int code = check_captures(timeline, by->raw, number == ACU_EVERYTHING, &captured);
     if (!code && !timeline->closed && (timeline->marked < number || captured))
         code = record_mark(timeline);
     if (!code && timeline->mark)
@@ -146,20 +150,39 @@ int acu_timeline_settle(acu_timeline *timeline, uint64_t number) {
     return code || !mark ? code : (int)cudaEventSynchronize(mark);
 }
 
-/* Where the mark cannot be recorded, the thread waits rather than be wrong. */
-static bool may_ask(acu_timeline *timeline, uint64_t number) {
+/*
+ * Of a stream that has more to do, a mark tells it next time. Where that cannot be recorded, the
+ * thread waits rather than be wrong.
+ */
+static bool stream_is_done(acu_timeline *timeline) {
     bool captured = false;
-    if (timeline->closed || timeline->marked >= number)
-        return true;
     if (capturing(raw_here(timeline), &captured) == 0 && captured)
         return false;
-    if (record_mark(timeline))
+    uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
+    bool done = cudaStreamQuery(raw_here(timeline)) != cudaErrorNotReady;
+    if (!done && record_mark(timeline)) {
         (void)cudaStreamSynchronize(raw_here(timeline));
-    return true;
+        done = true;
+    }
+    if (done)
+        timeline->done = issued;
+    return done;
+}
+
+static bool is_over(acu_timeline *timeline, uint64_t number) {
+    acu_guard guard;
+    bool over = timeline->done >= number;
+    if (!over && (timeline->closed || timeline->marked >= number)) {
+        over = !timeline->mark || cudaEventQuery(timeline->mark) != cudaErrorNotReady;
+    } else if (!over) {
+        over = acu_guard_enter(&guard, timeline->device) || stream_is_done(timeline);
+        acu_guard_leave(&guard);
+    }
+    acu_forget_not_ready();
+    return over;
 }
 
 bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number) {
-    cudaError_t code = cudaSuccess;
     acu_saved_error before;
     if (acu_is_unloading())
         return true;
@@ -167,13 +190,10 @@ bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number) {
         return false;
     acu_error_save(&before);
     pthread_mutex_lock(&timeline->lock);
-    bool may = may_ask(timeline, number);
-    if (may && timeline->mark)
-        code = cudaEventQuery(timeline->mark);
+    bool over = is_over(timeline, number);
     pthread_mutex_unlock(&timeline->lock);
-    acu_forget_not_ready();
     acu_error_restore(&before);
-    return may && code != cudaErrorNotReady;
+    return over;
 }
 
 /* The stream dies: who still has to wait for it finds the mark, or else that all is done. */

@@ -28,6 +28,7 @@ typedef struct acu_timeline {
     bool closed;      /* the stream is gone */
     cudaEvent_t mark; /* NULL before the first */
     uint64_t marked;  /* all numbers up to this are before the mark */
+    uint64_t done;    /* all up to this are known to be over */
 } acu_timeline;
 
 /*

@@ -76,7 +76,7 @@ ACU_CHECKED acu_result acu_exec_id(acu_exec *exec, unsigned *id);
 /* ---- changes ---- */
 
 /** Why a graph cannot take the place of another. */
-typedef enum acu_update_result {
+typedef enum acu_update_outcome {
     ACU_UPDATE_SUCCESS = 0,
     ACU_UPDATE_ERROR = 1,
     ACU_UPDATE_TOPOLOGY_CHANGED = 2,
@@ -86,11 +86,11 @@ typedef enum acu_update_result {
     ACU_UPDATE_NOT_SUPPORTED = 6,
     ACU_UPDATE_UNSUPPORTED_FUNCTION_CHANGE = 7,
     ACU_UPDATE_ATTRIBUTES_CHANGED = 8
-} acu_update_result;
+} acu_update_outcome;
 
 /** What became of an update. */
 typedef struct acu_update {
-    acu_update_result result;
+    acu_update_outcome outcome;
     acu_node error_node; /* of the new graph; all zero if no node is at fault */
 } acu_update;
 

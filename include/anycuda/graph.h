@@ -243,8 +243,8 @@ ACU_CHECKED acu_result acu_node_destroy(acu_node node);
 
 /* ---- dependencies ---- */
 
-/** Lets each of `count` nodes `to` come after the one in `from`; `edges` may be NULL. A cycle or a
- * dependency that is there already is CUDA's error. */
+/** Lets each of `count` nodes `to` come after the one in `from`; `edges` may be NULL. A dependency
+ * that is there already is CUDA's error; a cycle is found by acu_graph_instantiate(). */
 ACU_CHECKED acu_result acu_graph_add_dependencies(acu_graph *graph, const acu_node *from,
                                                   const acu_node *to, const acu_edge *edges,
                                                   size_t count);

@@ -1,134 +1,475 @@
-/*
- * What a stream that is being captured refuses before CUDA would break the capture, what waits
- * until it has ended, and what a capture is told. CUDA is played: this is about what is not called.
- */
-#include "played.h"
+/* Captures: how they begin and end, who joins in, and what the graph then owns. */
 #include "safe.h"
 
-#include "memory.h"
-
 static acu_stream *a, *b;
-static acu_buffer *x;
-static int destroyed;
+static acu_buffer *x, *y;
 
-static int start(void **state) {
-    (void)state;
-    captured = NULL;
-    return acu_stream_create(0, NULL, &a) || acu_stream_create(0, NULL, &b) ||
-           acu_buffer_create(a, ACU_F32, 8, &x);
+static int setup(void **state) {
+    return begin(state) || acu_stream_create(0, NULL, &a) || acu_stream_create(0, NULL, &b) ||
+           acu_buffer_create(a, ACU_I32, 8, &x) || acu_buffer_create(b, ACU_I32, 8, &y);
 }
 
-static int stop(void **state) {
-    (void)state;
-    captured = NULL;
-    return acu_buffer_release(x) || acu_stream_release(a) || acu_stream_release(b);
+static int teardown(void **state) {
+    return acu_buffer_release(x) || acu_buffer_release(y) || acu_stream_release(a) ||
+           acu_stream_release(b) || nothing_left(state);
 }
 
-static void destroy(void *data) {
-    (*(int *)data)++;
+/* Equal bytes are one node. */
+static int32_t bytes_of(int32_t value) {
+    return value * 0x01010101;
 }
 
-static void what_would_break_the_capture_is_refused(void **state) {
+static void fill(acu_buffer *buffer, acu_stream *on, int32_t value) {
+    value = bytes_of(value);
+    OK(acu_buffer_fill_typed(buffer, ACU_I32, &value, on));
+}
+
+static size_t nodes_of(acu_graph *graph) {
+    size_t count = 0;
+    OK(acu_graph_nodes(graph, NULL, &count));
+    return count;
+}
+
+static void expect(acu_buffer *buffer, int32_t value) {
+    int32_t back[8];
+    OK(acu_buffer_read(buffer, back, 8));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(back[i], bytes_of(value));
+}
+
+static void launch_and_release(acu_graph *graph) {
+    acu_exec *exec = NULL;
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, a));
+    OK(acu_stream_synchronize(a));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+}
+
+static void what_is_captured_is_done_later(void **state) {
     (void)state;
-    float number = 1;
-    bool capturing = false;
-    captured = acu_stream_raw(a);
+    acu_graph *graph = NULL;
+    bool capturing = true;
+    OK(acu_buffer_zero(x, NULL));
+    OK(acu_stream_is_capturing(a, &capturing));
+    assert_false(capturing);
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 3);
     OK(acu_stream_is_capturing(a, &capturing));
     assert_true(capturing);
-    size_t synchronized = calls_of("cudaStreamSynchronize"), copied = calls_of("cudaMemcpyAsync");
-    FAILS(acu_stream_synchronize(a), ACU_ERROR_CAPTURE, "the stream is being captured");
-    FAILS(acu_buffer_write(x, &number, 1), ACU_ERROR_CAPTURE, "the stream is being captured");
-    FAILS(acu_buffer_read(x, &number, 1), ACU_ERROR_CAPTURE, "the stream is being captured");
-    FAILS(acu_buffer_synchronize(x), ACU_ERROR_CAPTURE, "is being captured");
-    assert_true(*acu_last_error_details().hint);
-    destroyed = 0;
-    FAILS(acu_stream_call(a, (acu_closure){destroy, &destroyed, destroy}), ACU_ERROR_CAPTURE, "");
-    assert_int_equal(destroyed, 1);
-    assert_int_equal(calls_of("cudaStreamSynchronize"), synchronized);
-    assert_int_equal(calls_of("cudaMemcpyAsync"), copied);
-    assert_int_equal(calls_of("cudaStreamAddCallback"), 0);
-    OK(acu_buffer_zero(x, NULL)); /* can be captured */
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_stream_is_capturing(a, &capturing));
+    assert_false(capturing);
+    expect(x, 0);
+    assert_int_equal(nodes_of(graph), 1);
+    launch_and_release(graph);
+    expect(x, 3);
 }
 
-static void a_capture_does_not_wait_for_what_is_outside(void **state) {
+static void beginnings_are_checked(void **state) {
     (void)state;
-    captured = acu_stream_raw(b);
-    size_t waits = calls_of("cudaStreamWaitEvent");
-    FAILS(acu_buffer_zero(x, b), ACU_ERROR_CAPTURE, "before the capture, on another stream");
-    captured = acu_stream_raw(a);
-    FAILS(acu_buffer_zero(x, b), ACU_ERROR_CAPTURE, "is being captured, on another stream");
-    assert_int_equal(calls_of("cudaStreamWaitEvent"), waits);
-    captured = NULL;
-    OK(acu_buffer_zero(x, b));
-    assert_int_equal(calls_of("cudaStreamWaitEvent"), waits + 1);
+    acu_graph *graph = NULL;
+    acu_stream *legacy = NULL;
+    acu_node node = {0};
+    OK(acu_stream_legacy(0, &legacy));
+    FAILS(acu_stream_begin_capture(NULL, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(acu_stream_begin_capture(legacy, NULL), ACU_ERROR_CAPTURE, "legacy default stream");
+    FAILS(acu_stream_begin_capture(a, &(acu_capture_options){.mode = (acu_capture_mode)3}),
+          ACU_ERROR_ARGUMENT, "no mode 3");
+    FAILS(acu_stream_begin_capture(a, &(acu_capture_options){.after = &node, .count = 1}),
+          ACU_ERROR_ARGUMENT, "'into' is NULL");
+    FAILS(acu_stream_end_capture(a, &graph), ACU_ERROR_CAPTURE, "no capture of anycuda's");
+    FAILS(acu_stream_end_capture(a, NULL), ACU_ERROR_ARGUMENT, "'graph' is NULL");
+    FAILS(acu_stream_end_capture(NULL, &graph), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    OK(acu_stream_begin_capture(a, NULL));
+    FAILS(acu_stream_begin_capture(a, NULL), ACU_ERROR_CAPTURE, "is being captured");
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_release(graph));
+    OK(acu_stream_release(legacy));
 }
 
-/* ---- what a capture of our own is told ----------------------------------------------------------
+/* ---- the closure form --------------------------------------------------------------------------
  */
 
-typedef struct recorder {
-    acu_capture capture;
-    acu_object *used;
-    int uses, writes;
-} recorder;
-
-static int record_use(acu_capture *capture, acu_object *object, bool writes) {
-    recorder *r = (recorder *)capture;
-    r->used = object;
-    r->uses++;
-    r->writes += writes;
-    return 0;
+static acu_result fill_both(acu_stream *stream, void *data) {
+    int32_t value = bytes_of(*(int32_t *)data);
+    ACU_TRY(acu_buffer_fill_typed(x, ACU_I32, &value, stream));
+    return acu_buffer_fill_typed(y, ACU_I32, &value, stream);
 }
 
-static void a_capture_is_told_what_it_uses(void **state) {
+static acu_result fails(acu_stream *stream, void *data) {
+    ACU_TRY(fill_both(stream, data));
+    return acu_buffer_write(x, (const int32_t[]){1}, 9); /* ACU_ERROR_RANGE */
+}
+
+static acu_result forgets_a_stream(acu_stream *stream, void *data) {
+    ACU_TRY(acu_stream_fork(stream, &b, 1));
+    ACU_TRY(acu_buffer_fill_typed(y, ACU_I32, data, b));
+    return ACU_SUCCESS;
+}
+
+static acu_result fails_and_forgets(acu_stream *stream, void *data) {
+    ACU_TRY(forgets_a_stream(stream, data));
+    return 12345;
+}
+
+static void a_function_is_captured(void **state) {
     (void)state;
-    acu_buffer *y = NULL;
-    recorder r = {.capture.use = record_use};
-    OK(acu_buffer_create(b, ACU_F32, 8, &y));
-    a->capture = &r.capture;
-    size_t waits = calls_of("cudaStreamWaitEvent");
-    OK(acu_buffer_copy(x, y, NULL));
-    assert_int_equal(r.uses, 2);
-    assert_int_equal(r.writes, 1);
-    assert_ptr_equal(r.used, &y->storage->object);
-    assert_int_equal(calls_of("cudaStreamWaitEvent"), waits); /* the launch will wait, not this */
+    acu_graph *graph = NULL;
+    int32_t value = 4;
+    OK(acu_stream_capture(a, NULL, fill_both, &value, &graph));
+    launch_and_release(graph);
+    expect(x, 4);
+    expect(y, 4);
+    FAILS(acu_stream_capture(a, NULL, NULL, NULL, &graph), ACU_ERROR_ARGUMENT,
+          "'function' is NULL");
+    FAILS(acu_stream_capture(a, NULL, fill_both, &value, NULL), ACU_ERROR_ARGUMENT,
+          "'graph' is NULL");
+}
+
+static void the_functions_failure_wins(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    bool capturing = true;
+    int32_t value = 5;
+    FAILS(acu_stream_capture(a, NULL, fails, &value, &graph), ACU_ERROR_RANGE, "of 8");
+    assert_null(graph);
+    OK(acu_stream_is_capturing(a, &capturing));
+    assert_false(capturing);
+    assert_int_equal(acu_stream_capture(a, NULL, fails_and_forgets, &value, &graph), 12345);
+    assert_null(graph);
+    OK(acu_stream_is_capturing(b, &capturing));
+    assert_false(capturing);
+    OK(acu_buffer_zero(x, a));
+    OK(acu_buffer_zero(y, b));
+    expect(x, 0);
+}
+
+static void the_end_fails_where_a_stream_was_not_joined(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    int32_t value = 6;
+    FAILS(acu_stream_capture(a, NULL, forgets_a_stream, &value, &graph), 904, "Unjoined");
+    assert_null(graph);
+    OK(acu_buffer_zero(y, b)); /* it is free again */
+    expect(y, 0);
+}
+
+/* ---- several streams ---------------------------------------------------------------------------
+ */
+
+static void streams_join_in_and_are_free_again(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    OK(acu_buffer_zero(y, b));
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 7);
+    OK(acu_stream_fork(a, &b, 1));
+    OK(acu_buffer_copy(y, x, b)); /* without the capture's knowledge, this would wait for uses */
+    FAILS(acu_stream_end_capture(b, &graph), ACU_ERROR_CAPTURE, "began on another stream");
+    OK(acu_stream_join(a, &b, 1));
+    OK(acu_stream_end_capture(a, &graph));
+    expect(y, 0);
+    acu_buffer *z = x;
+    OK(acu_buffer_release(z));
+    launch_and_release(graph);
+    expect(y, 7);
+    fill(y, b, 8);
+    expect(y, 8);
+    OK(acu_buffer_create(a, ACU_I32, 8, &x));
+}
+
+static void events_carry_the_capture(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_event *forked = NULL, *joined = NULL;
+    OK(acu_event_create(0, NULL, &forked));
+    OK(acu_event_create(0, NULL, &joined));
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 1);
+    OK(acu_event_record(forked, a));
+    OK(acu_stream_wait(b, forked));
+    OK(acu_buffer_copy(y, x, b));
+    OK(acu_event_record(joined, b));
+    FAILS(acu_event_query(joined), ACU_ERROR_CAPTURE, "work that is being captured");
+    FAILS(acu_event_synchronize(joined), ACU_ERROR_CAPTURE, "work that is being captured");
+    OK(acu_stream_wait(a, joined));
+    OK(acu_stream_end_capture(a, &graph));
+    assert_int_equal(nodes_of(graph), 2);
+    OK(acu_event_record(joined, b)); /* means something else now */
+    OK(acu_event_synchronize(joined));
+    launch_and_release(graph);
+    expect(y, 1);
+    OK(acu_event_release(forked));
+    OK(acu_event_release(joined));
+}
+
+static void a_joined_stream_may_be_released(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_stream *c = NULL;
+    OK(acu_stream_create(0, NULL, &c));
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_stream_fork(a, &c, 1));
+    fill(x, c, 2);
+    OK(acu_stream_join(a, &c, 1));
+    OK(acu_stream_release(c));
+    OK(acu_stream_end_capture(a, &graph));
+    launch_and_release(graph);
+    expect(x, 2);
+}
+
+/* ---- what goes on meanwhile --------------------------------------------------------------------
+ */
+
+static void what_would_break_it_is_refused(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
     acu_buffer *refused = NULL;
-    FAILS(acu_buffer_create(a, ACU_F32, 8, &refused), ACU_ERROR_CAPTURE, "belongs to the graph");
-    a->capture = NULL;
-    OK(acu_buffer_release(y));
+    acu_capture_status status;
+    int32_t number = 1;
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 1);
+    FAILS(acu_stream_synchronize(a), ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_buffer_read(x, &number, 1), ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_buffer_create(a, ACU_I32, 8, &refused), ACU_ERROR_CAPTURE, "belongs to the graph");
+    FAILS(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE},
+                                 &refused),
+          ACU_ERROR_CAPTURE, "would break the capture");
+    OK(acu_stream_capture_status(a, &status));
+    assert_int_equal(status, ACU_CAPTURE_ACTIVE);
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_release(graph));
 }
 
-static void memory_is_freed_after_the_capture(void **state) {
+static void what_is_released_meanwhile_goes_afterwards(void **state) {
     (void)state;
-    acu_buffer *y = NULL;
+    acu_graph *graph = NULL;
+    acu_buffer *z = NULL;
+    acu_capture_status status;
+    OK(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE},
+                              &z));
+    size_t before = 0, during = 0, after = 0;
+    OK(acu_device_memory(0, &before, NULL));
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_buffer_release(z));
+    OK(acu_device_memory(0, &during, NULL));
+    assert_int_equal(during, before);
+    OK(acu_stream_capture_status(a, &status));
+    assert_int_equal(status, ACU_CAPTURE_ACTIVE);
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_release(graph));
+    OK(acu_device_memory(0, &after, NULL));
+    assert_true(after > before);
+}
+
+static void a_graph_that_is_captured_into_is_not_used(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *got = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_graph_create(&graph));
+    OK(acu_stream_begin_capture(a, &(acu_capture_options){.into = graph}));
+    FAILS(acu_graph_instantiate(graph, NULL, &exec), ACU_ERROR_CAPTURE, "captured into the graph");
+    FAILS(acu_graph_clone(graph, &got), ACU_ERROR_CAPTURE, "captured into the graph");
+    FAILS(acu_stream_begin_capture(b, &(acu_capture_options){.into = graph}), ACU_ERROR_CAPTURE,
+          "captured into the graph");
+    OK(acu_stream_end_capture(a, &got));
+    assert_ptr_equal(got, graph);
+    OK(acu_graph_release(got));
+    OK(acu_graph_release(graph));
+}
+
+static void a_released_stream_ends_its_capture(void **state) {
+    (void)state;
+    acu_stream *c = NULL;
     acu_event *event = NULL;
-    recorder r = {.capture.use = record_use};
-    OK(acu_buffer_create(a, ACU_F32, 8, &y));
-    a->capture = &r.capture;
-    size_t freed = calls_of("cudaFree");
-    OK(acu_buffer_release(y));
-    assert_int_equal(calls_of("cudaFree"), freed);
-    a->capture = NULL;
-    OK(acu_event_create(0, NULL, &event)); /* any call that makes something */
-    assert_int_equal(calls_of("cudaFree"), freed + 1);
+    OK(acu_stream_create(0, NULL, &c));
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_stream_begin_capture(c, NULL));
+    fill(x, c, 1);
+    OK(acu_event_record(event, c));
+    OK(acu_stream_wait(b, event));
+    OK(acu_stream_release(c));
+    fill(y, b, 9);
+    expect(y, 9);
     OK(acu_event_release(event));
 }
 
-#undef TEST
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
+/* ---- into a graph that is there ----------------------------------------------------------------
+ */
 
-static int load(void **state) {
+static void captures_behind_nodes_of_a_graph(void **state) {
     (void)state;
-    play_cuda();
-    return 0;
+    acu_graph *graph = NULL, *got = NULL;
+    acu_node first, stranger;
+    acu_graph *other = NULL;
+    size_t count = 0;
+    const int32_t one = bytes_of(1);
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_create(&other));
+    OK(acu_graph_add_empty(other, NULL, 0, &stranger));
+    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 0}, &first));
+    FAILS(acu_stream_begin_capture(
+              a, &(acu_capture_options){.into = graph, .after = &stranger, .count = 1}),
+          ACU_ERROR_ARGUMENT, "of another graph");
+    OK(acu_stream_begin_capture(
+        a, &(acu_capture_options){.into = graph, .after = &first, .count = 1}));
+    OK(acu_buffer_copy(y, x, a));
+    OK(acu_stream_end_capture(a, &got));
+    OK(acu_node_dependents(first, NULL, NULL, &count));
+    assert_int_equal(count, 1);
+    OK(acu_graph_release(graph));
+    OK(acu_graph_release(other));
+    launch_and_release(got);
+    expect(y, 1);
 }
+
+static void tells_what_it_knows(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_capture_info info, later;
+    acu_node nodes[2], added, got[2];
+    size_t count = 2;
+    OK(acu_stream_capture_info(a, &info));
+    assert_int_equal(info.status, ACU_CAPTURE_NONE);
+    assert_null(info.graph);
+    FAILS(acu_stream_capture_dependencies(a, nodes, NULL, &count), ACU_ERROR_STATE, "");
+    FAILS(acu_stream_capture_info(a, NULL), ACU_ERROR_ARGUMENT, "'info' is NULL");
+    FAILS(acu_stream_capture_info(NULL, &info), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(acu_stream_capture_status(a, NULL), ACU_ERROR_ARGUMENT, "'status' is NULL");
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 1);
+    OK(acu_stream_capture_info(a, &info));
+    assert_int_equal(info.status, ACU_CAPTURE_ACTIVE);
+    assert_int_not_equal(info.id, 0);
+    assert_int_equal(info.dependencies, 1);
+    count = 2;
+    OK(acu_stream_capture_dependencies(a, nodes, NULL, &count));
+    assert_int_equal(count, 1);
+    OK(acu_graph_add_empty(info.graph, nodes, 1, &added));
+    OK(acu_stream_set_capture_dependencies(a, &added, 1, true));
+    count = 2;
+    OK(acu_stream_capture_dependencies(a, got, NULL, &count));
+    assert_int_equal(count, 2);
+    OK(acu_stream_set_capture_dependencies(a, &added, 1, false));
+    fill(x, a, 2);
+    OK(acu_stream_capture_info(a, &later));
+    assert_int_equal(later.id, info.id);
+    OK(acu_stream_end_capture(a, &graph));
+    assert_ptr_equal(graph, info.graph);
+    count = 2;
+    OK(acu_node_dependents(added, got, NULL, &count));
+    assert_int_equal(count, 1);
+    launch_and_release(graph);
+    expect(x, 2);
+}
+
+static void a_lost_graph_has_no_nodes(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_capture_info info;
+    acu_node node = {0};
+    acu_node_kind kind;
+    size_t count = 1;
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 1);
+    OK(acu_stream_capture_info(a, &info));
+    OK(acu_stream_capture_dependencies(a, &node, NULL, &count));
+    acu_graph_retain(info.graph);
+    OK(acu_stream_fork(a, &b, 1));
+    fill(y, b, 1);
+    FAILS(acu_stream_end_capture(a, &graph), 904, "Unjoined");
+    FAILS(acu_node_type(node, &kind), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_graph_nodes(info.graph, NULL, &count), 1, "");
+    OK(acu_graph_release(info.graph));
+}
+
+/* ---- graphs in captures ------------------------------------------------------------------------
+ */
+
+static int called, destroyed;
+
+static void call(void *data) {
+    (void)data;
+    __atomic_add_fetch(&called, 1, __ATOMIC_SEQ_CST);
+}
+
+static void destroy(void *data) {
+    (void)data;
+    __atomic_add_fetch(&destroyed, 1, __ATOMIC_SEQ_CST);
+}
+
+static void a_launch_becomes_a_child(void **state) {
+    (void)state;
+    acu_graph *inner = NULL, *outer = NULL;
+    acu_exec *exec = NULL;
+    acu_node node;
+    acu_node_kind kind;
+    size_t count = 1;
+    const int32_t two = bytes_of(2);
+    called = destroyed = 0;
+    OK(acu_graph_create(&inner));
+    OK(acu_graph_add_fill(inner, NULL, 0, &(acu_fill){x, ACU_I32, &two, .at = 0}, NULL));
+    OK(acu_graph_add_host(inner, NULL, 0, (acu_closure){call, NULL, destroy}, NULL));
+    OK(acu_graph_instantiate(inner, NULL, &exec));
+    OK(acu_stream_begin_capture(a, NULL));
+    FAILS(acu_exec_upload(exec, a), ACU_ERROR_CAPTURE, "is being captured");
+    OK(acu_exec_launch(exec, a));
+    OK(acu_stream_end_capture(a, &outer));
+    OK(acu_graph_release(inner));
+    OK(acu_exec_release(exec));
+    assert_int_equal(destroyed, 0);
+    OK(acu_graph_nodes(outer, &node, &count));
+    assert_int_equal(count, 1);
+    OK(acu_node_type(node, &kind));
+    assert_int_equal(kind, ACU_NODE_CHILD);
+    launch_and_release(outer);
+    assert_int_equal(called, 1);
+    assert_int_equal(destroyed, 1);
+    expect(x, 2);
+}
+
+static void closures_are_called_at_each_launch(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    called = destroyed = 0;
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_stream_call(a, (acu_closure){call, NULL, destroy}));
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_graph_release(graph));
+    for (int i = 0; i < 3; i++)
+        OK(acu_exec_launch(exec, a));
+    OK(acu_stream_synchronize(a));
+    assert_int_equal(called, 3);
+    assert_int_equal(destroyed, 0);
+    OK(acu_exec_release(exec));
+    assert_int_equal(destroyed, 1);
+}
+
+#undef TEST
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(what_would_break_the_capture_is_refused),
-        TEST(a_capture_does_not_wait_for_what_is_outside),
-        TEST(a_capture_is_told_what_it_uses),
-        TEST(memory_is_freed_after_the_capture),
+        TEST(what_is_captured_is_done_later),
+        TEST(beginnings_are_checked),
+        TEST(a_function_is_captured),
+        TEST(the_functions_failure_wins),
+        TEST(the_end_fails_where_a_stream_was_not_joined),
+        TEST(streams_join_in_and_are_free_again),
+        TEST(events_carry_the_capture),
+        TEST(a_joined_stream_may_be_released),
+        TEST(what_would_break_it_is_refused),
+        TEST(what_is_released_meanwhile_goes_afterwards),
+        TEST(a_graph_that_is_captured_into_is_not_used),
+        TEST(a_released_stream_ends_its_capture),
+        TEST(captures_behind_nodes_of_a_graph),
+        TEST(tells_what_it_knows),
+        TEST(a_lost_graph_has_no_nodes),
+        TEST(a_launch_becomes_a_child),
+        TEST(closures_are_called_at_each_launch),
     };
-    return cmocka_run_group_tests(tests, load, NULL);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

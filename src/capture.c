@@ -1,0 +1,352 @@
+/* Captures: how they begin and end, and what is known of them meanwhile. */
+#include <anycuda/capture.h>
+
+#include "graph.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+static_assert((int)ACU_CAPTURE_INVALIDATED == (int)cudaStreamCaptureStatusInvalidated, "");
+
+#define OUTCOME(stream, code) acu_outcome(__func__, (stream), (int)(code))
+
+typedef struct graph_capture {
+    acu_capture capture;
+    acu_graph *graph; /* an owner of it */
+    bool into;        /* it was there before */
+} graph_capture;
+
+/* ---- what hangs on the streams -----------------------------------------------------------------
+ */
+
+static int use(acu_capture *capture, acu_object *object, bool writes) {
+    return acu_graph_hold(((graph_capture *)capture)->graph, object, writes);
+}
+
+static void free_capture(graph_capture *capture) {
+    acu_graph *graph = capture->graph;
+    __atomic_sub_fetch(&graph->root->capturing, 1, __ATOMIC_ACQ_REL);
+    free(capture);
+    (void)acu_object_release("acu_stream_end_capture", graph->root, &acu_graph_class);
+}
+
+/* CUDA has destroyed it: whoever got it meanwhile has a graph without nodes. */
+static void graph_is_lost(const graph_capture *capture) {
+    if (capture->into)
+        return;
+    acu_graph_lock(capture->graph);
+    capture->graph->raw = NULL;
+    acu_nodes_forget(capture->graph);
+    acu_graph_unlock(capture->graph);
+}
+
+/* The streams are free again, whatever became of it. */
+static void end_all(graph_capture *capture) {
+    acu_capture_ends(&capture->capture);
+    free_capture(capture);
+    acu_destroy_deferred();
+}
+
+static void abandon(acu_capture *capture) {
+    cudaGraph_t raw = NULL;
+    acu_saved_error before;
+    graph_capture *mine = (graph_capture *)capture;
+    acu_error_save(&before);
+    if (cudaStreamEndCapture(capture->origin->raw, &raw))
+        (void)cudaGetLastError();
+    if (raw && !mine->into)
+        (void)cudaGraphDestroy(raw);
+    acu_error_restore(&before);
+    graph_is_lost(mine);
+    acu_capture_ends(capture);
+    free_capture(mine);
+}
+
+/* The one that anycuda began on this stream; NULL if there is none. */
+static graph_capture *begun_on(const acu_stream *stream) {
+    acu_capture *capture = acu_capture_of(stream);
+    return capture && capture->use == use ? (graph_capture *)capture : NULL;
+}
+
+/* ---- beginning ---------------------------------------------------------------------------------
+ */
+
+static enum cudaStreamCaptureMode mode_of(acu_capture_mode mode) {
+    return mode == ACU_CAPTURE_THREAD   ? cudaStreamCaptureModeThreadLocal
+           : mode == ACU_CAPTURE_GLOBAL ? cudaStreamCaptureModeGlobal
+                                        : cudaStreamCaptureModeRelaxed;
+}
+
+static int raw_nodes(const char *call, const acu_graph *graph, const acu_node *nodes, size_t count,
+                     cudaGraphNode_t **raw) {
+    int code = 0;
+    *raw = NULL;
+    if (count == 0)
+        return 0;
+    *raw = count < SIZE_MAX / 16 ? malloc(count * sizeof **raw) : NULL;
+    if (!*raw)
+        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
+    for (size_t i = 0; i < count && !code; i++) {
+        if (nodes[i].graph && nodes[i].graph != graph)
+            code = acu_fault(call, "", ACU_ERROR_ARGUMENT, "node %zu is of another graph", i);
+        else
+            code = acu_node_check(call, nodes[i], &(*raw)[i]);
+    }
+    if (code) {
+        free(*raw);
+        *raw = NULL;
+    }
+    return code;
+}
+
+static int begin_raw(const char *call, acu_stream *stream, const acu_capture_options *o) {
+    enum cudaStreamCaptureMode mode = mode_of(o->mode);
+    cudaGraphNode_t *after = NULL;
+    if (!o->into)
+        return acu_outcome(call, stream, (int)cudaStreamBeginCapture(stream->raw, mode));
+    int code = raw_nodes(call, o->into, o->after, o->count, &after);
+    if (code)
+        return code;
+    acu_graph_lock(o->into);
+    code =
+        (int)cudaStreamBeginCaptureToGraph(stream->raw, o->into->raw, after, NULL, o->count, mode);
+    acu_graph_unlock(o->into);
+    free(after);
+    return acu_outcome(call, stream, code);
+}
+
+static int check_options(const char *call, const acu_stream *stream, const acu_capture_options *o) {
+    if ((unsigned)o->mode > ACU_CAPTURE_RELAXED)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "there is no mode %d of capture",
+                         (int)o->mode);
+    if (o->count > 0 && !(o->into && o->after))
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", o->into ? "after" : "into");
+    if (o->into && !acu_is(o->into, &acu_graph_class))
+        return acu_bad_handle(call, o->into, &acu_graph_class);
+    if (stream->raw == cudaStreamLegacy)
+        return acu_fault(call, "", ACU_ERROR_CAPTURE,
+                         "the legacy default stream cannot be captured");
+    int code = o->into ? acu_graph_not_captured(call, o->into) : 0;
+    return code ? code : acu_outcome(call, stream, acu_stream_not_captured(stream));
+}
+
+static int begin(const char *call, acu_stream *stream, const acu_capture_options *options) {
+    static const acu_capture_options none;
+    const acu_capture_options *o = options ? options : &none;
+    if (!acu_is(stream, &acu_stream_class))
+        return acu_bad_handle(call, stream, &acu_stream_class);
+    if (acu_stream_is_foreign(stream))
+        return acu_fault(call, "", ACU_ERROR_STATE, "this is the default stream of another thread");
+    int code = check_options(call, stream, o);
+    if (code)
+        return code;
+    graph_capture *capture = calloc(1, sizeof *capture);
+    acu_graph *graph = !capture ? NULL : o->into ? o->into : acu_graph_new(call);
+    if (!graph) {
+        free(capture);
+        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a capture");
+    }
+    if (o->into)
+        acu_graph_retain(graph);
+    *capture = (graph_capture){.capture = {use, abandon, .mode = mode_of(o->mode)},
+                               .graph = graph,
+                               .into = o->into != NULL};
+    __atomic_add_fetch(&graph->root->capturing, 1, __ATOMIC_ACQ_REL);
+    code = begin_raw(call, stream, o);
+    if (code)
+        free_capture(capture);
+    else
+        acu_capture_begins(&capture->capture, stream);
+    return code;
+}
+
+acu_result acu_stream_begin_capture(acu_stream *stream, const acu_capture_options *options) {
+    acu_destroy_deferred();
+    return begin(__func__, stream, options);
+}
+
+/* ---- ending ------------------------------------------------------------------------------------
+ */
+
+/* CUDA may refuse to end it here and now; then it goes on. */
+static bool goes_on(const acu_stream *stream) {
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    acu_saved_error failure;
+    acu_error_save(&failure);
+    if (cudaStreamIsCapturing(stream->raw, &status))
+        (void)cudaGetLastError();
+    acu_error_restore(&failure);
+    return status != cudaStreamCaptureStatusNone;
+}
+
+static int end(const char *call, acu_stream *stream, graph_capture *capture, acu_graph **graph) {
+    cudaGraph_t raw = NULL;
+    int code = acu_outcome(call, stream, (int)cudaStreamEndCapture(stream->raw, &raw));
+    if (code && goes_on(stream))
+        return code;
+    if (!code) {
+        *graph = capture->graph;
+        if (!capture->into) {
+            capture->graph->raw = raw;
+            capture->graph->owned = true;
+        }
+        (void)acu_graph_retain(*graph);
+    } else
+        graph_is_lost(capture);
+    end_all(capture);
+    return code;
+}
+
+static int end_capture(const char *call, acu_stream *stream, acu_graph **graph) {
+    char text[ACU_OBJECT_TEXT];
+    if (!graph)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'graph' is NULL");
+    *graph = NULL;
+    if (!acu_is(stream, &acu_stream_class))
+        return acu_bad_handle(call, stream, &acu_stream_class);
+    graph_capture *capture = begun_on(stream);
+    if (!capture)
+        return acu_fault(call, acu_describe(stream, text), ACU_ERROR_CAPTURE,
+                         "no capture of anycuda's began on the stream");
+    if (capture->capture.origin != stream)
+        return acu_fault(call, acu_describe(stream, text), ACU_ERROR_CAPTURE,
+                         "the capture began on another stream, %p",
+                         (void *)capture->capture.origin);
+    return end(call, stream, capture, graph);
+}
+
+acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph) {
+    return end_capture(__func__, stream, graph);
+}
+
+/* The function's failure stands, whatever becomes of the end. */
+static int end_failed(const char *call, acu_stream *stream, int code) {
+    acu_graph *unwanted = NULL;
+    acu_saved_error failure;
+    acu_error_save(&failure);
+    if (acu_is(stream, &acu_stream_class) && begun_on(stream))
+        (void)end_capture(call, stream, &unwanted);
+    (void)cudaGetLastError();
+    (void)acu_graph_release(unwanted);
+    acu_error_restore(&failure);
+    return code;
+}
+
+acu_result acu_stream_capture(acu_stream *stream, const acu_capture_options *options,
+                              acu_result (*function)(acu_stream *stream, void *data), void *data,
+                              acu_graph **graph) {
+    ACU_NEED_POINTER(graph);
+    *graph = NULL;
+    ACU_NEED_POINTER(function);
+    acu_destroy_deferred();
+    ACU_TRY(begin(__func__, stream, options));
+    int code = function(stream, data);
+    return code ? end_failed(__func__, stream, code) : end_capture(__func__, stream, graph);
+}
+
+/* ---- what is known -----------------------------------------------------------------------------
+ */
+
+typedef struct capture_state {
+    enum cudaStreamCaptureStatus status;
+    unsigned long long id;
+    cudaGraph_t graph;
+    const cudaGraphNode_t *nodes;
+    const cudaGraphEdgeData *edges;
+    size_t count;
+} capture_state;
+
+/* Of edges with data, CUDA does not tell the nodes alone. */
+static int ask(const acu_stream *stream, capture_state *s) {
+    acu_guard guard;
+    *s = (capture_state){.status = cudaStreamCaptureStatusNone};
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = (int)cudaStreamGetCaptureInfo(stream->raw, &s->status, &s->id, &s->graph, &s->nodes,
+                                             &s->edges, &s->count);
+    acu_guard_leave(&guard);
+    if (code || s->status != cudaStreamCaptureStatusActive)
+        *s = (capture_state){.status = s->status};
+    return code;
+}
+
+acu_result acu_stream_capture_status(acu_stream *stream, acu_capture_status *status) {
+    enum cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
+    acu_guard guard;
+    ACU_NEED_POINTER(status);
+    *status = ACU_CAPTURE_NONE;
+    ACU_NEED_STREAM(stream);
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = (int)cudaStreamIsCapturing(stream->raw, &now);
+    acu_guard_leave(&guard);
+    *status = (acu_capture_status)now;
+    return OUTCOME(stream, code);
+}
+
+/* The graph that is being made has its raw handle from now on. */
+static acu_graph *graph_of(const acu_stream *stream, const capture_state *s) {
+    graph_capture *capture = begun_on(stream);
+    if (!capture || !s->graph)
+        return NULL;
+    capture->graph->raw = s->graph;
+    return capture->graph;
+}
+
+acu_result acu_stream_capture_info(acu_stream *stream, acu_capture_info *info) {
+    capture_state s;
+    ACU_NEED_POINTER(info);
+    *info = (acu_capture_info){.status = ACU_CAPTURE_NONE};
+    ACU_NEED_STREAM(stream);
+    int code = ask(stream, &s);
+    *info = (acu_capture_info){(acu_capture_status)s.status, s.id, graph_of(stream, &s), s.count};
+    return OUTCOME(stream, code);
+}
+
+static int need_active(const char *call, acu_stream *stream, capture_state *s, acu_graph **graph) {
+    char text[ACU_OBJECT_TEXT];
+    if (!acu_is(stream, &acu_stream_class))
+        return acu_bad_handle(call, stream, &acu_stream_class);
+    int code = acu_outcome(call, stream, ask(stream, s));
+    *graph = code ? NULL : graph_of(stream, s);
+    if (!code && !*graph)
+        code = acu_fault(call, acu_describe(stream, text), ACU_ERROR_STATE,
+                         "no capture of anycuda's is active on the stream");
+    return code;
+}
+
+acu_result acu_stream_capture_dependencies(acu_stream *stream, acu_node *nodes, acu_edge *edges,
+                                           size_t *count) {
+    capture_state s;
+    acu_graph *graph = NULL;
+    ACU_NEED_POINTER(count);
+    size_t room = *count;
+    *count = 0;
+    ACU_TRY(need_active(__func__, stream, &s, &graph));
+    acu_graph_lock(graph);
+    bool memory = acu_nodes_reserve(graph, s.count);
+    if (memory) {
+        acu_nodes_tell(graph, s.nodes, s.count, nodes, room);
+        if (s.edges)
+            acu_edges_tell(s.edges, s.count, edges, room);
+        *count = s.count;
+    }
+    acu_graph_unlock(graph);
+    ACU_REQUIRE(memory, ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", s.count);
+    return 0;
+}
+
+acu_result acu_stream_set_capture_dependencies(acu_stream *stream, const acu_node *nodes,
+                                               size_t count, bool add) {
+    capture_state s;
+    acu_graph *graph = NULL;
+    cudaGraphNode_t *raw = NULL;
+    ACU_REQUIRE(nodes || count == 0, ACU_ERROR_ARGUMENT, "'nodes' is NULL");
+    ACU_TRY(need_active(__func__, stream, &s, &graph));
+    ACU_TRY(raw_nodes(__func__, graph, nodes, count, &raw));
+    int code = (int)cudaStreamUpdateCaptureDependencies(stream->raw, raw, NULL, count,
+                                                        add ? cudaStreamAddCaptureDependencies
+                                                            : cudaStreamSetCaptureDependencies);
+    free(raw);
+    return OUTCOME(stream, code);
+}

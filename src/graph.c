@@ -1,0 +1,685 @@
+/* Graphs: their life, their parts, what they keep, and what can be asked of them. */
+#include "graph.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert((int)ACU_NODE_FREE == (int)cudaGraphNodeTypeMemFree, "");
+static_assert((int)ACU_NODE_CONDITIONAL == (int)cudaGraphNodeTypeConditional, "");
+static_assert((int)ACU_DOT_CONDITIONALS == (int)cudaGraphDebugDotFlagsConditionalNodeParams, "");
+static_assert((int)ACU_GRAPH_MEMORY_RESERVED_HIGH == (int)cudaGraphMemAttrReservedMemHigh, "");
+
+#define OUTCOME(graph, code) acu_outcome(__func__, (graph), (int)(code))
+
+/* Runs a call on the graph, and returns from the public function. */
+#define ON_GRAPH(graph, call)                                                                      \
+    do {                                                                                           \
+        ACU_NEED((graph), acu_graph_class);                                                        \
+        acu_graph_lock(graph);                                                                     \
+        int code = (int)(call);                                                                    \
+        acu_graph_unlock(graph);                                                                   \
+        return OUTCOME((graph), code);                                                             \
+    } while (0)
+
+/* The same with a node and its raw handle. */
+#define ON_NODE(node, raw, call)                                                                   \
+    do {                                                                                           \
+        cudaGraphNode_t raw = NULL;                                                                \
+        ACU_TRY(acu_node_check(__func__, (node), &raw));                                           \
+        ON_GRAPH((node).graph, (call));                                                            \
+    } while (0)
+
+/* ---- locks -------------------------------------------------------------------------------------
+ */
+
+void acu_graph_lock(acu_graph *graph) {
+    pthread_mutex_lock(&graph->root->lock);
+}
+
+void acu_graph_unlock(acu_graph *graph) {
+    pthread_mutex_unlock(&graph->root->lock);
+}
+
+void acu_graph_lock_both(acu_graph *a, acu_graph *b) {
+    bool in_order = (uintptr_t)a->root <= (uintptr_t)b->root;
+    acu_graph_lock(in_order ? a : b);
+    if (a->root != b->root)
+        acu_graph_lock(in_order ? b : a);
+}
+
+void acu_graph_unlock_both(acu_graph *a, acu_graph *b) {
+    acu_graph_unlock(a);
+    if (a->root != b->root)
+        acu_graph_unlock(b);
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+/* The objects may be many, and take locks of their own: not under the graph's. */
+static int destroy_graph(acu_object *object) {
+    acu_graph *graph = (acu_graph *)object;
+    int code = 0, kept = 0;
+    while (graph->parts) {
+        acu_graph *part = graph->parts;
+        graph->parts = part->next;
+        (void)acu_object_release(NULL, part, &acu_graph_class);
+    }
+    if (graph->owned && !acu_is_unloading())
+        code = acu_released((int)cudaGraphDestroy(graph->raw));
+    if (graph->root == graph) {
+        kept = acu_bag_release(graph->bag);
+        pthread_mutex_destroy(&graph->lock);
+        pthread_mutex_destroy(&graph->bag_lock);
+    }
+    acu_nodes_forget(graph);
+    return code ? code : kept;
+}
+
+static void describe_graph(const acu_object *object, char *text, size_t size) {
+    const acu_graph *graph = (const acu_graph *)object;
+    if (graph->root != graph)
+        snprintf(text, size, " (a part of %p)", (void *)graph->root);
+    else if (!graph->owned && graph->raw && !graph->capturing)
+        snprintf(text, size, " (%p of someone else)", (void *)graph->raw);
+}
+
+const acu_class acu_graph_class = {"graph", destroy_graph, describe_graph};
+
+static acu_graph *new_graph(const char *call) {
+    static uint32_t graphs;
+    acu_graph *graph = acu_object_new(call, &acu_graph_class, sizeof *graph, -1);
+    if (graph)
+        graph->salt = __atomic_add_fetch(&graphs, 1, __ATOMIC_RELAXED);
+    return graph;
+}
+
+acu_graph *acu_graph_new(const char *call) {
+    acu_graph *graph = new_graph(call);
+    if (!graph)
+        return NULL;
+    graph->root = graph;
+    pthread_mutex_init(&graph->lock, NULL);
+    pthread_mutex_init(&graph->bag_lock, NULL);
+    return graph;
+}
+
+acu_graph *acu_part_new(const char *call, acu_graph *parent) {
+    acu_graph *part = new_graph(call);
+    if (!part)
+        return NULL;
+    part->root = parent->root;
+    part->parent = parent;
+    return part;
+}
+
+void acu_part_add(acu_graph *part, cudaGraph_t raw, cudaGraphNode_t within) {
+    part->raw = raw;
+    part->within = within;
+    part->next = part->root->parts;
+    part->root->parts = part;
+}
+
+void acu_part_discard(acu_graph *part) {
+    if (part)
+        acu_object_discard(&part->object);
+}
+
+acu_result acu_graph_create(acu_graph **graph) {
+    ACU_NEED_POINTER(graph);
+    *graph = NULL;
+    acu_destroy_deferred();
+    acu_graph *made = acu_graph_new(__func__);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    int code = (int)cudaGraphCreate(&made->raw, 0);
+    if (code) {
+        acu_object_discard(&made->object);
+        return OUTCOME(NULL, code);
+    }
+    made->owned = true;
+    *graph = made;
+    return 0;
+}
+
+static int take_graph(const char *call, cudaGraph_t raw, bool owned, acu_graph **graph) {
+    if (!graph || !raw)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", graph ? "raw" : "graph");
+    acu_graph *made = *graph = acu_graph_new(call);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    made->raw = raw;
+    made->owned = owned;
+    return 0;
+}
+
+acu_result acu_graph_wrap(struct CUgraph_st *raw, acu_graph **graph) {
+    return take_graph(__func__, raw, false, graph);
+}
+
+acu_result acu_graph_adopt(struct CUgraph_st *raw, acu_graph **graph) {
+    return take_graph(__func__, raw, true, graph);
+}
+
+struct CUgraph_st *acu_graph_raw(const acu_graph *graph) {
+    return graph ? graph->raw : NULL;
+}
+
+/* Owners of a part are owners of the whole. */
+static acu_graph *whole(acu_graph *graph) {
+    return acu_is(graph, &acu_graph_class) ? graph->root : graph;
+}
+
+acu_graph *acu_graph_retain(acu_graph *graph) {
+    return acu_object_retain(__func__, whole(graph), &acu_graph_class) ? graph : NULL;
+}
+
+acu_result acu_graph_release(acu_graph *graph) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, whole(graph), &acu_graph_class);
+}
+
+void acu_graph_cleanup(acu_graph **graph) {
+    (void)acu_graph_release(*graph);
+}
+
+int acu_graph_not_captured(const char *call, const acu_graph *graph) {
+    char text[ACU_OBJECT_TEXT];
+    if (__atomic_load_n(&graph->root->capturing, __ATOMIC_ACQUIRE) == 0)
+        return 0;
+    return acu_fault(call, acu_describe(graph, text), ACU_ERROR_CAPTURE,
+                     "a stream is being captured into the graph");
+}
+
+acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
+    ACU_NEED_POINTER(clone);
+    *clone = NULL;
+    acu_destroy_deferred();
+    ACU_NEED(graph, acu_graph_class);
+    ACU_TRY(acu_graph_not_captured(__func__, graph));
+    acu_graph *made = acu_graph_new(__func__);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    acu_graph_lock(graph);
+    int code = (int)cudaGraphClone(&made->raw, graph->raw);
+    made->bag = acu_graph_bag(graph);
+    acu_graph_unlock(graph);
+    made->owned = !code;
+    if (code) {
+        (void)acu_object_release(NULL, made, &acu_graph_class);
+        return OUTCOME(graph, code);
+    }
+    *clone = made;
+    return 0;
+}
+
+/* ---- what it keeps -----------------------------------------------------------------------------
+ */
+
+acu_bag *acu_graph_bag(acu_graph *graph) {
+    pthread_mutex_lock(&graph->root->bag_lock);
+    acu_bag *bag = acu_bag_retain(graph->root->bag);
+    pthread_mutex_unlock(&graph->root->bag_lock);
+    return bag;
+}
+
+int acu_graph_hold(acu_graph *graph, acu_object *object, bool writes) {
+    pthread_mutex_lock(&graph->root->bag_lock);
+    int code = acu_bag_add(&graph->root->bag, object, writes);
+    pthread_mutex_unlock(&graph->root->bag_lock);
+    return code;
+}
+
+acu_result acu_graph_keep(acu_graph *graph, acu_buffer *buffer, bool writes) {
+    ACU_NEED(graph, acu_graph_class);
+    ACU_NEED(buffer, acu_buffer_class);
+    return OUTCOME(graph, acu_graph_hold(graph, &buffer->storage->object, writes));
+}
+
+static int keep_data(const char *call, acu_graph *graph, const acu_closure *closure) {
+    if (!acu_is(graph, &acu_graph_class))
+        return acu_bad_handle(call, graph, &acu_graph_class);
+    acu_kept_closure *kept = acu_closure_keep(call, closure);
+    if (!kept)
+        return ACU_ERROR_HOST_MEMORY;
+    int code = acu_graph_hold(graph, &kept->object, false);
+    if (code)
+        kept->closure.destroy = NULL; /* the caller does it */
+    (void)acu_object_release(NULL, kept, kept->object.was);
+    return acu_outcome(call, graph, code);
+}
+
+acu_result acu_graph_keep_data(acu_graph *graph, acu_closure closure) {
+    int code = keep_data(__func__, graph, &closure);
+    if (code && closure.destroy)
+        closure.destroy(closure.data);
+    return code;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------
+ */
+
+static uint32_t *slot_of(const acu_graph *graph, cudaGraphNode_t raw) {
+    size_t mask = 2 * (size_t)graph->node_room - 1;
+    size_t at = (size_t)(((uint64_t)(uintptr_t)raw * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+    while (graph->slots[at] && graph->nodes[graph->slots[at] - 1] != raw)
+        at = (at + 1) & mask;
+    return &graph->slots[at];
+}
+
+/* Also of those that were destroyed, whose ids are not given again. */
+bool acu_nodes_reserve(acu_graph *graph, size_t more) {
+    size_t count = graph->node_count, room = graph->node_room ? graph->node_room : 16;
+    if (more <= graph->node_room - count)
+        return true;
+    while (room - count < more)
+        room *= 2;
+    cudaGraphNode_t *nodes =
+        room < UINT32_MAX / 2 ? realloc(graph->nodes, room * sizeof *nodes) : NULL;
+    if (!nodes)
+        return false;
+    graph->nodes = nodes;
+    uint32_t *slots = calloc(2 * room, sizeof *slots);
+    if (!slots)
+        return false;
+    free(graph->slots);
+    graph->slots = slots;
+    graph->node_room = (uint32_t)room;
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i])
+            *slot_of(graph, nodes[i]) = i + 1;
+    return true;
+}
+
+void acu_nodes_forget(acu_graph *graph) {
+    free(graph->nodes);
+    free(graph->slots);
+    graph->nodes = NULL;
+    graph->slots = NULL;
+    graph->node_count = graph->node_room = 0;
+}
+
+acu_node acu_node_of(acu_graph *graph, cudaGraphNode_t raw) {
+    if (!raw)
+        return (acu_node){NULL, 0};
+    uint32_t *slot = slot_of(graph, raw);
+    if (!*slot) {
+        graph->nodes[graph->node_count++] = raw;
+        *slot = graph->node_count;
+    }
+    return (acu_node){graph, (uint64_t)graph->salt << 32 | *slot};
+}
+
+static cudaGraphNode_t find_node(acu_node node) {
+    uint32_t index = (uint32_t)node.id - 1;
+    acu_graph *graph = node.graph;
+    acu_graph_lock(graph);
+    bool known = node.id >> 32 == graph->salt && index < graph->node_count;
+    cudaGraphNode_t raw = known ? graph->nodes[index] : NULL;
+    acu_graph_unlock(graph);
+    return raw;
+}
+
+int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw) {
+    char text[ACU_OBJECT_TEXT];
+    if (!node.graph)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the node is none");
+    if (!acu_is(node.graph, &acu_graph_class))
+        return acu_bad_handle(call, node.graph, &acu_graph_class);
+    *raw = find_node(node);
+    if (*raw)
+        return 0;
+    return acu_fault(call, acu_describe(node.graph, text), ACU_ERROR_HANDLE,
+                     "the graph has no such node any more");
+}
+
+struct CUgraphNode_st *acu_node_raw(acu_node node) {
+    return acu_is(node.graph, &acu_graph_class) ? find_node(node) : NULL;
+}
+
+acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *raw, acu_node *node) {
+    ACU_NEED_POINTER(node);
+    *node = (acu_node){NULL, 0};
+    ACU_NEED(graph, acu_graph_class);
+    ACU_NEED_POINTER(raw);
+    acu_graph_lock(graph);
+    bool room = acu_nodes_reserve(graph, 1);
+    if (room)
+        *node = acu_node_of(graph, raw);
+    acu_graph_unlock(graph);
+    ACU_REQUIRE(room, ACU_ERROR_HOST_MEMORY, "no memory for a node");
+    return 0;
+}
+
+/* The graphs in the node go with it, and those in their nodes. */
+static void forget_parts(acu_graph *graph, cudaGraphNode_t within) {
+    for (acu_graph **link = &graph->root->parts; *link;) {
+        acu_graph *part = *link;
+        if (part->parent != graph || (within && part->within != within)) {
+            link = &part->next;
+            continue;
+        }
+        *link = part->next;
+        forget_parts(part, NULL);
+        (void)acu_object_release(NULL, part, &acu_graph_class);
+        link = &graph->root->parts; /* others may be gone, too */
+    }
+}
+
+static int destroy_node(acu_graph *graph, cudaGraphNode_t raw) {
+    int code = (int)cudaGraphDestroyNode(raw);
+    if (code)
+        return code;
+    graph->nodes[*slot_of(graph, raw) - 1] = NULL;
+    forget_parts(graph, raw);
+    return 0;
+}
+
+acu_result acu_node_destroy(acu_node node) {
+    ON_NODE(node, raw, destroy_node(node.graph, raw));
+}
+
+static const char *const kinds[] = {"kernel",         "memcpy",       "memset",
+                                    "host",           "child graph",  "empty",
+                                    "event wait",     "event record", "semaphore signal",
+                                    "semaphore wait", "memory alloc", "memory free",
+                                    "batch mem op",   "conditional"};
+
+const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]) {
+    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
+    acu_saved_error before;
+    acu_error_save(&before);
+    if (cudaGraphNodeGetType(raw, &type))
+        (void)cudaGetLastError();
+    acu_error_restore(&before);
+    bool known = (unsigned)type < sizeof kinds / sizeof *kinds;
+    uint32_t number = graph->node_room ? *slot_of(graph, raw) : 0;
+    if (number)
+        snprintf(text, 64, "%s node %u", known ? kinds[type] : "unknown", number - 1);
+    else
+        snprintf(text, 64, "%s node %p", known ? kinds[type] : "unknown", (void *)raw);
+    return text;
+}
+
+acu_result acu_node_type(acu_node node, acu_node_kind *kind) {
+    enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+    cudaGraphNode_t raw = NULL;
+    ACU_NEED_POINTER(kind);
+    *kind = ACU_NODE_EMPTY;
+    ACU_TRY(acu_node_check(__func__, node, &raw));
+    acu_graph_lock(node.graph);
+    int code = (int)cudaGraphNodeGetType(raw, &type);
+    acu_graph_unlock(node.graph);
+    *kind = (acu_node_kind)type;
+    return OUTCOME(node.graph, code);
+}
+
+/* The handle of the graph in a child node is made when it is first asked for. */
+static int find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw, acu_graph **child) {
+    cudaGraph_t inner = NULL;
+    int code = (int)cudaGraphChildGraphNodeGetGraph(raw, &inner);
+    if (code)
+        return code;
+    for (*child = graph->root->parts; *child; *child = (*child)->next)
+        if ((*child)->raw == inner)
+            return 0;
+    *child = acu_part_new(call, graph);
+    if (!*child)
+        return ACU_ERROR_HOST_MEMORY;
+    acu_part_add(*child, inner, raw);
+    return 0;
+}
+
+acu_result acu_node_child(acu_node node, acu_graph **child) {
+    ACU_NEED_POINTER(child);
+    *child = NULL;
+    ON_NODE(node, raw, find_child(__func__, node.graph, raw, child));
+}
+
+static int find_in_clone(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy) {
+    cudaGraphNode_t found = NULL;
+    int code = (int)cudaGraphNodeFindInClone(&found, raw, clone->raw);
+    if (!code && !acu_nodes_reserve(clone, 1))
+        code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a node");
+    if (!code)
+        *copy = acu_node_of(clone, found);
+    return code;
+}
+
+acu_result acu_node_in_clone(acu_node node, acu_graph *clone, acu_node *copy) {
+    cudaGraphNode_t raw = NULL;
+    ACU_NEED_POINTER(copy);
+    *copy = (acu_node){NULL, 0};
+    ACU_TRY(acu_node_check(__func__, node, &raw));
+    ACU_NEED(clone, acu_graph_class);
+    acu_graph_lock_both(node.graph, clone);
+    int code = find_in_clone(raw, clone, copy);
+    acu_graph_unlock_both(node.graph, clone);
+    return OUTCOME(clone, code);
+}
+
+/* ---- dependencies ------------------------------------------------------------------------------
+ */
+
+bool acu_edges_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **made) {
+    *made = NULL;
+    if (!edges || count == 0)
+        return true;
+    cudaGraphEdgeData *data = *made = calloc(count, sizeof *data);
+    for (size_t i = 0; data && i < count; i++) {
+        data[i].from_port = edges[i].from_port;
+        data[i].to_port = edges[i].to_port;
+        data[i].type = edges[i].type;
+    }
+    return data;
+}
+
+typedef struct dependencies {
+    const char *call;
+    acu_graph *graph;
+    const acu_node *from, *to;
+    const acu_edge *edges;
+    size_t count;
+    bool add;
+} dependencies;
+
+static int gather_nodes(const dependencies *d, const acu_node *nodes, cudaGraphNode_t *raw) {
+    for (size_t i = 0; i < d->count; i++) {
+        if (nodes[i].graph && nodes[i].graph != d->graph)
+            return acu_fault(d->call, "", ACU_ERROR_ARGUMENT, "node %zu is of another graph", i);
+        int code = acu_node_check(d->call, nodes[i], &raw[i]);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static int change_with(const dependencies *d, cudaGraphNode_t *raw, cudaGraphEdgeData *edges) {
+    cudaGraphNode_t *to = raw + d->count;
+    int code = gather_nodes(d, d->from, raw);
+    if (!code)
+        code = gather_nodes(d, d->to, to);
+    if (code)
+        return code;
+    acu_graph_lock(d->graph);
+    code = (int)(d->add ? cudaGraphAddDependencies(d->graph->raw, raw, to, edges, d->count)
+                        : cudaGraphRemoveDependencies(d->graph->raw, raw, to, edges, d->count));
+    acu_graph_unlock(d->graph);
+    return acu_outcome(d->call, d->graph, code);
+}
+
+static int change_dependencies(const dependencies *d) {
+    cudaGraphEdgeData *edges = NULL;
+    if (!acu_is(d->graph, &acu_graph_class))
+        return acu_bad_handle(d->call, d->graph, &acu_graph_class);
+    if (d->count == 0)
+        return 0;
+    if (!d->from || !d->to)
+        return acu_fault(d->call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", d->from ? "to" : "from");
+    cudaGraphNode_t *raw = d->count < SIZE_MAX / 32 ? malloc(2 * d->count * sizeof *raw) : NULL;
+    bool room = raw && acu_edges_raw(d->edges, d->count, &edges);
+    int code =
+        room ? change_with(d, raw, edges)
+             : acu_fault(d->call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", d->count);
+    free(edges);
+    free(raw);
+    return code;
+}
+
+acu_result acu_graph_add_dependencies(acu_graph *graph, const acu_node *from, const acu_node *to,
+                                      const acu_edge *edges, size_t count) {
+    dependencies d = {__func__, graph, from, to, edges, count, true};
+    return change_dependencies(&d);
+}
+
+acu_result acu_graph_remove_dependencies(acu_graph *graph, const acu_node *from, const acu_node *to,
+                                         const acu_edge *edges, size_t count) {
+    dependencies d = {__func__, graph, from, to, edges, count, false};
+    return change_dependencies(&d);
+}
+
+/* ---- questions ---------------------------------------------------------------------------------
+ */
+
+typedef struct question {
+    const char *call;
+    enum { NODES, ROOTS, EDGES, DEPENDENCIES, DEPENDENTS } about;
+    acu_graph *graph;
+    cudaGraphNode_t node;
+    acu_node *from, *to; /* the answer; `to` only of EDGES */
+    acu_edge *edges;
+    size_t *count;
+} question;
+
+static int ask(const question *q, cudaGraphNode_t *from, cudaGraphNode_t *to,
+               cudaGraphEdgeData *edges, size_t *count) {
+    switch (q->about) {
+    case NODES:
+        return (int)cudaGraphGetNodes(q->graph->raw, from, count);
+    case ROOTS:
+        return (int)cudaGraphGetRootNodes(q->graph->raw, from, count);
+    case EDGES:
+        return (int)cudaGraphGetEdges(q->graph->raw, from, to, edges, count);
+    case DEPENDENCIES:
+        return (int)cudaGraphNodeGetDependencies(q->node, from, edges, count);
+    case DEPENDENTS:
+        break;
+    }
+    return (int)cudaGraphNodeGetDependentNodes(q->node, from, edges, count);
+}
+
+void acu_nodes_tell(acu_graph *graph, const cudaGraphNode_t *raw, size_t count, acu_node *nodes,
+                    size_t room) {
+    for (size_t i = 0; nodes && i < count && i < room; i++)
+        nodes[i] = acu_node_of(graph, raw[i]);
+}
+
+void acu_edges_tell(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges, size_t room) {
+    for (size_t i = 0; edges && i < count && i < room; i++)
+        edges[i] = (acu_edge){raw[i].from_port, raw[i].to_port, raw[i].type};
+}
+
+/* Asked for edges without their data, CUDA fails if there is any; so it is always asked for. */
+static int tell(const question *q, size_t count, size_t room) {
+    cudaGraphNode_t *from = malloc(2 * count * sizeof *from);
+    cudaGraphEdgeData *edges = calloc(count, sizeof *edges);
+    int code = from && edges && acu_nodes_reserve(q->graph, 2 * count)
+                   ? ask(q, from, from + count, edges, q->count)
+                   : acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
+    if (!code) {
+        acu_nodes_tell(q->graph, from, *q->count, q->from, room);
+        if (q->about == EDGES)
+            acu_nodes_tell(q->graph, from + count, *q->count, q->to, room);
+        acu_edges_tell(edges, *q->count, q->edges, room);
+    }
+    free(from);
+    free(edges);
+    return code;
+}
+
+static int answer(const question *q) {
+    size_t room, count = 0;
+    if (!q->count)
+        return acu_fault(q->call, "", ACU_ERROR_ARGUMENT, "'count' is NULL");
+    room = *q->count;
+    *q->count = 0;
+    if (!acu_is(q->graph, &acu_graph_class))
+        return acu_bad_handle(q->call, q->graph, &acu_graph_class);
+    acu_graph_lock(q->graph);
+    int code = ask(q, NULL, NULL, NULL, &count);
+    *q->count = code ? 0 : count;
+    if (!code && count > 0 && room > 0 && (q->from || q->to || q->edges))
+        code = tell(q, count, room);
+    acu_graph_unlock(q->graph);
+    return acu_outcome(q->call, q->graph, code);
+}
+
+acu_result acu_graph_nodes(acu_graph *graph, acu_node *nodes, size_t *count) {
+    question q = {.call = __func__, NODES, graph, .from = nodes, .count = count};
+    return answer(&q);
+}
+
+acu_result acu_graph_roots(acu_graph *graph, acu_node *nodes, size_t *count) {
+    question q = {.call = __func__, ROOTS, graph, .from = nodes, .count = count};
+    return answer(&q);
+}
+
+acu_result acu_graph_edges(acu_graph *graph, acu_node *from, acu_node *to, acu_edge *edges,
+                           size_t *count) {
+    question q = {__func__, EDGES, graph, NULL, from, to, edges, count};
+    return answer(&q);
+}
+
+acu_result acu_node_dependencies(acu_node node, acu_node *nodes, acu_edge *edges, size_t *count) {
+    question q = {__func__, DEPENDENCIES, node.graph, NULL, nodes, NULL, edges, count};
+    ACU_TRY(acu_node_check(__func__, node, &q.node));
+    return answer(&q);
+}
+
+acu_result acu_node_dependents(acu_node node, acu_node *nodes, acu_edge *edges, size_t *count) {
+    question q = {__func__, DEPENDENTS, node.graph, NULL, nodes, NULL, edges, count};
+    ACU_TRY(acu_node_check(__func__, node, &q.node));
+    return answer(&q);
+}
+
+acu_result acu_graph_id(acu_graph *graph, unsigned *id) {
+    ACU_NEED_POINTER(id);
+    *id = 0;
+    ON_GRAPH(graph, cudaGraphGetId(graph->raw, id));
+}
+
+acu_result acu_node_id(acu_node node, unsigned *id) {
+    ACU_NEED_POINTER(id);
+    *id = 0;
+    ON_NODE(node, raw, cudaGraphNodeGetLocalId(raw, id));
+}
+
+acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigned flags) {
+    ACU_NEED_POINTER(path);
+    ON_GRAPH(graph, cudaGraphDebugDotPrint(graph->raw, path, flags));
+}
+
+/* ---- memory that graphs allocate ---------------------------------------------------------------
+ */
+
+acu_result acu_graph_memory_get(acu_device device, acu_graph_memory attribute, uint64_t *bytes) {
+    ACU_NEED_POINTER(bytes);
+    *bytes = 0;
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    return OUTCOME(NULL, cudaDeviceGetGraphMemAttribute(
+                             device, (enum cudaGraphMemAttributeType)attribute, bytes));
+}
+
+acu_result acu_graph_memory_reset(acu_device device, acu_graph_memory attribute) {
+    uint64_t zero = 0;
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    return OUTCOME(NULL, cudaDeviceSetGraphMemAttribute(
+                             device, (enum cudaGraphMemAttributeType)attribute, &zero));
+}
+
+acu_result acu_graph_memory_trim(acu_device device) {
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    return OUTCOME(NULL, cudaDeviceGraphMemTrim(device));
+}

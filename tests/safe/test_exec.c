@@ -1,0 +1,292 @@
+/* Executable graphs: launches, updates, changes, and what they keep until when. */
+#include "safe.h"
+
+#include <anycuda/cudart.h>
+
+static acu_stream *stream, *other;
+static acu_graph *graph;
+static acu_buffer *x, *y;
+
+static int setup(void **state) {
+    return begin(state) || acu_stream_create(0, NULL, &stream) ||
+           acu_stream_create(0, NULL, &other) || acu_graph_create(&graph) ||
+           acu_buffer_create(stream, ACU_I32, 8, &x) || acu_buffer_create(stream, ACU_I32, 8, &y);
+}
+
+static int teardown(void **state) {
+    return acu_buffer_release(x) || acu_buffer_release(y) || acu_graph_release(graph) ||
+           acu_stream_release(stream) || acu_stream_release(other) || nothing_left(state);
+}
+
+static void lives_and_dies_once(void **state) {
+    (void)state;
+    acu_exec *exec = NULL, *borrowed = NULL;
+    uint64_t flags = 0;
+    unsigned id = 0;
+    acu_quarantine(100);
+    OK(acu_graph_add_empty(graph, NULL, 0, NULL));
+    OK(acu_graph_instantiate(graph, &(acu_exec_options){.flags = ACU_EXEC_AUTO_FREE}, &exec));
+    OK(acu_exec_flags(exec, &flags));
+    assert_int_equal(flags, ACU_EXEC_AUTO_FREE);
+    OK(acu_exec_id(exec, &id));
+    OK(acu_exec_wrap(acu_exec_raw(exec), &borrowed));
+    OK(acu_exec_launch(borrowed, stream));
+    OK(acu_stream_synchronize(stream));
+    OK(acu_exec_release(borrowed));
+    OK(acu_exec_upload(exec, stream));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_stream_synchronize(stream));
+    assert_ptr_equal(acu_exec_retain(exec), exec);
+    OK(acu_exec_release(exec));
+    OK(acu_exec_release(exec));
+    FAILS(acu_exec_release(exec), ACU_ERROR_HANDLE, "released already");
+    FAILS(acu_exec_launch(exec, stream), ACU_ERROR_HANDLE, "released already");
+    acu_quarantine(0);
+}
+
+static void needs_its_arguments(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_update update;
+    uint64_t flags;
+    unsigned id;
+    bool enabled;
+    FAILS(acu_graph_instantiate(NULL, NULL, &exec), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_graph_instantiate(graph, NULL, NULL), ACU_ERROR_ARGUMENT, "'exec' is NULL");
+    FAILS(acu_exec_wrap(NULL, &exec), ACU_ERROR_ARGUMENT, "'raw' is NULL");
+    FAILS(acu_exec_adopt(NULL, &exec), ACU_ERROR_ARGUMENT, "'raw' is NULL");
+    FAILS(acu_exec_launch(NULL, stream), ACU_ERROR_ARGUMENT, "the executable graph is NULL");
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    FAILS(acu_exec_launch(exec, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(acu_exec_upload(exec, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(acu_exec_flags(exec, NULL), ACU_ERROR_ARGUMENT, "'flags' is NULL");
+    FAILS(acu_exec_flags(NULL, &flags), ACU_ERROR_ARGUMENT, "is NULL");
+    FAILS(acu_exec_id(exec, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
+    FAILS(acu_exec_id(NULL, &id), ACU_ERROR_ARGUMENT, "is NULL");
+    FAILS(acu_exec_update(exec, NULL, &update), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_exec_update(NULL, graph, NULL), ACU_ERROR_ARGUMENT, "is NULL");
+    FAILS(acu_exec_enabled(exec, (acu_node){0}, &enabled), ACU_ERROR_ARGUMENT, "the node is none");
+    FAILS(acu_exec_set_raw(exec, (acu_node){0}, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    assert_null(acu_exec_raw(NULL));
+    OK(acu_exec_release(exec));
+}
+
+static void a_cycle_is_told(void **state) {
+    (void)state;
+    acu_node a, b;
+    acu_exec *exec = NULL;
+    OK(acu_graph_add_empty(graph, NULL, 0, &a));
+    OK(acu_graph_add_empty(graph, &a, 1, &b));
+    OK(acu_graph_add_dependencies(graph, &b, &a, NULL, 1));
+    FAILS(acu_graph_instantiate(graph, NULL, &exec), 1, "its structure is invalid");
+    assert_non_null(strstr(acu_last_error_message(), "empty node "));
+    assert_null(exec);
+}
+
+/* ---- order and lifetime ------------------------------------------------------------------------
+ */
+
+static void add_fill(acu_graph *to, acu_buffer *buffer, int32_t value, acu_node *node) {
+    OK(acu_graph_add_fill(to, NULL, 0, &(acu_fill){buffer, ACU_I32, &value, .at = 0}, node));
+}
+
+static void launches_are_uses(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    int32_t back[8];
+    const int32_t three = 3;
+    gate at;
+    add_fill(graph, x, 5, NULL);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    close_gate(&at, stream);
+    OK(acu_buffer_fill(x, &three)); /* on `stream`, behind the gate */
+    OK(acu_exec_launch(exec, other));
+    assert_int_equal(acu_stream_query(other), ACU_NOT_READY);
+    OK(acu_buffer_copy(y, x, stream)); /* comes after the launch */
+    open_gate(&at);
+    OK(acu_buffer_read(y, back, 8));
+    assert_int_equal(back[0], 5);
+    OK(acu_exec_release(exec));
+}
+
+static int destroyed;
+
+static void destroy(void *data) {
+    (void)data;
+    __atomic_add_fetch(&destroyed, 1, __ATOMIC_SEQ_CST);
+}
+
+static void nothing(void *data) {
+    (void)data;
+}
+
+/* NVlabs/cutile-rs PR 270: a captured graph outlived its buffers. */
+static acu_result put_on(acu_stream *on, void *data) {
+    const int32_t six = 6;
+    (void)data;
+    ACU_TRY(acu_buffer_fill(x, &six));
+    ACU_TRY(acu_stream_call(on, (acu_closure){nothing, NULL, destroy}));
+    return acu_buffer_copy(y, x, on);
+}
+
+static void a_captured_graph_outlives_every_handle(void **state) {
+    (void)state;
+    acu_graph *captured = NULL;
+    acu_exec *exec = NULL;
+    int32_t back[8] = {0};
+    gate at;
+    destroyed = 0;
+    OK(acu_stream_capture(stream, NULL, put_on, NULL, &captured));
+    OK(acu_buffer_release(x));
+    OK(acu_graph_instantiate(captured, NULL, &exec));
+    OK(acu_graph_release(captured));
+    OK(acu_exec_launch(exec, stream));
+    close_gate(&at, stream);
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_release(exec));
+    assert_int_equal(destroyed, 0); /* the last launch has not ended */
+    open_gate(&at);
+    OK(acu_stream_synchronize(stream));
+    assert_int_equal(destroyed, 1);
+    OK(acu_buffer_read(y, back, 8));
+    assert_int_equal(back[7], 6);
+    OK(acu_buffer_create(stream, ACU_I32, 8, &x));
+}
+
+static void released_before_anyone_waits(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_stream *own = NULL;
+    acu_graph *mine = NULL;
+    acu_buffer *z = NULL;
+    gate at;
+    destroyed = 0;
+    OK(acu_stream_create(0, NULL, &own));
+    OK(acu_buffer_create(own, ACU_I32, 8, &z));
+    OK(acu_graph_create(&mine));
+    add_fill(mine, z, 1, NULL);
+    OK(acu_graph_keep_data(mine, (acu_closure){NULL, NULL, destroy}));
+    OK(acu_graph_instantiate(mine, NULL, &exec));
+    close_gate(&at, own);
+    OK(acu_exec_launch(exec, own));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(mine));
+    OK(acu_buffer_release(z));
+    OK(acu_stream_release(own));
+    assert_int_equal(destroyed, 0);
+    open_gate(&at);
+    OK(acu_device_synchronize(0));
+    assert_int_equal(destroyed, 1);
+}
+
+/* ---- changes -----------------------------------------------------------------------------------
+ */
+
+static void changes_a_fill_and_a_copy(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_node fill, copy;
+    int32_t back[8], eight = 8;
+    acu_buffer *z = NULL;
+    OK(acu_buffer_create(stream, ACU_I32, 8, &z));
+    add_fill(graph, x, 1, &fill);
+    OK(acu_graph_add_copy(graph, &fill, 1, &(acu_copy){.to = y, .from = x}, &copy));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_set_fill(exec, fill, &(acu_fill){z, ACU_I32, &eight, .at = 0}));
+    OK(acu_exec_set_copy(exec, copy, &(acu_copy){.to = x, .from = z}));
+    OK(acu_buffer_release(z)); /* it is the exec's now */
+    OK(acu_exec_launch(exec, other));
+    OK(acu_buffer_read(x, back, 8));
+    assert_int_equal(back[3], 8);
+    FAILS(acu_exec_set_fill(exec, fill, NULL), ACU_ERROR_ARGUMENT, "'fill' is NULL");
+    FAILS(acu_exec_set_copy(exec, copy, NULL), ACU_ERROR_ARGUMENT, "'copy' is NULL");
+    FAILS(acu_exec_set_copy(exec, fill, &(acu_copy){.to = y, .from = x}), 1, "");
+    FAILS(acu_exec_set_memcpy(exec, copy, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    OK(acu_exec_release(exec));
+}
+
+static void changed_buffers_go_when_their_launch_has_ended(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_node host;
+    gate at;
+    destroyed = 0;
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){nothing, NULL, NULL}, &host));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_set_host(exec, host, (acu_closure){nothing, NULL, destroy}));
+    close_gate(&at, stream);
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_set_host(exec, host, (acu_closure){nothing, NULL, destroy}));
+    assert_int_equal(destroyed, 0); /* the first one is still to be called */
+    open_gate(&at);
+    OK(acu_stream_synchronize(stream));
+    OK(acu_exec_set_host(exec, host, (acu_closure){nothing, NULL, destroy}));
+    assert_int_equal(destroyed, 2); /* the second one was never launched */
+    FAILS(acu_exec_set_host(exec, host, (acu_closure){NULL, NULL, destroy}), ACU_ERROR_ARGUMENT,
+          "'closure.call' is NULL");
+    FAILS(acu_exec_set_host(NULL, host, (acu_closure){nothing, NULL, destroy}), ACU_ERROR_ARGUMENT,
+          "is NULL");
+    assert_int_equal(destroyed, 4);
+    OK(acu_exec_release(exec));
+    assert_int_equal(destroyed, 5);
+}
+
+static void changes_need_a_node_of_its_graph(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_graph *clone = NULL;
+    acu_node node, stranger;
+    int32_t one = 1;
+    add_fill(graph, x, 1, &node);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_graph_clone(graph, &clone));
+    OK(acu_node_in_clone(node, clone, &stranger));
+    FAILS(acu_exec_set_fill(exec, stranger, &(acu_fill){x, ACU_I32, &one, .at = 0}),
+          ACU_ERROR_ARGUMENT, "not of the graph that was instantiated");
+    OK(acu_node_destroy(node));
+    FAILS(acu_exec_set_fill(exec, node, &(acu_fill){x, ACU_I32, &one, .at = 0}), ACU_ERROR_HANDLE,
+          "");
+    OK(acu_graph_release(clone));
+    OK(acu_exec_release(exec));
+}
+
+static void changes_events(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_event *first = NULL, *second = NULL;
+    acu_node record, wait, empty;
+    OK(acu_event_create(0, NULL, &first));
+    OK(acu_event_create(0, NULL, &second));
+    OK(acu_graph_add_event_wait(graph, NULL, 0, first, &wait));
+    OK(acu_graph_add_event_record(graph, &wait, 1, first, &record));
+    OK(acu_graph_add_empty(graph, &record, 1, &empty));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_set_event(exec, record, second));
+    OK(acu_exec_set_event(exec, wait, second));
+    FAILS(acu_exec_set_event(exec, empty, second), 1, "");
+    FAILS(acu_exec_set_event(exec, record, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
+    OK(acu_event_release(first));
+    OK(acu_event_release(second));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_stream_synchronize(stream));
+    OK(acu_exec_release(exec));
+}
+
+#undef TEST
+#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(lives_and_dies_once),
+        TEST(needs_its_arguments),
+        TEST(a_cycle_is_told),
+        TEST(launches_are_uses),
+        TEST(a_captured_graph_outlives_every_handle),
+        TEST(released_before_anyone_waits),
+        TEST(changes_a_fill_and_a_copy),
+        TEST(changed_buffers_go_when_their_launch_has_ended),
+        TEST(changes_need_a_node_of_its_graph),
+        TEST(changes_events),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,307 @@
+/* Graphs: their life, what they keep, and what can be asked of them. */
+#include "safe.h"
+
+#include <unistd.h>
+
+static void lives_and_dies_once(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_quarantine(100);
+    OK(acu_graph_create(&graph));
+    assert_non_null(acu_graph_raw(graph));
+    assert_ptr_equal(acu_graph_retain(graph), graph);
+    OK(acu_graph_release(graph));
+    OK(acu_graph_release(graph));
+    FAILS(acu_graph_release(graph), ACU_ERROR_HANDLE, "the graph was released already");
+    assert_null(acu_graph_retain(graph));
+    OK(acu_graph_release(NULL));
+    assert_null(acu_graph_raw(NULL));
+    acu_quarantine(0);
+}
+
+static void needs_its_arguments(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *clone = NULL;
+    acu_node node;
+    size_t count = 0;
+    unsigned id;
+    FAILS(acu_graph_create(NULL), ACU_ERROR_ARGUMENT, "'graph' is NULL");
+    FAILS(acu_graph_wrap(NULL, &graph), ACU_ERROR_ARGUMENT, "'raw' is NULL");
+    FAILS(acu_graph_adopt(NULL, &graph), ACU_ERROR_ARGUMENT, "'raw' is NULL");
+    FAILS(acu_graph_clone(NULL, &clone), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_graph_nodes(NULL, NULL, &count), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    OK(acu_graph_create(&graph));
+    FAILS(acu_graph_clone(graph, NULL), ACU_ERROR_ARGUMENT, "'clone' is NULL");
+    FAILS(acu_graph_nodes(graph, NULL, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+    FAILS(acu_graph_roots(graph, NULL, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+    FAILS(acu_graph_edges(graph, NULL, NULL, NULL, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+    FAILS(acu_graph_id(graph, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
+    FAILS(acu_graph_id(NULL, &id), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_graph_dot(graph, NULL, 0), ACU_ERROR_ARGUMENT, "'path' is NULL");
+    FAILS(acu_graph_keep(graph, NULL, false), ACU_ERROR_ARGUMENT, "the buffer is NULL");
+    FAILS(acu_node_wrap(graph, NULL, &node), ACU_ERROR_ARGUMENT, "'raw' is NULL");
+    OK(acu_graph_release(graph));
+}
+
+static void wraps_and_adopts(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *other = NULL;
+    acu_node node;
+    size_t count = 0;
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_wrap(acu_graph_raw(graph), &other));
+    OK(acu_graph_add_empty(other, NULL, 0, &node));
+    OK(acu_graph_release(other));
+    OK(acu_graph_nodes(graph, NULL, &count));
+    assert_int_equal(count, 1);
+    struct CUgraph_st *raw = acu_graph_raw(graph);
+    OK(acu_graph_clone(graph, &other)); /* what is adopted has to be no other's */
+    OK(acu_graph_release(graph));
+    assert_ptr_not_equal(acu_graph_raw(other), raw);
+    OK(acu_graph_release(other));
+}
+
+static void tells_nodes_and_edges(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_node a, b, c, got[4], to[4];
+    acu_edge edges[4];
+    size_t count = 4;
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_nodes(graph, got, &count));
+    assert_int_equal(count, 0);
+    OK(acu_graph_add_empty(graph, NULL, 0, &a));
+    OK(acu_graph_add_empty(graph, &a, 1, &b));
+    OK(acu_graph_add_empty(graph, (acu_node[]){a, b}, 2, &c));
+    count = 2;
+    OK(acu_graph_nodes(graph, got, &count)); /* there are more than there is room for */
+    assert_int_equal(count, 3);
+    assert_int_equal(got[1].id, b.id);
+    count = 4;
+    OK(acu_graph_roots(graph, got, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(got[0].id, a.id);
+    assert_ptr_equal(got[0].graph, graph);
+    count = 4;
+    OK(acu_graph_edges(graph, got, to, edges, &count));
+    assert_int_equal(count, 3);
+    count = 4;
+    OK(acu_node_dependencies(c, got, NULL, &count));
+    assert_int_equal(count, 2);
+    assert_int_equal(got[0].id, a.id);
+    assert_int_equal(got[1].id, b.id);
+    count = 0;
+    OK(acu_node_dependents(a, NULL, NULL, &count));
+    assert_int_equal(count, 2);
+    OK(acu_graph_release(graph));
+}
+
+static void dependencies_come_and_go(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *other = NULL;
+    acu_node a, b, stranger;
+    size_t count = 0;
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_create(&other));
+    OK(acu_graph_add_empty(graph, NULL, 0, &a));
+    OK(acu_graph_add_empty(graph, NULL, 0, &b));
+    OK(acu_graph_add_empty(other, NULL, 0, &stranger));
+    OK(acu_graph_add_dependencies(graph, NULL, NULL, NULL, 0));
+    OK(acu_graph_add_dependencies(graph, &a, &b, NULL, 1));
+    FAILS(acu_graph_add_dependencies(graph, &a, &stranger, NULL, 1), ACU_ERROR_ARGUMENT,
+          "node 0 is of another graph");
+    FAILS(acu_graph_add_dependencies(graph, NULL, &b, NULL, 1), ACU_ERROR_ARGUMENT,
+          "'from' is NULL");
+    FAILS(acu_graph_add_dependencies(graph, &a, NULL, NULL, 1), ACU_ERROR_ARGUMENT, "'to' is NULL");
+    FAILS(acu_graph_add_dependencies(graph, &a, &b, NULL, SIZE_MAX), ACU_ERROR_HOST_MEMORY, "");
+    OK(acu_graph_edges(graph, NULL, NULL, NULL, &count));
+    assert_int_equal(count, 1);
+    OK(acu_graph_remove_dependencies(graph, &a, &b, NULL, 1));
+    FAILS(acu_graph_remove_dependencies(graph, &a, &b, NULL, 1), 1, "");
+    FAILS(acu_graph_add_empty(graph, &stranger, 1, NULL), ACU_ERROR_ARGUMENT, "of another graph");
+    FAILS(acu_graph_add_empty(graph, NULL, 1, NULL), ACU_ERROR_ARGUMENT, "'after' is NULL");
+    FAILS(acu_graph_add_empty(graph, &(acu_node){0}, 1, NULL), ACU_ERROR_ARGUMENT,
+          "the node is none");
+    OK(acu_graph_release(graph));
+    OK(acu_graph_release(other));
+}
+
+static void stale_nodes_meet_an_error(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_node a, b;
+    acu_node_kind kind;
+    unsigned id;
+    acu_quarantine(100);
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_empty(graph, NULL, 0, &a));
+    OK(acu_graph_add_empty(graph, &a, 1, &b));
+    OK(acu_node_destroy(a));
+    assert_null(acu_node_raw(a));
+    FAILS(acu_node_type(a, &kind), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_destroy(a), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_graph_add_empty(graph, &a, 1, NULL), ACU_ERROR_HANDLE, "no such node any more");
+    OK(acu_node_type(b, &kind));
+    assert_int_equal(kind, ACU_NODE_EMPTY);
+    OK(acu_graph_add_empty(graph, NULL, 0, NULL)); /* perhaps at the old one's address */
+    FAILS(acu_node_type(a, &kind), ACU_ERROR_HANDLE, "");
+    OK(acu_graph_release(graph));
+    FAILS(acu_node_type(b, &kind), ACU_ERROR_HANDLE, "the graph was released already");
+    FAILS(acu_node_id(b, &id), ACU_ERROR_HANDLE, "the graph was released already");
+    assert_null(acu_node_raw(b));
+    acu_quarantine(0);
+}
+
+static void many_nodes_keep_their_ids(void **state) {
+    (void)state;
+    enum { MANY = 1000 };
+    static acu_node nodes[MANY], got[MANY];
+    acu_graph *graph = NULL;
+    size_t count = MANY;
+    OK(acu_graph_create(&graph));
+    for (int i = 0; i < MANY; i++)
+        OK(acu_graph_add_empty(graph, nodes, i < 40 ? (size_t)i : 40, &nodes[i]));
+    for (int i = 0; i < MANY; i += 2)
+        OK(acu_node_destroy(nodes[i]));
+    OK(acu_graph_nodes(graph, got, &count));
+    assert_int_equal(count, MANY / 2);
+    for (int i = 0; i < MANY / 2; i++)
+        assert_int_equal(got[i].id, nodes[2 * i + 1].id);
+    acu_node again;
+    OK(acu_node_wrap(graph, acu_node_raw(nodes[1]), &again));
+    assert_int_equal(again.id, nodes[1].id);
+    OK(acu_graph_release(graph));
+}
+
+static void clones_have_their_own_nodes(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *clone = NULL;
+    acu_node a, copy;
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_empty(graph, NULL, 0, &a));
+    OK(acu_graph_clone(graph, &clone));
+    OK(acu_node_in_clone(a, clone, &copy));
+    assert_ptr_equal(copy.graph, clone);
+    assert_ptr_not_equal(acu_node_raw(copy), acu_node_raw(a));
+    FAILS(acu_node_in_clone(a, graph, &copy), 1, "");
+    FAILS(acu_node_in_clone(a, NULL, &copy), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_node_in_clone(a, clone, NULL), ACU_ERROR_ARGUMENT, "'copy' is NULL");
+    OK(acu_graph_release(graph));
+    OK(acu_graph_release(clone));
+}
+
+/* ---- what is kept ------------------------------------------------------------------------------
+ */
+
+static int destroyed;
+
+static void destroy(void *data) {
+    (void)data;
+    destroyed++;
+}
+
+static void nothing(void *data) {
+    (void)data;
+}
+
+static void data_is_destroyed_when_nothing_needs_it(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *clone = NULL, *parent = NULL;
+    acu_exec *exec = NULL;
+    destroyed = 0;
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){nothing, NULL, destroy}, NULL));
+    OK(acu_graph_keep_data(graph, (acu_closure){NULL, NULL, destroy}));
+    OK(acu_graph_clone(graph, &clone));
+    OK(acu_graph_create(&parent));
+    OK(acu_graph_add_child(parent, NULL, 0, graph, NULL));
+    OK(acu_graph_instantiate(clone, NULL, &exec));
+    OK(acu_graph_release(graph));
+    OK(acu_graph_release(clone));
+    OK(acu_exec_release(exec));
+    assert_int_equal(destroyed, 0);
+    OK(acu_graph_release(parent));
+    assert_int_equal(destroyed, 2);
+    FAILS(acu_graph_keep_data(NULL, (acu_closure){NULL, NULL, destroy}), ACU_ERROR_ARGUMENT, "");
+    FAILS(acu_graph_add_host(NULL, NULL, 0, (acu_closure){nothing, NULL, destroy}, NULL),
+          ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_graph_add_host(NULL, NULL, 0, (acu_closure){NULL, NULL, destroy}, NULL),
+          ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
+    assert_int_equal(destroyed, 5);
+}
+
+static void a_buffer_is_kept_once(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    acu_buffer *x = NULL;
+    acu_graph *graph = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_buffer_create(stream, ACU_F32, 8, &x));
+    OK(acu_graph_create(&graph));
+    for (int i = 0; i < 1000; i++)
+        OK(acu_graph_keep(graph, x, i % 2));
+    OK(acu_buffer_release(x));
+    OK(acu_stream_release(stream));
+    assert_int_equal(acu_sim_leaks(0) > 1, 1); /* the graph has memory and stream */
+    OK(acu_graph_release(graph));
+}
+
+/* ---- parts -------------------------------------------------------------------------------------
+ */
+
+static void a_child_is_a_part(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *inner = NULL, *child = NULL, *again = NULL;
+    acu_node node, other;
+    size_t count = 0;
+    acu_quarantine(100);
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_create(&inner));
+    OK(acu_graph_add_empty(inner, NULL, 0, NULL));
+    OK(acu_graph_add_child(graph, NULL, 0, inner, &node));
+    OK(acu_graph_release(inner));
+    OK(acu_node_child(node, &child));
+    OK(acu_node_child(node, &again));
+    assert_ptr_equal(child, again);
+    OK(acu_graph_nodes(child, NULL, &count));
+    assert_int_equal(count, 1);
+    assert_ptr_equal(acu_graph_retain(child), child); /* keeps the whole */
+    OK(acu_graph_release(graph));
+    OK(acu_graph_nodes(child, NULL, &count));
+    OK(acu_graph_add_empty(graph, NULL, 0, &other));
+    FAILS(acu_node_child(other, &again), 1, "");
+    FAILS(acu_graph_add_empty(child, &other, 1, NULL), ACU_ERROR_ARGUMENT, "of another graph");
+    OK(acu_node_destroy(node));
+    FAILS(acu_graph_nodes(child, NULL, &count), ACU_ERROR_HANDLE, "released already");
+    OK(acu_graph_release(graph));
+    FAILS(acu_graph_release(child), ACU_ERROR_HANDLE, "");
+    acu_quarantine(0);
+}
+
+static void a_graph_is_not_its_own_child(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    OK(acu_graph_create(&graph));
+    FAILS(acu_graph_add_child(graph, NULL, 0, graph, NULL), ACU_ERROR_ARGUMENT,
+          "cannot be its own child");
+    FAILS(acu_graph_add_child(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT, "is NULL");
+    OK(acu_graph_release(graph));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(lives_and_dies_once),
+        TEST(needs_its_arguments),
+        TEST(wraps_and_adopts),
+        TEST(tells_nodes_and_edges),
+        TEST(dependencies_come_and_go),
+        TEST(stale_nodes_meet_an_error),
+        TEST(many_nodes_keep_their_ids),
+        TEST(clones_have_their_own_nodes),
+        TEST(data_is_destroyed_when_nothing_needs_it),
+        TEST(a_buffer_is_kept_once),
+        TEST(a_child_is_a_part),
+        TEST(a_graph_is_not_its_own_child),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
