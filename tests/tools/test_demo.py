@@ -1,4 +1,4 @@
-"""What README promises of the first minute: one command, and a result that a person believes."""
+"""What README promises of the first minute: one command, and a result that a person believes; and the other examples."""
 
 from __future__ import annotations
 
@@ -11,21 +11,33 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.xdist_group("consumer")
 
+# What each prints on a simulated 12.1 with two devices.
+SAYS = {
+    "any_runtime": "a handle for conditional nodes: cudaGraphConditionalHandleCreate needs CUDA 12.3",
+    "device_query": "\ndevice 1: anycuda simulator\n",
+    "streams_overlap": "every number came back as it went",
+}
 
-def make_demo(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+
+def make_demo(folder: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     env = {name: os.environ[name] for name in os.environ if not name.startswith(("MAKE", "MFLAGS", "ANYCUDA"))}
     return subprocess.run(
-        ["make", "--silent", "demo", f"BUILD={folder}", *(f"{name}={value}" for name, value in variables.items())],
+        ["make", "--silent", "demo", f"BUILD={folder}", *arguments],
         cwd=ROOT,
-        env={**env, "ANYCUDA_CUDART": "sim"},
+        env={**env, "ANYCUDA_CUDART": "sim", **variables},
         check=False,
         capture_output=True,
         text=True,
     )
 
 
-def test_demo_says_where_it_ran_and_what_came_out(tmp_path: Path) -> None:
-    done = make_demo(tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("demo")
+
+
+def test_demo_says_where_it_ran_and_what_came_out(folder: Path) -> None:
+    done = make_demo(folder)
     assert done.returncode == 0 and done.stderr == "", done.stderr
     lines = done.stdout.splitlines()
     assert lines[0] == "Building anycuda …" and lines[1].startswith("on the simulator: ")
@@ -34,6 +46,21 @@ def test_demo_says_where_it_ran_and_what_came_out(tmp_path: Path) -> None:
     assert "\n".join(lines[1:]) in shown
 
 
+@pytest.mark.parametrize("name", SAYS)
+def test_example(folder: Path, name: str) -> None:
+    done = make_demo(folder, f"DEMO={name}", ANYCUDA_SIM="devices=2,runtime=12.1")
+    assert done.returncode == 0, done.stderr
+    assert "on the simulator: anycuda simulator, CUDA 12.1\n" in done.stdout
+    assert SAYS[name] in done.stdout, done.stdout
+
+
+def test_an_example_says_why_it_cannot_run(folder: Path) -> None:
+    done = make_demo(folder, ANYCUDA_CUDART="/nonexistent/libcudart.so.12")
+    assert done.returncode != 0
+    assert "error: acu_load: no usable libcudart: ANYCUDA_CUDART=/nonexistent/libcudart.so.12" in done.stderr
+    assert "to do: " in done.stderr
+
+
 def test_what_fails_to_build_is_shown(tmp_path: Path) -> None:
-    done = make_demo(tmp_path, DEMO="nothing")
+    done = make_demo(tmp_path, "DEMO=nothing")
     assert done.returncode != 0 and "example_nothing" in done.stderr
