@@ -378,13 +378,18 @@ static cudaError_t set(const struct cudaMemsetParams *params, cudaStream_t handl
     return why ? why : acu_sim_submit(stream, op, !async && to.host);
 }
 
+cudaError_t acu_sim_fill_with(const struct cudaMemsetParams *params, cudaStream_t stream,
+                              bool async) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = set(params, stream, async);
+    return acu_sim_leave(result);
+}
+
 cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,
                          cudaStream_t stream, bool async) {
     const struct cudaMemsetParams params = {to, pitch, (unsigned char)value, 1, width, height};
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
-        result = set(&params, stream, async);
-    return acu_sim_leave(result);
+    return acu_sim_fill_with(&params, stream, async);
 }
 
 cudaError_t acu_sim_cudaMemset(void *devPtr, int value, size_t count) {

@@ -126,11 +126,26 @@ DRIVER_PTDS(cuMemcpyHtoD, ptds, (CUdeviceptr to, const void *from, size_t size),
 DRIVER_PTDS(cuMemcpyHtoDAsync, ptsz,
             (CUdeviceptr to, const void *from, size_t size, CUstream stream),
             (to, from, size, stream))
-DRIVER_PTDS(cuMemsetD2D8, ptds,
-            (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
+DRIVER_PTDS(cuMemsetD16, ptds, (CUdeviceptr to, unsigned short value, size_t count),
+            (to, value, count))
+DRIVER_PTDS(cuMemsetD16Async, ptsz,
+            (CUdeviceptr to, unsigned short value, size_t count, CUstream stream),
+            (to, value, count, stream))
+DRIVER_PTDS(cuMemsetD2D16, ptds,
+            (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height),
             (to, pitch, value, width, height))
-DRIVER_PTDS(cuMemsetD2D8Async, ptsz,
-            (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+DRIVER_PTDS(cuMemsetD2D16Async, ptsz,
+            (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
+             CUstream stream),
+            (to, pitch, value, width, height, stream))
+DRIVER_PTDS(cuMemsetD32, ptds, (CUdeviceptr to, unsigned value, size_t count), (to, value, count))
+DRIVER_PTDS(cuMemsetD32Async, ptsz, (CUdeviceptr to, unsigned value, size_t count, CUstream stream),
+            (to, value, count, stream))
+DRIVER_PTDS(cuMemsetD2D32, ptds,
+            (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height),
+            (to, pitch, value, width, height))
+DRIVER_PTDS(cuMemsetD2D32Async, ptsz,
+            (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
              CUstream stream),
             (to, pitch, value, width, height, stream))
 DRIVER_PTDS(cuMemsetD8, ptds, (CUdeviceptr to, unsigned char value, size_t count),
@@ -138,6 +153,13 @@ DRIVER_PTDS(cuMemsetD8, ptds, (CUdeviceptr to, unsigned char value, size_t count
 DRIVER_PTDS(cuMemsetD8Async, ptsz,
             (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
             (to, value, count, stream))
+DRIVER_PTDS(cuMemsetD2D8, ptds,
+            (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
+            (to, pitch, value, width, height))
+DRIVER_PTDS(cuMemsetD2D8Async, ptsz,
+            (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
+             CUstream stream),
+            (to, pitch, value, width, height, stream))
 DRIVER(cuModuleEnumerateFunctions)
 DRIVER(cuModuleGetFunction)
 DRIVER(cuModuleGetFunctionCount)

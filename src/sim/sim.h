@@ -321,6 +321,8 @@ cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cu
                             bool async);
 cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,
                          cudaStream_t stream, bool async);
+cudaError_t acu_sim_fill_with(const struct cudaMemsetParams *params, cudaStream_t stream,
+                              bool async);
 
 /* From the current pool of the stream's device if `handle` is NULL. A whole call. */
 cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, cudaStream_t stream,

@@ -303,6 +303,32 @@ TEST(memory) {
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAlloc(NULL, 1));
 }
 
+TEST(patterns) {
+    CUdeviceptr at;
+    unsigned short twos[16];
+    unsigned fours[8];
+    size_t pitch;
+    OK(cuMemAlloc(&at, 32));
+    OK(cuMemsetD16(at, 0x1234, 16));
+    OK(cuMemcpyDtoH(twos, at, sizeof twos));
+    assert_true(twos[0] == 0x1234 && twos[15] == 0x1234);
+    OK(cuMemsetD32Async(at, 0xdeadbeef, 4, NULL));
+    OK(cuMemcpyDtoH(fours, at, sizeof fours));
+    assert_true(fours[3] == 0xdeadbeef && fours[4] == 0x12341234);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemsetD32(at + 2, 1, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemsetD16(at, 1, 17));
+    OK(cuMemsetD16(at, 1, 0));
+    OK(cuMemFree(at));
+    OK(cuMemAllocPitch(&at, &pitch, 12, 3, 4));
+    OK(cuMemsetD2D32(at, pitch, 7, 3, 3));
+    OK(cuMemcpyDtoH(fours, at + 2 * pitch, 12));
+    assert_true(fours[0] == 7 && fours[2] == 7);
+    OK(cuMemsetD2D16Async(at, pitch, 7, 6, 3, NULL));
+    OK(cuMemsetD2D8(at, pitch, 7, 12, 3));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAllocPitch(&at, &pitch, 12, 3, 5));
+    OK(cuMemFree(at));
+}
+
 TEST(host_memory) {
     void *pinned, *mine = malloc(64);
     CUdeviceptr at;
@@ -660,6 +686,7 @@ int main(void) {
         C(what_contexts_say),
         C(no_error_is_left_with_the_runtime),
         C(memory),
+        C(patterns),
         C(host_memory),
         C(what_a_pointer_is),
         C(streams_and_events_are_the_runtimes),
