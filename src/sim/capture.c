@@ -215,6 +215,10 @@ static bool link_tips(const acu_sim_links *tips, acu_sim_node *node) {
     return true;
 }
 
+acu_sim_graph *acu_sim_capture_graph(const acu_sim_stream *stream) {
+    return stream->capture ? stream->capture->graph : NULL;
+}
+
 cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_node **node) {
     acu_sim_node *made = acu_sim_node_new(stream->capture->graph, op);
     if (!made)

@@ -131,6 +131,8 @@ static char *bytes_at(const layout *l, bool known) {
     const acu_sim_range *range = acu_sim_range_in((uintptr_t)l->at, 1);
     if (!range)
         return known || acu_sim_is_device_address(l->at) ? NULL : l->at;
+    if (range->dormant)
+        return NULL;
     return l->size <= range->base + range->size - (uintptr_t)l->at ? acu_sim_view(range, l->at)
                                                                    : NULL;
 }

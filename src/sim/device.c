@@ -160,6 +160,7 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     acu_sim_execs_reset(device);
     acu_sim_graphs_reset(device);
     acu_sim_events_reset(device);
+    acu_sim_allocations_reset(device);
     acu_sim_modules_reset(device);
     acu_sim_memory_reset(device);
     acu_sim_pools_reset(device);
@@ -168,6 +169,8 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     device->active = device->of_runtime = false;
     device->sticky = cudaSuccess;
     device->used = 0;
+    device->graph_used = device->graph_used_high = 0;
+    device->graph_reserved = device->graph_reserved_high = 0;
     if (!for_good)
         return;
     if (device->span) {

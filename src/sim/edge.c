@@ -29,6 +29,10 @@ static bool is_same(cudaGraphEdgeData a, cudaGraphEdgeData b) {
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
+bool acu_sim_links_differ(const acu_sim_links *a, const acu_sim_links *b, size_t i) {
+    return !is_same(a->data[i], b->data[i]);
+}
+
 size_t acu_sim_links_find(const acu_sim_links *links, cudaGraphNode_t node,
                           cudaGraphEdgeData data) {
     size_t i = 0;
@@ -187,6 +191,8 @@ cudaError_t acu_sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGra
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
         result = judge(graph, from, to, edgeData, numDependencies, true);
+    if (!result && numDependencies && acu_sim_graph_has_memory(acu_sim_graph_of(graph)))
+        result = cudaErrorNotSupported;
     for (size_t i = 0; !result && i < numDependencies; i++)
         unlink_edge(acu_sim_node_of(from[i]), acu_sim_node_of(to[i]),
                     edgeData ? edgeData[i] : (cudaGraphEdgeData){0});

@@ -6,7 +6,7 @@
 /* What a launch does, one after the other; without nodes that only order. */
 struct acu_sim_plan {
     unsigned refs; /* the instance's, and those of launches under way */
-    size_t count, room, events;
+    size_t count, room, events, memory;
     acu_sim_op **steps;
 };
 
@@ -54,6 +54,7 @@ static bool add_step(acu_sim_plan *plan, acu_sim_op *op) {
     op->refs++;
     plan->steps[plan->count++] = op;
     plan->events += is_event(op);
+    plan->memory += acu_sim_is_memory(op);
     return true;
 }
 
@@ -181,6 +182,14 @@ static bool are_flags(unsigned long long flags, unsigned long long allowed) {
     return !(flags & ~allowed) && (flags & both) != both;
 }
 
+/* Graphs with memory have one at a time. */
+static bool has_instance(const acu_sim_graph *graph) {
+    const acu_sim_exec *exec = execs;
+    while (exec && exec->graph->source != graph->id)
+        exec = exec->next;
+    return exec != NULL;
+}
+
 /* What is wrong with the order of its nodes, and those in them. */
 static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
     acu_sim_node *odd;
@@ -206,6 +215,8 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
     params->result_out = cudaGraphInstantiateError;
     params->errNode_out = NULL;
     if (!result && (!exec || !graph || !are_flags(params->flags, allowed)))
+        result = cudaErrorInvalidValue;
+    if (!result && acu_sim_graph_has_memory(graph) && has_instance(graph))
         result = cudaErrorInvalidValue;
     if (!result)
         result = judge(graph, params);
@@ -371,12 +382,19 @@ static cudaError_t launch(acu_sim_exec *exec, acu_sim_stream *stream) {
     acu_sim_op *op = new_flight(exec);
     if (!op)
         return cudaErrorMemoryAllocation;
-    if (!take_events(op->with.flight)) {
+    cudaError_t result = cudaSuccess;
+    const acu_sim_plan *plan = exec->plan;
+    if (plan->memory)
+        result = acu_sim_launch_memory(plan->steps, plan->count,
+                                       exec->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch);
+    if (!result && !take_events(op->with.flight))
+        result = cudaErrorMemoryAllocation;
+    if (result) {
         acu_sim_op_release(op);
-        return cudaErrorMemoryAllocation;
+        return result;
     }
     op->refs++;
-    cudaError_t result = acu_sim_submit(stream, op, false);
+    result = acu_sim_submit(stream, op, false);
     acu_sim_op_release(exec->last);
     exec->last = result ? NULL : op;
     if (result)

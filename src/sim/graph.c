@@ -154,11 +154,24 @@ cudaError_t acu_sim_cudaGraphDestroy(cudaGraph_t graph) {
     return acu_sim_leave(result);
 }
 
+bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {
+    bool found = false;
+    for (size_t i = 0; i < graph->size && !found; i++) {
+        const acu_sim_node *node = graph->nodes[i];
+        found = node && acu_sim_is_memory(node->op);
+        for (unsigned j = 0; node && j < node->body_count && !found; j++)
+            found = acu_sim_graph_has_memory(node->bodies[j]);
+    }
+    return found;
+}
+
 cudaError_t acu_sim_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph) {
     acu_sim_graph *original, *clone = NULL;
     cudaError_t result = enter(originalGraph, &original);
     if (!result && !pGraphClone)
         result = cudaErrorInvalidValue;
+    if (!result && acu_sim_graph_has_memory(original))
+        result = cudaErrorNotSupported;
     if (!result && !(clone = acu_sim_graph_copy(original)))
         result = cudaErrorMemoryAllocation;
     if (!result) {

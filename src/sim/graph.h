@@ -11,7 +11,6 @@
 
 #include "sim.h"
 
-typedef struct acu_sim_graph acu_sim_graph;
 typedef struct acu_sim_exec acu_sim_exec;
 typedef struct acu_sim_plan acu_sim_plan;
 
@@ -26,6 +25,7 @@ struct acu_sim_node {
     unsigned body_count;
     uint64_t mark; /* scratch of walks */
     size_t degree;
+    acu_sim_node *pair; /* the node of another graph that it becomes like */
 };
 
 struct acu_sim_graph {
@@ -64,6 +64,8 @@ bool acu_sim_links_merge(acu_sim_links *links, const cudaGraphNode_t *nodes,
                          const cudaGraphEdgeData *data, size_t count);
 /* Its index, or the count. */
 size_t acu_sim_links_find(const acu_sim_links *links, cudaGraphNode_t node, cudaGraphEdgeData data);
+/* What is said of the edges with that index is not the same. */
+bool acu_sim_links_differ(const acu_sim_links *a, const acu_sim_links *b, size_t i);
 void acu_sim_links_clear(acu_sim_links *links);
 bool acu_sim_link(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData data);
 void acu_sim_unlink_all(acu_sim_node *node);
@@ -102,8 +104,24 @@ cudaError_t acu_sim_node_get(cudaGraphNode_t node, enum cudaGraphNodeType type,
 cudaError_t acu_sim_node_put(cudaGraphNode_t node, const struct cudaGraphNodeParams *params);
 cudaError_t acu_sim_exec_put(cudaGraphExec_t exec, cudaGraphNode_t node,
                              const struct cudaGraphNodeParams *params);
-/* Inside of a call: gives the node other work. */
-cudaError_t acu_sim_node_set(acu_sim_node *node, const struct cudaGraphNodeParams *params);
+/* Inside of a call: other work for the node. */
+cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
+                              acu_sim_op **op);
+
+/* Kernels' part of it. `old`: what the node did before; may be NULL. */
+cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const acu_sim_op *old,
+                              acu_sim_op **op);
+void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params);
+
+/* ---- memory -------------------------------------------------------------------------------------
+ */
+
+bool acu_sim_is_memory(const acu_sim_op *op);
+struct cudaMemAllocNodeParams acu_sim_allocation_params(const acu_sim_op *op);
+/* What a launch does to the program's memory from the call on; or why it cannot be. */
+cudaError_t acu_sim_launch_memory(acu_sim_op *const *steps, size_t count, bool auto_free);
+/* Allocates or frees, or something in its nodes does. */
+bool acu_sim_graph_has_memory(const acu_sim_graph *graph);
 
 /* ---- instances ----------------------------------------------------------------------------------
  */
@@ -125,5 +143,7 @@ acu_sim_exec *acu_sim_exec_of(cudaGraphExec_t handle);
 acu_sim_node *acu_sim_exec_node(acu_sim_exec *exec, cudaGraphNode_t handle);
 /* It was changed: the next launch makes a new plan. */
 void acu_sim_exec_touch(acu_sim_exec *exec);
+/* Makes an instance's graph, or one in its nodes, do what another of the same shape does. */
+cudaError_t acu_sim_graph_update(acu_sim_graph *mine, acu_sim_graph *other);
 
 #endif

@@ -101,7 +101,7 @@ struct acu_sim_run {
 static const acu_sim_range *accessible(const acu_sim_device *device, const void *address,
                                        size_t bytes) {
     const acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
-    if (!range || bytes > range->base + range->size - (uintptr_t)address)
+    if (!range || range->dormant || bytes > range->base + range->size - (uintptr_t)address)
         return NULL;
     return range->kind != SIM_DEVICE || acu_sim_can_access(device, range->device->index) ? range
                                                                                          : NULL;

@@ -194,6 +194,16 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
     return acu_sim_leave(result);
 }
 
+/* A graph's memory, if it was launched; its address stays. All work has been waited for. */
+static cudaError_t free_graphs(acu_sim_range *range) {
+    acu_sim_op *op = acu_sim_free_allocation(range);
+    if (!op)
+        return cudaErrorInvalidValue;
+    range->dormant = true;
+    acu_sim_op_release(op);
+    return cudaSuccess;
+}
+
 /*
  * Frees what has that address, and waits for all work of its device first, as CUDA does; host
  * memory may be in use on any.
@@ -211,6 +221,8 @@ static cudaError_t free_range(void *address, bool host) {
     range = acu_sim_range_of(address);
     if (!range || range->base != (uintptr_t)address)
         return cudaErrorInvalidValue;
+    if (range->allocation)
+        return free_graphs(range);
     if (range->pool)
         acu_sim_pool_give(range->pool, range->size);
     else if (range->kind == SIM_DEVICE)
@@ -641,7 +653,7 @@ int acu_sim_memory_leaks(int print) {
                                         "managed memory"};
     int leaks = 0;
     for (size_t i = 0; i < count; i++)
-        if (!ranges[i]->freed && !ranges[i]->of_module) {
+        if (!ranges[i]->freed && !ranges[i]->dormant && !ranges[i]->of_module) {
             leaks++;
             if (print)
                 acu_sim_report(names[ranges[i]->kind], (void *)ranges[i]->base, ranges[i]->size,

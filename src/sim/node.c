@@ -118,10 +118,36 @@ static struct cudaMemsetParams fill_params(const struct cudaMemsetParamsV2 *fill
                                      .height = fill->height};
 }
 
-/* The operation of a node with these parameters; the graphs inside of it are not its. */
-static cudaError_t make_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
+static cudaError_t alloc_op(struct cudaMemAllocNodeParamsV2 *alloc, acu_sim_graph *graph,
+                            acu_sim_op **op) {
+    struct cudaMemAllocNodeParams params;
+    memcpy(&params, alloc, sizeof params);
+    cudaError_t result = acu_sim_alloc_op(&params, graph, op);
+    alloc->dptr = params.dptr;
+    return result;
+}
+
+/* What is embedded is copied. */
+static cudaError_t judge_child(const struct cudaChildGraphNodeParams *child) {
+    const acu_sim_graph *graph = acu_sim_graph_of(child->graph);
+    if (!graph)
+        return cudaErrorInvalidValue;
+    return acu_sim_graph_has_memory(graph) ? cudaErrorNotSupported : cudaSuccess;
+}
+
+static cudaError_t child_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
+    cudaError_t result = judge_child(&params->graph);
+    return result ? result : plain_op(params->type, op);
+}
+
+/* The operation of a node of the graph, for other graphs' in it see embed(). `old`: what the node
+ * did before, if it was there. */
+static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *params,
+                           const acu_sim_op *old, acu_sim_op **op) {
     struct cudaMemsetParams fill;
     switch ((int)params->type) {
+    case cudaGraphNodeTypeKernel:
+        return acu_sim_kernel_op(&params->kernel, old, op);
     case cudaGraphNodeTypeMemcpy:
         return acu_sim_op_copy(&params->memcpy.copyParams, op);
     case cudaGraphNodeTypeMemset:
@@ -134,8 +160,11 @@ static cudaError_t make_op(const struct cudaGraphNodeParams *params, acu_sim_op 
     case cudaGraphNodeTypeEventRecord:
         return acu_sim_event_op(params->type, acu_sim_event_of(params->eventRecord.event), op);
     case cudaGraphNodeTypeGraph:
-        return acu_sim_graph_of(params->graph.graph) ? plain_op(params->type, op)
-                                                     : cudaErrorInvalidValue;
+        return child_op(params, op);
+    case cudaGraphNodeTypeMemAlloc:
+        return old ? cudaErrorNotSupported : alloc_op(&params->alloc, graph, op);
+    case cudaGraphNodeTypeMemFree:
+        return old ? cudaErrorNotSupported : acu_sim_free_op(params->free.dptr, graph, op);
     case cudaGraphNodeTypeEmpty:
         return plain_op(params->type, op);
     default:
@@ -158,9 +187,13 @@ static cudaError_t embed(acu_sim_node *node, const struct cudaGraphNodeParams *p
 static void describe(const acu_sim_node *node, struct cudaGraphNodeParams *params) {
     const acu_sim_op *op = node->op;
     const struct cudaMemsetParams *fill = &op->with.fill.params;
+    struct cudaMemAllocNodeParams alloc;
     memset(params, 0, sizeof *params);
     params->type = op->type;
     switch ((int)op->type) {
+    case cudaGraphNodeTypeKernel:
+        acu_sim_kernel_describe(op, &params->kernel);
+        break;
     case cudaGraphNodeTypeMemcpy:
         params->memcpy.copyParams = op->with.copy.params;
         break;
@@ -182,16 +215,29 @@ static void describe(const acu_sim_node *node, struct cudaGraphNodeParams *param
     case cudaGraphNodeTypeGraph:
         params->graph.graph = acu_sim_graph_handle(node->bodies[0]);
         break;
+    case cudaGraphNodeTypeMemAlloc:
+        alloc = acu_sim_allocation_params(op);
+        memcpy(&params->alloc, &alloc, sizeof alloc);
+        break;
+    case cudaGraphNodeTypeMemFree:
+        params->free.dptr = acu_sim_allocation_params(op).dptr;
+        break;
     default:
         break;
     }
 }
 
-cudaError_t acu_sim_node_set(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
-    acu_sim_op *op = NULL;
+cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
+                              acu_sim_op **op) {
     if (params->type != node->op->type || params->type == cudaGraphNodeTypeGraph)
         return cudaErrorInvalidValue;
-    cudaError_t why = make_op(params, &op);
+    struct cudaGraphNodeParams mine = *params;
+    return make_op(node->graph, &mine, node->op, op);
+}
+
+static cudaError_t set(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
+    acu_sim_op *op = NULL;
+    cudaError_t why = acu_sim_node_make(node, params, &op);
     if (why)
         return why;
     acu_sim_op_release(node->op);
@@ -232,11 +278,11 @@ static cudaError_t link_all(acu_sim_node *node, const cudaGraphNode_t *dependenc
 
 static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies,
                        const cudaGraphEdgeData *data, size_t count,
-                       const struct cudaGraphNodeParams *params, acu_sim_node **made) {
+                       struct cudaGraphNodeParams *params, acu_sim_node **made) {
     acu_sim_op *op = NULL;
     cudaError_t result = acu_sim_nodes_judge(graph, dependencies, data, count);
     if (!result)
-        result = make_op(params, &op);
+        result = make_op(graph, params, NULL, &op);
     if (result)
         return result;
     acu_sim_node *node = acu_sim_node_new(graph, op);
@@ -284,19 +330,7 @@ cudaError_t acu_sim_node_put(cudaGraphNode_t node, const struct cudaGraphNodePar
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_node *n = acu_sim_node_of(node);
     if (!result)
-        result = n && params ? acu_sim_node_set(n, params) : cudaErrorInvalidValue;
-    return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_exec_put(cudaGraphExec_t exec, cudaGraphNode_t node,
-                             const struct cudaGraphNodeParams *params) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    acu_sim_exec *e = acu_sim_exec_of(exec);
-    acu_sim_node *n = e ? acu_sim_exec_node(e, node) : NULL;
-    if (!result)
-        result = n && params ? acu_sim_node_set(n, params) : cudaErrorInvalidValue;
-    if (!result)
-        acu_sim_exec_touch(e);
+        result = n && params ? set(n, params) : cudaErrorInvalidValue;
     return acu_sim_leave(result);
 }
 
@@ -305,15 +339,14 @@ cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
     acu_sim_node *n = acu_sim_node_of(node);
     if (!result && (!n || acu_sim_graph_root(n->graph)->captures))
         result = cudaErrorInvalidValue;
+    if (!result && acu_sim_graph_has_memory(n->graph))
+        result = cudaErrorNotSupported;
     if (!result) {
         acu_sim_unlink_all(n);
         acu_sim_node_free(n);
     }
     return acu_sim_leave(result);
 }
-
-/* ---- what it is ---------------------------------------------------------------------------------
- */
 
 /* Enters, and finds the node; `out` is where the answer goes. */
 static cudaError_t enter(cudaGraphNode_t handle, const void *out, acu_sim_node **node) {
@@ -322,6 +355,18 @@ static cudaError_t enter(cudaGraphNode_t handle, const void *out, acu_sim_node *
         result = cudaErrorInvalidValue;
     return result;
 }
+
+cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
+                                           struct cudaGraphNodeParams *nodeParams) {
+    acu_sim_node *n;
+    cudaError_t result = enter(node, nodeParams, &n);
+    if (!result)
+        describe(n, nodeParams);
+    return acu_sim_leave(result);
+}
+
+/* ---- what it is ---------------------------------------------------------------------------------
+ */
 
 cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
     acu_sim_node *n;

@@ -169,6 +169,22 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const vo
     return cudaSuccess;
 }
 
+/* While the stream is captured, the memory is the graph's. */
+static cudaError_t capture_alloc(const acu_sim_pool *pool, size_t size, void **at,
+                                 acu_sim_stream *stream) {
+    acu_sim_op *op;
+    struct cudaMemAllocNodeParams params = {.poolProps = pool->props, .bytesize = size};
+    cudaError_t result = acu_sim_alloc_op(&params, acu_sim_capture_graph(stream), &op);
+    *at = params.dptr;
+    return result ? result : acu_sim_capture_add(stream, op, NULL);
+}
+
+static cudaError_t capture_free(void *at, acu_sim_stream *stream) {
+    acu_sim_op *op;
+    cudaError_t result = acu_sim_free_op(at, acu_sim_capture_graph(stream), &op);
+    return result ? result : acu_sim_capture_add(stream, op, NULL);
+}
+
 cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, cudaStream_t stream,
                                 const void *where) {
     acu_sim_stream *s = NULL;
@@ -181,9 +197,9 @@ cudaError_t acu_sim_alloc_async(void **at, size_t size, cudaMemPool_t *handle, c
     if (!result && !(pool = handle ? pool_of(*handle) : current(s->device)))
         result = handle ? cudaErrorInvalidValue : cudaErrorMemoryAllocation;
     if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
+        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
     if (!result)
-        result = allocate(pool, size, at, where);
+        result = s->capture ? capture_alloc(pool, size, at, s) : allocate(pool, size, at, where);
     return acu_sim_leave(result);
 }
 
@@ -215,22 +231,34 @@ static cudaError_t free_async(acu_sim_range *range, acu_sim_stream *stream) {
     return cudaSuccess;
 }
 
+static cudaError_t free_graphs(acu_sim_range *range, acu_sim_stream *stream) {
+    acu_sim_op *op = acu_sim_free_allocation(range);
+    return op ? acu_sim_submit(stream, op, acu_sim_is_free(stream)) : cudaErrorInvalidValue;
+}
+
+static cudaError_t free_any(void *at, acu_sim_stream *stream) {
+    acu_sim_range *range = acu_sim_range_of(at);
+    if (stream->capture)
+        return capture_free(at, stream);
+    if (range && range->base == (uintptr_t)at && range->allocation)
+        return free_graphs(range, stream);
+    if (!range || !range->pool || range->base != (uintptr_t)at)
+        return cudaErrorInvalidValue;
+    acu_sim_pool_give(range->pool, range->size);
+    range->freed = true;
+    range->pool = NULL;
+    return free_async(range, stream);
+}
+
 cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
     acu_sim_stream *s = NULL;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    acu_sim_range *range = acu_sim_range_of(devPtr);
     if (!result)
         result = acu_sim_stream_of(hStream, &s);
-    if (!result && (!range || !range->pool || range->base != (uintptr_t)devPtr))
-        result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result) {
-        acu_sim_pool_give(range->pool, range->size);
-        range->freed = true;
-        range->pool = NULL;
-        result = free_async(range, s);
-    }
+        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
+    if (!result)
+        result = free_any(devPtr, s);
     return acu_sim_leave(result);
 }
 

@@ -50,6 +50,8 @@ typedef struct acu_sim_prepared acu_sim_prepared;
 typedef struct acu_sim_capture acu_sim_capture;
 typedef struct acu_sim_flight acu_sim_flight;
 typedef struct acu_sim_node acu_sim_node;
+typedef struct acu_sim_graph acu_sim_graph;
+typedef struct acu_sim_allocation acu_sim_allocation;
 
 /* ---- configuration ------------------------------------------------------------------------------
  */
@@ -142,7 +144,8 @@ struct acu_sim_device {
     size_t limits[16];
     enum cudaFuncCache cache;
     bool peers[SIM_DEVICES]; /* whose memory it may access */
-    uint64_t used;           /* bytes of allocations and of pools' reserves */
+    uint64_t used;           /* bytes of allocations and of pools' and graphs' reserves */
+    uint64_t graph_used, graph_used_high, graph_reserved, graph_reserved_high;
     /* Addresses that nobody can read or write, and where their bytes are. */
     uintptr_t base;
     char *view;
@@ -171,10 +174,12 @@ struct acu_sim_range {
     acu_sim_memory kind;
     acu_sim_device *device;
     unsigned flags;
-    acu_sim_pool *pool; /* NULL: not from a pool */
-    bool freed;         /* freed in stream order: no longer the program's */
-    bool of_module;     /* a variable: goes with its module */
-    const void *where;  /* the call that made it */
+    acu_sim_pool *pool;             /* NULL: not from a pool */
+    bool freed;                     /* freed in stream order: no longer the program's */
+    acu_sim_allocation *allocation; /* of a graph; NULL: not a graph's */
+    bool dormant;                   /* the graph has not been there yet, or has freed it */
+    bool of_module;                 /* a variable: goes with its module */
+    const void *where;              /* the call that made it */
     /* Managed memory: what was advised. Locations as {type, id}. */
     bool read_mostly;
     struct cudaMemLocation preferred, prefetched;
@@ -262,6 +267,7 @@ struct acu_sim_op {
             void *data;
         } host;
         acu_sim_range *range;
+        acu_sim_allocation *allocation;
         acu_sim_prepared *launch;
         cudaError_t code;
     } with;
@@ -422,6 +428,8 @@ cudaError_t acu_sim_capture_allows_device(const acu_sim_device *device);
 cudaError_t acu_sim_capture_allows_unsafe(void);
 /* The same for asking after an event that was recorded in it. */
 cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture);
+/* The graph that the stream is captured into; NULL: none. */
+acu_sim_graph *acu_sim_capture_graph(const acu_sim_stream *stream);
 /* Makes a node of the operation, which it takes. `node` may be NULL. */
 cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_node **node);
 /* What recording means on a stream that is captured, and waiting where one of both is. */
@@ -435,6 +443,13 @@ void acu_sim_captures_reset(acu_sim_device *device);
 /* ---- graphs: graph.h has the rest ---------------------------------------------------------------
  */
 
+/* A node's that allocates, which says where; or frees what another allocates. */
+cudaError_t acu_sim_alloc_op(struct cudaMemAllocNodeParams *params, acu_sim_graph *graph,
+                             acu_sim_op **op);
+cudaError_t acu_sim_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op);
+/* What frees a graph's memory in stream order; the program has it no longer. NULL: it never had. */
+acu_sim_op *acu_sim_free_allocation(acu_sim_range *range);
+void acu_sim_allocations_reset(const acu_sim_device *device);
 void acu_sim_graphs_reset(acu_sim_device *device);
 int acu_sim_graphs_leaks(int print);
 void acu_sim_execs_reset(acu_sim_device *device);

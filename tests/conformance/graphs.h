@@ -1,0 +1,56 @@
+/* What the cases of capture and of graphs share. */
+#ifndef GRAPHS_H
+#define GRAPHS_H
+
+#include "conformance.h"
+
+/* Where the case must not end: a capture goes on. */
+#define YES(call) SAYS(cudaSuccess, call)
+
+static inline void on_host(void *data) {
+    ++*(int *)data;
+}
+
+static inline cudaStream_t new_stream(void) {
+    cudaStream_t stream = NULL;
+    (void)cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    return stream;
+}
+
+static inline cudaEvent_t new_event(void) {
+    cudaEvent_t event = NULL;
+    (void)cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    return event;
+}
+
+static inline int status_of(cudaStream_t stream) {
+    enum cudaStreamCaptureStatus status = (enum cudaStreamCaptureStatus)99;
+    cudaError_t result = cudaStreamIsCapturing(stream, &status);
+    return result ? -(int)result : (int)status;
+}
+
+static inline size_t count_nodes(cudaGraph_t graph) {
+    size_t count = 99;
+    return cudaGraphGetNodes(graph, NULL, &count) ? 99 : count;
+}
+
+static inline size_t count_roots(cudaGraph_t graph) {
+    size_t count = 99;
+    return cudaGraphGetRootNodes(graph, NULL, &count) ? 99 : count;
+}
+
+static inline size_t count_edges(cudaGraph_t graph) {
+    size_t count = 99;
+    return cudaGraphGetEdges(graph, NULL, NULL, NULL, &count) ? 99 : count;
+}
+
+static inline int type_of(cudaGraph_t graph, size_t index) {
+    cudaGraphNode_t nodes[8];
+    size_t count = 8;
+    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
+    if (cudaGraphGetNodes(graph, nodes, &count) == cudaSuccess && index < count)
+        (void)cudaGraphNodeGetType(nodes[index], &type);
+    return (int)type;
+}
+
+#endif
