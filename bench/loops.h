@@ -2,7 +2,7 @@
 #ifndef LOOPS_H
 #define LOOPS_H
 
-typedef void loop(long calls);
+#include "pairs.h"
 
 loop direct_cudaGetDevice, direct_cudaStreamQuery, direct_cudaEventRecord;
 loop anycuda_cudaGetDevice, anycuda_cudaStreamQuery, anycuda_cudaEventRecord;

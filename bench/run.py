@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import tempfile
@@ -45,7 +46,7 @@ class Spread:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("calls", "first", "fake", "library"):
+    for name in ("calls", "first", "safe", "fake", "library"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--cc", default="cc")
     options = parser.parse_args()
@@ -53,6 +54,11 @@ def main() -> int:
 
     print("\n## A call, against one that is linked directly (empty functions; bar: 1 ns added)\n")
     print(run(options.calls), end="", flush=True)
+
+    print("\n## The safe layer, against raw calls that are empty functions: what it adds\n")
+    print(run(options.safe, ANYCUDA_CUDART=str(options.fake)), end="", flush=True)
+    print("\n## The same on the simulator\n")
+    print(run(options.safe, ANYCUDA_CUDART="sim"), end="", flush=True)
 
     print("\n## Once per process\n")
     print("| what | µs: min / median / max | bar |\n|---|---|---|")
@@ -79,8 +85,10 @@ def main() -> int:
     return 0
 
 
-def run(*command: object) -> str:
-    return subprocess.run([str(part) for part in command], check=True, stdout=subprocess.PIPE, text=True).stdout
+def run(*command: object, **environment: str) -> str:
+    parts = [str(part) for part in command]
+    done = subprocess.run(parts, check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, **environment})
+    return done.stdout
 
 
 def first_call(program: Path, library: Path) -> tuple[Spread, Spread]:

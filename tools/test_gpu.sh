@@ -29,11 +29,15 @@ objects smoke "$root"/tests/gpu/*.c
 "$cc" -Wl,--gc-sections -o "$build/gpu_smoke" "$build"/smoke/*.o "$build"/library/*.o -ldl -lpthread
 
 # The same loops over anycuda and over NVIDIA's library, which is linked: so one program for each runtime.
-objects bench "$root/bench/calls.c" "$root/bench/loops.c"
+objects bench "$root/bench/calls.c" "$root/bench/loops.c" "$root/bench/pairs.c"
 define=-DDIRECT objects direct "$root/bench/loops.c"
 for library in "$ANYCUDA_TOOLKITS"/[0-9]*/lib/libcudart.so.*; do
     version=$(basename "$(dirname "$(dirname "$library")")")
     "$cc" -o "$build/calls-$version" "$build"/bench/*.o "$build"/direct/*.o "$build"/library/*.o "$library" -ldl -lpthread
 done
+
+# The safe layer over the raw calls, through any of them.
+objects safe_layer "$root/bench/safe.c" "$root/bench/pairs.c"
+"$cc" -o "$build/safe" "$build"/safe_layer/*.o "$build"/library/*.o -ldl -lpthread
 
 exec python3 "$root/tests/gpu/report.py" "$build/gpu_smoke" "$build"

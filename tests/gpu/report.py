@@ -1,6 +1,8 @@
 """Runs the smoke test against each real libcudart and prints a report in Markdown.
 
-    python3 tests/gpu/report.py SMOKE [FOLDER]      FOLDER has calls-<version>, bench/calls.c linked with that runtime
+    python3 tests/gpu/report.py SMOKE [FOLDER]
+
+FOLDER has what is timed: safe (bench/safe.c), and calls-<version> (bench/calls.c linked with that runtime).
 
 Needs Python's own library only. The runtimes are $ANYCUDA_TOOLKITS/<version>/lib/libcudart.so.*; the report
 goes to the standard output and, if it is set, to $OUT/gpu.md. Exits with 1 if anything failed, with 77 if
@@ -54,6 +56,9 @@ def main() -> int:
     if bench:
         lines += ["", "## Timing against NVIDIA's library, directly linked", ""]
         lines += [line for version, library in runtimes for line in time_one(Path(bench[0]), version, library)]
+        lines += ["## The safe layer against the raw calls", ""]
+        lines += [line for version, library in newest(runtimes) for line in time_safe(Path(bench[0]), version, library)]
+        lines += ["## The same through cuda-python and CuPy", "", *time_peers()]
     report = "\n".join(lines) + "\n"
     print(report)
     if os.environ.get("OUT"):
@@ -152,10 +157,27 @@ def details(runs: list[Run]) -> list[str]:
 
 
 def time_one(folder: Path, version: str, library: Path) -> list[str]:
-    done = run_for_a_while([str(folder / f"calls-{version}")], LD_LIBRARY_PATH=str(library.parent))
+    return table(version, run_for_a_while([str(folder / f"calls-{version}")], LD_LIBRARY_PATH=str(library.parent)))
+
+
+def time_safe(folder: Path, version: str, library: Path) -> list[str]:
+    return table(version, run_for_a_while([str(folder / "safe")], ANYCUDA_CUDART=str(library)))
+
+
+def table(version: str, done: subprocess.CompletedProcess[str]) -> list[str]:
     if done.returncode != 0:
         return [f"{version}: exit status {done.returncode} {done.stdout.strip()} {done.stderr.strip()}", ""]
     return [f"### {version}", "", done.stdout.rstrip(), ""]
+
+
+def newest(runtimes: list[tuple[str, Path]]) -> list[tuple[str, Path]]:
+    """One of each major version."""
+    return list({version.partition(".")[0]: (version, library) for version, library in runtimes}.values())
+
+
+def time_peers() -> list[str]:
+    done = run_for_a_while([sys.executable, str(Path(__file__).parents[2] / "bench/peers.py")])
+    return [done.stdout.rstrip() or f"exit status {done.returncode} {done.stderr.strip()[-300:]}", ""]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,127 @@
+/*
+ * The safe layer against the raw calls that do the same, in pairs within one process, on whatever
+ * runtime is loaded. Prints a table in Markdown. Exits with 77 where there is no device.
+ */
+#include "pairs.h"
+
+#include <anycuda/anycuda.h>
+#include <anycuda/cuda.h>
+#include <anycuda/cudart.h>
+#include <anycuda/sim.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { QUEUED = 400, BYTES = 1024 };
+
+/* Also where the simulator is not linked. */
+__attribute__((weak)) int acu_sim_register(const char *name, acu_sim_kernel function);
+
+static acu_stream *stream;
+static acu_buffer *memory;
+static acu_module *module;
+static acu_kernel *kernel;
+static cudaStream_t raw_stream;
+static void *raw_memory;
+static float number;
+
+static void give_up(const char *call) {
+    acu_error released;
+    bool kept = acu_release_error(&released) > 0;
+    fprintf(stderr, "%s: %s\n", call, kept ? released.message : acu_last_error_message());
+    exit(1);
+}
+
+/* As a program does: each result is looked at. */
+#define OK(call)                                                                                   \
+    do {                                                                                           \
+        if (call)                                                                                  \
+            give_up(#call);                                                                        \
+    } while (0)
+#define LOOP(name, ...)                                                                            \
+    static void name(long calls) {                                                                 \
+        for (long i = 0; i < calls; i++) {                                                         \
+            __VA_ARGS__                                                                            \
+        }                                                                                          \
+    }
+
+static void synchronize(void) {
+    OK(cudaStreamSynchronize(raw_stream));
+}
+
+LOOP(raw_create, void *made; OK(cudaMallocAsync(&made, BYTES, raw_stream));
+     OK(cudaFreeAsync(made, raw_stream));)
+LOOP(safe_create, acu_buffer *made; OK(acu_buffer_create(stream, ACU_F32, BYTES / 4, &made));
+     OK(acu_buffer_release(made));)
+
+LOOP(raw_write, OK(cudaMemcpyAsync(raw_memory, &number, 4, cudaMemcpyHostToDevice, raw_stream));
+     OK(cudaStreamSynchronize(raw_stream));)
+LOOP(safe_write, OK(acu_buffer_write(memory, &number, 1));)
+
+LOOP(raw_read, OK(cudaMemcpyAsync(&number, raw_memory, 4, cudaMemcpyDeviceToHost, raw_stream));
+     OK(cudaStreamSynchronize(raw_stream));)
+LOOP(safe_read, OK(acu_buffer_read(memory, &number, 1));)
+
+LOOP(raw_zero, OK(cudaMemsetAsync(raw_memory, 0, BYTES, raw_stream));)
+LOOP(safe_zero, OK(acu_buffer_zero(memory, NULL));)
+
+/* ---- a launch ------------------------------------------------------------------------------ */
+
+static const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
+                          ".visible .entry nothing(.param .u64 a, .param .u64 b, .param .u32 n)\n"
+                          "{\n    ret;\n}\n";
+
+static void nothing(const acu_sim_launch *launch, void *const *args) {
+    (void)launch;
+    (void)args;
+}
+
+static const dim3 one = {1, 1, 1};
+static int count = 7;
+static void *raw_args[] = {&raw_memory, &raw_memory, &count};
+static acu_grid grid;
+
+LOOP(raw_launch, OK(cudaLaunchKernel(acu_kernel_raw(kernel), one, one, raw_args, 0, raw_stream));)
+LOOP(driver_launch, OK(cuLaunchKernel(acu_kernel_raw_driver(kernel), 1, 1, 1, 1, 1, 1, 0,
+                                      (CUstream)raw_stream, raw_args, NULL));)
+LOOP(safe_launch, OK(acu_launch(stream, kernel, grid, acu_in(memory), acu_out(memory), count));)
+
+static void launches(void) {
+    grid = acu_grid_1d(1, 1);
+    if (acu_sim_register && acu_sim_register("nothing", nothing))
+        return;
+    OK(acu_module_load(0, &(acu_module_source){.ptx = ptx}, &module));
+    OK(acu_module_kernel(module, "nothing", &kernel));
+    if (acu_kernel_raw(kernel))
+        compare("acu_launch, against cudaLaunchKernel", raw_launch, safe_launch, QUEUED,
+                synchronize);
+    if (acu_kernel_raw_driver(kernel) && cuDriverGetVersion(&count) == CUDA_SUCCESS)
+        compare("acu_launch, against cuLaunchKernel", driver_launch, safe_launch, QUEUED,
+                synchronize);
+    OK(acu_kernel_release(kernel));
+    OK(acu_module_release(module));
+}
+
+int main(void) {
+    int devices = 0;
+    if (acu_device_count(&devices) || devices == 0) {
+        printf("%s\n", acu_last_error_message());
+        return 77;
+    }
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_buffer_create(stream, ACU_F32, BYTES / 4, &memory));
+    raw_stream = acu_stream_raw(stream);
+    raw_memory = acu_buffer_raw(memory);
+    print_header("raw", "safe");
+    compare("create and release, against cudaMallocAsync and cudaFreeAsync", raw_create,
+            safe_create, QUEUED / 2, synchronize);
+    compare("write of 4 bytes, against cudaMemcpyAsync and cudaStreamSynchronize", raw_write,
+            safe_write, 0, synchronize);
+    compare("read of 4 bytes, against cudaMemcpyAsync and cudaStreamSynchronize", raw_read,
+            safe_read, 0, synchronize);
+    compare("zero of 1 KiB, against cudaMemsetAsync", raw_zero, safe_zero, QUEUED, synchronize);
+    launches();
+    OK(acu_buffer_release(memory));
+    OK(acu_stream_release(stream));
+    return 0;
+}
