@@ -1,4 +1,4 @@
-"""What README promises of the first minute: one command, and a result that a person believes; and the other examples."""
+"""The first minute that README promises, one command and a result that a person believes; and the other examples."""
 
 from __future__ import annotations
 
