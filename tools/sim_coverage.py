@@ -44,6 +44,7 @@ def subject(function: str) -> str:
 
 def render() -> str:
     names, plays = presented(), played()
+    driver = len(re.findall(r"^DRIVER\w*\(cu", (ROOT / "src/sim/driver_functions.h").read_text(), re.MULTILINE))
     lines = [
         "# What the simulator plays",
         "",
@@ -51,6 +52,7 @@ def render() -> str:
         "",
         f"{len(plays.intersection(names))} of the {len(names)} functions in `<anycuda/cudart.h>`. A call of any other",
         "is refused with 801 (`cudaErrorNotSupported`), and the message says that the simulator does not play it.",
+        f"Of the driver API it plays the {driver} functions that `src/sim/driver_functions.h` lists.",
     ]
     for name, _ in SUBJECTS:
         mine = [function for function in names if subject(function) == name]

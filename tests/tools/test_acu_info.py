@@ -101,6 +101,10 @@ def test_simulator(info: AcuInfo) -> None:
     said = info(status=SIMULATOR, ANYCUDA_CUDART="sim", ANYCUDA_SIM="devices=2")
     assert said.startswith("No GPU is used: this is the simulator.\n")
     assert "Features of device 1: as device 0" in said
+    assert re.search(r"^  yes  stream-ordered allocation, memory pools,", said, re.MULTILINE)
+    words = " ".join(said.split())
+    assert "no the device's cudaDevAttrSparseCudaArraySupported is 0: sparse arrays" in words
+    assert "no gone since CUDA 12.0 (last in 11.8): texture and surface references" in words
 
 
 def test_simulated_trouble(info: AcuInfo) -> None:
