@@ -70,7 +70,7 @@ static bool names_architecture(const char *const *options) {
     return false;
 }
 
-/* The newest that this NVRTC knows and the device runs; `exact`: it is the device's own. */
+/* The newest that this NVRTC knows and the device runs; 0: there is none. */
 static int best_architecture(int device_has, int *best) {
     int count = 0, code = of_nvrtc(nvrtcGetNumSupportedArchs(&count));
     int *all = code || count <= 0 ? NULL : malloc((size_t)count * sizeof *all);
@@ -102,8 +102,9 @@ static int choose_architecture(job *j, acu_device device) {
                           "this NVRTC compiles for nothing as old as device %d, which has compute "
                           "capability %d.%d",
                           device, major, minor);
+    bool exact = best == has && !acu_loaded(ACU_CUDART)->is_sim; /* which reads PTX only */
     snprintf(j->architecture, sizeof j->architecture, "--gpu-architecture=%s_%d",
-             best == has ? "sm" : "compute", best);
+             exact ? "sm" : "compute", best);
     return code;
 }
 

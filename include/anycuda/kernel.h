@@ -56,7 +56,7 @@ typedef struct acu_kernel_info {
     size_t constant_bytes;  /* of constant memory */
     size_t local_bytes;     /* per thread */
     int shared_carveout;    /* of L1 and shared memory, in percent; -1: the driver decides */
-    int ptx_version;        /* 70 for 7.0: what it was compiled from */
+    int ptx_version;        /* 52 for 5.2: the target of its PTX */
     int binary_version;     /* 90 for 9.0: what it was compiled for */
     bool cluster_needed;    /* a launch must give cluster sizes */
     bool big_clusters;      /* clusters of more than 8 blocks are allowed */

@@ -1,0 +1,35 @@
+/*
+ * The module that the tests of kernels load, and what its kernels do on the simulator. The PTX is
+ * whole, so that a GPU does the same.
+ *
+ * ANYCUDA_SIM says as which runtime the simulator is tested.
+ */
+#ifndef KERNELS_H
+#define KERNELS_H
+
+#include "safe.h"
+
+extern const char kernels_ptx[];
+
+/* As `begin`, and with the kernels' functions. */
+int begin_kernels(void **state);
+
+#define KERNEL_TEST(function) cmocka_unit_test_setup_teardown(function, begin_kernels, nothing_left)
+
+acu_stream *stream_on(acu_device device);
+acu_module *module_on(acu_device device);
+/* The kernel alone keeps its module. */
+acu_kernel *kernel_on(acu_device device, const char *name);
+/* `count` floats: 0, 1, 2 … */
+acu_buffer *numbers_on(acu_stream *stream, size_t count);
+
+/* What the kernel `mixed` is given; it writes the sum of all to where `to` leads. */
+typedef struct mixture {
+    double a;
+    int b[3];
+} mixture;
+
+/* The version that CUDA, here the simulator, says it has: 12040. */
+int runtime_version(void);
+
+#endif

@@ -1,0 +1,194 @@
+/* Kernels: what they say of themselves, what can be set, and what fits. */
+#include "kernels.h"
+
+#include <anycuda/cudart.h>
+
+#include "launch.h"
+
+static bool tells_parameters(void) {
+    return runtime_version() >= 12040;
+}
+
+/* ---- what they say ------------------------------------------------------------------------- */
+
+static void info(void **state) {
+    (void)state;
+    acu_kernel_info i;
+    acu_kernel *small = kernel_on(1, "small"), *sharing = kernel_on(0, "sharing");
+    OK(acu_kernel_get_info(small, &i));
+    assert_int_equal(i.max_threads, 64);
+    assert_int_equal(i.static_shared, 0);
+    assert_int_equal(i.max_shared, 49152);
+    assert_int_equal(i.ptx_version, 52);
+    assert_int_equal(i.cluster_needed, false);
+    assert_int_equal(i.shared_carveout, -1);
+    OK(acu_kernel_get_info(sharing, &i));
+    assert_int_equal(i.static_shared, 1000);
+    assert_int_equal(i.max_threads, 1024);
+    assert_int_equal(acu_kernel_device(small), 1);
+    assert_string_equal(acu_kernel_name(small), "small");
+    FAILS(acu_kernel_get_info(small, NULL), ACU_ERROR_ARGUMENT, "'info' is NULL");
+    FAILS(acu_kernel_get_info(NULL, &i), ACU_ERROR_ARGUMENT, "the kernel is NULL");
+    assert_int_equal(acu_kernel_device(NULL), ACU_DEVICE_CURRENT);
+    assert_string_equal(acu_kernel_name(NULL), "");
+    assert_null(acu_kernel_module(NULL));
+    OK(acu_kernel_release(small));
+    OK(acu_kernel_release(sharing));
+}
+
+static void attributes(void **state) {
+    (void)state;
+    acu_kernel_info i;
+    acu_kernel *sharing = kernel_on(0, "sharing");
+    OK(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, 65536));
+    OK(acu_kernel_set(sharing, ACU_KERNEL_SHARED_CARVEOUT, 50));
+    OK(acu_kernel_get_info(sharing, &i));
+    assert_int_equal(i.max_shared, 65536);
+    assert_int_equal(i.shared_carveout, 50);
+    FAILS(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, 232448), ACU_ERROR_LIMIT,
+          "has 232448 per block at most, of which the code takes 1000");
+    OK(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, 231448));
+    if (runtime_version() >= 11080)
+        OK(acu_kernel_set(sharing, ACU_KERNEL_BIG_CLUSTERS, 1));
+    OK(acu_kernel_get_info(sharing, &i));
+    assert_true(i.big_clusters);
+    FAILS(acu_kernel_set(sharing, (acu_kernel_attribute)1, 5), 1, "");
+    (void)cudaGetLastError();
+    FAILS(acu_kernel_set(NULL, ACU_KERNEL_MAX_SHARED, 5), ACU_ERROR_ARGUMENT, "the kernel is NULL");
+    OK(acu_kernel_release(sharing));
+}
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+static void parameters(void **state) {
+    (void)state;
+    static const acu_parameter known[] = {{0, 1, ACU_PARAMETER_INTEGER},
+                                          {8, 24, ACU_PARAMETER_RECORD},
+                                          {32, 2, ACU_PARAMETER_INTEGER},
+                                          {40, 8, ACU_PARAMETER_POINTER}};
+    size_t count = 0;
+    acu_parameter p;
+    acu_kernel *mixed = kernel_on(0, "mixed"), *nothing = kernel_on(0, "nothing");
+    assert_int_equal(acu_kernel_check(mixed), ACU_CHECK_TYPES);
+    OK(acu_kernel_parameter_count(mixed, &count));
+    assert_int_equal(count, COUNT(known));
+    for (size_t i = 0; i < count; i++) {
+        OK(acu_kernel_parameter(mixed, i, &p));
+        assert_int_equal(p.offset, known[i].offset);
+        assert_int_equal(p.size, known[i].size);
+        assert_int_equal(p.type, known[i].type);
+    }
+    OK(acu_kernel_parameter_count(nothing, &count));
+    assert_int_equal(count, 0);
+    FAILS(acu_kernel_parameter(mixed, 4, &p), ACU_ERROR_RANGE, "mixed has 4 parameters");
+    FAILS(acu_kernel_parameter(mixed, 0, NULL), ACU_ERROR_ARGUMENT, "'parameter' is NULL");
+    FAILS(acu_kernel_parameter(NULL, 0, &p), ACU_ERROR_ARGUMENT, "the kernel is NULL");
+    FAILS(acu_kernel_parameter_count(mixed, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+    assert_int_equal(acu_kernel_check(NULL), ACU_CHECK_NOTHING);
+    assert_int_equal(cudaGetLastError(), cudaSuccess); /* that a list ends is no failure */
+    OK(acu_kernel_release(mixed));
+    OK(acu_kernel_release(nothing));
+}
+
+/* ---- someone else's ------------------------------------------------------------------------ */
+
+static acu_kernel *wrap(const acu_kernel *kernel) {
+    acu_kernel *other = NULL;
+    if (acu_kernel_raw(kernel))
+        OK(acu_kernel_wrap(0, acu_kernel_raw(kernel), &other));
+    else
+        OK(acu_kernel_wrap_driver(0, acu_kernel_raw_driver(kernel), &other));
+    return other;
+}
+
+static void kernels_of_someone_else(void **state) {
+    (void)state;
+    enum { N = 64 };
+    size_t count = 1;
+    acu_stream *stream = stream_on(0);
+    acu_kernel *scale = kernel_on(0, "scale"), *other = wrap(scale);
+    acu_buffer *x = numbers_on(stream, N);
+    float back[N];
+    OK(acu_launch(stream, other, acu_grid_1d(N, 32), x, 2.0f, N));
+    OK(acu_buffer_read(x, back, N));
+    assert_true(back[7] == 14);
+    assert_null(acu_kernel_module(other));
+    assert_string_equal(acu_kernel_name(other), runtime_version() >= 12030 ? "scale" : "");
+    if (tells_parameters()) {
+        assert_int_equal(acu_kernel_check(other), ACU_CHECK_SIZES);
+        FAILS(acu_launch(stream, other, acu_grid_1d(N, 32), x), ACU_ERROR_ARGUMENT, "1 are given");
+        OK(acu_launch(stream, other, acu_grid_1d(N, 32), x, 2, N)); /* types are not known */
+    } else {
+        assert_int_equal(acu_kernel_check(other), ACU_CHECK_NOTHING);
+        FAILS(acu_kernel_parameter_count(other, &count), 801, "are not known");
+        assert_int_equal(count, 0);
+    }
+    OK(acu_kernel_release(other));
+    FAILS(acu_kernel_wrap(0, NULL, &other), ACU_ERROR_ARGUMENT, "'raw' is NULL");
+    FAILS(acu_kernel_wrap(0, x, NULL), ACU_ERROR_ARGUMENT, "'kernel' is NULL");
+    FAILS(acu_kernel_wrap_driver(0, NULL, &other), ACU_ERROR_ARGUMENT, "'raw' is NULL");
+    FAILS(acu_kernel_wrap(9, x, &other), 101, "there is no device 9");
+    OK(acu_buffer_release(x));
+    OK(acu_kernel_release(scale));
+    OK(acu_stream_release(stream));
+}
+
+/* ---- occupancy ----------------------------------------------------------------------------- */
+
+static size_t four_each(size_t threads, void *data) {
+    *(int *)data += 1;
+    return 4 * threads;
+}
+
+static void what_fits(void **state) {
+    (void)state;
+    int blocks = 0, asked = 0;
+    size_t threads = 0, all = 0, bytes = 0;
+    acu_kernel *kernel = kernel_on(0, "nothing"), *small = kernel_on(0, "small");
+    OK(acu_kernel_blocks_per_multiprocessor(kernel, 1024, 0, 0, &blocks));
+    assert_int_equal(blocks, 2);
+    OK(acu_kernel_best_block(kernel, NULL, &threads, &all));
+    assert_true(threads == 1024 && all > 1);
+    OK(acu_kernel_best_block(small, &(acu_block_need){.shared_for = four_each, .data = &asked},
+                             &threads, NULL));
+    assert_true(threads == 64 && asked > 0);
+    OK(acu_kernel_best_block(kernel, &(acu_block_need){.max_threads = 100}, &threads, &all));
+    assert_true(threads > 0 && threads <= 100);
+    OK(acu_kernel_available_shared(kernel, 2, 1024, &bytes));
+    assert_true(bytes > 0);
+    FAILS(acu_kernel_blocks_per_multiprocessor(kernel, 0, 0, 0, &blocks), ACU_ERROR_ARGUMENT,
+          "blocks of 0 threads");
+    FAILS(acu_kernel_blocks_per_multiprocessor(kernel, 1, 0, 0, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_kernel_blocks_per_multiprocessor(NULL, 1, 0, 0, &blocks), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_kernel_available_shared(kernel, 1, SIZE_MAX, &bytes), ACU_ERROR_ARGUMENT, "threads");
+    FAILS(acu_kernel_available_shared(kernel, 1, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_kernel_available_shared(NULL, 1, 1, &bytes), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_kernel_best_block(NULL, NULL, &threads, &all), ACU_ERROR_ARGUMENT, "NULL");
+    OK(acu_kernel_release(kernel));
+    OK(acu_kernel_release(small));
+}
+
+static void clusters_that_fit(void **state) {
+    (void)state;
+    int answer = 0;
+    const acu_grid g = {.blocks = {8, 0, 0}, .threads = {64, 0, 0}, .cluster = {4, 0, 0}};
+    acu_kernel *kernel = kernel_on(0, "nothing");
+    OK(acu_kernel_max_clusters(kernel, &g, &answer));
+    assert_true(answer > 0);
+    OK(acu_kernel_max_cluster_size(kernel, &g, &answer));
+    assert_int_equal(answer, 8);
+    FAILS(acu_kernel_max_clusters(kernel, NULL, &answer), ACU_ERROR_ARGUMENT, "'grid' is NULL");
+    FAILS(acu_kernel_max_clusters(kernel, &g, NULL), ACU_ERROR_ARGUMENT, "'clusters' is NULL");
+    FAILS(acu_kernel_max_cluster_size(kernel, &g, NULL), ACU_ERROR_ARGUMENT, "'blocks' is NULL");
+    FAILS(acu_kernel_max_cluster_size(NULL, &g, &answer), ACU_ERROR_ARGUMENT, "the kernel is NULL");
+    OK(acu_kernel_release(kernel));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        KERNEL_TEST(info),       KERNEL_TEST(attributes),
+        KERNEL_TEST(parameters), KERNEL_TEST(kernels_of_someone_else),
+        KERNEL_TEST(what_fits),  KERNEL_TEST(clusters_that_fit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
