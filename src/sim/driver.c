@@ -437,7 +437,7 @@ CUresult acu_sim_cuCtxPushCurrent(CUcontext ctx) {
     if (!result && self->pushed_count == SIM_PUSHED)
         result = cudaErrorMemoryAllocation;
     if (!result) {
-        self->pushed[self->pushed_count++] = self->bound ? self->device : -1;
+        self->pushed[self->pushed_count++] = self->bound ? self->device : -2 - self->device;
         make_current(device);
     }
     return leave(result);
@@ -451,9 +451,11 @@ CUresult acu_sim_cuCtxPopCurrent(CUcontext *pctx) {
         result = cudaErrorDeviceUninitialized;
     if (!result && pctx)
         *pctx = acu_sim_context_of(d);
+    int below = !result && self->pushed_count ? self->pushed[--self->pushed_count] : -1;
     if (!result)
-        make_current(self->pushed_count ? acu_sim_device_at(self->pushed[--self->pushed_count])
-                                        : NULL);
+        make_current(below >= 0 ? acu_sim_device_at(below) : NULL);
+    if (!result && below < -1)
+        self->device = -2 - below; /* what the runtime was told, but has made no context for */
     return leave(result);
 }
 

@@ -106,7 +106,7 @@ typedef struct acu_sim_thread {
     enum cudaStreamCaptureMode mode; /* how it bears the captures of others */
     /* A context is current, that of `device`; and those below it, pushed. */
     bool bound;
-    int pushed[SIM_PUSHED]; /* a device, or -1 for none */
+    int pushed[SIM_PUSHED]; /* a device; -2 - one that is only chosen, without a context */
     int pushed_count;
     /* Its own default streams; gone if there is no such stream, or one with another id. */
     acu_sim_stream *streams[SIM_DEVICES];

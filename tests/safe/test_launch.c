@@ -382,7 +382,7 @@ static void clusters(void **state) {
     FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT,
           "8 x 2 x 1 blocks are no whole clusters of 3 x 2 x 1");
     g.blocks.x = g.cluster.x = 16;
-    FAILS(acu_launch(stream, kernel, g), 912, "cudaErrorInvalidClusterSize");
+    FAILS(acu_launch(stream, kernel, g), 912, "(912)");
     assert_non_null(strstr(acu_last_error_details().hint, "ACU_KERNEL_BIG_CLUSTERS"));
     (void)cudaGetLastError();
     OK(acu_kernel_release(kernel));
