@@ -219,12 +219,19 @@ static cudaError_t judge_cooperation(const acu_sim_prepared *p, const acu_sim_de
     return volume(p->grid) > fit ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;
 }
 
+/* 11.7 had the first ones, by another name. */
+static bool is_attribute(cudaLaunchAttributeID id) {
+    return id == cudaLaunchAttributeAccessPolicyWindow || id == cudaLaunchAttributeCooperative ||
+           id == cudaLaunchAttributePriority ||
+           acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id);
+}
+
 static cudaError_t read_attributes(acu_sim_prepared *p, const cudaLaunchConfig_t *config) {
     if (config->numAttrs && !config->attrs)
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const cudaLaunchAttribute *a = &config->attrs[i];
-        if (!acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, a->id))
+        if (!is_attribute(a->id))
             return cudaErrorInvalidValue;
         if (a->id == cudaLaunchAttributeCooperative)
             p->cooperative = a->val.cooperative != 0;

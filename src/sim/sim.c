@@ -308,8 +308,9 @@ void acu_sim_init(void) {
 }
 
 bool acu_sim_knows(const acu_type *type, int64_t value) {
+    int version = self.by_driver ? sim.config.driver : sim.config.runtime;
     for (uint32_t i = 0; i < type->count; i++)
-        if (type->values[i].value == value && type->values[i].since <= sim.config.runtime)
+        if (type->values[i].value == value && type->values[i].since <= version)
             return true;
     return false;
 }

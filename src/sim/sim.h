@@ -118,7 +118,7 @@ extern pthread_mutex_t acu_sim_lock;
 /* Exit has begun: nothing is started any more. */
 bool acu_sim_is_unloading(void);
 
-/* The value is in the table and not newer than the reported runtime. */
+/* The value is in the table and not newer than the runtime, or the driver that is being called. */
 bool acu_sim_knows(const acu_type *type, int64_t value);
 
 /* A set of pointers: which handles are alive. Zero-initialised is empty. */

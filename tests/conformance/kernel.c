@@ -1,0 +1,391 @@
+/* The runtime's libraries, kernels and launches. */
+#include "kernels.h"
+
+static cudaKernel_t get(cudaLibrary_t library, const char *name) {
+    cudaKernel_t kernel = NULL;
+    return cudaLibraryGetKernel(&kernel, library, name) ? NULL : kernel;
+}
+
+static cudaError_t run(cudaKernel_t kernel, dim3 grid, dim3 block, size_t shared) {
+    return cudaLaunchKernel(kernel, grid, block, NULL, shared, NULL);
+}
+
+/* ---- loading */
+
+CASE(by_name) {
+    cudaKernel_t kernel = NULL, same = NULL;
+    cudaLibrary_t library = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryGetKernel(&kernel, library, "store"));
+    OK(cudaLibraryGetKernel(&same, library, "store"));
+    IS(kernel && kernel == same);
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, "nowhere"));
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, "counter"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetKernel(NULL, library, "store"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetKernel(&kernel, library, NULL));
+    FAILS(cudaErrorInvalidResourceHandle, cudaLibraryGetKernel(&kernel, NULL, "store"));
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(no_library) {
+    cudaLibrary_t library = NULL;
+    FAILS(cudaErrorInvalidValue,
+          cudaLibraryLoadData(NULL, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidValue, cudaLibraryLoadData(&library, NULL, NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidResourceHandle, cudaLibraryUnload(NULL));
+    FAILS(cudaErrorFileNotFound,
+          cudaLibraryLoadFromFile(&library, "/nowhere/to/be/found", NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidValue,
+          cudaLibraryLoadFromFile(&library, NULL, NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidValue,
+          cudaLibraryLoadData(&library, module_text, NULL, NULL, 1, NULL, NULL, 0));
+}
+
+CASE(malformed_ptx) {
+    cudaLibrary_t library = NULL;
+    FAILS(cudaErrorInvalidPtx,
+          cudaLibraryLoadData(&library, "this is no PTX", NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidPtx,
+          cudaLibraryLoadData(&library, PTX_HEAD ".entry f(", NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorUnsupportedPtxVersion,
+          cudaLibraryLoadData(&library, ".version 99.9\n.target sm_52\n.address_size 64\n", NULL,
+                              NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorNoKernelImageForDevice,
+          cudaLibraryLoadData(&library, ".version 8.0\n.target sm_121\n.address_size 64\n", NULL,
+                              NULL, 0, NULL, NULL, 0));
+}
+
+CASE(counts_and_lists) {
+    unsigned count = 0;
+    cudaKernel_t all[7] = {NULL};
+    cudaLibrary_t library = NULL;
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryGetKernelCount(&count, library));
+    EQUAL(count, 6);
+    OK(cudaLibraryEnumerateKernels(all, 2, library));
+    IS(all[0] && all[1] && !all[2]);
+    OK(cudaLibraryEnumerateKernels(all, 7, library));
+    IS(all[5] && !all[6]);
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetKernelCount(NULL, library));
+    FAILS(cudaErrorInvalidValue, cudaLibraryEnumerateKernels(NULL, 2, library));
+    ASK(cudaLibraryEnumerateKernels(all, 0, library));
+    (void)cudaGetLastError();
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(variables) {
+    void *at = NULL;
+    size_t bytes = 0;
+    unsigned counter = 0;
+    struct cudaPointerAttributes a;
+    cudaLibrary_t library = NULL;
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryGetGlobal(&at, &bytes, library, "counter"));
+    EQUAL(bytes, 4);
+    OK(cudaMemcpy(&counter, at, 4, cudaMemcpyDeviceToHost));
+    EQUAL(counter, 7);
+    OK(cudaPointerGetAttributes(&a, at));
+    EQUAL(a.type, cudaMemoryTypeDevice);
+    FAILS(cudaErrorInvalidValue, cudaFree(at));
+    OK(cudaLibraryGetGlobal(NULL, &bytes, library, "table"));
+    EQUAL(bytes, 100);
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetGlobal(&at, &bytes, library, "nowhere"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, &bytes, library, NULL));
+    ASK(cudaLibraryGetGlobal(NULL, NULL, library, "table"));
+    ASK(cudaLibraryGetGlobal(&at, &bytes, library, "everywhere"));
+    (void)cudaGetLastError();
+    OK(cudaLibraryGetManaged(&at, &bytes, library, "everywhere"));
+    EQUAL(*(unsigned *)at, 3);
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetManaged(&at, &bytes, library, "counter"));
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(no_unified_functions) {
+    int has = 0;
+    void *function = NULL;
+    cudaLibrary_t library = NULL;
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 0));
+    EQUAL(has, 0);
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetUnifiedFunction(&function, library, "store"));
+    OK(cudaLibraryUnload(library));
+}
+
+LONE_CASE(a_library_outlives_a_reset) {
+    void *at = NULL;
+    unsigned counter = 9;
+    cudaLibrary_t library = NULL;
+    cudaKernel_t kernel = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cudaLibraryGetGlobal(&at, NULL, library, "counter"));
+    OK(cudaMemcpy(at, &counter, 4, cudaMemcpyHostToDevice));
+    OK(cudaDeviceReset());
+    OK(run(kernel, dim(1, 1, 1), dim(1, 1, 1), 0));
+    OK(cudaLibraryGetGlobal(&at, NULL, library, "counter"));
+    OK(cudaMemcpy(&counter, at, 4, cudaMemcpyDeviceToHost));
+    EQUAL(counter, 7);
+    OK(cudaLibraryUnload(library));
+}
+
+/* ---- launching */
+
+CASE(stores) {
+    unsigned back[64] = {0}, value = 9, count = 40;
+    void *to;
+    cudaLibrary_t library = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaMalloc(&to, sizeof back));
+    OK(cudaMemset(to, 1, sizeof back));
+    void *args[] = {&to, &value, &count};
+    OK(cudaLaunchKernel(get(library, "store"), dim(2, 1, 1), dim(32, 1, 1), args, 0, NULL));
+    OK(cudaMemcpy(back, to, sizeof back, cudaMemcpyDeviceToHost));
+    EQUAL(back[39], 9);
+    EQUAL(back[40], 0x01010101);
+    FAILS(cudaErrorInvalidValue,
+          cudaLaunchKernel(get(library, "store"), dim(2, 1, 1), dim(32, 1, 1), NULL, 0, NULL));
+    OK(cudaFree(to));
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(what_is_no_kernel) {
+    static int something;
+    cudaLaunchConfig_t config = {.gridDim = {1, 1, 1}, .blockDim = {1, 1, 1}};
+    FAILS(cudaErrorInvalidDeviceFunction, run(NULL, dim(1, 1, 1), dim(1, 1, 1), 0));
+    FAILS(cudaErrorInvalidDeviceFunction,
+          cudaLaunchKernel(&something, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL));
+    FAILS(cudaErrorInvalidDeviceFunction, cudaLaunchKernelExC(&config, &something, NULL));
+    FAILS(cudaErrorInvalidDeviceFunction,
+          cudaLaunchCooperativeKernel(&something, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL));
+    ASK(cudaLaunchKernelExC(NULL, &something, NULL));
+    (void)cudaGetLastError();
+}
+
+CASE(configurations) {
+    cudaLibrary_t library = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "nothing");
+    FAILS(cudaErrorInvalidConfiguration, run(k, dim(0, 1, 1), dim(1, 1, 1), 0));
+    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 0, 1), dim(1, 1, 1), 0));
+    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(0, 1, 1), 0));
+    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(1, 1, 0), 0));
+    OK(run(k, dim(1, 1, 1), dim(1024, 1, 1), 0));
+    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(1025, 1, 1), 0));
+    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(32, 32, 2), 0));
+    OK(run(k, dim(1, 1, 1), dim(1, 1, 64), 0));
+    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(1, 1, 65), 0));
+    OK(run(k, dim(1, 65535, 1), dim(1, 1, 1), 0));
+    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 65536, 1), dim(1, 1, 1), 0));
+    FAILS(cudaErrorInvalidConfiguration, run(k, dim(2147483648u, 1, 1), dim(1, 1, 1), 0));
+    OK(cudaDeviceSynchronize());
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(limits_of_a_kernel) {
+    cudaLibrary_t library = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(run(get(library, "at_most_64"), dim(1, 1, 1), dim(64, 1, 1), 0));
+    FAILS(cudaErrorInvalidValue, run(get(library, "at_most_64"), dim(1, 1, 1), dim(65, 1, 1), 0));
+    FAILS(cudaErrorInvalidValue, run(get(library, "exactly_64"), dim(1, 1, 1), dim(32, 1, 1), 0));
+    OK(run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), 49152));
+    FAILS(cudaErrorInvalidValue, run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), 49153));
+    FAILS(cudaErrorInvalidValue,
+          run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), (size_t)1 << 33));
+    OK(cudaDeviceSynchronize());
+    OK(cudaLibraryUnload(library));
+}
+
+static cudaError_t clustered(cudaKernel_t kernel, unsigned grid, unsigned size) {
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension};
+    attribute.val.clusterDim.x = size;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    const cudaLaunchConfig_t config = {
+        .gridDim = dim(grid, 1, 1), .blockDim = dim(32, 1, 1), .attrs = &attribute, .numAttrs = 1};
+    return cudaLaunchKernelExC(&config, kernel, NULL);
+}
+
+CASE(clusters) {
+    cudaLibrary_t library = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "nothing");
+    OK(clustered(k, 16, 8));
+    FAILS(cudaErrorInvalidClusterSize, clustered(k, 16, 16));
+    FAILS(cudaErrorInvalidValue, clustered(k, 15, 2));
+    OK(cudaFuncSetAttribute(k, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    OK(clustered(k, 16, 16));
+    OK(cudaDeviceSynchronize());
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(cooperative_launches) {
+    int blocks = 0, processors = 0;
+    cudaLibrary_t library = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "nothing");
+    OK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0));
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 1024, 0));
+    EQUAL(blocks, 2);
+    const unsigned most = (unsigned)(blocks * processors);
+    OK(cudaLaunchCooperativeKernel(k, dim(most, 1, 1), dim(1024, 1, 1), NULL, 0, NULL));
+    FAILS(cudaErrorCooperativeLaunchTooLarge,
+          cudaLaunchCooperativeKernel(k, dim(most + 1, 1, 1), dim(1024, 1, 1), NULL, 0, NULL));
+    OK(cudaDeviceSynchronize());
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(the_stream_of_another_device) {
+    NEEDS_DEVICES(2);
+    cudaStream_t stream;
+    cudaLibrary_t library = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "nothing");
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaLaunchKernel(k, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, stream));
+    OK(cudaSetDevice(0));
+    FAILS(cudaErrorInvalidResourceHandle,
+          cudaLaunchKernel(k, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, stream));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaLibraryUnload(library));
+}
+
+LONE_CASE(an_illegal_address) {
+    unsigned value = 1, count = 1;
+    void *nowhere = NULL, *args[] = {&nowhere, &value, &count};
+    cudaLibrary_t library = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLaunchKernel(get(library, "store"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL));
+    SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    SAYS(cudaErrorIllegalAddress, run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), 0));
+    ASK(cudaLibraryUnload(library));
+}
+
+/* ---- what kernels say */
+
+CASE(attributes) {
+    struct cudaFuncAttributes a = {0};
+    cudaLibrary_t library = NULL;
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "sharing");
+    OK(cudaFuncGetAttributes(&a, k));
+    EQUAL(a.sharedSizeBytes, 1000);
+    EQUAL(a.constSizeBytes, 12);
+    EQUAL(a.localSizeBytes, 0);
+    EQUAL(a.maxThreadsPerBlock, 1024);
+    EQUAL(a.ptxVersion, 52);
+    EQUAL(a.binaryVersion, 90);
+    EQUAL(a.cacheModeCA, 0);
+    EQUAL(a.maxDynamicSharedSizeBytes, 48152);
+    EQUAL(a.preferredShmemCarveout, -1);
+    EQUAL(a.clusterDimMustBeSet, 0);
+    EQUAL(a.requiredClusterWidth, 0);
+    EQUAL(a.nonPortableClusterSizeAllowed, 0);
+    FAILS(cudaErrorInvalidValue, cudaFuncGetAttributes(NULL, k));
+    FAILS(cudaErrorInvalidDeviceFunction, cudaFuncGetAttributes(&a, NULL));
+    OK(cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 50000));
+    OK(cudaFuncGetAttributes(&a, k));
+    EQUAL(a.maxDynamicSharedSizeBytes, 50000);
+    FAILS(cudaErrorInvalidValue,
+          cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 231449));
+    FAILS(cudaErrorInvalidValue,
+          cudaFuncSetAttribute(k, cudaFuncAttributeMaxDynamicSharedMemorySize, -1));
+    OK(cudaFuncSetAttribute(k, cudaFuncAttributePreferredSharedMemoryCarveout, 30));
+    FAILS(cudaErrorInvalidValue,
+          cudaFuncSetAttribute(k, cudaFuncAttributePreferredSharedMemoryCarveout, 101));
+    FAILS(cudaErrorInvalidValue, cudaFuncSetAttribute(k, (enum cudaFuncAttribute)0, 1));
+    FAILS(cudaErrorInvalidDeviceFunction,
+          cudaFuncSetAttribute(NULL, cudaFuncAttributePreferredSharedMemoryCarveout, 30));
+    OK(cudaFuncSetCacheConfig(k, cudaFuncCachePreferL1));
+    ASK(cudaFuncSetCacheConfig(k, (enum cudaFuncCache)9));
+    ASK(cudaFuncSetCacheConfig(NULL, cudaFuncCachePreferL1));
+    (void)cudaGetLastError();
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(attributes_of_one_device) {
+    struct cudaFuncAttributes a = {0};
+    cudaLibrary_t library = NULL;
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "nothing");
+    OK(cudaKernelSetAttributeForDevice(k, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000, 0));
+    OK(cudaFuncGetAttributes(&a, k));
+    EQUAL(a.maxDynamicSharedSizeBytes, 60000);
+    FAILS(cudaErrorInvalidDevice, cudaKernelSetAttributeForDevice(
+                                      k, cudaFuncAttributeMaxDynamicSharedMemorySize, 60000, 99));
+    FAILS(cudaErrorInvalidValue,
+          cudaKernelSetAttributeForDevice(k, (enum cudaFuncAttribute)0, 1, 0));
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(names_and_parameters) {
+    static const size_t offsets[] = {0, 8, 28, 32}, sizes[] = {1, 20, 2, 8};
+    const char *name = NULL;
+    size_t offset = 0, size = 0;
+    cudaLibrary_t library = NULL;
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "mixed");
+    OK(cudaFuncGetName(&name, k));
+    SAME_TEXT(name, "mixed");
+    FAILS(cudaErrorInvalidValue, cudaFuncGetName(NULL, k));
+    ASK(cudaFuncGetName(&name, NULL));
+    (void)cudaGetLastError();
+    for (size_t i = 0; i < 4; i++) {
+        OK(cudaFuncGetParamInfo(k, i, &offset, &size));
+        EQUAL(offset, offsets[i]);
+        EQUAL(size, sizes[i]);
+    }
+    FAILS(cudaErrorInvalidValue, cudaFuncGetParamInfo(k, 4, &offset, &size));
+    FAILS(cudaErrorInvalidValue, cudaFuncGetParamInfo(k, 0, NULL, &size));
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(other_handles) {
+    cudaFunction_t function = NULL;
+    cudaKernel_t kernel = NULL;
+    const char *name = NULL;
+    cudaLibrary_t library = NULL;
+    register_kernels();
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "nothing");
+    OK(cudaGetFuncBySymbol(&function, k));
+    OK(cuFuncGetName(&name, (CUfunction)function));
+    SAME_TEXT(name, "nothing");
+    ASK(cudaLaunchKernel(function, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL));
+    ASK(cudaGetKernel(&kernel, k));
+    ASK(kernel == k);
+    (void)cudaGetLastError();
+    OK(cuLaunchKernel((CUfunction)function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cuLaunchKernel((CUfunction)k, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    FAILS(cudaErrorInvalidDeviceFunction, cudaGetFuncBySymbol(&function, &library));
+    OK(cudaDeviceSynchronize());
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(occupancy) {
+    int blocks = -1;
+    size_t bytes = 0;
+    cudaLibrary_t library = NULL;
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t k = get(library, "nothing");
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, 0));
+    EQUAL(blocks, 8);
+    OK(cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, k, 256, 0, 1));
+    FAILS(cudaErrorInvalidValue,
+          cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&blocks, k, 256, 0, 2));
+    FAILS(cudaErrorInvalidValue, cudaOccupancyMaxActiveBlocksPerMultiprocessor(NULL, k, 256, 0));
+    FAILS(cudaErrorInvalidValue, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 0, 0));
+    FAILS(cudaErrorInvalidDeviceFunction,
+          cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 256, 0));
+    OK(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, k, 8, 64));
+    EQUAL(bytes, 28160);
+    OK(cudaLibraryUnload(library));
+}
