@@ -17,7 +17,6 @@ int cudaRuntimeGetVersion(int *version) {
 
 EMPTY(cudaMalloc)
 EMPTY(cudaLaunchKernel)
-EMPTY(cudaGraphInstantiate)
 EMPTY(cudaStreamBeginCapture)
 EMPTY(cudaGetDevice)
 EMPTY(cudaSetDevice)
@@ -37,6 +36,8 @@ EMPTY(cudaStreamDestroy)
 EMPTY(cudaStreamWaitEvent)
 EMPTY(cudaEventDestroy)
 EMPTY(cudaEventSynchronize)
+EMPTY(cudaGraphDestroy)
+EMPTY(cudaGraphExecDestroy)
 EMPTY(cudaGraphLaunch)
 EMPTY(cudaLibraryUnload)
 
@@ -52,6 +53,10 @@ static char something[4096];
 GIVES(cudaMallocAsync)
 GIVES(cudaStreamCreateWithPriority)
 GIVES(cudaEventCreateWithFlags)
+GIVES(cudaGraphAddKernelNode)
+GIVES(cudaGraphCreate)
+GIVES(cudaGraphInstantiate)
+GIVES(cudaGraphInstantiateWithParams)
 GIVES(cudaLibraryLoadData)
 GIVES(cudaLibraryGetKernel)
 

@@ -86,6 +86,24 @@ LOOP(driver_launch, OK(cuLaunchKernel(acu_kernel_raw_driver(kernel), 1, 1, 1, 1,
                                       (CUstream)raw_stream, raw_args, NULL));)
 LOOP(safe_launch, OK(acu_launch(stream, kernel, grid, acu_in(memory), acu_out(memory), count));)
 
+static acu_exec *exec;
+
+LOOP(raw_graph, OK(cudaGraphLaunch(acu_exec_raw(exec), raw_stream));)
+LOOP(safe_graph, OK(acu_exec_launch(exec, stream));)
+
+/* Of one kernel, which reads and writes one buffer. */
+static void graph_launches(void) {
+    acu_graph *graph;
+    acu_node node;
+    const acu_arg args[] = {acu_in(memory), acu_out(memory), acu_arg_of(count)};
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_kernel(graph, NULL, 0, kernel, &grid, args, 3, &node));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_graph_release(graph));
+    compare("acu_exec_launch, against cudaGraphLaunch", raw_graph, safe_graph, QUEUED, synchronize);
+    OK(acu_exec_release(exec));
+}
+
 static void launches(void) {
     grid = acu_grid_1d(1, 1);
     if (acu_sim_register && acu_sim_register("nothing", nothing))
@@ -98,6 +116,7 @@ static void launches(void) {
     if (acu_kernel_raw_driver(kernel) && cuDriverGetVersion(&count) == CUDA_SUCCESS)
         compare("acu_launch, against cuLaunchKernel", driver_launch, safe_launch, QUEUED,
                 synchronize);
+    graph_launches();
     OK(acu_kernel_release(kernel));
     OK(acu_module_release(module));
 }
