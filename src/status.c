@@ -44,8 +44,7 @@ static const words cudas[] = {
     {cudaErrorNoDevice, "", "", "look at CUDA_VISIBLE_DEVICES, and at what nvidia-smi lists"},
     {cudaErrorInvalidDevice, "", "", "acu_device_count() tells how many there are"},
     {cudaErrorSharedObjectInitFailed, "", "",
-     "acu_load_trace() prints the search; ANYCUDA_CUDART=path chooses a library, =sim the "
-     "simulator"},
+     "acu-info prints the search; ANYCUDA_CUDART=path chooses a library, =sim the simulator"},
     {cudaErrorNotSupported, "", "", "acu_supports() tells beforehand whether a feature is there"},
     {cudaErrorIllegalAddress, "", "",
      "the device's context is lost: compute-sanitizer finds the access"},

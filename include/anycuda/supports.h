@@ -15,7 +15,8 @@ extern "C" {
  * Whether a feature can be used with the loaded library, the installed driver and a device.
  *
  * Loads the library that the feature belongs to if nothing did yet. `device` is an ordinal; -1 asks
- * no device, and then CUDA is not initialised. Never changes what cudaGetLastError() returns.
+ * no device (it does not mean the current one), and then CUDA is not initialised. Never changes
+ * what cudaGetLastError() returns.
  *
  * Returns 0, or why not, in the CUDA runtime's numbers: 303 (no library) or 34 (a stub), 35 (no
  * driver, or one that the loaded runtime cannot use), 801 (the library, driver or device lacks the
