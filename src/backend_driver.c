@@ -10,6 +10,7 @@
 #include <anycuda/cuda.h>
 
 #include <assert.h>
+#include <string.h>
 
 /* The values are the runtime's, but for a few that it lacks. */
 static_assert((int)CUDA_ERROR_INVALID_VALUE == (int)cudaErrorInvalidValue, "");
@@ -61,14 +62,9 @@ static int enter(const acu_place *place, acu_backend_guard *guard) {
 
 static void leave(acu_backend_guard *guard) {
     CUcontext popped;
-    acu_saved_error before;
-    if (!guard->pushed)
-        return;
+    if (guard->pushed)
+        (void)cuCtxPopCurrent(&popped);
     guard->pushed = false;
-    acu_error_save(&before);
-    if (acu_of_driver(cuCtxPopCurrent(&popped)))
-        acu_keep_release_error();
-    acu_error_restore(&before);
 }
 
 /* ---- modules ------------------------------------------------------------------------------------
@@ -266,22 +262,56 @@ static int set_attributes(const acu_prepared *p, cudaGraphNode_t node) {
     return code;
 }
 
+/*
+ * Drivers below 12.0 have these calls under their plain symbols, and take a struct that begins
+ * alike and is shorter. The runtimes before 12.0 find them.
+ */
+static bool find_old(const acu_function *function, void *call, size_t size) {
+    void *found = NULL;
+    acu_saved_error before;
+    enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
+    if (acu_knows(function))
+        return false;
+    acu_error_save(&before);
+    if (cudaGetDriverEntryPoint(function->name, &found, cudaEnableDefault, &status))
+        (void)cudaGetLastError();
+    acu_error_restore(&before);
+    memcpy(call, &found, size);
+    return found && status == cudaDriverEntryPointSuccess;
+}
+
+static int of_old(const acu_function *function, int result) {
+    return result ? acu_record(result, "%s failed with %d", function->name, result) : 0;
+}
+
 static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNode_t *after,
                     size_t afters, cudaGraphNode_t *node) {
+    const acu_function *function = &acu_function_cuGraphAddKernelNode;
     CUDA_KERNEL_NODE_PARAMS params = node_of(p);
-    int code = acu_of_driver(cuGraphAddKernelNode(node, graph, after, afters, &params));
+    int (*old)(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const void *);
+    int code = find_old(function, &old, sizeof old)
+                   ? of_old(function, old(node, graph, after, afters, &params))
+                   : acu_of_driver(cuGraphAddKernelNode(node, graph, after, afters, &params));
     return code ? code : set_attributes(p, *node);
 }
 
 static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
+    const acu_function *function = &acu_function_cuGraphKernelNodeSetParams;
     CUDA_KERNEL_NODE_PARAMS params = node_of(p);
-    int code = acu_of_driver(cuGraphKernelNodeSetParams(node, &params));
+    int (*old)(CUgraphNode, const void *);
+    int code = find_old(function, &old, sizeof old)
+                   ? of_old(function, old(node, &params))
+                   : acu_of_driver(cuGraphKernelNodeSetParams(node, &params));
     return code ? code : set_attributes(p, node);
 }
 
 static int set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
+    const acu_function *function = &acu_function_cuGraphExecKernelNodeSetParams;
     CUDA_KERNEL_NODE_PARAMS params = node_of(p);
-    return acu_of_driver(cuGraphExecKernelNodeSetParams(exec, node, &params));
+    int (*old)(CUgraphExec, CUgraphNode, const void *);
+    return find_old(function, &old, sizeof old)
+               ? of_old(function, old(exec, node, &params))
+               : acu_of_driver(cuGraphExecKernelNodeSetParams(exec, node, &params));
 }
 
 const acu_backend acu_driver_backend = {

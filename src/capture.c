@@ -47,16 +47,23 @@ static void end_all(graph_capture *capture) {
     acu_destroy_deferred();
 }
 
-static void abandon(acu_capture *capture) {
+/* Ends it without a graph; false if CUDA refuses. */
+static bool give_up(const graph_capture *capture) {
     cudaGraph_t raw = NULL;
     acu_saved_error before;
-    graph_capture *mine = (graph_capture *)capture;
     acu_error_save(&before);
-    if (cudaStreamEndCapture(capture->origin->raw, &raw))
+    cudaError_t code = cudaStreamEndCapture(capture->capture.origin->raw, &raw);
+    if (code)
         (void)cudaGetLastError();
-    if (raw && !mine->into)
+    if (raw && !capture->into)
         (void)cudaGraphDestroy(raw);
     acu_error_restore(&before);
+    return !code;
+}
+
+static void abandon(acu_capture *capture) {
+    graph_capture *mine = (graph_capture *)capture;
+    (void)give_up(mine);
     graph_is_lost(mine);
     acu_capture_ends(capture);
     free_capture(mine);
@@ -182,7 +189,7 @@ static bool goes_on(const acu_stream *stream) {
 static int end(const char *call, acu_stream *stream, graph_capture *capture, acu_graph **graph) {
     cudaGraph_t raw = NULL;
     int code = acu_outcome(call, stream, (int)cudaStreamEndCapture(stream->raw, &raw));
-    if (code && goes_on(stream))
+    if (code && goes_on(stream) && !give_up(capture))
         return code;
     if (!code) {
         *graph = capture->graph;

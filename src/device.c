@@ -2,7 +2,6 @@
 #include <anycuda/device.h>
 
 #include "object.h"
-#include "stream.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -323,16 +322,14 @@ acu_result acu_device_disable_peer(acu_device device, acu_device peer) {
     ON_DEVICE(device, disable_peer(peer));
 }
 
-static cudaError_t synchronize(acu_device device) {
+static cudaError_t synchronize(void) {
     cudaError_t code = cudaDeviceSynchronize();
-    if (code)
-        acu_closures_abandon(device);
     acu_destroy_deferred(); /* what waited for this */
     return code;
 }
 
 acu_result acu_device_synchronize(acu_device device) {
-    ON_DEVICE(device, synchronize(device));
+    ON_DEVICE(device, synchronize());
 }
 
 acu_result acu_device_reset(acu_device device) {

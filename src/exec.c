@@ -240,8 +240,7 @@ static int blame_node(const char *call, acu_graph *graph, const cudaGraphInstant
 /* Before 12.0 nothing is told of the node at fault. */
 static int instantiate(acu_graph *graph, const acu_exec_options *o, cudaGraphExec_t *raw,
                        cudaGraphInstantiateParams *params) {
-    int since = acu_function_cudaGraphInstantiateWithParams.since;
-    if (since > acu_library_version(&acu_cudart))
+    if (!acu_knows(&acu_function_cudaGraphInstantiateWithParams))
         return (int)cudaGraphInstantiate(raw, graph->raw, o->flags);
     params->flags = o->flags;
     params->uploadStream = o->upload ? o->upload->raw : NULL;

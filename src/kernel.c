@@ -191,24 +191,20 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
     return code;
 }
 
-/* The name of someone else's, "" where the runtime does not tell. */
-static int ask_name(const acu_kernel_source *source, const char **name) {
+/* The name of someone else's; that it cannot be asked for does not matter. */
+static const char *ask_name(const acu_kernel_source *source) {
+    const char *name = NULL;
     acu_saved_error before;
     acu_backend_guard guard;
-    *name = NULL;
     acu_error_save(&before);
     int code = source->backend->enter(&source->place, &guard);
     if (!code)
-        code = source->backend->name(name, source->raw);
+        code = source->backend->name(&name, source->raw);
     source->backend->leave(&guard);
-    if (code == ACU_NOT_SUPPORTED) {
-        acu_error_restore(&before);
+    acu_error_restore(&before);
+    if (code)
         (void)cudaGetLastError();
-        code = 0;
-    }
-    if (code || !*name)
-        *name = "";
-    return code;
+    return !code && name ? name : "";
 }
 
 static int wrap(const char *call, acu_device device, const acu_backend *backend, const void *raw,
@@ -221,13 +217,10 @@ static int wrap(const char *call, acu_device device, const acu_backend *backend,
         return code;
     acu_kernel_source source = {.backend = backend, .raw = raw, .place = {.device = device}};
     code = backend->open(&source.place);
-    if (code)
-        return acu_blame(call, "", code);
-    code = ask_name(&source, &source.name);
-    if (code)
-        (void)backend->close(&source.place);
-    else
+    if (!code) {
+        source.name = ask_name(&source);
         code = acu_kernel_new(call, &source, kernel);
+    }
     return code ? acu_blame(call, "", code) : 0;
 }
 

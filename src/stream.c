@@ -150,34 +150,45 @@ int acu_timeline_settle(acu_timeline *timeline, uint64_t number) {
     return code || !mark ? code : (int)cudaEventSynchronize(mark);
 }
 
-/*
- * Of a stream that has more to do, a mark tells it next time. Where that cannot be recorded, the
- * thread waits rather than be wrong.
- */
-static bool stream_is_done(acu_timeline *timeline) {
+/* Of a stream that has more to do, a mark tells it next time. */
+static int ask_stream(acu_timeline *timeline, bool *over) {
     bool captured = false;
-    if (capturing(raw_here(timeline), &captured) == 0 && captured)
-        return false;
+    int code = capturing(raw_here(timeline), &captured);
+    *over = !captured;
+    if (code || captured)
+        return code;
     uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
-    bool done = cudaStreamQuery(raw_here(timeline)) != cudaErrorNotReady;
-    if (!done && record_mark(timeline)) {
-        (void)cudaStreamSynchronize(raw_here(timeline));
-        done = true;
-    }
-    if (done)
+    code = (int)cudaStreamQuery(raw_here(timeline));
+    *over = code != cudaErrorNotReady;
+    if (!*over)
+        code = record_mark(timeline);
+    else if (!code)
         timeline->done = issued;
-    return done;
+    return code;
 }
 
+static int ask_mark(const acu_timeline *timeline, bool *over) {
+    int code = timeline->mark ? (int)cudaEventQuery(timeline->mark) : 0;
+    *over = code != cudaErrorNotReady;
+    return *over ? code : 0;
+}
+
+/* Where it cannot be asked, the thread waits rather than be wrong. */
 static bool is_over(acu_timeline *timeline, uint64_t number) {
     acu_guard guard;
     bool over = timeline->done >= number;
-    if (!over && (timeline->closed || timeline->marked >= number)) {
-        over = !timeline->mark || cudaEventQuery(timeline->mark) != cudaErrorNotReady;
-    } else if (!over) {
-        over = acu_guard_enter(&guard, timeline->device) || stream_is_done(timeline);
-        acu_guard_leave(&guard);
+    if (over)
+        return true;
+    int code = acu_guard_enter(&guard, timeline->device);
+    if (!code)
+        code = timeline->closed || timeline->marked >= number ? ask_mark(timeline, &over)
+                                                              : ask_stream(timeline, &over);
+    if (code) {
+        over = true;
+        (void)(timeline->closed ? cudaEventSynchronize(timeline->mark)
+                                : cudaStreamSynchronize(raw_here(timeline)));
     }
+    acu_guard_leave(&guard);
     acu_forget_not_ready();
     return over;
 }
@@ -222,7 +233,6 @@ static int destroy_stream(acu_object *object) {
     int code = close_timeline(stream->timeline), last = 0;
     if (stream->owned && !acu_is_unloading())
         last = acu_released((int)cudaStreamDestroy(stream->raw));
-    acu_closures_abandon(object->device);
     int freed = acu_timeline_release(stream->timeline);
     return last ? last : code ? code : freed;
 }
@@ -485,4 +495,107 @@ acu_result acu_stream_join(acu_stream *into, acu_stream *const *streams, size_t 
         ACU_TRY(OUTCOME(into, acu_timeline_wait(streams[i]->timeline, ACU_EVERYTHING, into)));
     }
     return 0;
+}
+
+/* ---- host callbacks ----------------------------------------------------------------------------
+ */
+
+static void finish(acu_closure *closure) {
+    if (closure->destroy)
+        closure->destroy(closure->data);
+    free(closure);
+}
+
+/*
+ * Runs also where the stream has failed, and is told so, which a function of cudaLaunchHostFunc is
+ * not; that is why the older call is used.
+ */
+static void run_closure(cudaStream_t unused, cudaError_t status, void *data) {
+    acu_closure *closure = data;
+    (void)unused;
+    acu_callback_begins();
+    if (status == cudaSuccess && closure->call)
+        closure->call(closure->data);
+    finish(closure);
+    acu_callback_ends();
+}
+
+static int add_closure(acu_stream *stream, acu_closure *closure) {
+    acu_guard guard;
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = acu_stream_not_captured(stream);
+    if (!code)
+        code = (int)cudaStreamAddCallback(stream->raw, run_closure, closure, 0);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+static int destroy_closure(acu_object *object) {
+    const acu_closure *closure = &((acu_kept_closure *)object)->closure;
+    if (closure->destroy)
+        closure->destroy(closure->data);
+    return 0;
+}
+
+static const acu_class closure_class = {"closure", destroy_closure, NULL};
+
+acu_kept_closure *acu_closure_keep(const char *call, const acu_closure *closure) {
+    acu_kept_closure *kept = acu_object_new(call, &closure_class, sizeof *kept, -1);
+    if (kept)
+        kept->closure = *closure;
+    return kept;
+}
+
+void acu_closure_run(void *kept) {
+    const acu_closure *closure = &((acu_kept_closure *)kept)->closure;
+    acu_callback_begins();
+    closure->call(closure->data);
+    acu_callback_ends();
+}
+
+/* It is called at each launch of the graph, and destroyed with it; not, where this fails. */
+static int capture_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
+    acu_capture *capture = acu_capture_of(stream);
+    acu_kept_closure *kept = acu_closure_keep(call, closure);
+    if (!kept)
+        return ACU_ERROR_HOST_MEMORY;
+    int code = capture->use(capture, &kept->object, false);
+    if (!code)
+        code = (int)cudaLaunchHostFunc(stream->raw, acu_closure_run, kept);
+    if (code)
+        kept->closure.destroy = NULL;
+    (void)acu_object_release(NULL, kept, &closure_class);
+    return acu_outcome(call, stream, code);
+}
+
+static int call_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
+    if (!acu_is(stream, &acu_stream_class))
+        return acu_bad_handle(call, stream, &acu_stream_class);
+    if (!closure->call)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
+    if (acu_stream_is_foreign(stream))
+        return acu_fault(call, "", ACU_ERROR_STATE, "this is the default stream of another thread");
+    if (acu_capture_of(stream))
+        return capture_closure(call, stream, closure);
+    acu_closure *kept = malloc(sizeof *kept);
+    if (!kept)
+        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a closure");
+    *kept = *closure;
+    int code = add_closure(stream, kept);
+    if (code)
+        free(kept);
+    return acu_outcome(call, stream, code);
+}
+
+acu_result acu_stream_call(acu_stream *stream, acu_closure closure) {
+    int code = call_closure(__func__, stream, &closure);
+    if (code && closure.destroy)
+        closure.destroy(closure.data);
+    return code;
+}
+
+acu_result acu_stream_call_function(acu_stream *stream, void (*function)(void *data), void *data) {
+    ACU_NEED_POINTER(function);
+    ON_STREAM(stream, cudaLaunchHostFunc(stream->raw, function, data));
 }

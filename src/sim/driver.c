@@ -27,6 +27,23 @@ static const struct {
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
+/* What the names meant before, and their plain symbols still do. */
+static const struct {
+    const char *name;
+    acu_fn fn;
+} older[] = {
+    {"cuGraphAddKernelNode", (acu_fn)acu_sim_cuGraphAddKernelNode_v1},
+    {"cuGraphKernelNodeSetParams", (acu_fn)acu_sim_cuGraphKernelNodeSetParams_v1},
+    {"cuGraphExecKernelNodeSetParams", (acu_fn)acu_sim_cuGraphExecKernelNodeSetParams_v1},
+};
+
+static acu_fn older_one(const char *name) {
+    for (size_t i = 0; i < sizeof older / sizeof *older; i++)
+        if (strcmp(older[i].name, name) == 0)
+            return older[i].fn;
+    return NULL;
+}
+
 static const char *symbol_of(const acu_function *function) {
     return function->era_count ? function->eras[function->era_count - 1].symbol : function->name;
 }
@@ -39,7 +56,7 @@ acu_fn acu_sim_driver_symbol(const char *symbol) {
     for (int i = 0; installed && !found && i < FUNCTIONS; i++)
         if (strcmp(symbol_of(functions[i].function), symbol) == 0)
             found = functions[i].fn;
-    return found;
+    return installed && !found ? older_one(symbol) : found;
 }
 
 /* Under the lock. By the name without a version; what has no variant is the same for all. */
@@ -49,8 +66,15 @@ CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int versi
     *found = NULL;
     for (int i = 0; i < FUNCTIONS; i++) {
         const acu_function *function = functions[i].function;
-        if (strcmp(function->name, symbol) != 0 ||
-            function->since > acu_sim_configuration()->driver)
+        if (strcmp(function->name, symbol) != 0)
+            continue;
+        bool too_new = function->since > acu_sim_configuration()->driver;
+        acu_fn before = too_new || function->since > version ? older_one(symbol) : NULL;
+        if (before) {
+            memcpy(found, &before, sizeof *found);
+            return CU_GET_PROC_ADDRESS_SUCCESS;
+        }
+        if (too_new)
             continue;
         if (function->since > version)
             return CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;

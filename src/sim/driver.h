@@ -15,6 +15,15 @@
 #undef DRIVER
 #undef DRIVER_PTDS
 
+/* Older ones of the same names, with other structs. */
+CUresult acu_sim_cuGraphAddKernelNode_v1(CUgraphNode *node, CUgraph graph,
+                                         const CUgraphNode *dependencies, size_t count,
+                                         const CUDA_KERNEL_NODE_PARAMS_v1 *params);
+CUresult acu_sim_cuGraphKernelNodeSetParams_v1(CUgraphNode node,
+                                               const CUDA_KERNEL_NODE_PARAMS_v1 *params);
+CUresult acu_sim_cuGraphExecKernelNodeSetParams_v1(CUgraphExec exec, CUgraphNode node,
+                                                   const CUDA_KERNEL_NODE_PARAMS_v1 *params);
+
 /* NULL if there is no such symbol, or no driver. */
 acu_fn acu_sim_driver_symbol(const char *symbol);
 

@@ -32,4 +32,13 @@ typedef struct mixture {
 /* The version that CUDA, here the simulator, says it has: 12040. */
 int runtime_version(void);
 
+/* Succeeds since a version; one before is told which. */
+#define OK_SINCE(version, call)                                                                    \
+    do {                                                                                           \
+        if (runtime_version() >= (version))                                                        \
+            OK(call);                                                                              \
+        else                                                                                       \
+            FAILS(call, 801, "needs CUDA");                                                        \
+    } while (0)
+
 #endif

@@ -5,9 +5,7 @@
  * Which calls those are, a trace of an undisturbed run tells. A new scenario is a function here,
  * and a line in the table at the end.
  */
-#include "kernels.h"
-
-#include <anycuda/sim.h>
+#include "safe.h"
 
 #include <sched.h>
 #include <sys/wait.h>
@@ -37,8 +35,7 @@ static acu_result streams_and_events(void) {
     ACU_TRY(acu_event_record(end, a));
     ACU_TRY(acu_event_synchronize(end));
     ACU_TRY(acu_event_elapsed(start, end, &ms));
-    if (runtime_version() >= 12000)
-        ACU_TRY(acu_stream_id(a, &id));
+    ACU_TRY(acu_stream_id(a, &id));
     ACU_TRY(acu_stream_is_capturing(a, &capturing));
     ACU_TRY(acu_stream_set_sync_policy(a, ACU_SYNC_SPIN));
     ACU_TRY(acu_stream_synchronize(own));
@@ -157,67 +154,82 @@ static acu_result devices(void) {
     return acu_device_synchronize(0);
 }
 
-static acu_result modules(void) {
-    uint32_t seven = 0;
-    size_t count;
-    const char *const *names;
+static acu_result put_on(acu_stream *stream, void *data) {
+    acu_buffer **buffers = data;
+    ACU_AUTO(acu_stream) *b = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &b));
+    ACU_TRY(acu_buffer_zero(buffers[0], stream));
+    ACU_TRY(acu_stream_call(stream, (acu_closure){never, NULL, NULL}));
+    ACU_TRY(acu_stream_fork(stream, &b, 1));
+    ACU_TRY(acu_buffer_copy(buffers[1], buffers[0], b));
+    return acu_stream_join(stream, &b, 1);
+}
+
+static acu_result captures(void) {
+    acu_capture_info info;
     ACU_AUTO(acu_stream) *a = NULL;
-    ACU_AUTO(acu_module) *module = NULL;
-    ACU_AUTO(acu_module) *same = NULL;
-    ACU_AUTO(acu_buffer) *counter = NULL;
-    ACU_AUTO(acu_buffer) *managed = NULL;
-    ACU_TRY(acu_stream_create(1, NULL, &a));
-    ACU_TRY(acu_module_load(1, &(acu_module_source){.ptx = kernels_ptx}, &module));
-    ACU_TRY(acu_module_global(module, "counter", a, ACU_U32, &counter));
-    ACU_TRY(acu_module_global(module, "everywhere", a, ACU_U32, &managed));
-    ACU_TRY(acu_buffer_read(counter, &seven, 1));
-    if (acu_module_raw(module))
-        ACU_TRY(acu_module_wrap(1, acu_module_raw(module), &same));
-    else
-        ACU_TRY(acu_module_wrap_driver(1, acu_module_raw_driver(module), &same));
-    return acu_module_kernel_names(runtime_version() >= 12040 ? same : module, &names, &count);
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_graph) *same = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &y));
+    ACU_TRY(acu_stream_capture(a, NULL, put_on, (acu_buffer *[]){x, y}, &graph));
+    ACU_TRY(acu_stream_begin_capture(a, &(acu_capture_options){.into = graph}));
+    acu_result result = acu_buffer_zero(y, a);
+    acu_result told = acu_stream_capture_info(a, &info);
+    acu_result ended = acu_stream_end_capture(a, &same);
+    if (result || told || ended)
+        return result ? result : told ? told : ended;
+    ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return acu_stream_synchronize(a);
 }
 
-static acu_result kernels(void) {
-    acu_kernel_info info;
-    size_t threads, bytes;
-    int fit;
-    const acu_grid clusters = {.blocks = {2, 0, 0}, .threads = {32, 0, 0}, .cluster = {2, 0, 0}};
-    ACU_AUTO(acu_module) *module = NULL;
-    ACU_AUTO(acu_kernel) *kernel = NULL;
-    ACU_AUTO(acu_kernel) *same = NULL;
-    ACU_TRY(acu_module_load(1, &(acu_module_source){.ptx = kernels_ptx}, &module));
-    ACU_TRY(acu_module_kernel(module, "add", &kernel));
-    ACU_TRY(acu_kernel_get_info(kernel, &info));
-    ACU_TRY(acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, 50000));
-    ACU_TRY(acu_kernel_blocks_per_multiprocessor(kernel, 64, 0, 0, &fit));
-    ACU_TRY(acu_kernel_best_block(kernel, NULL, &threads, NULL));
-    ACU_TRY(acu_kernel_available_shared(kernel, 1, 64, &bytes));
-    ACU_TRY(acu_kernel_max_clusters(kernel, &clusters, &fit));
-    ACU_TRY(acu_kernel_max_cluster_size(kernel, &clusters, &fit));
-    return acu_kernel_raw(kernel) ? acu_kernel_wrap(1, acu_kernel_raw(kernel), &same)
-                                  : acu_kernel_wrap_driver(1, acu_kernel_raw_driver(kernel), &same);
+static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node *fill) {
+    const int32_t one = 1;
+    acu_node after[2];
+    acu_node_kind kind;
+    size_t count = 0;
+    ACU_AUTO(acu_graph) *inner = NULL;
+    ACU_AUTO(acu_event) *event = NULL;
+    ACU_TRY(acu_event_create(0, NULL, &event));
+    ACU_TRY(acu_graph_create(&inner));
+    ACU_TRY(acu_graph_add_event_record(inner, NULL, 0, event, NULL));
+    ACU_TRY(acu_graph_add_write(graph, NULL, 0, y, 0, ACU_I32, &one, 1, &after[0]));
+    ACU_TRY(acu_graph_add_child(graph, NULL, 0, inner, &after[1]));
+    ACU_TRY(acu_graph_add_fill(graph, after, 2, &(acu_fill){x, ACU_I32, &one, .at = 0}, fill));
+    ACU_TRY(acu_graph_add_copy(graph, fill, 1, &(acu_copy){.to = y, .from = x}, NULL));
+    ACU_TRY(acu_node_type(*fill, &kind));
+    return acu_graph_edges(graph, NULL, NULL, NULL, &count);
 }
 
-static acu_result launches(void) {
-    enum { N = 64 };
-    const acu_grid together = {.blocks = {2, 0, 0}, .threads = {32, 0, 0}, .cooperative = true};
-    const acu_grid clusters = {.blocks = {2, 0, 0}, .threads = {32, 0, 0}, .cluster = {2, 0, 0}};
+static acu_result graphs(void) {
+    const int32_t two = 2;
+    acu_node fill;
     ACU_AUTO(acu_stream) *a = NULL;
     ACU_AUTO(acu_stream) *b = NULL;
     ACU_AUTO(acu_buffer) *x = NULL;
     ACU_AUTO(acu_buffer) *y = NULL;
-    ACU_AUTO(acu_module) *module = NULL;
-    ACU_AUTO(acu_kernel) *add = NULL;
-    ACU_TRY(acu_stream_create(1, NULL, &a));
-    ACU_TRY(acu_stream_create(1, NULL, &b));
-    ACU_TRY(acu_buffer_create(a, ACU_F32, N, &x));
-    ACU_TRY(acu_buffer_create(b, ACU_F32, N, &y));
-    ACU_TRY(acu_module_load(1, &(acu_module_source){.ptx = kernels_ptx}, &module));
-    ACU_TRY(acu_module_kernel(module, "add", &add));
-    ACU_TRY(acu_launch(a, add, acu_grid_1d(N, 32), acu_in(x), acu_in(x), acu_out(y), N));
-    ACU_TRY(acu_launch(b, add, together, acu_in(y), acu_in(x), acu_out(y), N));
-    return acu_launch(a, add, clusters, acu_in(y), acu_in(y), acu_out(x), N);
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_graph) *clone = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_stream_create(0, NULL, &b));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &y));
+    ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(build(graph, x, y, &fill));
+    ACU_TRY(acu_graph_clone(graph, &clone));
+    ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
+    ACU_TRY(acu_exec_upload(exec, a));
+    ACU_TRY(acu_exec_launch(exec, a));
+    ACU_TRY(acu_exec_set_fill(exec, fill, &(acu_fill){y, ACU_I32, &two, .at = 0}));
+    ACU_TRY(acu_exec_launch(exec, b)); /* waits for the memory's use on the other stream */
+    ACU_TRY(acu_stream_synchronize(b));
+    return acu_exec_set_fill(exec, fill, &(acu_fill){x, ACU_I32, &two, .at = 0});
 }
 
 /* ---- one run, and what it called ----------------------------------------------------------- */
@@ -305,6 +317,7 @@ static const struct {
 } remedies[] = {
     {2, "cudaMemPoolTrimTo"},    /* room is made, and memory asked for again */
     {0, "cudaEventSynchronize"}, /* the host waits where the stream could not be told to */
+    {0, "cudaStreamSynchronize"},
 };
 
 static bool is_made_good(const fault *f, const trace *made) {
@@ -320,7 +333,7 @@ static void run_with(const fault *f) {
     static trace made;
     char rule[2 * NAME];
     acu_error released;
-    begin_kernels(NULL);
+    begin(NULL);
     snprintf(rule, sizeof rule, "%s@%zu:%d", f->function, f->nth, f->code);
     CHECK(acu_fail_when(rule) == 0, "%s is no rule", rule);
     acu_result result = traced_run(f->in);
@@ -334,20 +347,23 @@ static void run_with(const fault *f) {
     CHECK(!kept || released.code == f->code, "%s: a release failed with %d: %s", rule,
           released.code, released.message);
     CHECK(result || kept || is_made_good(f, &made), "%s: nobody was told", rule);
+    CHECK(acu_device_synchronize(0) == 0, "%s: the device fails", rule); /* launches may go on */
     int may_leave = kept && is_release(f->function) ? 1 : 0;
     int left = acu_sim_leaks(!may_leave);
     CHECK(left <= may_leave, "%s: %d leaked, %zu releases failed", rule, left, kept);
     if (left)
-        begin_kernels(NULL);
+        begin(NULL);
     result = f->in->run();
     CHECK(!result, "%s: the run after it is %d: %s", rule, result, acu_last_error_message());
+    CHECK(acu_device_synchronize(0) == 0, "%s: the device fails", rule);
     CHECK(acu_sim_leaks(1) == 0, "%s: the run after it leaks", rule);
 }
 
 static void run_cleanly(const fault *f) {
-    begin_kernels(NULL);
+    begin(NULL);
     acu_result result = traced_run(f->in);
     CHECK(!result, "the result is %d: %s", result, acu_last_error_message());
+    CHECK(acu_device_synchronize(0) == 0, "the device fails");
     CHECK(acu_sim_leaks(1) == 0 && acu_release_error(NULL) == 0, "it leaks");
 }
 
@@ -392,9 +408,8 @@ static const scenario scenarios[] = {
     {"two_streams", two_streams},
     {"pools", pools},
     {"devices", devices},
-    {"modules", modules},
-    {"kernels", kernels},
-    {"launches", launches},
+    {"captures", captures},
+    {"graphs", graphs},
 };
 
 int main(void) {

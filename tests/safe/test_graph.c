@@ -1,5 +1,5 @@
 /* Graphs: their life, what they keep, and what can be asked of them. */
-#include "safe.h"
+#include "kernels.h"
 
 #include <unistd.h>
 
@@ -290,18 +290,18 @@ static void a_graph_is_not_its_own_child(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(lives_and_dies_once),
-        TEST(needs_its_arguments),
-        TEST(wraps_and_adopts),
-        TEST(tells_nodes_and_edges),
-        TEST(dependencies_come_and_go),
-        TEST(stale_nodes_meet_an_error),
-        TEST(many_nodes_keep_their_ids),
-        TEST(clones_have_their_own_nodes),
-        TEST(data_is_destroyed_when_nothing_needs_it),
-        TEST(a_buffer_is_kept_once),
-        TEST(a_child_is_a_part),
-        TEST(a_graph_is_not_its_own_child),
+        KERNEL_TEST(lives_and_dies_once),
+        KERNEL_TEST(needs_its_arguments),
+        KERNEL_TEST(wraps_and_adopts),
+        KERNEL_TEST(tells_nodes_and_edges),
+        KERNEL_TEST(dependencies_come_and_go),
+        KERNEL_TEST(stale_nodes_meet_an_error),
+        KERNEL_TEST(many_nodes_keep_their_ids),
+        KERNEL_TEST(clones_have_their_own_nodes),
+        KERNEL_TEST(data_is_destroyed_when_nothing_needs_it),
+        KERNEL_TEST(a_buffer_is_kept_once),
+        KERNEL_TEST(a_child_is_a_part),
+        KERNEL_TEST(a_graph_is_not_its_own_child),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
