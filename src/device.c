@@ -55,8 +55,15 @@ static int outcome(const char *call, acu_device device, int code) {
 /* ---- the current device ------------------------------------------------------------------------
  */
 
+/* As of the last time that somebody named a device, which whoever creates something does. Where there
+ * is one alone it is current, and CUDA need not be asked at each launch. */
+static int devices;
+
 int acu_guard_enter(acu_guard *guard, int device) {
     *guard = (acu_guard){0};
+    if (__atomic_load_n(&devices, __ATOMIC_RELAXED) == 1 &&
+        (device == 0 || device == ACU_DEVICE_CURRENT))
+        return 0;
     int code = (int)cudaGetDevice(&guard->previous);
     if (code || device == ACU_DEVICE_CURRENT || device == guard->previous)
         return code;
@@ -75,6 +82,8 @@ void acu_guard_leave(acu_guard *guard) {
 int acu_device_resolve(const char *call, acu_device *device) {
     int known = 0, current = 0;
     int code = (int)cudaGetDeviceCount(&known);
+    if (!code)
+        __atomic_store_n(&devices, known, __ATOMIC_RELAXED);
     if (!code && *device == ACU_DEVICE_CURRENT) {
         code = (int)cudaGetDevice(&current);
         *device = current;

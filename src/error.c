@@ -230,7 +230,7 @@ void acu_error_restore(const acu_saved_error *saved) {
     int own = record.own; /* cudaGetLastError tells what CUDA last refused, whoever asked for it */
     if (saved->any)
         memcpy(&record, saved->bytes, sizeof record);
-    else
+    else if (record.code)
         acu_clear_error();
     record.own = own;
 }

@@ -287,15 +287,15 @@ static int allocate(acu_storage *s, void *given) {
 /* The home stream waits for uses elsewhere; where it cannot, the thread does. */
 static int gather_uses(acu_storage *s) {
     int code = 0;
+    if (sole_of(s) == s->home->timeline) /* and nobody else has it any more */
+        return 0;
     pthread_mutex_lock(&s->lock);
-    if (sole_of(s) != s->home->timeline) {
-        open_table(s);
-        for (unsigned i = 0; i < s->use_count && !code; i++) {
-            const acu_use *use = &s->uses[i];
-            code = acu_timeline_wait(use->timeline, use->number, s->home);
-            if (code)
-                code = acu_timeline_settle(use->timeline, use->number);
-        }
+    open_table(s);
+    for (unsigned i = 0; i < s->use_count && !code; i++) {
+        const acu_use *use = &s->uses[i];
+        code = acu_timeline_wait(use->timeline, use->number, s->home);
+        if (code)
+            code = acu_timeline_settle(use->timeline, use->number);
     }
     pthread_mutex_unlock(&s->lock);
     return code;
