@@ -94,6 +94,16 @@ int acu_sim_register(const char *name, acu_sim_kernel function);
  */
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes);
 
+/**
+ * What cudaGraphSetConditional() does in a kernel: the value by which conditional nodes of the
+ * graph that the kernel is launched in choose among their graphs.
+ *
+ * `handle` comes from cudaGraphConditionalHandleCreate(). Only to be called by the kernel, on its
+ * own thread; says so on stderr if the graph has no such handle.
+ */
+void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long handle,
+                             unsigned value);
+
 #if defined(__cplusplus)
 }
 #endif

@@ -12,7 +12,8 @@ static acu_sim_device devices[SIM_DEVICES];
 acu_sim_device *acu_sim_device_at(int index) {
     if (index < 0 || index >= acu_sim_configuration()->devices)
         return NULL;
-    devices[index].index = index;
+    if (devices[index].index != index) /* kernels read it without the lock */
+        devices[index].index = index;
     return &devices[index];
 }
 

@@ -7,7 +7,7 @@
 struct acu_sim_plan {
     unsigned refs; /* the instance's, and those of launches under way */
     size_t count, room, events, memory;
-    acu_sim_op **steps;
+    acu_sim_step *steps;
 };
 
 /* A launch under way. */
@@ -32,8 +32,12 @@ acu_sim_exec *acu_sim_exec_of(cudaGraphExec_t handle) {
 static void release_plan(acu_sim_plan *plan) {
     if (!plan || --plan->refs)
         return;
-    for (size_t i = 0; i < plan->count; i++)
-        acu_sim_op_release(plan->steps[i]);
+    for (size_t i = 0; i < plan->count; i++) {
+        acu_sim_op_release(plan->steps[i].op);
+        for (unsigned j = 0; j < plan->steps[i].body_count; j++)
+            release_plan(plan->steps[i].bodies[j]);
+        free(plan->steps[i].bodies);
+    }
     free(plan->steps);
     free(plan);
 }
@@ -45,16 +49,33 @@ static bool is_event(const acu_sim_op *op) {
 static bool add_step(acu_sim_plan *plan, acu_sim_op *op) {
     if (plan->count == plan->room) {
         size_t room = plan->room * 2 + 16;
-        acu_sim_op **steps = realloc(plan->steps, room * sizeof(acu_sim_op *));
+        acu_sim_step *steps = realloc(plan->steps, room * sizeof *steps);
         if (!steps)
             return false;
         plan->steps = steps;
         plan->room = room;
     }
     op->refs++;
-    plan->steps[plan->count++] = op;
+    plan->steps[plan->count++] = (acu_sim_step){.op = op};
     plan->events += is_event(op);
     plan->memory += acu_sim_is_memory(op);
+    return true;
+}
+
+static acu_sim_plan *new_plan(acu_sim_graph *graph);
+
+/* The graphs of a conditional node have plans of their own. */
+static bool plan_bodies(acu_sim_plan *plan, const acu_sim_node *node) {
+    acu_sim_plan **bodies = calloc(node->body_count, sizeof(acu_sim_plan *));
+    if (!bodies || !add_step(plan, node->op)) {
+        free(bodies);
+        return false;
+    }
+    acu_sim_step *step = &plan->steps[plan->count - 1];
+    step->bodies = bodies;
+    for (; step->body_count < node->body_count; step->body_count++)
+        if (!(bodies[step->body_count] = new_plan(node->bodies[step->body_count])))
+            return false;
     return true;
 }
 
@@ -66,6 +87,8 @@ static bool plan_graph(acu_sim_plan *plan, acu_sim_graph *graph) {
         acu_sim_op *op = order[i]->op;
         if (op->type == cudaGraphNodeTypeGraph)
             good = plan_graph(plan, order[i]->bodies[0]);
+        else if (op->type == cudaGraphNodeTypeConditional)
+            good = plan_bodies(plan, order[i]);
         else if (!order[i]->disabled && (op->run || is_event(op)))
             good = add_step(plan, op);
     }
@@ -74,17 +97,21 @@ static bool plan_graph(acu_sim_plan *plan, acu_sim_graph *graph) {
 }
 
 /* NULL without memory. */
-static acu_sim_plan *plan_of(acu_sim_exec *exec) {
-    if (exec->plan)
-        return exec->plan;
+static acu_sim_plan *new_plan(acu_sim_graph *graph) {
     acu_sim_plan *plan = calloc(1, sizeof *plan);
     if (!plan)
         return NULL;
     plan->refs = 1;
-    if (plan_graph(plan, exec->graph))
-        return exec->plan = plan;
+    if (plan_graph(plan, graph))
+        return plan;
     release_plan(plan);
     return NULL;
+}
+
+static acu_sim_plan *plan_of(acu_sim_exec *exec) {
+    if (!exec->plan)
+        exec->plan = new_plan(exec->graph);
+    return exec->plan;
 }
 
 void acu_sim_exec_touch(acu_sim_exec *exec) {
@@ -200,6 +227,11 @@ static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *param
         params->result_out = cudaGraphInstantiateInvalidStructure;
         params->errNode_out = acu_sim_node_handle(odd);
     }
+    for (size_t i = 0; !result && i < graph->condition_count; i++)
+        if (!graph->conditions[i].used) {
+            params->result_out = cudaGraphInstantiateConditionalHandleUnused;
+            result = cudaErrorInvalidValue;
+        }
     for (size_t i = 0; !result && i < graph->size; i++)
         for (unsigned j = 0; !result && graph->nodes[i] && j < graph->nodes[i]->body_count; j++)
             result = judge(graph->nodes[i]->bodies[j], params);
@@ -318,18 +350,52 @@ static void land(acu_sim_op *op) {
     free(flight);
 }
 
+static cudaError_t run_plan(const acu_sim_plan *plan, const acu_sim_flight *flight,
+                            cudaError_t result);
+
+/* While: as long as the value is not 0. Else the graph with that number; of an if, 1 is the first.
+ */
+static cudaError_t run_conditional(const acu_sim_step *step, const acu_sim_flight *flight) {
+    const acu_sim_graph *root = flight->exec->graph;
+    cudaGraphConditionalHandle handle = step->op->with.condition.handle;
+    cudaError_t result = cudaSuccess;
+    unsigned value = acu_sim_condition_value(root, handle);
+    if (step->op->with.condition.type == cudaGraphCondTypeWhile) {
+        while (!result && value) {
+            result = run_plan(step->bodies[0], flight, cudaSuccess);
+            value = acu_sim_condition_value(root, handle);
+        }
+        return result;
+    }
+    if (step->op->with.condition.type == cudaGraphCondTypeIf)
+        value = !value;
+    return value < step->body_count ? run_plan(step->bodies[value], flight, cudaSuccess) : result;
+}
+
 /* After an error only the events are still passed: someone may wait for them. */
+static cudaError_t run_plan(const acu_sim_plan *plan, const acu_sim_flight *flight,
+                            cudaError_t result) {
+    for (size_t i = 0, event = 0; i < plan->count; i++) {
+        acu_sim_op *op = plan->steps[i].op;
+        if (is_event(op))
+            pass_event(op, flight->marks[event++], result != cudaSuccess);
+        else if (!result && op->type == cudaGraphNodeTypeConditional)
+            result = run_conditional(&plan->steps[i], flight);
+        else if (!result)
+            result = op->run(op);
+    }
+    return result;
+}
+
 static cudaError_t fly(acu_sim_op *op) {
     const acu_sim_flight *flight = op->with.flight;
-    cudaError_t result = op->status;
-    size_t event = 0;
-    for (size_t i = 0; i < flight->plan->count; i++) {
-        acu_sim_op *step = flight->plan->steps[i];
-        if (is_event(step))
-            pass_event(step, flight->marks[event++], result != cudaSuccess);
-        else if (!result)
-            result = step->run(step);
-    }
+    acu_sim_thread *self = acu_sim_self();
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_conditions_start(flight->exec->graph);
+    pthread_mutex_unlock(&acu_sim_lock);
+    self->graph = flight->exec->graph;
+    cudaError_t result = run_plan(flight->plan, flight, op->status);
+    self->graph = NULL;
     pthread_mutex_lock(&acu_sim_lock);
     land(op);
     pthread_mutex_unlock(&acu_sim_lock);
@@ -363,7 +429,8 @@ static acu_sim_op *new_flight(acu_sim_exec *exec) {
 static bool take_events(const acu_sim_flight *flight) {
     const acu_sim_plan *plan = flight->plan;
     for (size_t i = 0, event = 0; event < plan->events; i++) {
-        acu_sim_op *step = plan->steps[i], *mark = NULL;
+        const acu_sim_op *step = plan->steps[i].op;
+        acu_sim_op *mark = NULL;
         if (!is_event(step))
             continue;
         if (step->type == cudaGraphNodeTypeEventRecord) {

@@ -59,6 +59,8 @@ void acu_sim_graph_free(acu_sim_graph *graph) {
     for (size_t i = 0; i < graph->size; i++)
         if (graph->nodes[i])
             acu_sim_node_free(graph->nodes[i]);
+    acu_sim_keeps_clear(graph);
+    free(graph->conditions);
     free(graph->nodes);
     free(graph);
 }
@@ -103,7 +105,7 @@ static bool copy_edges(acu_sim_graph *to, const acu_sim_node *from) {
 
 acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
     acu_sim_graph *copy = acu_sim_graph_new(graph->device);
-    bool good = copy != NULL;
+    bool good = copy && acu_sim_conditions_copy(copy, graph) && acu_sim_keeps_copy(copy, graph);
     for (size_t i = 0; good && i < graph->size; i++)
         good = graph->nodes[i] ? copy_node(copy, graph->nodes[i]) : acu_sim_graph_skip(copy);
     for (size_t i = 0; good && i < graph->size; i++)
@@ -170,7 +172,7 @@ cudaError_t acu_sim_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t origina
     cudaError_t result = enter(originalGraph, &original);
     if (!result && !pGraphClone)
         result = cudaErrorInvalidValue;
-    if (!result && acu_sim_graph_has_memory(original))
+    if (!result && (acu_sim_graph_has_memory(original) || acu_sim_graph_has_conditions(original)))
         result = cudaErrorNotSupported;
     if (!result && !(clone = acu_sim_graph_copy(original)))
         result = cudaErrorMemoryAllocation;

@@ -28,6 +28,20 @@ struct acu_sim_node {
     acu_sim_node *pair; /* the node of another graph that it becomes like */
 };
 
+/* A value that conditional nodes look at. */
+typedef struct acu_sim_condition {
+    cudaGraphConditionalHandle handle;
+    unsigned start, value; /* value: an instance's */
+    bool assigned;         /* the start is the value at each launch */
+    bool used;             /* by a node */
+} acu_sim_condition;
+
+/* References to a user object. */
+typedef struct acu_sim_keep {
+    acu_sim_user_object *object;
+    uint64_t count;
+} acu_sim_keep;
+
 struct acu_sim_graph {
     acu_sim_device *device;
     unsigned id, source;  /* source: the id of the graph that it is a copy of, 0: of none */
@@ -35,9 +49,20 @@ struct acu_sim_graph {
     size_t size, room, count, copied;
     acu_sim_node *owner; /* the node that it is in; NULL: it is the program's, or an instance's */
     unsigned captures;   /* under way, into it */
-    const void *where;   /* NULL: not the program's to destroy */
+    acu_sim_condition *conditions; /* of the graph that has no owner */
+    size_t condition_count;
+    acu_sim_keep *keeps;
+    size_t keep_count;
+    const void *where; /* NULL: not the program's to destroy */
     acu_sim_graph *next, *previous;
 };
+
+/* What a launch does at once, or, for a conditional node, its graphs' plans. */
+typedef struct acu_sim_step {
+    acu_sim_op *op;
+    acu_sim_plan **bodies;
+    unsigned body_count;
+} acu_sim_step;
 
 /* ---- graphs -------------------------------------------------------------------------------------
  */
@@ -113,13 +138,40 @@ cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const
                               acu_sim_op **op);
 void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params);
 
+/* ---- conditional nodes --------------------------------------------------------------------------
+ */
+
+/* NULL if the graph has no such handle. */
+acu_sim_condition *acu_sim_condition_of(const acu_sim_graph *root,
+                                        cudaGraphConditionalHandle handle);
+bool acu_sim_conditions_copy(acu_sim_graph *to, const acu_sim_graph *from);
+cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
+                                   acu_sim_graph *graph, acu_sim_op **op);
+/* Makes the node's graphs, and says where they are. */
+cudaError_t acu_sim_conditional_embed(acu_sim_node *node, struct cudaConditionalNodeParams *params);
+void acu_sim_conditional_describe(const acu_sim_node *node,
+                                  struct cudaConditionalNodeParams *params);
+/* The graph is in a conditional node, at whatever depth; and may have such a node. */
+bool acu_sim_is_conditional(const acu_sim_graph *graph);
+bool acu_sim_conditional_takes(const acu_sim_graph *graph, enum cudaGraphNodeType type);
+bool acu_sim_graph_has_conditions(const acu_sim_graph *graph);
+/* A launch begins. */
+void acu_sim_conditions_start(const acu_sim_graph *root);
+unsigned acu_sim_condition_value(const acu_sim_graph *root, cudaGraphConditionalHandle handle);
+
+/* ---- user objects -------------------------------------------------------------------------------
+ */
+
+bool acu_sim_keeps_copy(acu_sim_graph *to, const acu_sim_graph *from);
+void acu_sim_keeps_clear(acu_sim_graph *graph);
+
 /* ---- memory -------------------------------------------------------------------------------------
  */
 
 bool acu_sim_is_memory(const acu_sim_op *op);
 struct cudaMemAllocNodeParams acu_sim_allocation_params(const acu_sim_op *op);
 /* What a launch does to the program's memory from the call on; or why it cannot be. */
-cudaError_t acu_sim_launch_memory(acu_sim_op *const *steps, size_t count, bool auto_free);
+cudaError_t acu_sim_launch_memory(const acu_sim_step *steps, size_t count, bool auto_free);
 /* Allocates or frees, or something in its nodes does. */
 bool acu_sim_graph_has_memory(const acu_sim_graph *graph);
 

@@ -238,18 +238,18 @@ static void commit(acu_sim_allocation *allocation) {
         release(allocation);
 }
 
-cudaError_t acu_sim_launch_memory(acu_sim_op *const *steps, size_t count, bool auto_free) {
+cudaError_t acu_sim_launch_memory(const acu_sim_step *steps, size_t count, bool auto_free) {
     cudaError_t result = cudaSuccess;
     for (size_t i = 0; i < count; i++)
-        if (acu_sim_is_memory(steps[i]))
-            steps[i]->with.allocation->next_out = steps[i]->with.allocation->out;
+        if (acu_sim_is_memory(steps[i].op))
+            steps[i].op->with.allocation->next_out = steps[i].op->with.allocation->out;
     for (size_t i = 0; !result && i < count; i++)
-        if (acu_sim_is_memory(steps[i]))
-            result = judge_step(steps[i]->with.allocation,
-                                steps[i]->type == cudaGraphNodeTypeMemAlloc, auto_free);
+        if (acu_sim_is_memory(steps[i].op))
+            result = judge_step(steps[i].op->with.allocation,
+                                steps[i].op->type == cudaGraphNodeTypeMemAlloc, auto_free);
     for (size_t i = 0; !result && i < count; i++)
-        if (acu_sim_is_memory(steps[i]))
-            commit(steps[i]->with.allocation);
+        if (acu_sim_is_memory(steps[i].op))
+            commit(steps[i].op->with.allocation);
     return result;
 }
 

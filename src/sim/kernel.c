@@ -23,7 +23,7 @@ typedef struct executor {
 static struct {
     char *name;
     acu_sim_kernel function;
-} *registered;
+} * registered;
 static size_t registered_count;
 
 static acu_sim_kernel function_named(const char *name) {
@@ -337,6 +337,10 @@ acu_sim_prepared *acu_sim_prepared_clone(const acu_sim_prepared *prepared) {
     copy->cooperative = prepared->cooperative;
     memcpy(copy->arguments, prepared->arguments, prepared->function->entry->param_bytes);
     return copy;
+}
+
+const char *acu_sim_prepared_name(const acu_sim_prepared *prepared) {
+    return prepared->function->entry->name;
 }
 
 acu_sim_device *acu_sim_prepared_device(const acu_sim_prepared *prepared) {

@@ -132,7 +132,9 @@ static cudaError_t judge_child(const struct cudaChildGraphNodeParams *child) {
     const acu_sim_graph *graph = acu_sim_graph_of(child->graph);
     if (!graph)
         return cudaErrorInvalidValue;
-    return acu_sim_graph_has_memory(graph) ? cudaErrorNotSupported : cudaSuccess;
+    return acu_sim_graph_has_memory(graph) || acu_sim_graph_has_conditions(graph)
+               ? cudaErrorNotSupported
+               : cudaSuccess;
 }
 
 static cudaError_t child_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
@@ -161,6 +163,9 @@ static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *par
         return acu_sim_event_op(params->type, acu_sim_event_of(params->eventRecord.event), op);
     case cudaGraphNodeTypeGraph:
         return child_op(params, op);
+    case cudaGraphNodeTypeConditional:
+        return old ? cudaErrorNotSupported
+                   : acu_sim_conditional_op(&params->conditional, graph, op);
     case cudaGraphNodeTypeMemAlloc:
         return old ? cudaErrorNotSupported : alloc_op(&params->alloc, graph, op);
     case cudaGraphNodeTypeMemFree:
@@ -174,7 +179,9 @@ static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *par
     }
 }
 
-static cudaError_t embed(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
+static cudaError_t embed(acu_sim_node *node, struct cudaGraphNodeParams *params) {
+    if (params->type == cudaGraphNodeTypeConditional)
+        return acu_sim_conditional_embed(node, &params->conditional);
     if (params->type != cudaGraphNodeTypeGraph)
         return cudaSuccess;
     acu_sim_graph *body = acu_sim_graph_copy(acu_sim_graph_of(params->graph.graph));
@@ -214,6 +221,9 @@ static void describe(const acu_sim_node *node, struct cudaGraphNodeParams *param
         break;
     case cudaGraphNodeTypeGraph:
         params->graph.graph = acu_sim_graph_handle(node->bodies[0]);
+        break;
+    case cudaGraphNodeTypeConditional:
+        acu_sim_conditional_describe(node, &params->conditional);
         break;
     case cudaGraphNodeTypeMemAlloc:
         alloc = acu_sim_allocation_params(op);
@@ -281,6 +291,8 @@ static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies
                        struct cudaGraphNodeParams *params, acu_sim_node **made) {
     acu_sim_op *op = NULL;
     cudaError_t result = acu_sim_nodes_judge(graph, dependencies, data, count);
+    if (!result && !acu_sim_conditional_takes(graph, params->type))
+        result = cudaErrorNotSupported;
     if (!result)
         result = make_op(graph, params, NULL, &op);
     if (result)

@@ -52,6 +52,7 @@ typedef struct acu_sim_flight acu_sim_flight;
 typedef struct acu_sim_node acu_sim_node;
 typedef struct acu_sim_graph acu_sim_graph;
 typedef struct acu_sim_allocation acu_sim_allocation;
+typedef struct acu_sim_user_object acu_sim_user_object;
 
 /* ---- configuration ------------------------------------------------------------------------------
  */
@@ -104,6 +105,7 @@ typedef struct acu_sim_thread {
     uint64_t era;                    /* acu_sim_reset() begins a new one */
     uint64_t id;                     /* no other thread has had it */
     enum cudaStreamCaptureMode mode; /* how it bears the captures of others */
+    const acu_sim_graph *graph;      /* whose launch it does; NULL: none's */
     /* A context is current, that of `device`; and those below it, pushed. */
     bool bound;
     int pushed[SIM_PUSHED]; /* a device; -2 - one that is only chosen, without a context */
@@ -259,6 +261,10 @@ struct acu_sim_op {
             struct cudaMemsetParams params;
         } fill;
         acu_sim_event *event;
+        struct {
+            cudaGraphConditionalHandle handle;
+            enum cudaGraphConditionalNodeType type;
+        } condition;
         acu_sim_flight *flight; /* a launch of a graph */
         struct {
             cudaHostFn_t fn;
@@ -397,6 +403,7 @@ cudaError_t acu_sim_prepare(acu_sim_device *device, const void *handle,
                             acu_sim_prepared **prepared);
 acu_sim_prepared *acu_sim_prepared_clone(const acu_sim_prepared *prepared);
 void acu_sim_prepared_free(acu_sim_prepared *prepared);
+const char *acu_sim_prepared_name(const acu_sim_prepared *prepared);
 acu_sim_device *acu_sim_prepared_device(const acu_sim_prepared *prepared);
 /* The kernel's work: what an operation does, outside the lock. Its error is the context's. */
 cudaError_t acu_sim_prepared_run(const acu_sim_prepared *prepared);
@@ -452,6 +459,8 @@ acu_sim_op *acu_sim_free_allocation(acu_sim_range *range);
 void acu_sim_allocations_reset(const acu_sim_device *device);
 void acu_sim_graphs_reset(acu_sim_device *device);
 int acu_sim_graphs_leaks(int print);
+void acu_sim_user_objects_reset(void);
+int acu_sim_user_objects_leaks(int print);
 void acu_sim_execs_reset(acu_sim_device *device);
 int acu_sim_execs_leaks(int print);
 

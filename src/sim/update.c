@@ -65,6 +65,12 @@ static enum cudaGraphExecUpdateResult judge_change(const acu_sim_op *from, const
     case cudaGraphNodeTypeMemset:
         good = can_fill(&from->with.fill.params, &to->with.fill.params);
         break;
+    case cudaGraphNodeTypeConditional:
+        good = from->with.condition.type == to->with.condition.type;
+        break;
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree:
+        return from == to ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorNotSupported;
     default:
         break;
     }
@@ -264,6 +270,16 @@ static void take(acu_sim_graph *mine) {
     }
 }
 
+/* Its values and what it keeps; a launch under way still needs the old ones. */
+static bool take_rest(acu_sim_exec *exec, const acu_sim_graph *other) {
+    acu_sim_graph *mine = exec->graph;
+    if (!acu_sim_conditions_copy(mine, other))
+        return false;
+    if (!exec->last || exec->last->done)
+        acu_sim_keeps_clear(mine);
+    return acu_sim_keeps_copy(mine, other);
+}
+
 cudaError_t acu_sim_graph_update(acu_sim_graph *mine, acu_sim_graph *other) {
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateSuccess};
     if (!other || !judge(mine, other, &info))
@@ -283,6 +299,8 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
         result = cudaErrorInvalidValue;
     if (!result && !judge(exec->graph, graph, resultInfo))
         result = cudaErrorGraphExecUpdateFailure;
+    if (!result && !take_rest(exec, graph))
+        result = cudaErrorMemoryAllocation;
     if (!result) {
         take(exec->graph);
         acu_sim_exec_touch(exec);

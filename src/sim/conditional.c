@@ -1,0 +1,182 @@
+/*
+ * Conditional nodes: which of their graphs are run, a value decides that kernels set.
+ *
+ * A handle is a graph's, and so is the value's default; the value itself is an instance's.
+ */
+#include "graph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static unsigned long long last_handle;
+
+acu_sim_condition *acu_sim_condition_of(const acu_sim_graph *root,
+                                        cudaGraphConditionalHandle handle) {
+    for (size_t i = 0; i < root->condition_count; i++)
+        if (root->conditions[i].handle == handle)
+            return &root->conditions[i];
+    return NULL;
+}
+
+bool acu_sim_conditions_copy(acu_sim_graph *to, const acu_sim_graph *from) {
+    size_t size = from->condition_count * sizeof *from->conditions;
+    acu_sim_condition *copy = size ? malloc(size) : NULL;
+    if (size && !copy)
+        return false;
+    if (size)
+        memcpy(copy, from->conditions, size);
+    free(to->conditions);
+    to->conditions = copy;
+    to->condition_count = from->condition_count;
+    return true;
+}
+
+static cudaError_t create(acu_sim_graph *graph, unsigned value, unsigned flags,
+                          cudaGraphConditionalHandle *handle) {
+    acu_sim_graph *root = acu_sim_graph_root(graph);
+    acu_sim_condition *grown =
+        realloc(root->conditions, (root->condition_count + 1) * sizeof *grown);
+    if (!grown)
+        return cudaErrorMemoryAllocation;
+    root->conditions = grown;
+    *handle = ++last_handle;
+    grown[root->condition_count++] = (acu_sim_condition){
+        .handle = *handle, .start = value, .value = value, .assigned = flags != 0};
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
+                                                     cudaGraph_t graph,
+                                                     unsigned int defaultLaunchValue,
+                                                     unsigned int flags) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!result && (!pHandle_out || !g || flags > cudaGraphCondAssignDefault))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = create(g, defaultLaunchValue, flags, pHandle_out);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle *pHandle_out,
+                                                        cudaGraph_t graph,
+                                                        cudaExecutionContext_t ctx,
+                                                        unsigned int defaultLaunchValue,
+                                                        unsigned int flags) {
+    (void)ctx; /* one device's contexts do the same here */
+    return acu_sim_cudaGraphConditionalHandleCreate(pHandle_out, graph, defaultLaunchValue, flags);
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------
+ */
+
+/* An if with an else came with switches. */
+static bool is_size(const struct cudaConditionalNodeParams *params) {
+    switch (params->type) {
+    case cudaGraphCondTypeIf:
+        return params->size == 1 ||
+               (params->size == 2 && acu_sim_knows(&acu_cudart_type_cudaGraphConditionalNodeType,
+                                                   cudaGraphCondTypeSwitch));
+    case cudaGraphCondTypeWhile:
+        return params->size == 1;
+    case cudaGraphCondTypeSwitch:
+        return params->size > 0;
+    }
+    return false;
+}
+
+cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
+                                   acu_sim_graph *graph, acu_sim_op **op) {
+    acu_sim_condition *condition = acu_sim_condition_of(acu_sim_graph_root(graph), params->handle);
+    if (!condition || condition->used || !is_size(params) ||
+        !acu_sim_knows(&acu_cudart_type_cudaGraphConditionalNodeType, params->type))
+        return cudaErrorInvalidValue;
+    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeConditional, NULL)))
+        return cudaErrorMemoryAllocation;
+    condition->used = true;
+    (*op)->with.condition.handle = params->handle;
+    (*op)->with.condition.type = params->type;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_conditional_embed(acu_sim_node *node,
+                                      struct cudaConditionalNodeParams *params) {
+    for (unsigned i = 0; i < params->size; i++) {
+        acu_sim_graph *body = acu_sim_graph_new(node->graph->device);
+        if (!body || !acu_sim_node_embed(node, body)) {
+            acu_sim_graph_free(body);
+            return cudaErrorMemoryAllocation;
+        }
+    }
+    params->phGraph_out = (cudaGraph_t *)(void *)node->bodies;
+    return cudaSuccess;
+}
+
+void acu_sim_conditional_describe(const acu_sim_node *node,
+                                  struct cudaConditionalNodeParams *params) {
+    params->handle = node->op->with.condition.handle;
+    params->type = node->op->with.condition.type;
+    params->size = node->body_count;
+    params->phGraph_out = (cudaGraph_t *)(void *)node->bodies;
+}
+
+static bool can_be_conditional(enum cudaGraphNodeType type) {
+    return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeEmpty ||
+           type == cudaGraphNodeTypeGraph || type == cudaGraphNodeTypeMemset ||
+           type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeConditional;
+}
+
+bool acu_sim_is_conditional(const acu_sim_graph *graph) {
+    while (graph->owner && graph->owner->op->type != cudaGraphNodeTypeConditional)
+        graph = graph->owner->graph;
+    return graph->owner != NULL;
+}
+
+bool acu_sim_conditional_takes(const acu_sim_graph *graph, enum cudaGraphNodeType type) {
+    return can_be_conditional(type) || !acu_sim_is_conditional(graph);
+}
+
+bool acu_sim_graph_has_conditions(const acu_sim_graph *graph) {
+    bool found = false;
+    for (size_t i = 0; i < graph->size && !found; i++) {
+        const acu_sim_node *node = graph->nodes[i];
+        found = node && node->op->type == cudaGraphNodeTypeConditional;
+        for (unsigned j = 0; node && j < node->body_count && !found; j++)
+            found = acu_sim_graph_has_conditions(node->bodies[j]);
+    }
+    return found;
+}
+
+/* ---- running ------------------------------------------------------------------------------------
+ */
+
+void acu_sim_conditions_start(const acu_sim_graph *root) {
+    for (size_t i = 0; i < root->condition_count; i++)
+        if (root->conditions[i].assigned)
+            root->conditions[i].value = root->conditions[i].start;
+}
+
+unsigned acu_sim_condition_value(const acu_sim_graph *root, cudaGraphConditionalHandle handle) {
+    pthread_mutex_lock(&acu_sim_lock);
+    const acu_sim_condition *condition = acu_sim_condition_of(root, handle);
+    unsigned value = condition ? condition->value : 0;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return value;
+}
+
+void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long handle,
+                             unsigned value) {
+    const acu_sim_graph *root = acu_sim_self()->graph;
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_condition *condition = root ? acu_sim_condition_of(root, handle) : NULL;
+    if (condition)
+        condition->value = value;
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (!condition)
+        fprintf(
+            stderr,
+            "anycuda: simulator: kernel \"%s\": %llu is no conditional handle of the graph that "
+            "it runs in\n",
+            launch->kernel, handle);
+}
