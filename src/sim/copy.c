@@ -21,6 +21,7 @@ typedef struct end {
     bool pageable;     /* memory that CUDA does not know */
     bool pinned;       /* host memory that it knows */
     bool host, device; /* who can reach it */
+    bool in_array;
 } end;
 
 /* False: not all of it may be touched. */
@@ -39,14 +40,16 @@ static bool find_end(const void *address, size_t size, end *e) {
     return true;
 }
 
+/* Of an array nobody says rightly where it is: it is taken as it is. */
 static bool fits_kind(const end *to, const end *from, enum cudaMemcpyKind kind) {
+    const bool to_host = to->host || to->in_array, from_host = from->host || from->in_array;
     switch (kind) {
     case cudaMemcpyHostToHost:
-        return to->host && from->host;
+        return to_host && from_host;
     case cudaMemcpyHostToDevice:
-        return to->device && from->host;
+        return to->device && from_host;
     case cudaMemcpyDeviceToHost:
-        return to->host && from->device;
+        return to_host && from->device;
     case cudaMemcpyDeviceToDevice:
         return to->device && from->device;
     case cudaMemcpyDefault:
@@ -61,18 +64,21 @@ static bool fits_kind(const end *to, const end *from, enum cudaMemcpyKind kind) 
 /* One end of it, in bytes. */
 typedef struct layout {
     char *at;
-    size_t pitch, slice, size;
+    size_t pitch, slice, width, size;
+    bool in_array;
 } layout;
 
 /* False: there is no such number. */
 static bool lay_out(const struct cudaPitchedPtr *ptr, const struct cudaPos *pos,
-                    const struct cudaExtent *extent, layout *l) {
+                    const struct cudaExtent *extent, size_t element, layout *l) {
     size_t rows, slices, skipped, offset;
-    if (__builtin_mul_overflow(ptr->pitch, ptr->ysize, &l->slice) ||
+    l->in_array = false;
+    if (__builtin_mul_overflow(extent->width, element, &l->width) ||
+        __builtin_mul_overflow(ptr->pitch, ptr->ysize, &l->slice) ||
         __builtin_mul_overflow(l->slice, extent->depth - 1, &slices) ||
         __builtin_mul_overflow(ptr->pitch, extent->height - 1, &rows) ||
         __builtin_add_overflow(slices, rows, &l->size) ||
-        __builtin_add_overflow(l->size, extent->width, &l->size) ||
+        __builtin_add_overflow(l->size, l->width, &l->size) ||
         __builtin_mul_overflow(l->slice, pos->z, &offset) ||
         __builtin_mul_overflow(ptr->pitch, pos->y, &skipped) ||
         __builtin_add_overflow(offset, skipped, &offset) ||
@@ -84,9 +90,45 @@ static bool lay_out(const struct cudaPitchedPtr *ptr, const struct cudaPos *pos,
     return true;
 }
 
-static bool lay_out_both(const struct cudaMemcpy3DParms *copy, layout *to, layout *from) {
-    return lay_out(&copy->dstPtr, &copy->dstPos, &copy->extent, to) &&
-           lay_out(&copy->srcPtr, &copy->srcPos, &copy->extent, from);
+static bool is_inside(size_t from, size_t count, size_t all) {
+    return from <= all && count <= all - from;
+}
+
+/* False: it is gone, or all of it is not inside. */
+static bool lay_out_array(cudaArray_const_t handle, const struct cudaPos *pos,
+                          const struct cudaExtent *extent, layout *l) {
+    const acu_sim_array *array = acu_sim_array_of(handle);
+    if (!array || !is_inside(pos->x, extent->width, array->width) ||
+        !is_inside(pos->y, extent->height, array->height) ||
+        !is_inside(pos->z, extent->depth, array->depth))
+        return false;
+    *l = (layout){.pitch = array->pitch,
+                  .slice = array->pitch * array->height,
+                  .width = extent->width * array->element,
+                  .in_array = true};
+    l->at = array->bytes + pos->z * l->slice + pos->y * l->pitch + pos->x * array->element;
+    return true;
+}
+
+/* What the extent counts: elements of the arrays, if there are any; 0 if theirs differ in size. */
+static size_t element_of(const struct cudaMemcpy3DParms *copy) {
+    const acu_sim_array *to = acu_sim_array_of(copy->dstArray);
+    const acu_sim_array *from = acu_sim_array_of(copy->srcArray);
+    if (to && from && to->element != from->element)
+        return 0;
+    return to ? to->element : from ? from->element : 1;
+}
+
+static bool lay_out_to(const struct cudaMemcpy3DParms *copy, layout *l) {
+    return copy->dstArray
+               ? lay_out_array(copy->dstArray, &copy->dstPos, &copy->extent, l)
+               : lay_out(&copy->dstPtr, &copy->dstPos, &copy->extent, element_of(copy), l);
+}
+
+static bool lay_out_from(const struct cudaMemcpy3DParms *copy, layout *l) {
+    return copy->srcArray
+               ? lay_out_array(copy->srcArray, &copy->srcPos, &copy->extent, l)
+               : lay_out(&copy->srcPtr, &copy->srcPos, &copy->extent, element_of(copy), l);
 }
 
 static bool is_empty(const struct cudaExtent *extent) {
@@ -109,16 +151,33 @@ static struct cudaMemcpy3DParms params_of(const acu_sim_box *box, enum cudaMemcp
                                       .kind = kind};
 }
 
+static bool find_layout(const layout *l, end *e) {
+    if (!l->in_array)
+        return find_end(l->at, l->size, e);
+    *e = (end){.bytes = l->at, .device = true, .in_array = true};
+    return true;
+}
+
+/* Both ends are one: memory, or an array that there is. */
+static cudaError_t judge_ends(const struct cudaMemcpy3DParms *copy) {
+    if ((copy->srcArray && copy->srcPtr.ptr) || (copy->dstArray && copy->dstPtr.ptr))
+        return cudaErrorInvalidValue;
+    return (copy->srcArray && !acu_sim_array_of(copy->srcArray)) ||
+                   (copy->dstArray && !acu_sim_array_of(copy->dstArray))
+               ? cudaErrorInvalidResourceHandle
+               : cudaSuccess;
+}
+
 static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, end *to, end *from) {
     layout to_layout, from_layout;
     if ((unsigned)copy->kind > cudaMemcpyDefault)
         return cudaErrorInvalidMemcpyDirection;
-    if (copy->srcArray || copy->dstArray)
-        return cudaErrorNotSupported;
-    return !is_empty(&copy->extent) && lay_out_both(copy, &to_layout, &from_layout) &&
-                   find_end(to_layout.at, to_layout.size, to) &&
-                   find_end(from_layout.at, from_layout.size, from) &&
-                   fits_kind(to, from, copy->kind)
+    cudaError_t why = judge_ends(copy);
+    if (why)
+        return why;
+    return !is_empty(&copy->extent) && element_of(copy) && lay_out_to(copy, &to_layout) &&
+                   lay_out_from(copy, &from_layout) && find_layout(&to_layout, to) &&
+                   find_layout(&from_layout, from) && fits_kind(to, from, copy->kind)
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
@@ -138,18 +197,20 @@ static char *bytes_at(const layout *l, bool known) {
 }
 
 static bool find_both(const acu_sim_op *op, layout *to, layout *from) {
-    (void)lay_out_both(&op->with.copy.params, to, from);
+    const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
     pthread_mutex_lock(&acu_sim_lock);
-    to->at = bytes_at(to, op->with.copy.knew_to);
-    if (!op->staged)
+    bool good = lay_out_to(copy, to) && lay_out_from(copy, from);
+    if (good && !to->in_array)
+        to->at = bytes_at(to, op->with.copy.knew_to);
+    if (good && !from->in_array && !op->staged)
         from->at = bytes_at(from, op->with.copy.knew_from);
     pthread_mutex_unlock(&acu_sim_lock);
-    if (op->staged) {
+    if (good && op->staged) {
         from->at = op->staged;
-        from->pitch = op->with.copy.params.extent.width;
-        from->slice = from->pitch * op->with.copy.params.extent.height;
+        from->pitch = from->width;
+        from->slice = from->pitch * copy->extent.height;
     }
-    return to->at && from->at;
+    return good && to->at && from->at;
 }
 
 static cudaError_t move(acu_sim_op *op) {
@@ -160,24 +221,24 @@ static cudaError_t move(acu_sim_op *op) {
     for (size_t z = 0; z < extent->depth; z++)
         for (size_t y = 0; y < extent->height; y++)
             memmove(to.at + z * to.slice + y * to.pitch, from.at + z * from.slice + y * from.pitch,
-                    extent->width);
+                    to.width);
     return cudaSuccess;
 }
 
 /* The source is free for the program when the call returns. */
 static bool stage(acu_sim_op *op) {
     const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
-    size_t width = copy->extent.width, height = copy->extent.height;
+    const size_t height = copy->extent.height;
     layout from;
-    char *bytes = malloc(width * height * copy->extent.depth);
-    if (!bytes || !lay_out(&copy->srcPtr, &copy->srcPos, &copy->extent, &from)) {
-        free(bytes);
+    if (!lay_out_from(copy, &from))
         return false;
-    }
+    char *bytes = malloc(from.width * height * copy->extent.depth);
+    if (!bytes)
+        return false;
     for (size_t z = 0; z < copy->extent.depth; z++)
         for (size_t y = 0; y < height; y++)
-            memcpy(bytes + (z * height + y) * width, from.at + z * from.slice + y * from.pitch,
-                   width);
+            memcpy(bytes + (z * height + y) * from.width, from.at + z * from.slice + y * from.pitch,
+                   from.width);
     op->staged = bytes;
     return true;
 }
@@ -207,7 +268,8 @@ static bool waits(const acu_sim_stream *stream, acu_sim_op *op, const end *to, c
     if (!async ? !to->host && !from->host
                : !to->pageable && !from->pageable && !(to->pinned && from->pinned))
         return false;
-    size_t size = extent->width * extent->height * extent->depth;
+    size_t size =
+        element_of(&op->with.copy.params) * extent->width * extent->height * extent->depth;
     return !from->pageable || to->host || size > STAGED_AT_MOST || stream->capture ||
            acu_sim_is_free(stream) || !stage(op);
 }
@@ -263,6 +325,122 @@ cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cu
     return acu_sim_leave(result);
 }
 
+cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
+                                bool async) {
+    return copy(params, stream, async);
+}
+
+/* A row of memory must be as long as what is copied of it. */
+static cudaError_t judge_pitch(const struct cudaPitchedPtr *ptr, size_t x, size_t width) {
+    const size_t largest = (size_t)acu_sim_attribute(acu_sim_device_at(0), cudaDevAttrMaxPitch);
+    if (!ptr->ptr)
+        return cudaSuccess;
+    if (ptr->pitch > largest || ptr->pitch < width)
+        return cudaErrorInvalidPitchValue;
+    return x > ptr->pitch - width ? cudaErrorInvalidValue : cudaSuccess;
+}
+
+static cudaError_t judge_pitches(const struct cudaMemcpy3DParms *params) {
+    const size_t width = params->extent.width * element_of(params);
+    cudaError_t why = judge_pitch(&params->srcPtr, params->srcPos.x, width);
+    return why ? why : judge_pitch(&params->dstPtr, params->dstPos.x, width);
+}
+
+cudaError_t acu_sim_copy_3d(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
+                            bool async) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = params ? judge_pitches(params) : cudaErrorInvalidValue;
+    if (!result)
+        result = copy(params, stream, async);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemcpy3D(const struct cudaMemcpy3DParms *p) {
+    return acu_sim_copy_3d(p, cudaStreamLegacy, false);
+}
+
+cudaError_t acu_sim_cudaMemcpy3DAsync(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+    return acu_sim_copy_3d(p, stream, true);
+}
+
+/* Nothing, behind what is queued in the other stream, if there is one. */
+static cudaError_t follow(acu_sim_stream *stream, const acu_sim_stream *before) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
+    if (!op || (before && !acu_sim_op_after(op, before->last))) {
+        acu_sim_op_release(op);
+        return cudaErrorMemoryAllocation;
+    }
+    return acu_sim_submit(stream, op, false);
+}
+
+/* The stream's next operation comes after, or its last one before, the work of another device. */
+static cudaError_t serialize(acu_sim_stream *stream, int index, bool after) {
+    acu_sim_device *device = acu_sim_device_at(index);
+    acu_sim_stream *legacy = device->active ? acu_sim_stream_legacy(device) : NULL;
+    if (!legacy || device == stream->device)
+        return cudaSuccess;
+    if (!after)
+        return follow(legacy, stream);
+    cudaError_t why = follow(legacy, NULL);
+    return why ? why : follow(stream, legacy);
+}
+
+/*
+ * The devices are checked; where the memory is, its addresses say. A copy that is not asynchronous
+ * is in the order of both devices.
+ */
+static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, int to, int from,
+                                cudaStream_t handle, bool async) {
+    acu_sim_stream *stream;
+    if (!acu_sim_device_at(to) || !acu_sim_device_at(from))
+        return cudaErrorInvalidDevice;
+    cudaError_t why = acu_sim_stream_of(handle, &stream);
+    if (!why)
+        why = allows(stream, async);
+    if (!why && !async)
+        why = serialize(stream, to, true);
+    if (!why && !async)
+        why = serialize(stream, from, true);
+    if (!why)
+        why = copy(params, handle, async);
+    if (!why && !async)
+        why = serialize(stream, to, false);
+    if (!why && !async)
+        why = serialize(stream, from, false);
+    return why;
+}
+
+cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream,
+                                 bool async) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !p)
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        const struct cudaMemcpy3DParms params = {.srcArray = p->srcArray,
+                                                 .srcPos = p->srcPos,
+                                                 .srcPtr = p->srcPtr,
+                                                 .dstArray = p->dstArray,
+                                                 .dstPos = p->dstPos,
+                                                 .dstPtr = p->dstPtr,
+                                                 .extent = p->extent,
+                                                 .kind = cudaMemcpyDefault};
+        result = judge_pitches(&params);
+        if (!result)
+            result = copy_between(&params, p->dstDevice, p->srcDevice, stream, async);
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemcpy3DPeer(const struct cudaMemcpy3DPeerParms *p) {
+    return acu_sim_copy_3d_peer(p, cudaStreamLegacy, false);
+}
+
+cudaError_t acu_sim_cudaMemcpy3DPeerAsync(const struct cudaMemcpy3DPeerParms *p,
+                                          cudaStream_t stream) {
+    return acu_sim_copy_3d_peer(p, stream, true);
+}
+
 cudaError_t acu_sim_cudaMemcpy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind) {
     return acu_sim_copy(dst, src, count, kind, cudaStreamLegacy, false);
 }
@@ -285,15 +463,12 @@ cudaError_t acu_sim_cudaMemcpy2DAsync(void *dst, size_t dpitch, const void *src,
     return acu_sim_copy_2d(&box, kind, stream, true);
 }
 
-/* The devices are checked; where the memory is, its addresses say. */
 static cudaError_t copy_peer(void *dst, int dstDevice, const void *src, int srcDevice, size_t count,
                              cudaStream_t stream, bool async) {
     const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, cudaMemcpyDefault);
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && (!acu_sim_device_at(dstDevice) || !acu_sim_device_at(srcDevice)))
-        result = cudaErrorInvalidDevice;
     if (!result)
-        result = copy(&params, stream, async);
+        result = copy_between(&params, dstDevice, srcDevice, stream, async);
     return acu_sim_leave(result);
 }
 
@@ -324,7 +499,7 @@ static bool lay_out_fill(const struct cudaMemsetParams *fill, layout *to) {
     const struct cudaPitchedPtr ptr = {fill->dst, fill->pitch, 0, fill->height};
     struct cudaExtent extent = {0, fill->height, 1};
     return !__builtin_mul_overflow(fill->width, (size_t)fill->elementSize, &extent.width) &&
-           lay_out(&ptr, &origin, &extent, to);
+           lay_out(&ptr, &origin, &extent, 1, to);
 }
 
 static cudaError_t fill(acu_sim_op *op) {
@@ -410,4 +585,46 @@ cudaError_t acu_sim_cudaMemset2D(void *devPtr, size_t pitch, int value, size_t w
 cudaError_t acu_sim_cudaMemset2DAsync(void *devPtr, size_t pitch, int value, size_t width,
                                       size_t height, cudaStream_t stream) {
     return acu_sim_fill(devPtr, pitch, value, width, height, stream, true);
+}
+
+/* Slice by slice, or at once where slices lie behind one another without a gap. */
+static cudaError_t set_slices(const struct cudaPitchedPtr *ptr, int value,
+                              const struct cudaExtent *extent, cudaStream_t stream, bool async) {
+    struct cudaMemsetParams fill = {ptr->ptr, ptr->pitch,    (unsigned char)value,
+                                    1,        extent->width, extent->height};
+    size_t slices = extent->depth, slice, all;
+    cudaError_t why = cudaSuccess;
+    if (is_empty(extent))
+        fill.height = 0, slices = 1; /* nothing, but the stream is judged */
+    else if (slices > 1 &&
+             (__builtin_mul_overflow(ptr->pitch, ptr->ysize, &slice) ||
+              __builtin_mul_overflow(slice, slices, &all) || ptr->ysize < extent->height))
+        return cudaErrorInvalidValue;
+    if (slices > 1 && ptr->ysize == extent->height) {
+        fill.height *= slices;
+        slices = 1;
+    }
+    for (size_t i = 0; !why && i < slices; i++) {
+        fill.dst = (char *)ptr->ptr + i * ptr->pitch * ptr->ysize;
+        why = set(&fill, stream, async);
+    }
+    return why;
+}
+
+cudaError_t acu_sim_fill_3d(struct cudaPitchedPtr ptr, int value, struct cudaExtent extent,
+                            cudaStream_t stream, bool async) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = set_slices(&ptr, value, &extent, stream, async);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemset3D(struct cudaPitchedPtr pitchedDevPtr, int value,
+                                 struct cudaExtent extent) {
+    return acu_sim_fill_3d(pitchedDevPtr, value, extent, cudaStreamLegacy, false);
+}
+
+cudaError_t acu_sim_cudaMemset3DAsync(struct cudaPitchedPtr pitchedDevPtr, int value,
+                                      struct cudaExtent extent, cudaStream_t stream) {
+    return acu_sim_fill_3d(pitchedDevPtr, value, extent, stream, true);
 }

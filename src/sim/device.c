@@ -164,6 +164,8 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     acu_sim_allocations_reset(device);
     acu_sim_modules_reset(device);
     acu_sim_memory_reset(device);
+    acu_sim_textures_reset(device);
+    acu_sim_arrays_reset(device);
     acu_sim_pools_reset(device);
     for (int i = 0; i < SIM_DEVICES; i++)
         devices[i].peers[device->index] = false;

@@ -204,6 +204,26 @@ static cudaError_t free_graphs(acu_sim_range *range) {
     return cudaSuccess;
 }
 
+/* The slices lie behind one another. */
+cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent) {
+    acu_sim_device *device;
+    void *at = NULL;
+    size_t size = 0, row = (extent.width + PITCH - 1) & ~(size_t)(PITCH - 1);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && !pitchedDevPtr)
+        result = cudaErrorInvalidValue;
+    if (!result && (row < extent.width || __builtin_mul_overflow(row, extent.height, &size) ||
+                    __builtin_mul_overflow(size, extent.depth, &size)))
+        result = cudaErrorMemoryAllocation;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = allocate(device, size, &at, SIM_CALLER);
+    if (!result)
+        *pitchedDevPtr = (struct cudaPitchedPtr){at, row, extent.width, extent.height};
+    return acu_sim_leave(result);
+}
+
 /*
  * Frees what has that address, and waits for all work of its device first, as CUDA does; host
  * memory may be in use on any.

@@ -212,3 +212,131 @@ acu_sim_cudaGraphInstantiateWithParams_ptsz(cudaGraphExec_t *pGraphExec, cudaGra
         instantiateParams->uploadStream = own(instantiateParams->uploadStream);
     return acu_sim_cudaGraphInstantiateWithParams(pGraphExec, graph, instantiateParams);
 }
+
+/* ---- arrays and boxes ---------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaMemcpy3D_ptds(const struct cudaMemcpy3DParms *p) {
+    return acu_sim_copy_3d(p, cudaStreamPerThread, false);
+}
+
+cudaError_t acu_sim_cudaMemcpy3DAsync_ptsz(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
+    return acu_sim_copy_3d(p, own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMemcpy3DPeer_ptds(const struct cudaMemcpy3DPeerParms *p) {
+    return acu_sim_copy_3d_peer(p, cudaStreamPerThread, false);
+}
+
+cudaError_t acu_sim_cudaMemcpy3DPeerAsync_ptsz(const struct cudaMemcpy3DPeerParms *p,
+                                               cudaStream_t stream) {
+    return acu_sim_copy_3d_peer(p, own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMemset3D_ptds(struct cudaPitchedPtr pitchedDevPtr, int value,
+                                      struct cudaExtent extent) {
+    return acu_sim_fill_3d(pitchedDevPtr, value, extent, cudaStreamPerThread, false);
+}
+
+cudaError_t acu_sim_cudaMemset3DAsync_ptsz(struct cudaPitchedPtr pitchedDevPtr, int value,
+                                           struct cudaExtent extent, cudaStream_t stream) {
+    return acu_sim_fill_3d(pitchedDevPtr, value, extent, own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMemcpy2DToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                             const void *src, size_t spitch, size_t width,
+                                             size_t height, enum cudaMemcpyKind kind) {
+    return acu_sim_copy_2d_to_array(dst, wOffset, hOffset, src, spitch, width, height, kind,
+                                    cudaStreamPerThread, false);
+}
+
+cudaError_t acu_sim_cudaMemcpy2DToArrayAsync_ptsz(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                                  const void *src, size_t spitch, size_t width,
+                                                  size_t height, enum cudaMemcpyKind kind,
+                                                  cudaStream_t stream) {
+    return acu_sim_copy_2d_to_array(dst, wOffset, hOffset, src, spitch, width, height, kind,
+                                    own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMemcpy2DFromArray_ptds(void *dst, size_t dpitch, cudaArray_const_t src,
+                                               size_t wOffset, size_t hOffset, size_t width,
+                                               size_t height, enum cudaMemcpyKind kind) {
+    return acu_sim_copy_2d_from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind,
+                                      cudaStreamPerThread, false);
+}
+
+cudaError_t acu_sim_cudaMemcpy2DFromArrayAsync_ptsz(void *dst, size_t dpitch, cudaArray_const_t src,
+                                                    size_t wOffset, size_t hOffset, size_t width,
+                                                    size_t height, enum cudaMemcpyKind kind,
+                                                    cudaStream_t stream) {
+    return acu_sim_copy_2d_from_array(dst, dpitch, src, wOffset, hOffset, width, height, kind,
+                                      own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMemcpy2DArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst,
+                                                  size_t hOffsetDst, cudaArray_const_t src,
+                                                  size_t wOffsetSrc, size_t hOffsetSrc,
+                                                  size_t width, size_t height,
+                                                  enum cudaMemcpyKind kind) {
+    return acu_sim_copy_2d_arrays(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, width,
+                                  height, kind, cudaStreamPerThread);
+}
+
+cudaError_t acu_sim_cudaMemcpyToArray_ptds(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                           const void *src, size_t count,
+                                           enum cudaMemcpyKind kind) {
+    return acu_sim_copy_to_array(dst, wOffset, hOffset, src, count, kind, cudaStreamPerThread,
+                                 false);
+}
+
+cudaError_t acu_sim_cudaMemcpyToArrayAsync_ptsz(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                                const void *src, size_t count,
+                                                enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return acu_sim_copy_to_array(dst, wOffset, hOffset, src, count, kind, own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMemcpyFromArray_ptds(void *dst, cudaArray_const_t src, size_t wOffset,
+                                             size_t hOffset, size_t count,
+                                             enum cudaMemcpyKind kind) {
+    return acu_sim_copy_from_array(dst, src, wOffset, hOffset, count, kind, cudaStreamPerThread,
+                                   false);
+}
+
+cudaError_t acu_sim_cudaMemcpyFromArrayAsync_ptsz(void *dst, cudaArray_const_t src, size_t wOffset,
+                                                  size_t hOffset, size_t count,
+                                                  enum cudaMemcpyKind kind, cudaStream_t stream) {
+    return acu_sim_copy_from_array(dst, src, wOffset, hOffset, count, kind, own(stream), true);
+}
+
+cudaError_t acu_sim_cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wOffsetDst,
+                                                size_t hOffsetDst, cudaArray_const_t src,
+                                                size_t wOffsetSrc, size_t hOffsetSrc, size_t count,
+                                                enum cudaMemcpyKind kind) {
+    return acu_sim_copy_arrays(dst, wOffsetDst, hOffsetDst, src, wOffsetSrc, hOffsetSrc, count,
+                               kind, cudaStreamPerThread);
+}
+
+/* ---- symbols ------------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
+                                            size_t offset, enum cudaMemcpyKind kind) {
+    return acu_sim_cudaMemcpyToSymbol(symbol, src, count, offset, kind);
+}
+
+cudaError_t acu_sim_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src, size_t count,
+                                                 size_t offset, enum cudaMemcpyKind kind,
+                                                 cudaStream_t stream) {
+    return acu_sim_cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, own(stream));
+}
+
+cudaError_t acu_sim_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count,
+                                              size_t offset, enum cudaMemcpyKind kind) {
+    return acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
+}
+
+cudaError_t acu_sim_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol, size_t count,
+                                                   size_t offset, enum cudaMemcpyKind kind,
+                                                   cudaStream_t stream) {
+    return acu_sim_cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, own(stream));
+}

@@ -337,6 +337,7 @@ int acu_sim_leaks(int print) {
                 acu_sim_streams_leaks(print) + acu_sim_events_leaks(print) +
                 acu_sim_user_objects_leaks(print) + acu_sim_graphs_leaks(print) +
                 acu_sim_execs_leaks(print) + acu_sim_modules_leaks(print);
+    count += acu_sim_arrays_leaks(print) + acu_sim_textures_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;
 }

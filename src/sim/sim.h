@@ -212,6 +212,35 @@ cudaError_t acu_sim_variable_new(acu_sim_device *device, size_t size, bool manag
 void acu_sim_variable_free(void *at);
 int acu_sim_memory_leaks(int print);
 
+/* ---- arrays -------------------------------------------------------------------------------------
+ */
+
+typedef struct acu_sim_array acu_sim_array;
+
+struct acu_sim_array {
+    acu_sim_device *device;
+    struct cudaChannelFormatDesc desc;
+    struct cudaExtent extent;    /* as the program said it: 0 where there is no such dimension */
+    size_t width, height, depth; /* in elements; at least 1 */
+    size_t element, pitch;       /* in bytes */
+    unsigned flags;
+    char *bytes;
+    bool is_level; /* of a mipmapped array, which has its memory */
+    const void *where;
+    acu_sim_array *next, *before;
+};
+
+/* NULL if there is none. */
+acu_sim_array *acu_sim_array_of(cudaArray_const_t handle);
+bool acu_sim_is_mipmap(cudaMipmappedArray_const_t handle);
+/* Bytes of an element; 0: there are no arrays of this format. */
+size_t acu_sim_format_size(const struct cudaChannelFormatDesc *desc);
+void acu_sim_arrays_reset(acu_sim_device *device);
+int acu_sim_arrays_leaks(int print);
+
+void acu_sim_textures_reset(acu_sim_device *device);
+int acu_sim_textures_leaks(int print);
+
 /* ---- pools --------------------------------------------------------------------------------------
  */
 
@@ -331,6 +360,34 @@ cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemc
                          cudaStream_t stream, bool async);
 cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
                             bool async);
+cudaError_t acu_sim_copy_3d(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
+                            bool async);
+cudaError_t acu_sim_copy_3d_peer(const struct cudaMemcpy3DPeerParms *p, cudaStream_t stream,
+                                 bool async);
+cudaError_t acu_sim_copy_2d_to_array(cudaArray_t dst, size_t wOffset, size_t hOffset,
+                                     const void *src, size_t spitch, size_t width, size_t height,
+                                     enum cudaMemcpyKind kind, cudaStream_t stream, bool async);
+cudaError_t acu_sim_copy_2d_from_array(void *dst, size_t dpitch, cudaArray_const_t src,
+                                       size_t wOffset, size_t hOffset, size_t width, size_t height,
+                                       enum cudaMemcpyKind kind, cudaStream_t stream, bool async);
+cudaError_t acu_sim_copy_2d_arrays(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                   cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
+                                   size_t width, size_t height, enum cudaMemcpyKind kind,
+                                   cudaStream_t stream);
+cudaError_t acu_sim_copy_to_array(cudaArray_t dst, size_t wOffset, size_t hOffset, const void *src,
+                                  size_t count, enum cudaMemcpyKind kind, cudaStream_t stream,
+                                  bool async);
+cudaError_t acu_sim_copy_from_array(void *dst, cudaArray_const_t src, size_t wOffset,
+                                    size_t hOffset, size_t count, enum cudaMemcpyKind kind,
+                                    cudaStream_t stream, bool async);
+cudaError_t acu_sim_copy_arrays(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
+                                cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
+                                size_t count, enum cudaMemcpyKind kind, cudaStream_t stream);
+/* Inside of a call. */
+cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
+                                bool async);
+cudaError_t acu_sim_fill_3d(struct cudaPitchedPtr ptr, int value, struct cudaExtent extent,
+                            cudaStream_t stream, bool async);
 cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,
                          cudaStream_t stream, bool async);
 cudaError_t acu_sim_fill_with(const struct cudaMemsetParams *params, cudaStream_t stream,

@@ -241,6 +241,32 @@ TEST(big_copies) {
 
 #define C(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* On the source's device, too: what is queued there comes first, and what comes later after it. */
+TEST(a_copy_between_devices_is_in_the_order_of_both) {
+    unsigned char out = 0;
+    void *here, *there;
+    gate g = {0};
+    cudaStream_t s;
+    OK(cudaStreamCreate(&s));
+    OK(cudaMalloc(&here, 1));
+    OK(cudaMemset(here, 1, 1));
+    OK(cudaLaunchHostFunc(s, gate_function, &g));
+    OK(cudaMemsetAsync(here, 2, 1, s));
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc(&there, 1));
+    OK(cudaMemcpyPeer(there, 1, here, 0, 1));
+    OK(cudaSetDevice(0));
+    OK(cudaMemsetAsync(here, 3, 1, s));
+    atomic_store(&g.is_open, 1);
+    OK(cudaSetDevice(1));
+    OK(cudaMemcpy(&out, there, 1, cudaMemcpyDeviceToHost));
+    assert_int_equal(out, 2);
+    OK(cudaStreamSynchronize(s));
+    OK(cudaStreamDestroy(s));
+    OK(cudaFree(here));
+    OK(cudaFree(there));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(there_and_back),
@@ -267,6 +293,7 @@ int main(void) {
         C(between_devices),
         C(a_partly_known_source),
         C(big_copies),
+        T(a_copy_between_devices_is_in_the_order_of_both),
     };
     return RUN(tests);
 }
