@@ -68,6 +68,25 @@ DRIVER(cuGraphKernelNodeSetParams)
 DRIVER(cuGetErrorName)
 DRIVER(cuGetErrorString)
 DRIVER(cuGetProcAddress)
+DRIVER(cuGraphAddChildGraphNode)
+DRIVER(cuGraphAddDependencies)
+DRIVER(cuGraphAddEmptyNode)
+DRIVER(cuGraphClone)
+DRIVER(cuGraphCreate)
+DRIVER(cuGraphDestroy)
+DRIVER(cuGraphDestroyNode)
+DRIVER(cuGraphExecDestroy)
+DRIVER(cuGraphExecUpdate)
+DRIVER(cuGraphGetEdges)
+DRIVER(cuGraphGetNodes)
+DRIVER(cuGraphGetRootNodes)
+DRIVER(cuGraphInstantiate)
+DRIVER(cuGraphKernelNodeCopyAttributes)
+DRIVER_PTDS(cuGraphLaunch, ptsz, (CUgraphExec exec, CUstream stream), (exec, stream))
+DRIVER(cuGraphNodeFindInClone)
+DRIVER(cuGraphNodeGetType)
+DRIVER(cuGraphRemoveDependencies)
+DRIVER_PTDS(cuGraphUpload, ptsz, (CUgraphExec exec, CUstream stream), (exec, stream))
 DRIVER(cuInit)
 DRIVER(cuKernelGetAttribute)
 DRIVER(cuKernelGetFunction)
@@ -144,9 +163,6 @@ DRIVER_PTDS(cuMemsetD2D16Async, ptsz,
             (CUdeviceptr to, size_t pitch, unsigned short value, size_t width, size_t height,
              CUstream stream),
             (to, pitch, value, width, height, stream))
-DRIVER_PTDS(cuMemsetD32, ptds, (CUdeviceptr to, unsigned value, size_t count), (to, value, count))
-DRIVER_PTDS(cuMemsetD32Async, ptsz, (CUdeviceptr to, unsigned value, size_t count, CUstream stream),
-            (to, value, count, stream))
 DRIVER_PTDS(cuMemsetD2D32, ptds,
             (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height),
             (to, pitch, value, width, height))
@@ -154,11 +170,6 @@ DRIVER_PTDS(cuMemsetD2D32Async, ptsz,
             (CUdeviceptr to, size_t pitch, unsigned value, size_t width, size_t height,
              CUstream stream),
             (to, pitch, value, width, height, stream))
-DRIVER_PTDS(cuMemsetD8, ptds, (CUdeviceptr to, unsigned char value, size_t count),
-            (to, value, count))
-DRIVER_PTDS(cuMemsetD8Async, ptsz,
-            (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
-            (to, value, count, stream))
 DRIVER_PTDS(cuMemsetD2D8, ptds,
             (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height),
             (to, pitch, value, width, height))
@@ -166,6 +177,14 @@ DRIVER_PTDS(cuMemsetD2D8Async, ptsz,
             (CUdeviceptr to, size_t pitch, unsigned char value, size_t width, size_t height,
              CUstream stream),
             (to, pitch, value, width, height, stream))
+DRIVER_PTDS(cuMemsetD32, ptds, (CUdeviceptr to, unsigned value, size_t count), (to, value, count))
+DRIVER_PTDS(cuMemsetD32Async, ptsz, (CUdeviceptr to, unsigned value, size_t count, CUstream stream),
+            (to, value, count, stream))
+DRIVER_PTDS(cuMemsetD8, ptds, (CUdeviceptr to, unsigned char value, size_t count),
+            (to, value, count))
+DRIVER_PTDS(cuMemsetD8Async, ptsz,
+            (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
+            (to, value, count, stream))
 DRIVER(cuModuleEnumerateFunctions)
 DRIVER(cuModuleGetFunction)
 DRIVER(cuModuleGetFunctionCount)
@@ -188,10 +207,12 @@ DRIVER(cuPointerGetAttributes)
 DRIVER_PTDS(cuStreamAddCallback, ptsz,
             (CUstream stream, CUstreamCallback callback, void *data, unsigned flags),
             (stream, callback, data, flags))
+DRIVER_PTDS(cuStreamBeginCapture, ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
 DRIVER_PTDS(cuStreamCopyAttributes, ptsz, (CUstream to, CUstream from), (to, from))
 DRIVER(cuStreamCreate)
 DRIVER(cuStreamCreateWithPriority)
 DRIVER(cuStreamDestroy)
+DRIVER_PTDS(cuStreamEndCapture, ptsz, (CUstream stream, CUgraph *graph), (stream, graph))
 DRIVER_PTDS(cuStreamGetAttribute, ptsz,
             (CUstream stream, CUstreamAttrID id, CUstreamAttrValue *value), (stream, id, value))
 DRIVER_PTDS(cuStreamGetCtx, ptsz, (CUstream stream, CUcontext *context), (stream, context))

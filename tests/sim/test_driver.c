@@ -670,6 +670,93 @@ TEST(occupancy) {
     OK(cuModuleUnload(module));
 }
 
+/* ---- graphs */
+
+TEST(kernel_nodes) {
+    enum { COUNT = 10 };
+    float ones[COUNT], out[COUNT] = {0};
+    unsigned count = COUNT;
+    CUdeviceptr a, to;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node = NULL;
+    CUgraphNodeType type;
+    CUDA_KERNEL_NODE_PARAMS got = {0};
+    CUmodule module = load_module();
+    for (int i = 0; i < COUNT; i++)
+        ones[i] = 1;
+    OK(cuMemAlloc(&a, sizeof ones));
+    OK(cuMemAlloc(&to, sizeof out));
+    OK(cuMemcpyHtoD(a, ones, sizeof ones));
+    void *args[] = {&a, &a, &to, &count};
+    CUDA_KERNEL_NODE_PARAMS params = {.func = function_of(module, "add"),
+                                      .gridDimX = 1,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = 32,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1,
+                                      .kernelParams = args};
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    OK(cuGraphNodeGetType(node, &type));
+    assert_int_equal(type, CU_GRAPH_NODE_TYPE_KERNEL);
+    OK(cuGraphKernelNodeGetParams(node, &got));
+    assert_true(got.func == params.func && !got.kern && got.ctx == context);
+    assert_int_equal(got.blockDimX, 32);
+    assert_int_equal(*(unsigned *)got.kernelParams[3], COUNT);
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuMemcpyDtoH(out, to, sizeof out));
+    assert_true(out[COUNT - 1] == 2);
+    args[0] = &to;
+    OK(cuGraphExecKernelNodeSetParams(exec, node, &params));
+    OK(cuGraphLaunch(exec, NULL));
+    OK(cuMemcpyDtoH(out, to, sizeof out));
+    assert_true(out[COUNT - 1] == 3);
+    OK(cuGraphKernelNodeSetParams(node, &params));
+    params.blockDimX = 0;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphKernelNodeSetParams(node, &params));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddKernelNode(&node, graph, NULL, 0, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphKernelNodeGetParams(NULL, &got));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphKernelNodeGetParams(node, NULL));
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    OK(cuMemFree(a));
+    OK(cuMemFree(to));
+    OK(cuModuleUnload(module));
+}
+
+TEST(a_kernel_node_by_its_kernel) {
+    CUlibrary library;
+    CUkernel kernel;
+    CUgraph graph;
+    CUgraphNode node;
+    CUDA_KERNEL_NODE_PARAMS got;
+    OK(cuLibraryLoadData(&library, PTX, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "nothing"));
+    CUDA_KERNEL_NODE_PARAMS params = {.kern = kernel,
+                                      .gridDimX = 1,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = 1,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1,
+                                      .ctx = context};
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    OK(cuGraphKernelNodeGetParams(node, &got));
+    assert_ptr_equal(got.kern, kernel);
+    params.ctx = (CUcontext)(void *)&graph;
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    params.ctx = NULL;
+    params.kern = NULL;
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuGraphAddKernelNode(&node, graph, NULL, 0, &params));
+    OK(cuGraphDestroy(graph));
+    OK(cuLibraryUnload(library));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(nothing_works_before_init),
@@ -699,6 +786,8 @@ int main(void) {
         C(launches_that_are_refused),
         C(a_kernel_is_launched_like_its_function),
         C(occupancy),
+        C(kernel_nodes),
+        C(a_kernel_node_by_its_kernel),
     };
     return RUN(tests);
 }
