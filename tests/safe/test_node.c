@@ -192,6 +192,84 @@ static void records_and_waits(void **state) {
     launch();
 }
 
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+static void memory_of_a_graph_is_a_buffer(void **state) {
+    (void)state;
+    const int32_t numbers[8] = {8, 7, 6, 5, 4, 3, 2, 1};
+    acu_buffer *z = NULL;
+    acu_node alloc, write, copy, release;
+    acu_node_kind kind;
+    uint64_t used = 0;
+    OK(acu_graph_add_alloc(graph, NULL, 0, 0, ACU_I32, 8, &z, &alloc));
+    assert_non_null(acu_buffer_raw(z));
+    assert_int_equal(acu_buffer_memory(z), ACU_MEMORY_GRAPH);
+    assert_int_equal(acu_buffer_device(z), 0);
+    OK(acu_graph_add_write(graph, &alloc, 1, z, 0, ACU_I32, numbers, 8, &write));
+    OK(acu_graph_add_copy(graph, &write, 1, &(acu_copy){.to = y, .from = z}, &copy));
+    OK(acu_graph_add_free(graph, &copy, 1, z, &release));
+    OK(acu_node_type(release, &kind));
+    assert_int_equal(kind, ACU_NODE_FREE);
+    launch();
+    launch();
+    expect(y, numbers);
+    OK(acu_graph_memory_get(0, ACU_GRAPH_MEMORY_USED_HIGH, &used));
+    assert_true(used >= sizeof numbers);
+    OK(acu_graph_memory_get(0, ACU_GRAPH_MEMORY_RESERVED, &used));
+    assert_true(used >= sizeof numbers);
+    OK(acu_graph_memory_reset(0, ACU_GRAPH_MEMORY_USED_HIGH));
+    OK(acu_graph_memory_trim(0));
+    OK(acu_buffer_release(z));
+}
+
+static void memory_outlives_its_launch(void **state) {
+    (void)state;
+    const int32_t numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    acu_stream *other = stream_on(0);
+    acu_buffer *z = NULL;
+    acu_exec *exec = NULL;
+    acu_node alloc;
+    OK(acu_graph_add_alloc(graph, NULL, 0, 0, ACU_I32, 8, &z, &alloc));
+    OK(acu_graph_add_write(graph, &alloc, 1, z, 0, ACU_I32, numbers, 8, NULL));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_buffer_copy(x, z, other)); /* waits for the launch, as for any use */
+    expect(x, numbers);
+    OK(acu_buffer_free_graph_memory(z, other));
+    OK(acu_stream_synchronize(other));
+    FAILS(acu_buffer_free_graph_memory(x, other), ACU_ERROR_MEMORY_KIND, "no graph has allocated");
+    FAILS(acu_buffer_free_graph_memory(z, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(acu_buffer_read(z, &(int32_t){0}, 1), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    OK(acu_buffer_release(z));
+    OK(acu_exec_release(exec));
+    OK(acu_stream_release(other));
+}
+
+static void memory_is_checked(void **state) {
+    (void)state;
+    acu_buffer *z = NULL;
+    uint64_t bytes;
+#define ALLOC(device, dtype, count)                                                                \
+    acu_graph_add_alloc(graph, NULL, 0, (device), (dtype), (count), &z, NULL)
+    FAILS(ALLOC(0, ACU_I32, 0), ACU_ERROR_ARGUMENT, "nothing to allocate");
+    FAILS(ALLOC(0, ACU_ANY, 8), ACU_ERROR_DTYPE, "no type of elements");
+    FAILS(ALLOC(0, ACU_I32, SIZE_MAX), ACU_ERROR_OVERFLOW, "");
+    FAILS(ALLOC(99, ACU_I32, 8), 101, "");
+    FAILS(ALLOC(0, ACU_I32, (size_t)1 << 40), ACU_OUT_OF_MEMORY, "cudaGraphAddMemAllocNode");
+    FAILS(acu_graph_add_alloc(graph, NULL, 0, 0, ACU_I32, 8, NULL, NULL), ACU_ERROR_ARGUMENT,
+          "'buffer' is NULL");
+    assert_null(z);
+    FAILS(acu_graph_add_free(graph, NULL, 0, x, NULL), ACU_ERROR_MEMORY_KIND,
+          "no graph has allocated");
+    FAILS(acu_graph_add_free(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT, "the buffer is NULL");
+    FAILS(acu_graph_memory_get(0, ACU_GRAPH_MEMORY_USED, NULL), ACU_ERROR_ARGUMENT,
+          "'bytes' is NULL");
+    FAILS(acu_graph_memory_get(99, ACU_GRAPH_MEMORY_USED, &bytes), 101, "");
+    FAILS(acu_graph_memory_reset(0, ACU_GRAPH_MEMORY_USED), 1, "");
+    FAILS(acu_graph_memory_trim(99), 101, "");
+}
+
 static void takes_raw_parameters(void **state) {
     (void)state;
     const int32_t numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -258,6 +336,9 @@ int main(void) {
         TEST(calls_the_host_in_order),
         TEST(runs_kernels),
         TEST(records_and_waits),
+        TEST(memory_of_a_graph_is_a_buffer),
+        TEST(memory_outlives_its_launch),
+        TEST(memory_is_checked),
         TEST(takes_raw_parameters),
         TEST(edges_have_data),
     };
