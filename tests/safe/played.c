@@ -49,6 +49,11 @@ MAKES(cudaLibraryLoadData)
 MAKES(cudaLibraryGetKernel)
 SIMPLE(cudaLaunchKernel)
 SIMPLE(cudaLibraryUnload)
+
+MAKES(cudaGraphCreate)
+MAKES(cudaGraphAddMemsetNode)
+MAKES(cudaGraphInstantiateWithParams)
+SIMPLE(cudaGraphLaunch)
 ANSWERS(cudaDeviceGetAttribute, 1024)
 
 COUNTED(cudaFuncGetAttributes)
@@ -102,6 +107,10 @@ static const struct {
     PLAY(cudaFree),
     PLAY(cudaFreeAsync),
     PLAY(cudaStreamIsCapturing),
+    PLAY(cudaGraphCreate),
+    PLAY(cudaGraphAddMemsetNode),
+    PLAY(cudaGraphInstantiateWithParams),
+    PLAY(cudaGraphLaunch),
     PLAY(cudaLibraryLoadData),
     PLAY(cudaLibraryGetKernel),
     PLAY(cudaLibraryUnload),

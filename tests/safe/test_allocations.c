@@ -12,6 +12,8 @@ void *__real_malloc(size_t size);
 void *__real_calloc(size_t count, size_t size);
 void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
 
 void *__wrap_malloc(size_t size) {
     allocations++;
@@ -21,6 +23,11 @@ void *__wrap_malloc(size_t size) {
 void *__wrap_calloc(size_t count, size_t size) {
     allocations++;
     return __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+    allocations++;
+    return __real_realloc(memory, size);
 }
 
 static void often(acu_stream *a, acu_stream *b, acu_event *event, acu_buffer *x, acu_buffer *y,
@@ -78,8 +85,43 @@ static void nothing_is_allocated_in_what_is_done_often(void **state) {
     OK(acu_stream_release(b));
 }
 
+static void launch_on(acu_exec *exec, acu_stream *a, acu_stream *b) {
+    OK(acu_exec_launch(exec, a));
+    OK(acu_exec_launch(exec, b));
+    OK(acu_exec_launch(exec, b));
+}
+
+static void nothing_is_allocated_to_launch_a_graph(void **state) {
+    (void)state;
+    acu_stream *a = NULL, *b = NULL;
+    acu_buffer *x = NULL, *y = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    const float one = 1;
+    OK(acu_stream_create(0, NULL, &a));
+    OK(acu_stream_create(0, NULL, &b));
+    OK(acu_buffer_create(a, ACU_F32, 8, &x));
+    OK(acu_buffer_create(b, ACU_F32, 8, &y));
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .at = 0}, NULL));
+    OK(acu_graph_keep(graph, y, false));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    launch_on(exec, a, b);
+    size_t before = allocations;
+    for (int i = 0; i < 100; i++)
+        launch_on(exec, a, b);
+    assert_int_equal(allocations - before, 0);
+    assert_int_equal(calls_of("cudaGraphLaunch"), 3 * 101);
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(x));
+    OK(acu_buffer_release(y));
+    OK(acu_stream_release(a));
+    OK(acu_stream_release(b));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_allocated_in_what_is_done_often)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_allocated_in_what_is_done_often),
+                                       cmocka_unit_test(nothing_is_allocated_to_launch_a_graph)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * What several threads may do at once: count references, use streams, and use one buffer or its
- * slices. Meant for TSan, which says what races.
+ * What several threads may do at once: count references, use streams, use one buffer or its
+ * slices, build one graph and launch one exec. Meant for TSan, which says what races.
  */
 #include "safe.h"
 
@@ -88,6 +88,84 @@ static void one_stream_in_all_threads(void **state) {
     OK(acu_stream_release(stream));
 }
 
+static acu_graph *shared;
+static acu_buffer *written;
+
+/* The nodes do nothing: what threads write at the same moment would be in no order. */
+static void *use_graph(void *data) {
+    acu_exec *exec = data;
+    acu_stream *stream = NULL;
+    MUST(acu_stream_create(0, NULL, &stream));
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t count = 1;
+        acu_node node, got;
+        acu_exec *own = NULL;
+        acu_graph *clone = NULL;
+        MUST(acu_graph_add_empty(shared, NULL, 0, &node));
+        MUST(acu_graph_nodes(shared, &got, &count));
+        MUST(acu_exec_launch(exec, stream));
+        MUST(acu_graph_clone(shared, &clone));
+        MUST(acu_graph_instantiate(clone, NULL, &own));
+        MUST(acu_graph_release(clone));
+        MUST(acu_exec_launch(own, stream));
+        MUST(acu_exec_release(own));
+        MUST(acu_node_destroy(node));
+    }
+    MUST(acu_stream_synchronize(stream));
+    MUST(acu_stream_release(stream));
+    return NULL;
+}
+
+static void one_graph_in_all_threads(void **state) {
+    (void)state;
+    acu_stream *home = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_stream_create(0, NULL, &home));
+    OK(acu_buffer_create(home, ACU_I32, 32, &written));
+    OK(acu_graph_create(&shared));
+    OK(acu_graph_add_empty(shared, NULL, 0, NULL));
+    OK(acu_graph_keep(shared, written, true));
+    OK(acu_graph_instantiate(shared, NULL, &exec));
+    in_threads(use_graph, exec);
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(shared));
+    OK(acu_buffer_release(written));
+    OK(acu_stream_release(home));
+    OK(acu_device_synchronize(0));
+}
+
+static acu_result capture_fill(acu_stream *stream, void *data) {
+    (void)data;
+    ACU_TRY(acu_buffer_zero(written, stream));
+    return acu_buffer_zero(written, stream);
+}
+
+static void *capture(void *data) {
+    acu_stream *stream = NULL;
+    MUST(acu_stream_create(0, NULL, &stream));
+    for (int i = 0; i < ROUNDS; i++) {
+        acu_graph *graph = NULL;
+        acu_event *event = NULL;
+        MUST(acu_stream_capture(stream, NULL, capture_fill, NULL, &graph));
+        MUST(acu_graph_release(graph));
+        MUST(acu_event_create(0, NULL, &event));
+        MUST(acu_event_release(event));
+    }
+    MUST(acu_stream_release(stream));
+    return NULL;
+}
+
+static void captures_in_all_threads(void **state) {
+    (void)state;
+    static char failed[] = "failed";
+    acu_stream *home = NULL;
+    OK(acu_stream_create(0, NULL, &home));
+    OK(acu_buffer_create(home, ACU_I32, 32, &written));
+    in_threads(capture, failed);
+    OK(acu_buffer_release(written));
+    OK(acu_stream_release(home));
+}
+
 static void *fail_and_ask(void *data) {
     acu_error error;
     for (int i = 0; i < ROUNDS; i++) {
@@ -112,8 +190,8 @@ static void errors_are_a_threads_own(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(one_buffer_in_all_threads),
-        TEST(one_stream_in_all_threads),
+        TEST(one_buffer_in_all_threads), TEST(one_stream_in_all_threads),
+        TEST(one_graph_in_all_threads),  TEST(captures_in_all_threads),
         TEST(errors_are_a_threads_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
