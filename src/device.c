@@ -55,8 +55,8 @@ static int outcome(const char *call, acu_device device, int code) {
 /* ---- the current device ------------------------------------------------------------------------
  */
 
-/* As of the last time that somebody named a device, which whoever creates something does. Where there
- * is one alone it is current, and CUDA need not be asked at each launch. */
+/* As of the last time that somebody named a device, which whoever creates something does. Where
+ * there is one alone it is current, and CUDA need not be asked at each launch. */
 static int devices;
 
 int acu_guard_enter(acu_guard *guard, int device) {
