@@ -59,20 +59,24 @@ acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, 
     return on_given(__func__, &request, buffer);
 }
 
+/* Only the host's own memory is registered, which is another function's business. */
+static int on_address(const char *call, const acu_request *r, acu_buffer **buffer) {
+    if (r->options.memory == ACU_MEMORY_REGISTERED)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
+                         "host memory comes by acu_buffer_register()");
+    return on_given(call, r, buffer);
+}
+
 acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
                            acu_memory memory, acu_buffer **buffer) {
-    ACU_REQUIRE(memory != ACU_MEMORY_REGISTERED, ACU_ERROR_ARGUMENT,
-                "host memory comes by acu_buffer_register()");
     acu_request request = {stream, dtype, count, {.memory = memory}, pointer, false, NULL};
-    return on_given(__func__, &request, buffer);
+    return on_address(__func__, &request, buffer);
 }
 
 acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
                             acu_memory memory, acu_buffer **buffer) {
-    ACU_REQUIRE(memory != ACU_MEMORY_REGISTERED, ACU_ERROR_ARGUMENT,
-                "host memory comes by acu_buffer_register()");
     acu_request request = {stream, dtype, count, {.memory = memory}, pointer, true, NULL};
-    return on_given(__func__, &request, buffer);
+    return on_address(__func__, &request, buffer);
 }
 
 acu_buffer *acu_buffer_retain(acu_buffer *buffer) {

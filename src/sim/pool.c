@@ -492,6 +492,15 @@ static cudaError_t give(cudaError_t result, acu_sim_device *device, bool standar
     return acu_sim_leave(result);
 }
 
+static cudaError_t take(cudaError_t result, acu_sim_device *device, cudaMemPool_t handle) {
+    acu_sim_pool *pool = pool_of(handle);
+    if (!result && (!pool || pool->device != device))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        device->pool = pool;
+    return acu_sim_leave(result);
+}
+
 cudaError_t acu_sim_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_device *d;
     cudaError_t result = enter(memPool, device, &d);
@@ -507,12 +516,7 @@ cudaError_t acu_sim_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device) {
 cudaError_t acu_sim_cudaDeviceSetMemPool(int device, cudaMemPool_t memPool) {
     acu_sim_device *d;
     cudaError_t result = enter(memPool, device, &d);
-    acu_sim_pool *pool = pool_of(memPool);
-    if (!result && (!pool || pool->device != d))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        d->pool = pool;
-    return acu_sim_leave(result);
+    return take(result, d, memPool);
 }
 
 /* The same by place and kind of memory; only a device's pinned memory has pools. */
@@ -544,10 +548,5 @@ cudaError_t acu_sim_cudaMemSetMemPool(struct cudaMemLocation *location,
                                       enum cudaMemAllocationType type, cudaMemPool_t memPool) {
     acu_sim_device *d;
     cudaError_t result = enter_place(memPool, location, type, &d);
-    acu_sim_pool *pool = pool_of(memPool);
-    if (!result && (!pool || pool->device != d))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        d->pool = pool;
-    return acu_sim_leave(result);
+    return take(result, d, memPool);
 }
