@@ -279,8 +279,12 @@ static cudaError_t allows(acu_sim_stream *stream, bool async) {
     return acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_WAITS);
 }
 
-/* Under the lock, after acu_sim_enter(). */
-static cudaError_t copy(const struct cudaMemcpy3DParms *params, cudaStream_t handle, bool async) {
+/*
+ * Under the lock, after acu_sim_enter(). `early`: what the host can read of the source is read
+ * before the call returns.
+ */
+static cudaError_t copy_when(const struct cudaMemcpy3DParms *params, cudaStream_t handle,
+                             bool async, bool early) {
     end to, from;
     acu_sim_stream *stream;
     if ((unsigned)params->kind > cudaMemcpyDefault)
@@ -295,8 +299,27 @@ static cudaError_t copy(const struct cudaMemcpy3DParms *params, cudaStream_t han
     if (why)
         return why;
     acu_sim_op *op = copy_op(params, &to, &from);
-    return op ? acu_sim_submit(stream, op, waits(stream, op, &to, &from, async))
-              : cudaErrorMemoryAllocation;
+    if (!op || (early && from.host && !stage(op))) {
+        acu_sim_op_release(op);
+        return cudaErrorMemoryAllocation;
+    }
+    return acu_sim_submit(stream, op,
+                          op->staged ? to.pageable : waits(stream, op, &to, &from, async));
+}
+
+static cudaError_t copy(const struct cudaMemcpy3DParms *params, cudaStream_t handle, bool async) {
+    return copy_when(params, handle, async, false);
+}
+
+cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool *early,
+                             size_t count, cudaStream_t stream) {
+    cudaError_t why = cudaSuccess;
+    end to, from;
+    for (size_t i = 0; i < count && !why; i++)
+        why = judge_copy(&copies[i], &to, &from);
+    for (size_t i = 0; i < count && !why; i++)
+        why = copy_when(&copies[i], stream, true, early[i]);
+    return why;
 }
 
 /* ---- copies -------------------------------------------------------------------------------------

@@ -406,7 +406,7 @@ cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int f
 }
 
 /* The managed range that has all these bytes. */
-static acu_sim_range *managed_range(const void *address, size_t size) {
+acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {
     acu_sim_range *range = acu_sim_range_of(address);
     return range && range->kind == SIM_MANAGED && size &&
                    size <= range->base + range->size - (uintptr_t)address
@@ -415,7 +415,7 @@ static acu_sim_range *managed_range(const void *address, size_t size) {
 }
 
 /* The CPU is {Host, anything}; a device's number is checked. */
-static cudaError_t judge_location(struct cudaMemLocation location) {
+cudaError_t acu_sim_judge_location(struct cudaMemLocation location) {
     switch ((int)location.type) {
     case cudaMemLocationTypeDevice:
         return acu_sim_device_at(location.id) ? cudaSuccess : cudaErrorInvalidDevice;
@@ -465,11 +465,11 @@ static bool has_place(enum cudaMemoryAdvise advice) {
 cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count_, enum cudaMemoryAdvise advice,
                                   struct cudaMemLocation location) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    acu_sim_range *range = managed_range(devPtr, count_);
+    acu_sim_range *range = acu_sim_managed_range(devPtr, count_);
     if (!result && (!range || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice)))
         result = cudaErrorInvalidValue;
     if (!result && has_place(advice))
-        result = judge_location(location);
+        result = acu_sim_judge_location(location);
     if (!result)
         result = advise(range, advice, location);
     return acu_sim_leave(result);
@@ -480,11 +480,11 @@ cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count_,
                                          cudaStream_t stream) {
     acu_sim_stream *s;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    acu_sim_range *range = managed_range(devPtr, count_);
+    acu_sim_range *range = acu_sim_managed_range(devPtr, count_);
     if (!result && (flags || !range))
         result = cudaErrorInvalidValue;
     if (!result)
-        result = judge_location(location);
+        result = acu_sim_judge_location(location);
     if (!result)
         result = acu_sim_stream_of(stream, &s);
     if (!result)
@@ -574,7 +574,7 @@ cudaError_t acu_sim_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
                                               size_t numAttributes, const void *devPtr,
                                               size_t count_) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    const acu_sim_range *range = managed_range(devPtr, count_);
+    const acu_sim_range *range = acu_sim_managed_range(devPtr, count_);
     if (!result && (!data || !dataSizes || !attributes || !numAttributes || !range))
         result = cudaErrorInvalidValue;
     for (size_t i = 0; !result && i < numAttributes; i++)

@@ -340,3 +340,53 @@ cudaError_t acu_sim_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol
                                                    cudaStream_t stream) {
     return acu_sim_cudaMemcpyFromSymbolAsync(dst, symbol, count, offset, kind, own(stream));
 }
+
+/* ---- batches ------------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaMemcpyBatchAsync_ptsz(void *const *dsts, const void *const *srcs,
+                                              const size_t *sizes, size_t count,
+                                              struct cudaMemcpyAttributes *attrs, size_t *attrsIdxs,
+                                              size_t numAttrs, cudaStream_t stream) {
+    return acu_sim_cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs,
+                                        own(stream));
+}
+
+cudaError_t acu_sim_cudaMemcpyWithAttributesAsync_ptsz(void *dst, const void *src, size_t size,
+                                                       struct cudaMemcpyAttributes *attr,
+                                                       cudaStream_t stream) {
+    return acu_sim_cudaMemcpyWithAttributesAsync(dst, src, size, attr, own(stream));
+}
+
+cudaError_t acu_sim_cudaMemcpy3DBatchAsync_ptsz(size_t numOps, struct cudaMemcpy3DBatchOp *opList,
+                                                unsigned long long flags, cudaStream_t stream) {
+    return acu_sim_cudaMemcpy3DBatchAsync(numOps, opList, flags, own(stream));
+}
+
+cudaError_t acu_sim_cudaMemcpy3DWithAttributesAsync_ptsz(struct cudaMemcpy3DBatchOp *op,
+                                                         unsigned long long flags,
+                                                         cudaStream_t stream) {
+    return acu_sim_cudaMemcpy3DWithAttributesAsync(op, flags, own(stream));
+}
+
+cudaError_t acu_sim_cudaMemPrefetchBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
+                                                   struct cudaMemLocation *prefetchLocs,
+                                                   size_t *prefetchLocIdxs, size_t numPrefetchLocs,
+                                                   unsigned long long flags, cudaStream_t stream) {
+    return acu_sim_cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs,
+                                             numPrefetchLocs, flags, own(stream));
+}
+
+cudaError_t
+acu_sim_cudaMemDiscardAndPrefetchBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
+                                                 struct cudaMemLocation *prefetchLocs,
+                                                 size_t *prefetchLocIdxs, size_t numPrefetchLocs,
+                                                 unsigned long long flags, cudaStream_t stream) {
+    return acu_sim_cudaMemDiscardAndPrefetchBatchAsync(
+        dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, own(stream));
+}
+
+cudaError_t acu_sim_cudaMemDiscardBatchAsync_ptsz(void **dptrs, size_t *sizes, size_t count,
+                                                  unsigned long long flags, cudaStream_t stream) {
+    return acu_sim_cudaMemDiscardBatchAsync(dptrs, sizes, count, flags, own(stream));
+}

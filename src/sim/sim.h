@@ -207,6 +207,10 @@ void acu_sim_drop(acu_sim_range *range);
 bool acu_sim_charge(acu_sim_device *device, uint64_t bytes);
 size_t acu_sim_rounded(size_t size);               /* what an allocation takes */
 void acu_sim_memory_reset(acu_sim_device *device); /* all of it; NULL: of all devices */
+/* The managed range that has all these bytes; NULL if there is none. */
+acu_sim_range *acu_sim_managed_range(const void *address, size_t size);
+/* A place to prefetch to. */
+cudaError_t acu_sim_judge_location(struct cudaMemLocation location);
 /* For a variable of a module: zeroed device memory, or managed memory. */
 cudaError_t acu_sim_variable_new(acu_sim_device *device, size_t size, bool managed, void **at);
 void acu_sim_variable_free(void *at);
@@ -386,6 +390,9 @@ cudaError_t acu_sim_copy_arrays(cudaArray_t dst, size_t wOffsetDst, size_t hOffs
 /* Inside of a call. */
 cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
                                 bool async);
+/* All of them, or none; `early[i]`: the source is read before the call returns. */
+cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool *early,
+                             size_t count, cudaStream_t stream);
 cudaError_t acu_sim_fill_3d(struct cudaPitchedPtr ptr, int value, struct cudaExtent extent,
                             cudaStream_t stream, bool async);
 cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,
