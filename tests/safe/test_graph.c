@@ -288,6 +288,40 @@ static void a_graph_is_not_its_own_child(void **state) {
     OK(acu_graph_release(graph));
 }
 
+static void is_drawn(void **state) {
+    (void)state;
+    char path[] = "/tmp/anycuda-dot-XXXXXX", line[200] = "";
+    acu_graph *graph = NULL;
+    close(mkstemp(path));
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_empty(graph, NULL, 0, NULL));
+    OK(acu_graph_dot(graph, path, ACU_DOT_VERBOSE));
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(line, sizeof line, file));
+    assert_non_null(strstr(line, "digraph"));
+    fclose(file);
+    unlink(path);
+    assert_int_not_equal(acu_graph_dot(graph, "/nowhere/at/all.dot", 0), 0);
+    OK(acu_graph_release(graph));
+}
+
+static void has_numbers(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_node node;
+    unsigned id = 0, of_node = 0;
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_empty(graph, NULL, 0, &node));
+    OK_SINCE(13010, acu_graph_id(graph, &id));
+    OK_SINCE(13010, acu_node_id(node, &of_node));
+    FAILS(acu_node_id(node, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
+    FAILS(acu_node_type(node, NULL), ACU_ERROR_ARGUMENT, "'kind' is NULL");
+    FAILS(acu_node_child(node, NULL), ACU_ERROR_ARGUMENT, "'child' is NULL");
+    FAILS(acu_node_wrap(graph, acu_node_raw(node), NULL), ACU_ERROR_ARGUMENT, "'node' is NULL");
+    OK(acu_graph_release(graph));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(lives_and_dies_once),
@@ -302,6 +336,8 @@ int main(void) {
         KERNEL_TEST(a_buffer_is_kept_once),
         KERNEL_TEST(a_child_is_a_part),
         KERNEL_TEST(a_graph_is_not_its_own_child),
+        KERNEL_TEST(is_drawn),
+        KERNEL_TEST(has_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -270,6 +270,125 @@ static void memory_is_checked(void **state) {
     FAILS(acu_graph_memory_trim(99), 101, "");
 }
 
+/* ---- conditions --------------------------------------------------------------------------------
+ */
+
+/* x[1] counts; x[0] counts down, and is what decides. */
+static const char count_ptx[] =
+    ".version 7.0\n.target sm_52\n.address_size 64\n"
+    ".extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);\n"
+    ".visible .entry count(.param .u64 x, .param .u64 handle)\n"
+    "{\n"
+    "    .reg .b32 %left, %done; .reg .b64 %x, %handle;\n"
+    "    .param .b64 to; .param .b32 value;\n"
+    "    ld.param.u64 %x, [x];\n"
+    "    ld.param.u64 %handle, [handle];\n"
+    "    ld.u32 %left, [%x];\n"
+    "    ld.u32 %done, [%x+4];\n"
+    "    sub.u32 %left, %left, 1;\n"
+    "    add.u32 %done, %done, 1;\n"
+    "    st.u32 [%x], %left;\n"
+    "    st.u32 [%x+4], %done;\n"
+    "    st.param.b64 [to], %handle;\n"
+    "    st.param.b32 [value], %left;\n"
+    "    call.uni cudaGraphSetConditional, (to, value);\n"
+    "    ret;\n"
+    "}\n";
+
+static void count(const acu_sim_launch *here, void *const *args) {
+    uint32_t *at = acu_sim_at(here, *(void *const *)args[0], 2 * sizeof *at);
+    at[0]--;
+    at[1]++;
+    acu_sim_set_conditional(here, *(const unsigned long long *)args[1], at[0]);
+}
+
+static void a_kernel_ends_the_loop(void **state) {
+    (void)state;
+    acu_module *module = NULL;
+    acu_kernel *kernel = NULL;
+    acu_conditional more;
+    acu_graph *body = NULL;
+    acu_node loop, kernel_node;
+    acu_node_kind kind;
+    const acu_grid grid = acu_grid_1d(1, 1);
+    OK_SINCE(12030, acu_conditional_create(graph, 1, ACU_CONDITIONAL_ASSIGN_DEFAULT, &more));
+    if (runtime_version() < 12030)
+        return;
+    acu_sim_register("count", count);
+    OK(acu_module_load(0, &(acu_module_source){.ptx = count_ptx}, &module));
+    OK(acu_module_kernel(module, "count", &kernel));
+    OK(acu_module_release(module));
+    OK(acu_graph_add_conditional(graph, NULL, 0, more, ACU_WHILE, &body, 1, &loop));
+    OK(acu_node_type(loop, &kind));
+    assert_int_equal(kind, ACU_NODE_CONDITIONAL);
+    OK(acu_graph_add_kernel(body, NULL, 0, kernel, &grid,
+                            (acu_arg[]){acu_inout(x), acu_arg_of(more.raw)}, 2, &kernel_node));
+    FAILS(acu_graph_add_empty(graph, &kernel_node, 1, NULL), ACU_ERROR_ARGUMENT, "another graph");
+    OK(acu_kernel_release(kernel));
+    for (int32_t round = 3; round < 5; round++) {
+        OK(acu_buffer_write(x, ((int32_t[]){round, 0, 0, 0, 0, 0, 0, 0}), 8));
+        launch();
+        expect(x, (int32_t[]){0, round, 0, 0, 0, 0, 0, 0});
+    }
+}
+
+static void add_choice(acu_conditional_kind kind, unsigned value, acu_graph **bodies,
+                       unsigned count_of_bodies) {
+    acu_conditional chosen;
+    OK(acu_conditional_create(graph, value, ACU_CONDITIONAL_ASSIGN_DEFAULT, &chosen));
+    OK(acu_graph_add_conditional(graph, NULL, 0, chosen, kind, bodies, count_of_bodies, NULL));
+    for (unsigned i = 0; i < count_of_bodies; i++) {
+        const int32_t element = (int32_t)(0x01010101 * (i + 1));
+        OK(acu_graph_add_fill(bodies[i], NULL, 0,
+                              &(acu_fill){x, ACU_I32, &element, .at = 2 * (size_t)kind, .width = 2},
+                              NULL));
+    }
+}
+
+static void bodies_are_chosen(void **state) {
+    (void)state;
+    acu_graph *bodies[3];
+    const int32_t one = 0x01010101, two = 2 * one, three = 3 * one;
+    if (runtime_version() < 12080)
+        return;
+    OK(acu_buffer_zero(x, NULL));
+    add_choice(ACU_IF, 0, bodies, 2);
+    add_choice(ACU_SWITCH, 2, bodies, 3);
+    launch();
+    expect(x, (int32_t[]){two, two, 0, 0, three, three, 0, 0});
+    OK(acu_graph_release(graph)); /* and the bodies with it */
+    OK(acu_graph_create(&graph));
+    add_choice(ACU_IF, 5, bodies, 1);
+    launch();
+    expect(x, (int32_t[]){one, one, 0, 0, three, three, 0, 0});
+}
+
+static void conditions_are_checked(void **state) {
+    (void)state;
+    acu_graph *bodies[2], *other = NULL;
+    acu_conditional mine, theirs;
+    FAILS(acu_conditional_create(NULL, 0, 0, &mine), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_conditional_create(graph, 0, 0, NULL), ACU_ERROR_ARGUMENT, "'conditional' is NULL");
+    if (runtime_version() < 12030)
+        return;
+    OK(acu_graph_create(&other));
+    OK(acu_conditional_create(graph, 0, 0, &mine));
+    OK(acu_conditional_create(other, 0, 0, &theirs));
+#define ADD(conditional, kind, bodies, count)                                                      \
+    acu_graph_add_conditional(graph, NULL, 0, (conditional), (kind), (bodies), (count), NULL)
+    FAILS(ADD(theirs, ACU_IF, bodies, 1), ACU_ERROR_ARGUMENT, "made for another graph");
+    FAILS(ADD((acu_conditional){0}, ACU_IF, bodies, 1), ACU_ERROR_ARGUMENT, "is NULL");
+    FAILS(ADD(mine, ACU_IF, NULL, 1), ACU_ERROR_ARGUMENT, "'bodies' is NULL");
+    FAILS(ADD(mine, ACU_IF, bodies, 0), ACU_ERROR_ARGUMENT, "0 bodies");
+    FAILS(ADD(mine, ACU_IF, bodies, 3), ACU_ERROR_ARGUMENT, "3 bodies");
+    FAILS(ADD(mine, ACU_WHILE, bodies, 2), ACU_ERROR_ARGUMENT, "2 bodies");
+    if (runtime_version() < 12080) {
+        FAILS(ADD(mine, ACU_SWITCH, bodies, 2), 801, "needs CUDA 12.8");
+        assert_null(bodies[0]);
+    }
+    OK(acu_graph_release(other));
+}
+
 static void takes_raw_parameters(void **state) {
     (void)state;
     const int32_t numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -339,6 +458,9 @@ int main(void) {
         TEST(memory_of_a_graph_is_a_buffer),
         TEST(memory_outlives_its_launch),
         TEST(memory_is_checked),
+        TEST(a_kernel_ends_the_loop),
+        TEST(bodies_are_chosen),
+        TEST(conditions_are_checked),
         TEST(takes_raw_parameters),
         TEST(edges_have_data),
     };
