@@ -62,9 +62,14 @@ static int enter(const acu_place *place, acu_backend_guard *guard) {
 
 static void leave(acu_backend_guard *guard) {
     CUcontext popped;
-    if (guard->pushed)
-        (void)cuCtxPopCurrent(&popped);
+    acu_saved_error before;
+    if (!guard->pushed)
+        return;
     guard->pushed = false;
+    acu_error_save(&before);
+    if (acu_of_driver(cuCtxPopCurrent(&popped)))
+        acu_keep_release_error();
+    acu_error_restore(&before);
 }
 
 /* ---- modules ------------------------------------------------------------------------------------

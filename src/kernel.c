@@ -191,20 +191,24 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
     return code;
 }
 
-/* The name of someone else's; that it cannot be asked for does not matter. */
-static const char *ask_name(const acu_kernel_source *source) {
-    const char *name = NULL;
+/* The name of someone else's, "" where the runtime does not tell. */
+static int ask_name(const acu_kernel_source *source, const char **name) {
     acu_saved_error before;
     acu_backend_guard guard;
+    *name = NULL;
     acu_error_save(&before);
     int code = source->backend->enter(&source->place, &guard);
     if (!code)
-        code = source->backend->name(&name, source->raw);
+        code = source->backend->name(name, source->raw);
     source->backend->leave(&guard);
-    acu_error_restore(&before);
-    if (code)
+    if (code == ACU_NOT_SUPPORTED) {
+        acu_error_restore(&before);
         (void)cudaGetLastError();
-    return !code && name ? name : "";
+        code = 0;
+    }
+    if (code || !*name)
+        *name = "";
+    return code;
 }
 
 static int wrap(const char *call, acu_device device, const acu_backend *backend, const void *raw,
@@ -217,10 +221,13 @@ static int wrap(const char *call, acu_device device, const acu_backend *backend,
         return code;
     acu_kernel_source source = {.backend = backend, .raw = raw, .place = {.device = device}};
     code = backend->open(&source.place);
-    if (!code) {
-        source.name = ask_name(&source);
+    if (code)
+        return acu_blame(call, "", code);
+    code = ask_name(&source, &source.name);
+    if (code)
+        (void)backend->close(&source.place);
+    else
         code = acu_kernel_new(call, &source, kernel);
-    }
     return code ? acu_blame(call, "", code) : 0;
 }
 

@@ -150,11 +150,24 @@ static int settle(const acu_module *module) {
     return code;
 }
 
+/* Another way to make the device's context current, where the first has failed: code must not stay
+ * loaded for good. That failure is the one to be told. */
+static int unload_anyhow(const acu_module *module) {
+    acu_guard guard;
+    acu_saved_error first;
+    acu_error_save(&first);
+    if (!acu_guard_enter(&guard, module->place.device) && !cudaFree(NULL))
+        (void)module->backend->unload(module->raw);
+    acu_guard_leave(&guard);
+    acu_error_restore(&first);
+    return acu_last_error();
+}
+
 static int unload(const acu_module *module) {
     acu_backend_guard guard;
-    int code = module->backend->enter(&module->place, &guard);
-    if (!code)
-        code = module->backend->unload(module->raw);
+    if (module->backend->enter(&module->place, &guard))
+        return unload_anyhow(module);
+    int code = module->backend->unload(module->raw);
     module->backend->leave(&guard);
     return code;
 }

@@ -5,7 +5,9 @@
  * Which calls those are, a trace of an undisturbed run tells. A new scenario is a function here,
  * and a line in the table at the end.
  */
-#include "safe.h"
+#include "kernels.h"
+
+#include <anycuda/sim.h>
 
 #include <sched.h>
 #include <sys/wait.h>
@@ -35,7 +37,8 @@ static acu_result streams_and_events(void) {
     ACU_TRY(acu_event_record(end, a));
     ACU_TRY(acu_event_synchronize(end));
     ACU_TRY(acu_event_elapsed(start, end, &ms));
-    ACU_TRY(acu_stream_id(a, &id));
+    if (runtime_version() >= 12000)
+        ACU_TRY(acu_stream_id(a, &id));
     ACU_TRY(acu_stream_is_capturing(a, &capturing));
     ACU_TRY(acu_stream_set_sync_policy(a, ACU_SYNC_SPIN));
     ACU_TRY(acu_stream_synchronize(own));
@@ -232,6 +235,69 @@ static acu_result graphs(void) {
     return acu_exec_set_fill(exec, fill, &(acu_fill){x, ACU_I32, &two, .at = 0});
 }
 
+static acu_result modules(void) {
+    uint32_t seven = 0;
+    size_t count;
+    const char *const *names;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_module) *module = NULL;
+    ACU_AUTO(acu_module) *same = NULL;
+    ACU_AUTO(acu_buffer) *counter = NULL;
+    ACU_AUTO(acu_buffer) *managed = NULL;
+    ACU_TRY(acu_stream_create(1, NULL, &a));
+    ACU_TRY(acu_module_load(1, &(acu_module_source){.ptx = kernels_ptx}, &module));
+    ACU_TRY(acu_module_global(module, "counter", a, ACU_U32, &counter));
+    ACU_TRY(acu_module_global(module, "everywhere", a, ACU_U32, &managed));
+    ACU_TRY(acu_buffer_read(counter, &seven, 1));
+    if (acu_module_raw(module))
+        ACU_TRY(acu_module_wrap(1, acu_module_raw(module), &same));
+    else
+        ACU_TRY(acu_module_wrap_driver(1, acu_module_raw_driver(module), &same));
+    return acu_module_kernel_names(runtime_version() >= 12040 ? same : module, &names, &count);
+}
+
+static acu_result kernels(void) {
+    acu_kernel_info info;
+    size_t threads, bytes;
+    int fit;
+    const acu_grid clusters = {.blocks = {2, 0, 0}, .threads = {32, 0, 0}, .cluster = {2, 0, 0}};
+    ACU_AUTO(acu_module) *module = NULL;
+    ACU_AUTO(acu_kernel) *kernel = NULL;
+    ACU_AUTO(acu_kernel) *same = NULL;
+    ACU_TRY(acu_module_load(1, &(acu_module_source){.ptx = kernels_ptx}, &module));
+    ACU_TRY(acu_module_kernel(module, "add", &kernel));
+    ACU_TRY(acu_kernel_get_info(kernel, &info));
+    ACU_TRY(acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, 50000));
+    ACU_TRY(acu_kernel_blocks_per_multiprocessor(kernel, 64, 0, 0, &fit));
+    ACU_TRY(acu_kernel_best_block(kernel, NULL, &threads, NULL));
+    ACU_TRY(acu_kernel_available_shared(kernel, 1, 64, &bytes));
+    ACU_TRY(acu_kernel_max_clusters(kernel, &clusters, &fit));
+    ACU_TRY(acu_kernel_max_cluster_size(kernel, &clusters, &fit));
+    return acu_kernel_raw(kernel) ? acu_kernel_wrap(1, acu_kernel_raw(kernel), &same)
+                                  : acu_kernel_wrap_driver(1, acu_kernel_raw_driver(kernel), &same);
+}
+
+static acu_result launches(void) {
+    enum { N = 64 };
+    const acu_grid together = {.blocks = {2, 0, 0}, .threads = {32, 0, 0}, .cooperative = true};
+    const acu_grid clusters = {.blocks = {2, 0, 0}, .threads = {32, 0, 0}, .cluster = {2, 0, 0}};
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_stream) *b = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_module) *module = NULL;
+    ACU_AUTO(acu_kernel) *add = NULL;
+    ACU_TRY(acu_stream_create(1, NULL, &a));
+    ACU_TRY(acu_stream_create(1, NULL, &b));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, N, &x));
+    ACU_TRY(acu_buffer_create(b, ACU_F32, N, &y));
+    ACU_TRY(acu_module_load(1, &(acu_module_source){.ptx = kernels_ptx}, &module));
+    ACU_TRY(acu_module_kernel(module, "add", &add));
+    ACU_TRY(acu_launch(a, add, acu_grid_1d(N, 32), acu_in(x), acu_in(x), acu_out(y), N));
+    ACU_TRY(acu_launch(b, add, together, acu_in(y), acu_in(x), acu_out(y), N));
+    return acu_launch(a, add, clusters, acu_in(y), acu_in(y), acu_out(x), N);
+}
+
 /* ---- one run, and what it called ----------------------------------------------------------- */
 
 typedef struct scenario {
@@ -333,7 +399,7 @@ static void run_with(const fault *f) {
     static trace made;
     char rule[2 * NAME];
     acu_error released;
-    begin(NULL);
+    begin_kernels(NULL);
     snprintf(rule, sizeof rule, "%s@%zu:%d", f->function, f->nth, f->code);
     CHECK(acu_fail_when(rule) == 0, "%s is no rule", rule);
     acu_result result = traced_run(f->in);
@@ -352,7 +418,7 @@ static void run_with(const fault *f) {
     int left = acu_sim_leaks(!may_leave);
     CHECK(left <= may_leave, "%s: %d leaked, %zu releases failed", rule, left, kept);
     if (left)
-        begin(NULL);
+        begin_kernels(NULL);
     result = f->in->run();
     CHECK(!result, "%s: the run after it is %d: %s", rule, result, acu_last_error_message());
     CHECK(acu_device_synchronize(0) == 0, "%s: the device fails", rule);
@@ -360,7 +426,7 @@ static void run_with(const fault *f) {
 }
 
 static void run_cleanly(const fault *f) {
-    begin(NULL);
+    begin_kernels(NULL);
     acu_result result = traced_run(f->in);
     CHECK(!result, "the result is %d: %s", result, acu_last_error_message());
     CHECK(acu_device_synchronize(0) == 0, "the device fails");
@@ -410,6 +476,9 @@ static const scenario scenarios[] = {
     {"devices", devices},
     {"captures", captures},
     {"graphs", graphs},
+    {"modules", modules},
+    {"kernels", kernels},
+    {"launches", launches},
 };
 
 int main(void) {

@@ -1,0 +1,292 @@
+/* Source into modules. NVRTC is played, so that this runs where there is none; that the real one is
+ * asked rightly, examples/nvrtc_saxpy.c shows. */
+#include "kernels.h"
+
+#include <anycuda/nvrtc.h>
+
+/* ---- a made-up NVRTC ----------------------------------------------------------------------- */
+
+static struct {
+    int alive;
+    nvrtcResult compiles, creates; /* what these return */
+    const char *log;
+    int architectures[3];
+    char options[200], source[100], name[40], headers[100], expressions[100];
+} played;
+
+static nvrtcResult play_version(int *major, int *minor) {
+    *major = 12;
+    *minor = 4;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_count(int *count) {
+    *count = 3;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_architectures(int *all) {
+    memcpy(all, played.architectures, sizeof played.architectures);
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_create(nvrtcProgram *program, const char *source, const char *name,
+                               int count, const char *const *headers, const char *const *names) {
+    static int handle;
+    if (played.creates)
+        return played.creates;
+    snprintf(played.source, sizeof played.source, "%s", source);
+    snprintf(played.name, sizeof played.name, "%s", name);
+    for (int i = 0; i < count; i++) {
+        size_t used = strlen(played.headers);
+        snprintf(played.headers + used, sizeof played.headers - used, "%s: %s;", names[i],
+                 headers[i]);
+    }
+    *program = (nvrtcProgram)(void *)&handle;
+    played.alive++;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_destroy(nvrtcProgram *program) {
+    *program = NULL;
+    played.alive--;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_expression(nvrtcProgram program, const char *expression) {
+    (void)program;
+    strncat(played.expressions, expression, 20);
+    strncat(played.expressions, ";", 2);
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_compile(nvrtcProgram program, int count, const char *const *options) {
+    (void)program;
+    for (int i = 0; i < count; i++) {
+        strncat(played.options, options[i], 60);
+        strncat(played.options, " ", 2);
+    }
+    return played.compiles;
+}
+
+static nvrtcResult play_log_size(nvrtcProgram program, size_t *size) {
+    (void)program;
+    *size = strlen(played.log) + 1;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_log(nvrtcProgram program, char *log) {
+    (void)program;
+    memcpy(log, played.log, strlen(played.log) + 1);
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_size(nvrtcProgram program, size_t *size) {
+    (void)program;
+    *size = strlen(kernels_ptx) + 1;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_ptx(nvrtcProgram program, char *ptx) {
+    (void)program;
+    memcpy(ptx, kernels_ptx, strlen(kernels_ptx) + 1);
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_no_size(nvrtcProgram program, size_t *size) {
+    (void)program;
+    *size = 0;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult play_lowered(nvrtcProgram program, const char *expression, const char **name) {
+    (void)program;
+    *name = strcmp(expression, "times<float>") == 0 ? "scale"
+            : strcmp(expression, "&count") == 0     ? "counter"
+                                                    : NULL;
+    return *name ? NVRTC_SUCCESS : NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
+}
+
+static const char *play_string(nvrtcResult result) {
+    (void)result;
+    return "played";
+}
+
+#define PLAYS(name, function)                                                                      \
+    { name, (void (*)(void))(function) }
+static void *find(const char *symbol, void *data) {
+    static const struct {
+        const char *name;
+        void (*function)(void);
+    } all[] = {
+        PLAYS("nvrtcVersion", play_version),
+        PLAYS("nvrtcGetNumSupportedArchs", play_count),
+        PLAYS("nvrtcGetSupportedArchs", play_architectures),
+        PLAYS("nvrtcCreateProgram", play_create),
+        PLAYS("nvrtcDestroyProgram", play_destroy),
+        PLAYS("nvrtcAddNameExpression", play_expression),
+        PLAYS("nvrtcCompileProgram", play_compile),
+        PLAYS("nvrtcGetProgramLogSize", play_log_size),
+        PLAYS("nvrtcGetProgramLog", play_log),
+        PLAYS("nvrtcGetCUBINSize", play_no_size),
+        PLAYS("nvrtcGetPTXSize", play_size),
+        PLAYS("nvrtcGetPTX", play_ptx),
+        PLAYS("nvrtcGetLoweredName", play_lowered),
+        PLAYS("nvrtcGetErrorString", play_string),
+    };
+    void *address = NULL;
+    (void)data;
+    for (size_t i = 0; i < COUNT(all); i++)
+        if (strcmp(all[i].name, symbol) == 0)
+            memcpy(&address, &all[i].function, sizeof address);
+    return address;
+}
+
+/* ---- without one --------------------------------------------------------------------------- */
+
+/* Before any is loaded: the first test. */
+static void where_there_is_none(void **state) {
+    (void)state;
+    acu_module *module = NULL;
+    setenv("ANYCUDA_NVRTC", "/there/is/none", 1);
+    FAILS(acu_module_compile(0, &(acu_module_program){.text = "x"}, &module), 303,
+          "ANYCUDA_NVRTC=/there/is/none");
+    assert_non_null(strstr(acu_last_error_details().hint, "install NVRTC"));
+    assert_string_equal(acu_last_error_details().call, "acu_module_compile");
+    assert_null(module);
+    unsetenv("ANYCUDA_NVRTC");
+    OK(acu_load(&(acu_load_options){.library = ACU_NVRTC, .resolve = find, .version = 12040}));
+}
+
+/* ---- with it ------------------------------------------------------------------------------- */
+
+static int begin_compiling(void **state) {
+    memset(&played, 0, sizeof played);
+    played.log = "";
+    memcpy(played.architectures, (const int[]){52, 80, 100}, sizeof played.architectures);
+    return begin_kernels(state);
+}
+
+static int end_compiling(void **state) {
+    return played.alive || nothing_left(state);
+}
+
+static void source_headers_and_names(void **state) {
+    (void)state;
+    acu_module *module = NULL;
+    acu_kernel *kernel = NULL;
+    acu_buffer *counter = NULL;
+    acu_stream *stream = stream_on(0);
+    uint32_t seven = 0;
+    played.log = "program.cu(1): warning: so so\n";
+    OK(acu_module_compile(
+        0,
+        &(acu_module_program){
+            .text = "the source",
+            .headers = (const acu_module_header[]){{"a.h", "A"}, {"b.h", NULL}, {NULL, NULL}},
+            .options = (const char *const[]){"--use_fast_math", "-lineinfo", NULL},
+            .expressions = (const char *const[]){"times<float>", "&count", NULL},
+        },
+        &module));
+    assert_string_equal(played.source, "the source");
+    assert_string_equal(played.name, "program.cu");
+    assert_string_equal(played.headers, "a.h: A;b.h: ;");
+    assert_string_equal(played.expressions, "times<float>;&count;");
+    assert_string_equal(played.options, "--use_fast_math -lineinfo --gpu-architecture=compute_80 ");
+    assert_string_equal(acu_compile_log(), "program.cu(1): warning: so so\n");
+    OK(acu_module_kernel(module, "times<float>", &kernel));
+    assert_string_equal(acu_kernel_name(kernel), "times<float>");
+    assert_int_equal(acu_kernel_check(kernel), ACU_CHECK_TYPES);
+    OK(acu_kernel_release(kernel));
+    OK(acu_module_kernel(module, "add", &kernel));
+    OK(acu_module_global(module, "&count", stream, ACU_U32, &counter));
+    OK(acu_buffer_read(counter, &seven, 1));
+    assert_int_equal(seven, 7);
+    OK(acu_buffer_release(counter));
+    OK(acu_kernel_release(kernel));
+    OK(acu_module_release(module));
+    OK(acu_stream_release(stream));
+}
+
+static void an_architecture_of_ones_own(void **state) {
+    (void)state;
+    acu_module *module = NULL;
+    static const char *const ways[] = {"--gpu-architecture=compute_75", "-arch=compute_75"};
+    for (size_t i = 0; i < COUNT(ways); i++) {
+        played.options[0] = '\0';
+        OK(acu_module_compile(
+            0, &(acu_module_program){.text = "x", .options = (const char *const[]){ways[i], NULL}},
+            &module));
+        assert_true(strncmp(played.options, ways[i], strlen(ways[i])) == 0);
+        assert_null(strstr(played.options, "_80"));
+        OK(acu_module_release(module));
+    }
+}
+
+static void a_device_that_is_too_old(void **state) {
+    (void)state;
+    acu_module *module = NULL;
+    memcpy(played.architectures, (const int[]){100, 110, 120}, sizeof played.architectures);
+    FAILS(acu_module_compile(0, &(acu_module_program){.text = "x"}, &module), 801,
+          "compute capability 9.0");
+    assert_null(module);
+}
+
+static void source_that_does_not_compile(void **state) {
+    (void)state;
+    acu_module *module = NULL;
+    played.compiles = NVRTC_ERROR_COMPILATION;
+    played.log = "saxpy.cu(3): error: identifier \"q\" is undefined\n\n1 error detected\n";
+    FAILS(acu_module_compile(0, &(acu_module_program){.text = "x", .name = "saxpy.cu"}, &module),
+          ACU_ERROR_COMPILE,
+          "saxpy.cu(3): error: identifier \"q\" is undefined | 1 error detected");
+    assert_string_equal(acu_compile_log(), played.log);
+    assert_string_equal(acu_result_name(ACU_ERROR_COMPILE), "ACU_ERROR_COMPILE");
+    played.compiles = NVRTC_ERROR_INVALID_OPTION;
+    played.log = "";
+    FAILS(acu_module_compile(0, &(acu_module_program){.text = "x"}, &module), ACU_ERROR_ARGUMENT,
+          "NVRTC_ERROR_INVALID_OPTION");
+    played.compiles = NVRTC_ERROR_INTERNAL_ERROR;
+    FAILS(acu_module_compile(0, &(acu_module_program){.text = "x"}, &module), 999,
+          "NVRTC_ERROR_INTERNAL_ERROR");
+    played.creates = NVRTC_ERROR_OUT_OF_MEMORY;
+    FAILS(acu_module_compile(0, &(acu_module_program){.text = "x"}, &module), ACU_ERROR_HOST_MEMORY,
+          "NVRTC_ERROR_OUT_OF_MEMORY");
+    assert_null(module);
+}
+
+static void names_that_do_not_exist(void **state) {
+    (void)state;
+    acu_module *module = NULL;
+    FAILS(acu_module_compile(
+              0,
+              &(acu_module_program){
+                  .text = "x", .expressions = (const char *const[]){"times<float>", "?", NULL}},
+              &module),
+          ACU_ERROR_ARGUMENT, "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID");
+    assert_null(module);
+}
+
+static void what_cannot_be_compiled(void **state) {
+    (void)state;
+    acu_module *module = NULL;
+    const acu_module_program program = {.text = "x"};
+    FAILS(acu_module_compile(0, NULL, &module), ACU_ERROR_ARGUMENT, "'program' is NULL");
+    FAILS(acu_module_compile(0, &program, NULL), ACU_ERROR_ARGUMENT, "'module' is NULL");
+    FAILS(acu_module_compile(0, &(acu_module_program){0}, &module), ACU_ERROR_ARGUMENT, "no text");
+    FAILS(acu_module_compile(9, &program, &module), 101, "there is no device 9");
+    assert_string_equal(acu_compile_log(), "");
+}
+
+#undef TEST
+#define TEST(function) cmocka_unit_test_setup_teardown(function, begin_compiling, end_compiling)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(where_there_is_none),          TEST(source_headers_and_names),
+        TEST(an_architecture_of_ones_own),  TEST(a_device_that_is_too_old),
+        TEST(source_that_does_not_compile), TEST(names_that_do_not_exist),
+        TEST(what_cannot_be_compiled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
