@@ -193,8 +193,11 @@ static int read_ptx(job *j) {
 }
 
 static char *copy_text(const char *text, int *code) {
-    char *copy = room_for(strlen(text), code);
-    return copy ? strcpy(copy, text) : NULL;
+    size_t length = strlen(text);
+    char *copy = room_for(length, code);
+    if (copy)
+        snprintf(copy, length + 1, "%s", text);
+    return copy;
 }
 
 static int read_names(job *j) {

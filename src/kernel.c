@@ -108,26 +108,29 @@ static int copy_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
 
 /* The PTX's word on types counts only where it agrees on everything else. */
 static bool agrees(const acu_kernel *kernel, const acu_ptx_entry *entry) {
-    bool same = entry && entry->known && entry->count == kernel->count;
-    for (size_t i = 0; same && i < kernel->count; i++)
-        same = entry->parameters[i].size == kernel->parameters[i].size &&
-               entry->parameters[i].offset == kernel->parameters[i].offset;
-    return same;
+    if (entry->count != kernel->count)
+        return false;
+    for (size_t i = 0; i < kernel->count; i++)
+        if (entry->parameters[i].size != kernel->parameters[i].size ||
+            entry->parameters[i].offset != kernel->parameters[i].offset)
+            return false;
+    return true;
 }
 
 static int find_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
     int code = ask_parameters(kernel);
     if (code && code != ACU_NOT_SUPPORTED)
         return code;
-    bool told = code == 0, known = entry && entry->known;
-    code = told || !known ? 0 : copy_parameters(kernel, entry);
+    bool told = code == 0;
+    const acu_ptx_entry *known = entry && entry->known ? entry : NULL;
+    code = !told && known ? copy_parameters(kernel, known) : 0;
     if (code)
         return code;
     kernel->check = told || known ? ACU_CHECK_SIZES : ACU_CHECK_NOTHING;
-    if (!agrees(kernel, entry))
+    if (!known || !agrees(kernel, known))
         return 0;
     for (size_t i = 0; i < kernel->count; i++)
-        kernel->parameters[i].type = entry->parameters[i].type;
+        kernel->parameters[i].type = known->parameters[i].type;
     kernel->check = ACU_CHECK_TYPES;
     return 0;
 }

@@ -48,7 +48,7 @@ typedef struct acu_kernel_source {
 } acu_kernel_source;
 
 /* The failure is recorded, but not yet in the name of `call`. */
-int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel **kernel);
+int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel **out);
 
 /* Asks anew for what can be set behind our back. */
 int acu_kernel_refresh(acu_kernel *kernel);

@@ -156,7 +156,7 @@ static void add_window(acu_prepared *p, const acu_access_window *window) {
             .hitRatio = window->hit_ratio,
             .hitProp = (enum cudaAccessProperty)window->hit,
             .missProp = (enum cudaAccessProperty)window->miss,
-        };
+    };
 }
 
 static int add_raw(const char *call, const acu_grid *grid, acu_prepared *p) {
@@ -212,10 +212,19 @@ static bool is_plain(const acu_grid *g) {
              g->raw_count);
 }
 
-int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid, acu_prepared *p) {
+/* All but the arrays, which are large and counted. */
+static void clear(acu_prepared *p, acu_kernel *kernel) {
     p->kernel = kernel;
+    p->blocks = p->threads = (dim3){1, 1, 1};
+    p->shared_bytes = 0;
     p->cooperative = false;
     p->attribute_count = p->use_count = p->event_count = 0;
+}
+
+int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid, acu_prepared *p) {
+    clear(p, kernel);
+    if (!acu_is(kernel, &acu_kernel_class))
+        return acu_bad_handle(call, kernel, &acu_kernel_class);
     if (!grid)
         return REFUSE(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
     int code = fill_dim(call, kernel, "blocks", &grid->blocks, kernel->limits.grid, &p->blocks);
@@ -258,16 +267,15 @@ static const char *const type_names[] = {
 };
 
 /* Which kinds may be given for a type, as bits. What is copied bytewise may be anything. */
-enum {
-    NUMBERS = 1 << ACU_ARG_SIGNED | 1 << ACU_ARG_UNSIGNED | 1 << ACU_ARG_WORD,
-    ADDRESSES = 1 << ACU_ARG_ADDRESS | 1 << ACU_ARG_IN | 1 << ACU_ARG_OUT | 1 << ACU_ARG_INOUT |
-                1 << ACU_ARG_WORD,
-    BYTES = 1 << ACU_ARG_BYTES,
-};
+#define KIND(kind) (1u << (unsigned)(kind))
+#define NUMBERS    (KIND(ACU_ARG_SIGNED) | KIND(ACU_ARG_UNSIGNED) | KIND(ACU_ARG_WORD))
+#define BUFFERS    (KIND(ACU_ARG_IN) | KIND(ACU_ARG_OUT) | KIND(ACU_ARG_INOUT))
+#define ADDRESSES  (BUFFERS | KIND(ACU_ARG_ADDRESS) | KIND(ACU_ARG_WORD))
+#define BYTES      KIND(ACU_ARG_BYTES)
 static const unsigned takes[] = {
     [ACU_PARAMETER_ANY] = ~0u,
-    [ACU_PARAMETER_INTEGER] = NUMBERS | ADDRESSES | BYTES,
-    [ACU_PARAMETER_FLOAT] = 1 << ACU_ARG_FLOAT | BYTES,
+    [ACU_PARAMETER_INTEGER] = NUMBERS | BUFFERS | KIND(ACU_ARG_ADDRESS) | BYTES,
+    [ACU_PARAMETER_FLOAT] = KIND(ACU_ARG_FLOAT) | BYTES,
     [ACU_PARAMETER_POINTER] = ADDRESSES | BYTES,
     [ACU_PARAMETER_RECORD] = ~0u,
 };
@@ -329,10 +337,10 @@ static int add_argument(const char *call, acu_prepared *p, size_t i, const acu_a
         const acu_parameter *parameter = &kernel->parameters[i];
         if (arg->size != parameter->size)
             return refuse_size(call, kernel, i, arg);
-        if (!(takes[parameter->type] >> arg->kind & 1))
+        if (!(takes[parameter->type] & KIND(arg->kind)))
             return refuse_type(call, kernel, i, arg);
     }
-    if (arg->kind >= ACU_ARG_IN && arg->kind <= ACU_ARG_INOUT)
+    if (KIND(arg->kind) & BUFFERS)
         return add_buffer(call, p, i, arg);
     if (arg->kind == ACU_ARG_BYTES && !arg->value.pointer)
         return REFUSE(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu are bytes at NULL", i);
@@ -342,8 +350,6 @@ static int add_argument(const char *call, acu_prepared *p, size_t i, const acu_a
 
 int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
                 size_t count, acu_prepared *p) {
-    if (!acu_is(kernel, &acu_kernel_class))
-        return acu_bad_handle(call, kernel, &acu_kernel_class);
     int code = acu_prepare_grid(call, kernel, grid, p);
     if (code)
         return code;
@@ -440,7 +446,7 @@ static int launch_prepared(const acu_prepared *p, acu_stream *stream) {
         code = begin_uses(p, stream, tickets, &begun);
     if (!code)
         code = put_on(p, stream);
-    for (unsigned i = 0; i < p->event_count && !code; i++)
+    for (unsigned i = 0; i < p->event_count && i < ACU_MAX_EVENTS && !code; i++)
         __atomic_store_n(&p->events[i]->recorded, true, __ATOMIC_RELAXED);
     return end_uses(p, stream, tickets, begun, code);
 }

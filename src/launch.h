@@ -14,7 +14,7 @@
 #include "kernel.h"
 #include "memory.h"
 
-enum { ACU_MAX_ATTRIBUTES = 16 };
+enum { ACU_MAX_ATTRIBUTES = 16, ACU_MAX_EVENTS = 2 };
 
 typedef struct acu_prepared_use {
     acu_buffer *buffer;
@@ -29,7 +29,7 @@ typedef struct acu_prepared {
     unsigned attribute_count; /* below 11.8 there are none but what graph nodes have */
     unsigned use_count;
     unsigned event_count;
-    acu_event *events[2]; /* that the launch records */
+    acu_event *events[ACU_MAX_EVENTS]; /* that the launch records */
     void *params[ACU_MAX_ARGUMENTS + 1];
     acu_prepared_use uses[ACU_MAX_ARGUMENTS];
     cudaLaunchAttribute attributes[ACU_MAX_ATTRIBUTES];

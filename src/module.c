@@ -17,15 +17,15 @@ enum { DEFAULT_LOG_BYTES = 8192, NAMES_TOLD = 8 };
 
 typedef enum format { FORMAT_TEXT, FORMAT_CUBIN, FORMAT_FATBIN } format;
 
-static const uint32_t FATBIN_MAGIC = 0xba55ed50;
+static const uint32_t FATBIN_MAGIC = 0xba55ed50, ELF_MAGIC = 0x464c457f;
 
 static format format_of(const void *bytes, size_t size) {
     uint32_t magic = 0;
-    if (size >= sizeof magic)
+    if (bytes && size >= sizeof magic)
         memcpy(&magic, bytes, sizeof magic);
     if (magic == FATBIN_MAGIC)
         return FORMAT_FATBIN;
-    return size >= 4 && memcmp(bytes, "\177ELF", 4) == 0 ? FORMAT_CUBIN : FORMAT_TEXT;
+    return magic == ELF_MAGIC ? FORMAT_CUBIN : FORMAT_TEXT;
 }
 
 static uint64_t read_number(const void *bytes, size_t at, size_t width) {
@@ -295,41 +295,40 @@ static char *copy_text(const void *bytes, size_t size) {
     return copy;
 }
 
+/* Up to its end, or to where it cannot be read; ended by a zero. NULL: no memory. */
 static char *read_all(FILE *file, size_t *size) {
-    char *bytes = NULL;
-    size_t room = 0, used = 0;
-    for (;;) {
-        if (room - used < 2) {
-            char *grown = realloc(bytes, room = room ? 2 * room : 65536);
-            if (!grown)
-                break;
-            bytes = grown;
-        }
-        size_t got = fread(bytes + used, 1, room - used - 1, file);
+    size_t room = 65536, used = 0;
+    char *bytes = malloc(room);
+    while (bytes) {
+        size_t wanted = room - used - 1, got = fread(bytes + used, 1, wanted, file);
         used += got;
-        if (got == 0) {
-            bytes[used] = '\0';
-            *size = used;
-            return bytes;
-        }
+        if (got < wanted)
+            break;
+        char *grown = realloc(bytes, room *= 2);
+        if (!grown)
+            free(bytes);
+        bytes = grown;
     }
-    free(bytes);
-    return NULL;
+    if (bytes)
+        bytes[used] = '\0';
+    *size = used;
+    return bytes;
 }
 
 static int read_file(const char *call, const char *path, char **bytes, size_t *size) {
     FILE *file = fopen(path, "rb");
+    *bytes = NULL;
     if (!file)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "cannot open %s: %s", path, strerror(errno));
     *bytes = read_all(file, size);
-    bool broken = ferror(file) != 0;
-    int why = errno;
+    int why = ferror(file) ? errno : 0;
     fclose(file);
     if (!*bytes)
         return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for what %s holds", path);
-    if (!broken)
+    if (!why)
         return 0;
     free(*bytes);
+    *bytes = NULL;
     return acu_fault(call, "", ACU_ERROR_ARGUMENT, "cannot read %s: %s", path, strerror(why));
 }
 

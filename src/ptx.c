@@ -4,6 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* No size of a parameter is near it, and no product of two overflows. */
+enum { LARGEST = 1048576 };
+
 /* ---- words --------------------------------------------------------------------------------------
  */
 
@@ -64,7 +67,7 @@ static bool is(const reader *r, const char *text) {
 static size_t number(const reader *r) {
     size_t value = 0;
     for (size_t i = 0; i < r->length; i++) {
-        if (r->word[i] < '0' || r->word[i] > '9' || value > 1u << 20)
+        if (r->word[i] < '0' || r->word[i] > '9' || value > LARGEST)
             return 0;
         value = 10 * value + (size_t)(r->word[i] - '0');
     }
@@ -125,7 +128,7 @@ static void take_word(declared *d, reader *r) {
         size_t align = number(r);
         if (!d->after_ptr)
             d->align = align;
-        d->good &= align != 0 && (align & (align - 1)) == 0;
+        d->good = d->good && align != 0 && (align & (align - 1)) == 0;
     } else if (is(r, ".ptr")) {
         d->after_ptr = true;
         d->type = ACU_PARAMETER_POINTER;
@@ -133,10 +136,10 @@ static void take_word(declared *d, reader *r) {
         advance(r);
         d->extent *= number(r);
         d->type = ACU_PARAMETER_RECORD;
-        d->good &= d->extent != 0 && d->extent <= 1u << 20;
+        d->good = d->good && d->extent != 0 && d->extent <= LARGEST;
     } else if (!take_type(d, r) && *r->word == '.') {
         /* a state space that the pointer leads to; anything else is unknown here */
-        d->good &= d->after_ptr || is(r, ".param");
+        d->good = d->good && (d->after_ptr || is(r, ".param"));
     }
 }
 
@@ -145,7 +148,7 @@ static declared read_declaration(reader *r) {
     declared d = {.extent = 1, .good = true};
     for (; r->length && !is(r, ",") && !is(r, ")"); advance(r))
         take_word(&d, r);
-    d.good &= d.element != 0;
+    d.good = d.good && d.element != 0;
     if (!d.align)
         d.align = d.element;
     return d;
@@ -159,7 +162,7 @@ static void read_parameters(reader *r, acu_ptx_entry *entry) {
     advance(r);
     while (r->length && !is(r, ")") && !r->no_memory) {
         declared d = read_declaration(r);
-        entry->known &= d.good;
+        entry->known = entry->known && d.good;
         size_t offset = d.good ? (end + d.align - 1) & ~(d.align - 1) : 0;
         size_t size = d.element * d.extent;
         entry->parameters = append(r, entry->parameters, &entry->count, sizeof *entry->parameters);
@@ -171,7 +174,7 @@ static void read_parameters(reader *r, acu_ptx_entry *entry) {
         if (is(r, ","))
             advance(r);
     }
-    entry->known &= is(r, ")");
+    entry->known = entry->known && is(r, ")");
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------

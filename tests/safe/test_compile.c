@@ -112,8 +112,7 @@ static const char *play_string(nvrtcResult result) {
     return "played";
 }
 
-#define PLAYS(name, function)                                                                      \
-    { name, (void (*)(void))(function) }
+#define PLAYS(name, function) {name, (void (*)(void))(function)}
 static void *find(const char *symbol, void *data) {
     static const struct {
         const char *name;

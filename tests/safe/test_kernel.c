@@ -52,7 +52,7 @@ static void attributes(void **state) {
         OK(acu_kernel_set(sharing, ACU_KERNEL_BIG_CLUSTERS, 1));
     OK(acu_kernel_get_info(sharing, &i));
     assert_true(i.big_clusters);
-    FAILS(acu_kernel_set(sharing, (acu_kernel_attribute)1, 5), 1, "");
+    FAILS(acu_kernel_set(sharing, ACU_KERNEL_SHARED_CARVEOUT, 1000), 1, "");
     (void)cudaGetLastError();
     FAILS(acu_kernel_set(NULL, ACU_KERNEL_MAX_SHARED, 5), ACU_ERROR_ARGUMENT, "the kernel is NULL");
     OK(acu_kernel_release(sharing));

@@ -31,7 +31,8 @@ static void text_image_and_file(void **state) {
     assert_int_equal(acu_module_device(module), 0);
     has_add(module);
     char *unended = malloc(size); /* exactly: a sanitizer sees who reads on */
-    memcpy(unended, kernels_ptx, size);
+    for (size_t i = 0; i < size; i++)
+        unended[i] = kernels_ptx[i];
     OK(acu_module_load(1, &(acu_module_source){.image = unended, .size = size}, &module));
     free(unended);
     assert_int_equal(acu_module_device(module), 1);
@@ -76,7 +77,7 @@ static void make_cubin(unsigned char *bytes, size_t section_at, size_t section_s
     uint64_t table = 64, at = section_at, size = section_size;
     uint16_t one = 1, each = 64;
     memset(bytes, 0, 128);
-    memcpy(bytes, "\177ELF\2\1", 6);
+    memcpy(bytes, (const char[]){127, 'E', 'L', 'F', 2, 1}, 6);
     memcpy(bytes + 40, &table, sizeof table);
     memcpy(bytes + 58, &each, sizeof each);
     memcpy(bytes + 60, &one, sizeof one);
@@ -100,7 +101,8 @@ static void images_that_are_cut_off(void **state) {
     make_cubin(bytes, SIZE_MAX, 2);
     FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "cut off or broken");
     memset(bytes, 0, 128);
-    memcpy(bytes, "\x50\xed\x55\xba\1\0\x10\0\x71", 9); /* a fatbin of 16 + 113 bytes */
+    const unsigned char fatbin[] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 113};
+    memcpy(bytes, fatbin, sizeof fatbin); /* of 16 + 113 bytes */
     FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "cut off or broken");
     free(bytes);
 }
@@ -168,7 +170,7 @@ static void names_without_ptx(void **state) {
         OK(acu_module_kernel_names(other, &names, &count));
         assert_int_equal(count, 7);
         for (size_t i = 0; i < count; i++)
-            add |= strcmp(names[i], "add") == 0;
+            add = add || strcmp(names[i], "add") == 0;
         assert_true(add);
     }
     OK(acu_module_release(other));

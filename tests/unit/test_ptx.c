@@ -27,7 +27,7 @@ static acu_ptx read_text(const char *text) {
 
 static void is(const acu_ptx_entry *entry, size_t index, size_t offset, size_t size,
                acu_parameter_type type) {
-    assert_true(index < entry->count);
+    assert_true(entry && index < entry->count);
     assert_int_equal(entry->parameters[index].offset, offset);
     assert_int_equal(entry->parameters[index].size, size);
     assert_int_equal(entry->parameters[index].type, type);
