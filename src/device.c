@@ -2,6 +2,7 @@
 #include <anycuda/device.h>
 
 #include "object.h"
+#include "stream.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -331,14 +332,16 @@ acu_result acu_device_disable_peer(acu_device device, acu_device peer) {
     ON_DEVICE(device, disable_peer(peer));
 }
 
-static cudaError_t synchronize(void) {
+static cudaError_t synchronize(acu_device device) {
     cudaError_t code = cudaDeviceSynchronize();
+    if (code)
+        acu_closures_abandon(device);
     acu_destroy_deferred(); /* what waited for this */
     return code;
 }
 
 acu_result acu_device_synchronize(acu_device device) {
-    ON_DEVICE(device, synchronize());
+    ON_DEVICE(device, synchronize(device));
 }
 
 acu_result acu_device_reset(acu_device device) {

@@ -233,6 +233,7 @@ static int destroy_stream(acu_object *object) {
     int code = close_timeline(stream->timeline), last = 0;
     if (stream->owned && !acu_is_unloading())
         last = acu_released((int)cudaStreamDestroy(stream->raw));
+    acu_closures_abandon(object->device);
     int freed = acu_timeline_release(stream->timeline);
     return last ? last : code ? code : freed;
 }
@@ -495,107 +496,4 @@ acu_result acu_stream_join(acu_stream *into, acu_stream *const *streams, size_t 
         ACU_TRY(OUTCOME(into, acu_timeline_wait(streams[i]->timeline, ACU_EVERYTHING, into)));
     }
     return 0;
-}
-
-/* ---- host callbacks ----------------------------------------------------------------------------
- */
-
-static void finish(acu_closure *closure) {
-    if (closure->destroy)
-        closure->destroy(closure->data);
-    free(closure);
-}
-
-/*
- * Runs also where the stream has failed, and is told so, which a function of cudaLaunchHostFunc is
- * not; that is why the older call is used.
- */
-static void run_closure(cudaStream_t unused, cudaError_t status, void *data) {
-    acu_closure *closure = data;
-    (void)unused;
-    acu_callback_begins();
-    if (status == cudaSuccess && closure->call)
-        closure->call(closure->data);
-    finish(closure);
-    acu_callback_ends();
-}
-
-static int add_closure(acu_stream *stream, acu_closure *closure) {
-    acu_guard guard;
-    int code = acu_stream_enter(stream, &guard);
-    if (!code)
-        code = acu_stream_not_captured(stream);
-    if (!code)
-        code = (int)cudaStreamAddCallback(stream->raw, run_closure, closure, 0);
-    acu_guard_leave(&guard);
-    return code;
-}
-
-static int destroy_closure(acu_object *object) {
-    const acu_closure *closure = &((acu_kept_closure *)object)->closure;
-    if (closure->destroy)
-        closure->destroy(closure->data);
-    return 0;
-}
-
-static const acu_class closure_class = {"closure", destroy_closure, NULL};
-
-acu_kept_closure *acu_closure_keep(const char *call, const acu_closure *closure) {
-    acu_kept_closure *kept = acu_object_new(call, &closure_class, sizeof *kept, -1);
-    if (kept)
-        kept->closure = *closure;
-    return kept;
-}
-
-void acu_closure_run(void *kept) {
-    const acu_closure *closure = &((acu_kept_closure *)kept)->closure;
-    acu_callback_begins();
-    closure->call(closure->data);
-    acu_callback_ends();
-}
-
-/* It is called at each launch of the graph, and destroyed with it; not, where this fails. */
-static int capture_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
-    acu_capture *capture = acu_capture_of(stream);
-    acu_kept_closure *kept = acu_closure_keep(call, closure);
-    if (!kept)
-        return ACU_ERROR_HOST_MEMORY;
-    int code = capture->use(capture, &kept->object, false);
-    if (!code)
-        code = (int)cudaLaunchHostFunc(stream->raw, acu_closure_run, kept);
-    if (code)
-        kept->closure.destroy = NULL;
-    (void)acu_object_release(NULL, kept, &closure_class);
-    return acu_outcome(call, stream, code);
-}
-
-static int call_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
-    if (!acu_is(stream, &acu_stream_class))
-        return acu_bad_handle(call, stream, &acu_stream_class);
-    if (!closure->call)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
-    if (acu_stream_is_foreign(stream))
-        return acu_fault(call, "", ACU_ERROR_STATE, "this is the default stream of another thread");
-    if (acu_capture_of(stream))
-        return capture_closure(call, stream, closure);
-    acu_closure *kept = malloc(sizeof *kept);
-    if (!kept)
-        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a closure");
-    *kept = *closure;
-    int code = add_closure(stream, kept);
-    if (code)
-        free(kept);
-    return acu_outcome(call, stream, code);
-}
-
-acu_result acu_stream_call(acu_stream *stream, acu_closure closure) {
-    int code = call_closure(__func__, stream, &closure);
-    if (code && closure.destroy)
-        closure.destroy(closure.data);
-    return code;
-}
-
-acu_result acu_stream_call_function(acu_stream *stream, void (*function)(void *data), void *data) {
-    ACU_NEED_POINTER(function);
-    ON_STREAM(stream, cudaLaunchHostFunc(stream->raw, function, data));
 }

@@ -125,6 +125,9 @@ int acu_timeline_settle(acu_timeline *timeline, uint64_t number);
 /* Whether all up to the number is over; false also where a capture forbids to ask. */
 bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number);
 
+/* After a failure: destroys what a lost device will never call. */
+void acu_closures_abandon(int device);
+
 /* ---- closures that graphs own ------------------------------------------------------------------
  */
 

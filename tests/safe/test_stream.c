@@ -248,6 +248,27 @@ static void closures_are_destroyed_where_the_call_fails(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* CUDA calls nobody on a device that is lost. */
+static void closures_are_destroyed_where_the_device_is_lost(void **state) {
+    (void)state;
+    counts c = {0}, later = {0};
+    gate at;
+    acu_stream *stream = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    close_gate(&at, stream);
+    assert_int_equal(acu_sim_fault(acu_stream_raw(stream), 700), 0);
+    OK(acu_stream_call(stream, (acu_closure){count_call, &c, count_destroy}));
+    OK(acu_stream_call(stream, (acu_closure){count_call, &later, NULL}));
+    open_gate(&at);
+    FAILS(acu_stream_synchronize(stream), 700, "IllegalAddress");
+    assert_int_equal(c.called + later.called, 0);
+    assert_int_equal(c.destroyed, 1);
+    (void)acu_stream_release(stream); /* as CUDA does, which lost it with the device */
+    acu_sim_reset(NULL);
+    (void)acu_release_error(NULL);
+    assert_int_equal(c.destroyed, 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(life),
@@ -261,6 +282,7 @@ int main(void) {
         TEST(fork_and_join),
         TEST(closures_run_once),
         TEST(closures_are_destroyed_where_the_call_fails),
+        TEST(closures_are_destroyed_where_the_device_is_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
