@@ -180,7 +180,8 @@ static acu_result captures(void) {
     ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
     ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &y));
     ACU_TRY(acu_stream_capture(a, NULL, put_on, (acu_buffer *[]){x, y}, &graph));
-    ACU_TRY(acu_stream_begin_capture(a, &(acu_capture_options){.into = graph}));
+    bool into = runtime_version() >= 12030;
+    ACU_TRY(acu_stream_begin_capture(a, &(acu_capture_options){.into = into ? graph : NULL}));
     acu_result result = acu_buffer_zero(y, a);
     acu_result told = acu_stream_capture_info(a, &info);
     acu_result ended = acu_stream_end_capture(a, &same);
