@@ -217,24 +217,44 @@ static bool has_instance(const acu_sim_graph *graph) {
     return exec != NULL;
 }
 
-/* What is wrong with the order of its nodes, and those in them. */
-static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
+static cudaError_t refuse(cudaGraphInstantiateParams *params, cudaGraphInstantiateResult why,
+                          acu_sim_node *node, cudaError_t result) {
+    params->result_out = why;
+    params->errNode_out = node ? acu_sim_node_handle(node) : NULL;
+    return result;
+}
+
+static bool can_launch_on_device(const acu_sim_node *node) {
+    return node->op->type == cudaGraphNodeTypeKernel || node->op->type == cudaGraphNodeTypeMemcpy ||
+           node->op->type == cudaGraphNodeTypeMemset || node->op->type == cudaGraphNodeTypeGraph;
+}
+
+static cudaError_t judge_order(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
     acu_sim_node *odd;
     acu_sim_node **order = acu_sim_graph_order(graph, &odd);
-    cudaError_t result = !order ? cudaErrorMemoryAllocation : odd ? cudaErrorInvalidValue : 0;
     free(order);
-    if (odd) {
-        params->result_out = cudaGraphInstantiateInvalidStructure;
-        params->errNode_out = acu_sim_node_handle(odd);
-    }
+    if (!order)
+        return cudaErrorMemoryAllocation;
+    return odd ? refuse(params, cudaGraphInstantiateInvalidStructure, odd, cudaErrorInvalidValue)
+               : cudaSuccess;
+}
+
+/* The graph, and those in its nodes. */
+static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
+    cudaError_t result = judge_order(graph, params);
     for (size_t i = 0; !result && i < graph->condition_count; i++)
-        if (!graph->conditions[i].used) {
-            params->result_out = cudaGraphInstantiateConditionalHandleUnused;
-            result = cudaErrorInvalidValue;
-        }
-    for (size_t i = 0; !result && i < graph->size; i++)
-        for (unsigned j = 0; !result && graph->nodes[i] && j < graph->nodes[i]->body_count; j++)
-            result = judge(graph->nodes[i]->bodies[j], params);
+        if (!graph->conditions[i].used)
+            result = refuse(params, cudaGraphInstantiateConditionalHandleUnused, NULL,
+                            cudaErrorInvalidValue);
+    for (size_t i = 0; !result && i < graph->size; i++) {
+        acu_sim_node *node = graph->nodes[i];
+        if (node && params->flags & cudaGraphInstantiateFlagDeviceLaunch &&
+            !can_launch_on_device(node))
+            result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
+                            cudaErrorNotSupported);
+        for (unsigned j = 0; !result && node && j < node->body_count; j++)
+            result = judge(node->bodies[j], params);
+    }
     return result;
 }
 

@@ -53,4 +53,25 @@ static inline int type_of(cudaGraph_t graph, size_t index) {
     return (int)type;
 }
 
+static inline cudaGraphNode_t add_host(cudaGraph_t graph, const cudaGraphNode_t *before,
+                                       size_t count, void *data) {
+    const struct cudaHostNodeParams host = {on_host, data};
+    cudaGraphNode_t node = NULL;
+    (void)cudaGraphAddHostNode(&node, graph, before, count, &host);
+    return node;
+}
+
+static inline cudaGraphNode_t add_fill(cudaGraph_t graph, const cudaGraphNode_t *before,
+                                       size_t count, void *to, unsigned value) {
+    const struct cudaMemsetParams fill = {to, 0, value, 4, 1, 1};
+    cudaGraphNode_t node = NULL;
+    (void)cudaGraphAddMemsetNode(&node, graph, before, count, &fill);
+    return node;
+}
+
+static inline unsigned read_back(const void *from) {
+    unsigned value = 99;
+    return cudaMemcpy(&value, from, sizeof value, cudaMemcpyDeviceToHost) ? 0xbad : value;
+}
+
 #endif

@@ -1,0 +1,129 @@
+/* Conditional nodes, as far as no kernel sets their values. */
+#include "graphs.h"
+
+static cudaError_t add_conditional(cudaGraph_t graph, cudaGraphConditionalHandle handle,
+                                   enum cudaGraphConditionalNodeType type, unsigned size,
+                                   cudaGraph_t **bodies) {
+    cudaGraphNode_t node = NULL;
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional};
+    params.conditional.handle = handle;
+    params.conditional.type = type;
+    params.conditional.size = size;
+    cudaError_t result = cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params);
+    *bodies = params.conditional.phGraph_out;
+    return result;
+}
+
+CASE(an_if) {
+    unsigned *device = NULL;
+    OK(cudaMalloc((void **)&device, 64));
+    for (unsigned value = 0; value < 3; value++) {
+        cudaGraph_t graph = NULL, *bodies = NULL;
+        cudaGraphExec_t exec = NULL;
+        cudaGraphConditionalHandle handle = 0;
+        OK(cudaMemset(device, 0, 64));
+        OK(cudaGraphCreate(&graph, 0));
+        OK(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault));
+        OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
+        IS(bodies != NULL && bodies[0] != NULL);
+        IS(add_fill(bodies[0], NULL, 0, device, 5) != NULL);
+        OK(cudaGraphInstantiate(&exec, graph, 0));
+        OK(cudaGraphLaunch(exec, 0));
+        OK(cudaStreamSynchronize(0));
+        EQUAL(read_back(device), value ? 5 : 0);
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
+    }
+    OK(cudaFree(device));
+}
+
+CASE(a_while_that_is_never_done) {
+    cudaGraph_t graph = NULL, *bodies = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphConditionalHandle handle = 0;
+    unsigned *device = NULL;
+    OK(cudaMalloc((void **)&device, 64));
+    OK(cudaMemset(device, 0, 64));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, cudaGraphCondAssignDefault));
+    OK(add_conditional(graph, handle, cudaGraphCondTypeWhile, 1, &bodies));
+    IS(add_fill(bodies[0], NULL, 0, device, 5) != NULL);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaStreamSynchronize(0));
+    EQUAL(read_back(device), 0);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(device));
+}
+
+CASE(a_switch) {
+    unsigned *device = NULL;
+    NEEDS(ACU_FEATURE_GRAPH_SWITCH_NODES);
+    OK(cudaMalloc((void **)&device, 64));
+    for (unsigned value = 0; value < 3; value++) {
+        cudaGraph_t graph = NULL, *bodies = NULL;
+        cudaGraphExec_t exec = NULL;
+        cudaGraphConditionalHandle handle = 0;
+        OK(cudaMemset(device, 0, 64));
+        OK(cudaGraphCreate(&graph, 0));
+        OK(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault));
+        OK(add_conditional(graph, handle, cudaGraphCondTypeSwitch, 2, &bodies));
+        IS(add_fill(bodies[0], NULL, 0, device, 10) != NULL);
+        IS(add_fill(bodies[1], NULL, 0, device, 11) != NULL);
+        OK(cudaGraphInstantiate(&exec, graph, 0));
+        OK(cudaGraphLaunch(exec, 0));
+        OK(cudaStreamSynchronize(0));
+        EQUAL(read_back(device), value < 2 ? 10 + value : 0);
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
+    }
+    OK(cudaFree(device));
+}
+
+CASE(mistakes_with_conditional_nodes) {
+    cudaGraph_t graph = NULL, other = NULL, *bodies = NULL;
+    cudaGraphConditionalHandle handle = 0, foreign = 0;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
+    OK(cudaGraphConditionalHandleCreate(&foreign, other, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(NULL, graph, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(&handle, graph, 0, 2));
+    FAILS(cudaErrorInvalidValue,
+          add_conditional(graph, handle, cudaGraphCondTypeWhile, 2, &bodies));
+    FAILS(cudaErrorInvalidValue, add_conditional(graph, handle, cudaGraphCondTypeIf, 0, &bodies));
+    FAILS(cudaErrorInvalidValue, add_conditional(graph, foreign, cudaGraphCondTypeIf, 1, &bodies));
+    OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
+    FAILS(cudaErrorInvalidValue, add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+}
+
+CASE(what_a_conditional_body_takes) {
+    cudaGraph_t graph = NULL, clone = NULL, *bodies = NULL;
+    cudaGraphConditionalHandle handle = 0;
+    cudaGraphNode_t node = NULL;
+    int calls = 0;
+    const struct cudaHostNodeParams host = {on_host, &calls};
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
+    OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
+    OK(cudaGraphAddEmptyNode(&node, bodies[0], NULL, 0));
+    FAILS(cudaErrorNotSupported, cudaGraphAddHostNode(&node, bodies[0], NULL, 0, &host));
+    FAILS(cudaErrorNotSupported, cudaGraphClone(&clone, graph));
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(a_handle_without_a_node) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphConditionalHandle handle = 0;
+    cudaGraphInstantiateParams params = {.flags = 0};
+    NEEDS(ACU_FEATURE_GRAPH_SWITCH_NODES);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiateWithParams(&exec, graph, &params));
+    EQUAL(params.result_out, cudaGraphInstantiateConditionalHandleUnused);
+    OK(cudaGraphDestroy(graph));
+}

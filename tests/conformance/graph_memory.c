@@ -1,0 +1,203 @@
+/* Memory that graphs allocate and free. */
+#include "graphs.h"
+
+static struct cudaMemAllocNodeParams alloc_params(size_t bytes) {
+    struct cudaMemAllocNodeParams params = {.bytesize = bytes};
+    params.poolProps.allocType = cudaMemAllocationTypePinned;
+    params.poolProps.location.type = cudaMemLocationTypeDevice;
+    return params;
+}
+
+CASE(a_node_that_allocates) {
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    struct cudaMemAllocNodeParams alloc = alloc_params(1000), got;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    IS(alloc.dptr != NULL);
+    OK(cudaGraphMemAllocNodeGetParams(node, &got));
+    IS(got.dptr == alloc.dptr);
+    EQUAL(got.bytesize, 1000);
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(mistakes_with_nodes_that_allocate) {
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    struct cudaMemAllocNodeParams alloc = alloc_params(0);
+    OK(cudaGraphCreate(&graph, 0));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, NULL));
+    alloc = alloc_params(1000);
+    alloc.poolProps.location.id = 99;
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    alloc = alloc_params(1000);
+    alloc.poolProps.allocType = cudaMemAllocationTypeInvalid;
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    EQUAL(count_nodes(graph), 0);
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(memory_that_is_freed_in_its_graph) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t alloc_node = NULL, free_node = NULL, again = NULL;
+    struct cudaMemAllocNodeParams alloc = alloc_params(1000);
+    void *freed = NULL;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemAllocNode(&alloc_node, graph, NULL, 0, &alloc));
+    cudaGraphNode_t fill = add_fill(graph, &alloc_node, 1, alloc.dptr, 1);
+    IS(fill != NULL);
+    OK(cudaGraphAddMemFreeNode(&free_node, graph, &fill, 1, alloc.dptr));
+    OK(cudaGraphMemFreeNodeGetParams(free_node, &freed));
+    IS(freed == alloc.dptr);
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&again, graph, &fill, 1, alloc.dptr));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaStreamSynchronize(0));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(memory_that_outlives_a_launch) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    cudaStream_t stream = new_stream();
+    struct cudaMemAllocNodeParams alloc = alloc_params(1000);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    IS(add_fill(graph, &node, 1, alloc.dptr, 42) != NULL);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    EQUAL(read_back(alloc.dptr), 42);
+    FAILS(cudaErrorInvalidValue, cudaGraphLaunch(exec, stream)); /* not freed yet */
+    OK(cudaFreeAsync(alloc.dptr, stream));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaFree(alloc.dptr));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+}
+
+CASE(memory_that_is_freed_at_the_next_launch) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    cudaStream_t stream = new_stream();
+    struct cudaMemAllocNodeParams alloc = alloc_params(1000);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    OK(cudaGraphInstantiateWithFlags(&exec, graph, cudaGraphInstantiateFlagAutoFreeOnLaunch));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaFree(alloc.dptr));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+}
+
+CASE(memory_that_another_graph_frees) {
+    cudaGraph_t graph = NULL, other = NULL;
+    cudaGraphExec_t exec = NULL, freeing = NULL;
+    cudaGraphNode_t node = NULL, own = NULL;
+    cudaStream_t stream = new_stream();
+    struct cudaMemAllocNodeParams alloc = alloc_params(1000);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    OK(cudaGraphAddMemFreeNode(&own, other, NULL, 0, alloc.dptr));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&own, graph, &node, 1, alloc.dptr));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphInstantiate(&freeing, other, 0));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaGraphLaunch(freeing, stream));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaGraphLaunch(freeing, stream));
+    OK(cudaStreamSynchronize(stream));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphExecDestroy(freeing));
+    OK(cudaGraphDestroy(other));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+}
+
+CASE(addresses_that_no_node_allocated) {
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    void *plain = NULL;
+    int here;
+    OK(cudaMalloc(&plain, 64));
+    OK(cudaGraphCreate(&graph, 0));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, graph, NULL, 0, plain));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, graph, NULL, 0, &here));
+    FAILS(cudaErrorInvalidValue, cudaGraphAddMemFreeNode(&node, graph, NULL, 0, NULL));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(plain));
+}
+
+CASE(what_graphs_with_memory_do_not_allow) {
+    cudaGraph_t graph = NULL, other = NULL, clone = NULL;
+    cudaGraphExec_t exec = NULL, second = NULL;
+    cudaGraphNode_t node = NULL, empty = NULL, child = NULL;
+    struct cudaMemAllocNodeParams alloc = alloc_params(1000);
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    OK(cudaGraphAddEmptyNode(&empty, graph, &node, 1));
+    FAILS(cudaErrorNotSupported, cudaGraphClone(&clone, graph));
+    FAILS(cudaErrorNotSupported, cudaGraphAddChildGraphNode(&child, other, NULL, 0, graph));
+    FAILS(cudaErrorNotSupported, cudaGraphDestroyNode(empty));
+    FAILS(cudaErrorNotSupported, cudaGraphRemoveDependencies(graph, &node, &empty, NULL, 1));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiate(&second, graph, 0));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphInstantiate(&second, graph, 0));
+    OK(cudaGraphExecDestroy(second));
+    OK(cudaGraphDestroy(other));
+    OK(cudaGraphDestroy(graph));
+}
+
+CASE(what_devices_have_for_graphs) {
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    struct cudaMemAllocNodeParams alloc = alloc_params(MIB);
+    unsigned long long value = 99, zero = 0, one = 1;
+    OK(cudaDeviceGraphMemTrim(0));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemAllocNode(&node, graph, NULL, 0, &alloc));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaStreamSynchronize(0));
+    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &value));
+    IS(value >= MIB);
+    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &value));
+    IS(value >= MIB);
+    OK(cudaFree(alloc.dptr));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaDeviceGraphMemTrim(0));
+    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &value));
+    EQUAL(value, 0);
+    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrReservedMemCurrent, &value));
+    EQUAL(value, 0);
+    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &value));
+    IS(value >= MIB);
+    OK(cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &zero));
+    OK(cudaDeviceGetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &value));
+    EQUAL(value, 0);
+    FAILS(cudaErrorInvalidValue,
+          cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemHigh, &one));
+    FAILS(cudaErrorInvalidValue,
+          cudaDeviceSetGraphMemAttribute(0, cudaGraphMemAttrUsedMemCurrent, &zero));
+    FAILS(cudaErrorInvalidValue,
+          cudaDeviceGetGraphMemAttribute(0, (enum cudaGraphMemAttributeType)9, &value));
+    FAILS(cudaErrorInvalidDevice,
+          cudaDeviceGetGraphMemAttribute(99, cudaGraphMemAttrUsedMemHigh, &value));
+    FAILS(cudaErrorInvalidDevice, cudaDeviceGraphMemTrim(99));
+}
