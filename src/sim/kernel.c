@@ -23,7 +23,7 @@ typedef struct executor {
 static struct {
     char *name;
     acu_sim_kernel function;
-} * registered;
+} *registered;
 static size_t registered_count;
 
 static acu_sim_kernel function_named(const char *name) {
@@ -407,6 +407,48 @@ acu_sim_op *acu_sim_op_kernel(acu_sim_prepared *prepared) {
     return op;
 }
 
+/* The event that an attribute brings, NULL if it brings none. */
+static acu_sim_event *event_of(const cudaLaunchAttribute *attribute) {
+    return attribute->id == cudaLaunchAttributeProgrammaticEvent
+               ? acu_sim_event_of(attribute->val.programmaticEvent.event)
+           : attribute->id == cudaLaunchAttributeLaunchCompletionEvent
+               ? acu_sim_event_of(attribute->val.launchCompletionEvent.event)
+               : NULL;
+}
+
+/* They measure no time. */
+static cudaError_t judge_events(const acu_sim_prepared *prepared, const acu_sim_device *device) {
+    for (unsigned i = 0; i < prepared->attribute_count; i++) {
+        cudaLaunchAttributeID id = prepared->attributes[i].id;
+        const acu_sim_event *event = event_of(&prepared->attributes[i]);
+        if (id != cudaLaunchAttributeProgrammaticEvent &&
+            id != cudaLaunchAttributeLaunchCompletionEvent)
+            continue;
+        if (!event || event->device != device)
+            return cudaErrorInvalidResourceHandle;
+        if (!(event->flags & cudaEventDisableTiming))
+            return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+/* Here they are over when the kernel is, which is as late as may be. */
+static cudaError_t submit(acu_sim_stream *stream, acu_sim_op *op) {
+    const acu_sim_prepared *prepared = op->with.launch;
+    op->refs++; /* for what follows */
+    if (!stream->capture)
+        for (unsigned i = 0; i < prepared->attribute_count; i++)
+            if (event_of(&prepared->attributes[i]))
+                acu_sim_event_mark(event_of(&prepared->attributes[i]), op);
+    bool captured = stream->capture != NULL;
+    cudaError_t result = acu_sim_submit(stream, op, false);
+    for (unsigned i = 0; captured && !result && i < prepared->attribute_count; i++)
+        if (event_of(&prepared->attributes[i]))
+            result = acu_sim_capture_record(stream, event_of(&prepared->attributes[i]));
+    acu_sim_op_release(op);
+    return result;
+}
+
 cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
                               const cudaLaunchConfig_t *config, void *const *args,
                               void *const *extra) {
@@ -418,10 +460,14 @@ cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
         result = cudaErrorInvalidResourceHandle;
     if (!result)
         result = acu_sim_prepare(stream->device, function, config, args, extra, &prepared);
-    if (result)
+    if (!result)
+        result = judge_events(prepared, stream->device);
+    if (result) {
+        acu_sim_prepared_free(prepared);
         return result;
+    }
     acu_sim_op *op = acu_sim_op_kernel(prepared);
-    return op ? acu_sim_submit(stream, op, false) : cudaErrorMemoryAllocation;
+    return op ? submit(stream, op) : cudaErrorMemoryAllocation;
 }
 
 /* A whole call of the runtime, which knows kernels only by what its own calls returned. */

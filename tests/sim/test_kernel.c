@@ -361,6 +361,33 @@ TEST(launch_attributes) {
     FAILS(cudaErrorInvalidValue, cudaLaunchKernelExC(&config, nothing, NULL));
 }
 
+TEST(events_of_launches) {
+    gate g = {0};
+    cudaEvent_t event, timed;
+    cudaStream_t stream;
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeLaunchCompletionEvent};
+    cudaLaunchConfig_t config = {
+        .gridDim = dim(1, 1, 1), .blockDim = dim(1, 1, 1), .attrs = &attribute, .numAttrs = 1};
+    OK(cudaStreamCreate(&stream));
+    OK(cudaEventCreate(&timed));
+    OK(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    gate_hold(&g, stream);
+    config.stream = stream;
+    attribute.val.launchCompletionEvent.event = event;
+    OK(cudaLaunchKernelExC(&config, nothing, NULL));
+    SAYS(cudaErrorNotReady, cudaEventQuery(event));
+    gate_open(&g);
+    OK(cudaEventSynchronize(event));
+    attribute.id = cudaLaunchAttributeProgrammaticEvent;
+    attribute.val.programmaticEvent.event = timed;
+    FAILS(cudaErrorInvalidValue, cudaLaunchKernelExC(&config, nothing, NULL));
+    attribute.val.programmaticEvent.event = NULL;
+    FAILS(cudaErrorInvalidResourceHandle, cudaLaunchKernelExC(&config, nothing, NULL));
+    OK(cudaEventDestroy(timed));
+    OK(cudaEventDestroy(event));
+    OK(cudaStreamDestroy(stream));
+}
+
 /* ---- what functions say */
 
 TEST(attributes) {
@@ -526,6 +553,7 @@ int main(void) {
         K(cooperative_launches_must_fit),
         K(clusters),
         K(launch_attributes),
+        K(events_of_launches),
         K(attributes),
         K(setting_attributes),
         K(attributes_of_one_device),
