@@ -163,6 +163,7 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     acu_sim_events_reset(device);
     acu_sim_allocations_reset(device);
     acu_sim_modules_reset(device);
+    acu_sim_virtual_reset(device);
     acu_sim_memory_reset(device);
     acu_sim_textures_reset(device);
     acu_sim_arrays_reset(device);

@@ -278,6 +278,12 @@ CUresult acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
 }
 
 /* The numbers are the runtime's, which has not all of them. */
+static int attribute_of(const acu_sim_device *device, CUdevice_attribute attribute) {
+    return attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+               ? 1
+               : acu_sim_attribute(device, (enum cudaDeviceAttr)attribute);
+}
+
 CUresult acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
     acu_sim_device *d;
     cudaError_t result = enter_device(dev, pi != NULL, &d);
@@ -285,7 +291,7 @@ CUresult acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevi
                     !acu_sim_driver_knows(&acu_cuda_type_CUdevice_attribute_enum, attrib)))
         result = cudaErrorInvalidValue;
     if (!result)
-        *pi = acu_sim_attribute(d, (enum cudaDeviceAttr)attrib);
+        *pi = attribute_of(d, attrib);
     return leave(result);
 }
 

@@ -103,6 +103,8 @@ static const acu_sim_range *accessible(const acu_sim_device *device, const void 
     const acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
     if (!range || range->dormant || bytes > range->base + range->size - (uintptr_t)address)
         return NULL;
+    if (range->bytes)
+        return range->access >> device->index & 1 ? range : NULL;
     return range->kind != SIM_DEVICE || acu_sim_can_access(device, range->device->index) ? range
                                                                                          : NULL;
 }

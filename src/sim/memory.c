@@ -52,10 +52,12 @@ bool acu_sim_is_device_address(const void *address) {
         if ((uintptr_t)address - device->base < device->span)
             return true;
     }
-    return false;
+    return acu_sim_is_reserved(address);
 }
 
 void *acu_sim_view(const acu_sim_range *range, const void *address) {
+    if (range->bytes)
+        return range->bytes + ((uintptr_t)address - range->base);
     if (range->kind != SIM_DEVICE)
         return (void *)(uintptr_t)address;
     return range->device->view + ((uintptr_t)address - range->device->base);
@@ -231,7 +233,7 @@ cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cu
 static cudaError_t free_range(void *address, bool host) {
     acu_sim_range *range = acu_sim_range_of(address);
     if (!range || range->base != (uintptr_t)address || range->kind == SIM_REGISTERED ||
-        range->of_module || host != (range->kind == SIM_PINNED))
+        range->of_module || range->bytes || host != (range->kind == SIM_PINNED))
         return cudaErrorInvalidValue;
     cudaError_t why = acu_sim_capture_allows_unsafe();
     if (why)
@@ -673,7 +675,8 @@ int acu_sim_memory_leaks(int print) {
                                         "managed memory"};
     int leaks = 0;
     for (size_t i = 0; i < count; i++)
-        if (!ranges[i]->freed && !ranges[i]->dormant && !ranges[i]->of_module) {
+        if (!ranges[i]->freed && !ranges[i]->dormant && !ranges[i]->of_module &&
+            !ranges[i]->bytes) {
             leaks++;
             if (print)
                 acu_sim_report(names[ranges[i]->kind], (void *)ranges[i]->base, ranges[i]->size,

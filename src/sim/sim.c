@@ -336,7 +336,8 @@ int acu_sim_leaks(int print) {
     int count = acu_sim_memory_leaks(print) + acu_sim_pools_leaks(print) +
                 acu_sim_streams_leaks(print) + acu_sim_events_leaks(print) +
                 acu_sim_user_objects_leaks(print) + acu_sim_graphs_leaks(print) +
-                acu_sim_execs_leaks(print) + acu_sim_modules_leaks(print);
+                acu_sim_execs_leaks(print) + acu_sim_modules_leaks(print) +
+                acu_sim_virtual_leaks(print);
     count += acu_sim_arrays_leaks(print) + acu_sim_textures_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;
@@ -348,6 +349,7 @@ void acu_sim_reset(const char *configuration) {
     for (int i = 0; i < sim.config.devices; i++)
         acu_sim_device_clear(acu_sim_device_at(i), true);
     acu_sim_modules_reset(NULL);
+    acu_sim_virtual_reset(NULL);
     acu_sim_user_objects_reset();
     acu_sim_memory_reset(NULL);
     sim.era++;

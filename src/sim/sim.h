@@ -181,6 +181,8 @@ struct acu_sim_range {
     acu_sim_allocation *allocation; /* of a graph; NULL: not a graph's */
     bool dormant;                   /* the graph has not been there yet, or has freed it */
     bool of_module;                 /* a variable: goes with its module */
+    char *bytes;                    /* of mapped memory: where they are; NULL: in the device's */
+    uint64_t access;                /* of mapped memory, a bit per device */
     const void *where;              /* the call that made it */
     /* Managed memory: what was advised. Locations as {type, id}. */
     bool read_mostly;
@@ -244,6 +246,14 @@ int acu_sim_arrays_leaks(int print);
 
 void acu_sim_textures_reset(acu_sim_device *device);
 int acu_sim_textures_leaks(int print);
+
+/* ---- virtual memory management ------------------------------------------------------------------
+ */
+
+bool acu_sim_is_reserved(const void *address);
+/* A device's memory; NULL: all, and the addresses. */
+void acu_sim_virtual_reset(const acu_sim_device *device);
+int acu_sim_virtual_leaks(int print);
 
 /* ---- pools --------------------------------------------------------------------------------------
  */

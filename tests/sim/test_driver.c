@@ -434,6 +434,131 @@ TEST(host_functions) {
     assert_int_equal(hosts, 3);
 }
 
+/* ---- virtual memory management */
+
+enum { CHUNK = 2 << 20 };
+
+static const CUmemAllocationProp on_device = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                              .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+static const CUmemAccessDesc read_write = {{.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                                           CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
+TEST(memory_is_mapped) {
+    CUdeviceptr at, base = 0;
+    CUmemGenericAllocationHandle first, second, same;
+    CUmemAllocationProp properties = {0};
+    unsigned long long flags = 9;
+    size_t granularity = 0, before, now, total, size = 0;
+    char *bytes = malloc(2 * CHUNK);
+    OK(cuMemGetAllocationGranularity(&granularity, &on_device, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    assert_int_equal(granularity, CHUNK);
+    OK(cuMemGetInfo(&before, &total));
+    OK(cuMemAddressReserve(&at, 4 * CHUNK, 0, 0, 0));
+    OK(cuMemCreate(&first, CHUNK, &on_device, 0));
+    OK(cuMemCreate(&second, CHUNK, &on_device, 0));
+    OK(cuMemGetInfo(&now, &total));
+    assert_int_equal(before - now, 2 * CHUNK);
+    OK(cuMemMap(at, CHUNK, 0, first, 0));
+    OK(cuMemMap(at + CHUNK, CHUNK, 0, second, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(at, 1, CHUNK));
+    OK(cuMemSetAccess(at, 2 * CHUNK, &read_write, 1));
+    OK(cuMemsetD8(at, 1, 2 * CHUNK)); /* over both */
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(at, 1, 2 * CHUNK + 1));
+    OK(cuMemcpyDtoH(bytes, at, 2 * CHUNK));
+    assert_true(bytes[0] == 1 && bytes[2 * CHUNK - 1] == 1);
+    OK(cuMemGetAccess(&flags, &read_write.location, at));
+    assert_int_equal(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    OK(cuMemGetAllocationPropertiesFromHandle(&properties, first));
+    assert_int_equal(properties.type, CU_MEM_ALLOCATION_TYPE_PINNED);
+    OK(cuMemGetAddressRange(&base, &size, at + 5));
+    assert_true(base == at);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(at));
+    OK(cuMemRelease(first)); /* it stays while it is mapped */
+    OK(cuMemsetD8(at, 2, 1));
+    OK(cuMemRetainAllocationHandle(&same, (void *)at));
+    assert_int_equal(same, first);
+    OK(cuMemUnmap(at, CHUNK));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(at, 1, 1));
+    OK(cuMemMap(at + 2 * CHUNK, CHUNK, 0, same, 0));
+    OK(cuMemSetAccess(at + 2 * CHUNK, CHUNK, &read_write, 1));
+    OK(cuMemcpyDtoH(bytes, at + 2 * CHUNK, 2));
+    assert_true(bytes[0] == 2 && bytes[1] == 1);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressFree(at, 4 * CHUNK));
+    OK(cuMemUnmap(at + CHUNK, 2 * CHUNK));
+    OK(cuMemRelease(same));
+    OK(cuMemRelease(second));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemRelease(second));
+    OK(cuMemAddressFree(at, 4 * CHUNK));
+    OK(cuMemGetInfo(&now, &total));
+    assert_int_equal(now, before);
+    free(bytes);
+}
+
+TEST(mapping_that_is_refused) {
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp wrong = on_device;
+    CUmemAccessDesc access = read_write;
+    unsigned long long flags;
+    size_t size;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(NULL, CHUNK, 0, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, 0, 0, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, 100, 0, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, CHUNK, 3, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, CHUNK, 0, 0, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, 100, &on_device, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(NULL, CHUNK, &on_device, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, CHUNK, NULL, 0));
+    SAYS(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&handle, (size_t)CHUNK << 20, &on_device, 0));
+    wrong.location.id = 9;
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuMemCreate(&handle, CHUNK, &wrong, 0));
+    wrong = on_device;
+    wrong.type = CU_MEM_ALLOCATION_TYPE_INVALID;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, CHUNK, &wrong, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAllocationGranularity(&size, &wrong, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAllocationGranularity(NULL, &on_device, 0));
+    wrong = on_device;
+    wrong.requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemCreate(&handle, CHUNK, &wrong, 0));
+    OK(cuMemAddressReserve(&at, 2 * CHUNK, 4 * CHUNK, 0, 0));
+    assert_int_equal(at % (4 * CHUNK), 0);
+    OK(cuMemCreate(&handle, CHUNK, &on_device, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at + 1, CHUNK, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, 2 * CHUNK, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, CHUNK, CHUNK, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, CHUNK, 0, 1234, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at + 2 * CHUNK, CHUNK, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(at, CHUNK));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, CHUNK, &access, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAccess(&flags, &access.location, at));
+    OK(cuMemMap(at, CHUNK, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, CHUNK, 0, handle, 0));
+    access.location.id = 9;
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuMemSetAccess(at, CHUNK, &access, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, CHUNK, NULL, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(at, 2 * CHUNK));
+    OK(cuMemUnmap(at, CHUNK));
+    OK(cuMemRelease(handle));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressFree(at, CHUNK));
+    OK(cuMemAddressFree(at, 2 * CHUNK));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressFree(at, 2 * CHUNK));
+}
+
+TEST(what_stays_mapped_is_a_leak) {
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    OK(cuMemAddressReserve(&at, CHUNK, 0, 0, 0));
+    OK(cuMemCreate(&handle, CHUNK, &on_device, 0));
+    OK(cuMemMap(at, CHUNK, 0, handle, 0));
+    OK(cuMemSetAccess(at, CHUNK, &read_write, 1));
+    OK(cuMemRelease(handle));
+    assert_int_equal(acu_sim_leaks(0), 2);
+    acu_sim_reset(MACHINE);
+    assert_int_equal(acu_sim_leaks(0), 0);
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+}
+
 /* ---- modules */
 
 static CUmodule load_module(void) {
@@ -778,6 +903,9 @@ int main(void) {
         C(what_a_pointer_is),
         C(streams_and_events_are_the_runtimes),
         C(host_functions),
+        C(memory_is_mapped),
+        C(mapping_that_is_refused),
+        C(what_stays_mapped_is_a_leak),
         C(modules),
         C(modules_that_are_refused),
         C(libraries),

@@ -1,0 +1,169 @@
+/* Virtual memory management. */
+#include "conformance.h"
+
+#include <stdlib.h>
+
+static const CUmemAllocationProp on_device = {.type = CU_MEM_ALLOCATION_TYPE_PINNED,
+                                              .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE}};
+static const CUmemAccessDesc read_write = {{.type = CU_MEM_LOCATION_TYPE_DEVICE},
+                                           CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+
+static size_t chunk(void) {
+    size_t granularity = 0;
+    if (cudaFree(NULL) ||
+        cuMemGetAllocationGranularity(&granularity, &on_device, CU_MEM_ALLOC_GRANULARITY_MINIMUM))
+        return 0;
+    return granularity;
+}
+
+CASE(granularity) {
+    size_t size = 0;
+    CUmemAllocationProp wrong = on_device;
+    EQUAL(chunk(), 2 * MIB);
+    OK(cuMemGetAllocationGranularity(&size, &on_device, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED));
+    EQUAL(size, 2 * MIB);
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuMemGetAllocationGranularity(NULL, &on_device, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuMemGetAllocationGranularity(&size, NULL, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    ASK(cuMemGetAllocationGranularity(&size, &on_device, (CUmemAllocationGranularity_flags)7));
+    wrong.location.id = 99;
+    SAYS(CUDA_ERROR_INVALID_DEVICE,
+         cuMemGetAllocationGranularity(&size, &wrong, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+    wrong = on_device;
+    wrong.type = CU_MEM_ALLOCATION_TYPE_INVALID;
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuMemGetAllocationGranularity(&size, &wrong, CU_MEM_ALLOC_GRANULARITY_MINIMUM));
+}
+
+CASE(is_supported) {
+    int value = 0;
+    OK(cudaFree(NULL));
+    OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0));
+    EQUAL(value, 1);
+}
+
+CASE(two_chunks_side_by_side) {
+    const size_t size = chunk();
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle first, second;
+    unsigned long long flags = 9;
+    char *bytes = malloc(2 * size);
+    OK(cuMemAddressReserve(&at, 4 * size, 0, 0, 0));
+    OK(cuMemCreate(&first, size, &on_device, 0));
+    OK(cuMemCreate(&second, size, &on_device, 0));
+    OK(cuMemMap(at, size, 0, first, 0));
+    OK(cuMemMap(at + size, size, 0, second, 0));
+    ASK(cuMemGetAccess(&flags, &read_write.location, at));
+    ASK(flags);
+    OK(cuMemSetAccess(at, 2 * size, &read_write, 1));
+    OK(cuMemsetD8(at, 1, 2 * size));
+    OK(cuMemcpyDtoH(bytes, at, 2 * size));
+    IS(bytes[0] == 1 && bytes[2 * size - 1] == 1);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(at, 1, 2 * size + 1));
+    OK(cuMemGetAccess(&flags, &read_write.location, at));
+    EQUAL(flags, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    OK(cuMemUnmap(at, 2 * size));
+    OK(cuMemRelease(first));
+    OK(cuMemRelease(second));
+    OK(cuMemAddressFree(at, 4 * size));
+    free(bytes);
+}
+
+CASE(memory_outlives_its_handle_and_moves) {
+    const size_t size = chunk();
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle, same = 0;
+    CUmemAllocationProp properties = {0};
+    char byte = 0;
+    OK(cuMemAddressReserve(&at, 2 * size, 0, 0, 0));
+    OK(cuMemCreate(&handle, size, &on_device, 0));
+    OK(cuMemMap(at, size, 0, handle, 0));
+    OK(cuMemSetAccess(at, size, &read_write, 1));
+    OK(cuMemsetD8(at, 7, size));
+    OK(cuMemRelease(handle));
+    OK(cuMemcpyDtoH(&byte, at, 1));
+    EQUAL(byte, 7);
+    OK(cuMemRetainAllocationHandle(&same, (void *)(uintptr_t)at));
+    OK(cuMemGetAllocationPropertiesFromHandle(&properties, same));
+    EQUAL(properties.type, CU_MEM_ALLOCATION_TYPE_PINNED);
+    EQUAL(properties.location.type, CU_MEM_LOCATION_TYPE_DEVICE);
+    OK(cudaDeviceSynchronize());
+    OK(cuMemUnmap(at, size));
+    OK(cuMemMap(at + size, size, 0, same, 0));
+    OK(cuMemSetAccess(at + size, size, &read_write, 1));
+    OK(cuMemcpyDtoH(&byte, at + size + 5, 1));
+    EQUAL(byte, 7);
+    OK(cuMemUnmap(at + size, size));
+    OK(cuMemRelease(same));
+    OK(cuMemAddressFree(at, 2 * size));
+}
+
+CASE(what_a_mapped_pointer_is) {
+    const size_t size = chunk();
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    struct cudaPointerAttributes a;
+    CUdeviceptr base = 0;
+    size_t range = 0;
+    OK(cuMemAddressReserve(&at, 2 * size, 0, 0, 0));
+    OK(cuMemCreate(&handle, size, &on_device, 0));
+    OK(cuMemMap(at, size, 0, handle, 0));
+    OK(cuMemSetAccess(at, size, &read_write, 1));
+    OK(cudaPointerGetAttributes(&a, (void *)(uintptr_t)at));
+    EQUAL(a.type, cudaMemoryTypeDevice);
+    EQUAL(a.device, 0);
+    ASK(cuMemGetAddressRange(&base, &range, at + 5));
+    ASK(base == at);
+    ASK(range);
+    ASK(cuMemFree(at));
+    ASK(cudaFree((void *)(uintptr_t)at));
+    (void)cudaGetLastError();
+    OK(cuMemUnmap(at, size));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, 2 * size));
+}
+
+CASE(what_is_refused) {
+    const size_t size = chunk();
+    CUdeviceptr at;
+    CUmemGenericAllocationHandle handle;
+    CUmemAllocationProp wrong = on_device;
+    CUmemAccessDesc access = read_write;
+    unsigned long long flags;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(NULL, size, 0, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, 0, 0, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, 100, 0, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, size, 3, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressReserve(&at, size, 0, 0, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, 100, &on_device, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(NULL, size, &on_device, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, size, NULL, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemCreate(&handle, size, &on_device, 1));
+    SAYS(CUDA_ERROR_OUT_OF_MEMORY, cuMemCreate(&handle, size << 20, &on_device, 0));
+    wrong.location.id = 99;
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuMemCreate(&handle, size, &wrong, 0));
+    OK(cuMemAddressReserve(&at, 2 * size, 0, 0, 0));
+    OK(cuMemCreate(&handle, size, &on_device, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at + 1, size, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, 2 * size, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, size, size, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, size, 0, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, size, 0, handle, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(at, size));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, size, &access, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAccess(&flags, &access.location, at));
+    OK(cuMemMap(at, size, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, size, 0, handle, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(at, 1, 1)); /* no access yet */
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, size, NULL, 1));
+    access.location.id = 99;
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuMemSetAccess(at, size, &access, 1));
+    access = read_write;
+    access.flags = CU_MEM_ACCESS_FLAGS_PROT_READ;
+    ASK(cuMemSetAccess(at, size, &access, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(at, 2 * size));
+    OK(cuMemUnmap(at, size));
+    OK(cuMemRelease(handle));
+    OK(cuMemAddressFree(at, 2 * size));
+}
