@@ -9,14 +9,14 @@
 enum { ACU_LOADED_SIZE = 700, ACU_OBJECT_TEXT = 160, ACU_SAVED_ERROR_SIZE = 1600 };
 
 /* Records a failure that is no CUDA call's; returns the code. */
-int acu_record(int code, const char *format, ...) __attribute__((format(printf, 2, 3)));
+int acu_record(int code, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 
 /*
  * Records the refusal of a call, in one sentence about it; returns the code. acu_explain leaves the
  * record as it is, and cudaGetLastError returns the code once.
  */
 int acu_refuse(const acu_function *function, int code, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((format(printf, 3, 4), cold));
 
 /* The reasons why a slot cannot be bound. */
 int acu_refuse_absent(const acu_function *function);
@@ -47,13 +47,13 @@ void acu_device_reason(char *why, size_t size);
  * record stands already, failed on its behalf; acu_fault: the failure is found here. Both return
  * the code.
  */
-int acu_blame(const char *call, const char *object, int code);
+int acu_blame(const char *call, const char *object, int code) ACU_COLD;
 int acu_fault(const char *call, const char *object, int code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((format(printf, 4, 5), cold));
 
 /* What to do about the failure just recorded, where there is more to say than its code's own hint.
  */
-void acu_hint(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void acu_hint(const char *format, ...) __attribute__((format(printf, 1, 2), cold));
 const char *acu_hint_for(int code); /* "" if there is none */
 
 /*

@@ -20,19 +20,20 @@ typedef struct acu_limits {
 struct acu_kernel {
     acu_object object;
     const acu_backend *backend;
-    acu_place place;
-    acu_module *module; /* an owner of it; NULL: wrapped, and the place is its own */
     const void *raw;
-    char *name;
-    acu_limits limits;
+    acu_module *module; /* an owner of it; NULL: wrapped, and the place is its own */
+    acu_place place;
     int max_threads;    /* per block */
-    int registers;      /* per thread */
-    int static_shared;  /* bytes */
     int max_shared;     /* atomic: dynamic bytes that a launch may ask for */
     int cluster_needed; /* atomic */
     acu_parameter_check check;
     size_t count; /* of parameters */
     acu_parameter *parameters;
+    acu_limits limits;
+    /* from here on not looked at by each launch */
+    int registers;     /* per thread */
+    int static_shared; /* bytes */
+    char *name;
 };
 
 extern const acu_class acu_kernel_class;

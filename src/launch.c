@@ -171,8 +171,9 @@ static int add_raw(const char *call, const acu_grid *grid, acu_prepared *p) {
     return 0;
 }
 
-/* `cooperative` is the first: alone, runtimes of any age have a call for it. */
-static int add_attributes(const char *call, const acu_grid *grid, acu_prepared *p) {
+/* `cooperative` is the first: alone, runtimes of any age have a call for it. Most launches have no
+ * attributes, and shall not have this between what they run. */
+ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_prepared *p) {
     int code = 0;
     p->cooperative = grid->cooperative;
     if (grid->cooperative && p->kernel->limits.cooperative == 0)

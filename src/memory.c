@@ -57,19 +57,26 @@ static int wait_for_uses(acu_storage *storage, acu_stream *stream, bool writes) 
     return 0;
 }
 
-int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket) {
-    acu_capture *capture = acu_capture_of(stream);
-    ticket->version = 0;
-    if (capture)
-        return capture->use(capture, &storage->object, writes);
-    if (sole_of(storage) == stream->timeline || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
-        return 0;
+/* Apart from acu_use_begin(), so that what is run by each operation is short. */
+__attribute__((noinline)) static int begin_in_table(acu_storage *storage, acu_stream *stream,
+                                                    bool writes, acu_ticket *ticket) {
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
     int code = wait_for_uses(storage, stream, writes);
     ticket->version = storage->version;
     pthread_mutex_unlock(&storage->lock);
     return code;
+}
+
+int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket) {
+    acu_capture *capture = acu_capture_of(stream);
+    ticket->version = 0;
+    if (capture)
+        return capture->use(capture, &storage->object, writes);
+    if (ACU_LIKELY(sole_of(storage) == stream->timeline) ||
+        acu_has(storage->flags, ACU_BUFFER_UNORDERED))
+        return 0;
+    return begin_in_table(storage, stream, writes, ticket);
 }
 
 /* The table is full: the stream waits for the oldest use of another one and stands for both. */
@@ -112,23 +119,27 @@ static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64
     return code;
 }
 
-int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket) {
-    int code = 0;
-    if (acu_capture_of(stream) || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
-        return 0;
-    (void)acu_timeline_issue(stream->timeline);
-    if (sole_of(storage) ==
-        stream->timeline) /* asked again: another one may have come in between */
-        return 0;
+__attribute__((noinline)) static int end_in_table(acu_storage *storage, acu_stream *stream,
+                                                  bool writes, const acu_ticket *ticket) {
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
-    code = add_use(storage, stream, writes, ticket->version);
+    int code = add_use(storage, stream, writes, ticket->version);
     if (storage->use_count == 1 && storage->uses[0].timeline == stream->timeline) {
         storage->use_count = 0; /* its reference moves */
         __atomic_store_n(&storage->sole, stream->timeline, __ATOMIC_SEQ_CST);
     }
     pthread_mutex_unlock(&storage->lock);
     return code;
+}
+
+int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket) {
+    if (acu_capture_of(stream) || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
+        return 0;
+    (void)acu_timeline_issue(stream->timeline);
+    /* asked again: another one may have come in between */
+    if (ACU_LIKELY(sole_of(storage) == stream->timeline))
+        return 0;
+    return end_in_table(storage, stream, writes, ticket);
 }
 
 int acu_storage_settle(acu_storage *storage) {

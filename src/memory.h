@@ -37,20 +37,21 @@ struct acu_buffer {
 typedef struct acu_storage {
     acu_object object;
     acu_memory memory;
-    unsigned flags;
     bool owned;
     int device;
     char *pointer, *host; /* host: NULL if it cannot reach it */
     size_t bytes;
-    acu_stream *home;   /* an owner of it */
-    acu_pool *pool;     /* likewise, or NULL */
-    acu_object *owner;  /* whose memory it is, and likewise; or NULL */
-    acu_timeline *sole; /* atomic; an owner; NULL: the table tells */
+    acu_stream *home;  /* an owner of it */
+    acu_pool *pool;    /* likewise, or NULL */
+    acu_object *owner; /* whose memory it is, and likewise; or NULL */
     pthread_mutex_t lock;
-    uint64_t version; /* this and below under the lock */
+    uint64_t version; /* this and below, up to the uses, under the lock */
     unsigned use_count;
     acu_use uses[ACU_USES];
-    acu_buffer first; /* saves an allocation */
+    /* What each operation looks at lies together. */
+    unsigned flags;
+    acu_timeline *sole; /* atomic; an owner; NULL: the table tells */
+    acu_buffer first;   /* saves an allocation */
 } acu_storage;
 
 extern const acu_class acu_buffer_class, acu_storage_class;

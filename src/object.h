@@ -42,7 +42,7 @@ void acu_object_init(acu_object *object, const acu_class *kind, int device);
 void acu_object_discard(acu_object *object);
 
 /* Records what is wrong with a handle that is not of this kind; returns the code. */
-int acu_bad_handle(const char *call, const void *handle, const acu_class *kind);
+int acu_bad_handle(const char *call, const void *handle, const acu_class *kind) ACU_COLD;
 
 /* Enumerators are signed. */
 static inline bool acu_has(unsigned flags, unsigned flag) {
@@ -79,7 +79,7 @@ void *acu_object_retain(const char *call, void *handle, const acu_class *kind);
 int acu_object_release(const char *call, void *handle, const acu_class *kind);
 
 /* "stream 0x55… on device 0", into `text`, which is returned; "" of no handle. */
-const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]);
+const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
 
 /* acu_blame with an object; nothing on success. */
 int acu_outcome(const char *call, const void *handle, int code);
