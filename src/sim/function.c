@@ -242,6 +242,15 @@ cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache 
     return acu_sim_leave(result);
 }
 
+/* The banks of the simulated hardware are as wide as they are. */
+cudaError_t acu_sim_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && !acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config))
+        result = cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
 cudaError_t acu_sim_cudaFuncGetName(const char **name, const void *func) {
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);

@@ -550,3 +550,42 @@ cudaError_t acu_sim_cudaMemSetMemPool(struct cudaMemLocation *location,
     cudaError_t result = enter_place(memPool, location, type, &d);
     return take(result, d, memPool);
 }
+
+/* ---- sharing ------------------------------------------------------------------------------------
+ */
+
+/* No pool is made with a type of handle (judge_props), so there is none that could be exported. */
+cudaError_t acu_sim_cudaMemPoolExportToShareableHandle(void *shareableHandle, cudaMemPool_t memPool,
+                                                       enum cudaMemAllocationHandleType handleType,
+                                                       unsigned int flags) {
+    (void)shareableHandle, (void)memPool, (void)handleType, (void)flags;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    return acu_sim_leave(result ? result : cudaErrorInvalidValue);
+}
+
+cudaError_t
+acu_sim_cudaMemPoolImportFromShareableHandle(cudaMemPool_t *memPool, void *shareableHandle,
+                                             enum cudaMemAllocationHandleType handleType,
+                                             unsigned int flags) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const bool is_type = handleType != cudaMemHandleTypeNone &&
+                         acu_sim_knows(&acu_cudart_type_cudaMemAllocationHandleType, handleType);
+    if (!result)
+        result = memPool && shareableHandle && !flags && is_type ? cudaErrorNotSupported
+                                                                 : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemPoolExportPointer(struct cudaMemPoolPtrExportData *exportData,
+                                             void *ptr) {
+    (void)exportData, (void)ptr;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    return acu_sim_leave(result ? result : cudaErrorInvalidValue);
+}
+
+cudaError_t acu_sim_cudaMemPoolImportPointer(void **ptr, cudaMemPool_t memPool,
+                                             struct cudaMemPoolPtrExportData *exportData) {
+    (void)ptr, (void)memPool, (void)exportData;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    return acu_sim_leave(result ? result : cudaErrorInvalidValue);
+}

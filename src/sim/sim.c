@@ -350,6 +350,7 @@ void acu_sim_reset(const char *configuration) {
         acu_sim_device_clear(acu_sim_device_at(i), true);
     acu_sim_modules_reset(NULL);
     acu_sim_virtual_reset(NULL);
+    acu_sim_listeners_reset();
     acu_sim_user_objects_reset();
     acu_sim_memory_reset(NULL);
     sim.era++;

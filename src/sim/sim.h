@@ -538,6 +538,8 @@ int acu_sim_user_objects_leaks(int print);
 void acu_sim_execs_reset(acu_sim_device *device);
 int acu_sim_execs_leaks(int print);
 
+void acu_sim_listeners_reset(void);
+
 /* One line of the leak report. */
 void acu_sim_report(const char *what, const void *handle, size_t size, const void *where);
 

@@ -58,3 +58,57 @@ cudaError_t acu_sim_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, siz
     (void)stream;
     return acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
 }
+
+/* ---- nodes of graphs ----------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                                   const cudaGraphNode_t *pDependencies,
+                                                   size_t numDependencies, const void *symbol,
+                                                   const void *src, size_t count, size_t offset,
+                                                   enum cudaMemcpyKind kind) {
+    (void)pGraphNode, (void)graph, (void)pDependencies, (void)numDependencies;
+    return acu_sim_cudaMemcpyToSymbol(symbol, src, count, offset, kind);
+}
+
+cudaError_t acu_sim_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                                     const cudaGraphNode_t *pDependencies,
+                                                     size_t numDependencies, void *dst,
+                                                     const void *symbol, size_t count,
+                                                     size_t offset, enum cudaMemcpyKind kind) {
+    (void)pGraphNode, (void)graph, (void)pDependencies, (void)numDependencies;
+    return acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
+}
+
+cudaError_t acu_sim_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void *symbol,
+                                                         const void *src, size_t count,
+                                                         size_t offset, enum cudaMemcpyKind kind) {
+    (void)node;
+    return acu_sim_cudaMemcpyToSymbol(symbol, src, count, offset, kind);
+}
+
+cudaError_t acu_sim_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node, void *dst,
+                                                           const void *symbol, size_t count,
+                                                           size_t offset,
+                                                           enum cudaMemcpyKind kind) {
+    (void)node;
+    return acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
+}
+
+cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGraphExec,
+                                                             cudaGraphNode_t node,
+                                                             const void *symbol, const void *src,
+                                                             size_t count, size_t offset,
+                                                             enum cudaMemcpyKind kind) {
+    (void)hGraphExec, (void)node;
+    return acu_sim_cudaMemcpyToSymbol(symbol, src, count, offset, kind);
+}
+
+cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t hGraphExec,
+                                                               cudaGraphNode_t node, void *dst,
+                                                               const void *symbol, size_t count,
+                                                               size_t offset,
+                                                               enum cudaMemcpyKind kind) {
+    (void)hGraphExec, (void)node;
+    return acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
+}

@@ -16,6 +16,12 @@ def test_what_is_played_is_presented() -> None:
     assert {name for name in sim_coverage.played() - names if "_v" not in name} == set()
 
 
+def test_enough_is_played() -> None:
+    names = sim_coverage.newest().intersection(sim_coverage.presented())
+    assert len(names) >= 340
+    assert len(sim_coverage.played() & names) >= 290
+
+
 def test_every_function_has_one_subject() -> None:
     assert sim_coverage.subject("cudaGraphLaunch") == "graphs"
     assert sim_coverage.subject("cudaStreamBeginCapture") == "graphs"
