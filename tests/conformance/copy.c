@@ -125,7 +125,7 @@ CASE(a_direction_that_does_not_exist) {
           cudaMemcpy(local, memory, 16, (enum cudaMemcpyKind)(-1)));
     FAILS(cudaErrorInvalidMemcpyDirection,
           cudaMemcpyAsync(local, memory, 16, (enum cudaMemcpyKind)5, NULL));
-    ASK(cudaMemcpy(local, memory, 0, (enum cudaMemcpyKind)5));
+    SAYS(cudaSuccess, cudaMemcpy(local, memory, 0, (enum cudaMemcpyKind)5));
     OK(cudaFree(memory));
 }
 
@@ -167,11 +167,11 @@ CASE(behind_the_end_of_a_large_allocation) {
 CASE(behind_the_end_of_a_small_allocation) {
     char *memory, local[2048];
     OK(cudaMalloc((void **)&memory, 100));
-    ASK(cudaMemcpy(local, memory, 101, cudaMemcpyDeviceToHost));
-    ASK(cudaMemcpy(local, memory, 512, cudaMemcpyDeviceToHost));
-    ASK(cudaMemcpy(local, memory, 513, cudaMemcpyDeviceToHost));
-    ASK(cudaMemcpy(local, memory, 2048, cudaMemcpyDeviceToHost));
-    ASK(cudaMemcpy(local, memory + 100, 1, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(local, memory, 101, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(local, memory, 512, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(local, memory, 513, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(local, memory, 2048, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(local, memory + 100, 1, cudaMemcpyDeviceToHost));
     OK(cudaFree(memory));
 }
 
@@ -179,8 +179,8 @@ CASE(behind_the_end_of_pinned_memory) {
     char *memory, *pinned;
     OK(cudaMalloc((void **)&memory, 4096));
     OK(cudaMallocHost((void **)&pinned, 1000));
-    ASK(cudaMemcpy(memory, pinned, 1001, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpyAsync(memory, pinned, 1001, cudaMemcpyHostToDevice, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(memory, pinned, 1001, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, pinned, 1001, cudaMemcpyHostToDevice, NULL));
     OK(cudaDeviceSynchronize());
     OK(cudaFreeHost(pinned));
     OK(cudaFree(memory));
@@ -190,13 +190,13 @@ CASE(partly_registered_memory) {
     char *memory, *host = aligned_alloc(4096, 3 * 4096);
     OK(cudaMalloc((void **)&memory, 3 * 4096));
     OK(cudaHostRegister(host + 4096, 4096, cudaHostRegisterDefault));
-    ASK(cudaMemcpy(memory, host, 3 * 4096, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy(memory, host + 4096, 2 * 4096, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy(memory, host, 2 * 4096, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy(host, memory, 3 * 4096, cudaMemcpyDeviceToHost));
-    ASK(cudaMemcpyAsync(memory, host + 4096, 2 * 4096, cudaMemcpyHostToDevice, NULL));
-    ASK(cudaMemcpyAsync(memory, host, 2 * 4096, cudaMemcpyHostToDevice, NULL));
-    ASK(cudaMemcpy(host, host + 4096, 2 * 4096, cudaMemcpyDefault));
+    SAYS(cudaSuccess, cudaMemcpy(memory, host, 3 * 4096, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(memory, host + 4096, 2 * 4096, cudaMemcpyHostToDevice));
+    SAYS(cudaSuccess, cudaMemcpy(memory, host, 2 * 4096, cudaMemcpyHostToDevice));
+    SAYS(cudaSuccess, cudaMemcpy(host, memory, 3 * 4096, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, host + 4096, 2 * 4096, cudaMemcpyHostToDevice, NULL));
+    SAYS(cudaSuccess, cudaMemcpyAsync(memory, host, 2 * 4096, cudaMemcpyHostToDevice, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(host, host + 4096, 2 * 4096, cudaMemcpyDefault));
     OK(cudaDeviceSynchronize());
     OK(cudaHostUnregister(host + 4096));
     OK(cudaFree(memory));
@@ -263,10 +263,10 @@ CASE(an_asynchronous_copy_from_pageable_memory) {
     cudaStream_t stream;
     OK(cudaMalloc((void **)&memory, 4 * MIB));
     OK(cudaStreamCreate(&stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 4, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 64 * KIB, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 64 * KIB + 1, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 4 * MIB, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream, cudaMemcpyAsync(memory, host, 4, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream, cudaMemcpyAsync(memory, host, 64 * KIB, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream, cudaMemcpyAsync(memory, host, 64 * KIB + 1, cudaMemcpyHostToDevice, stream));
+    WAITS(true, stream, cudaMemcpyAsync(memory, host, 4 * MIB, cudaMemcpyHostToDevice, stream));
     OK(cudaStreamDestroy(stream));
     OK(cudaFree(memory));
     free(host);
@@ -278,10 +278,10 @@ CASE(an_asynchronous_copy_between_host_memories) {
     OK(cudaMallocHost((void **)&a, SIZE));
     OK(cudaMallocHost((void **)&b, SIZE));
     OK(cudaStreamCreate(&stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(a, b, SIZE, cudaMemcpyHostToHost, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(a, b, SIZE, cudaMemcpyDefault, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(a, local, 64, cudaMemcpyHostToHost, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(local, a, 64, cudaMemcpyHostToHost, stream));
+    WAITS(true, stream, cudaMemcpyAsync(a, b, SIZE, cudaMemcpyHostToHost, stream));
+    WAITS(true, stream, cudaMemcpyAsync(a, b, SIZE, cudaMemcpyDefault, stream));
+    WAITS(true, stream, cudaMemcpyAsync(a, local, 64, cudaMemcpyHostToHost, stream));
+    WAITS(true, stream, cudaMemcpyAsync(local, a, 64, cudaMemcpyHostToHost, stream));
     OK(cudaStreamDestroy(stream));
     OK(cudaFreeHost(a));
     OK(cudaFreeHost(b));
@@ -295,7 +295,7 @@ CASE(a_copy_waits_for_the_default_stream) {
     WAITS(true, NULL, cudaMemcpy(local, memory, SIZE, cudaMemcpyDeviceToHost));
     WAITS(true, NULL, cudaMemcpy(pinned, memory, SIZE, cudaMemcpyDeviceToHost));
     WAITS(true, NULL, cudaMemcpy(memory, pinned, SIZE, cudaMemcpyHostToDevice));
-    ASK_WAITS(NULL, cudaMemcpy(memory, local, 64, cudaMemcpyHostToDevice));
+    WAITS(true, NULL, cudaMemcpy(memory, local, 64, cudaMemcpyHostToDevice));
     WAITS(false, NULL, cudaMemcpy(other, memory, SIZE, cudaMemcpyDeviceToDevice));
     OK(cudaDeviceSynchronize());
     OK(cudaFreeHost(pinned));
@@ -346,9 +346,9 @@ CASE(rows_wider_than_their_pitch) {
           cudaMemcpy2D(memory, 16, rows, 8, 16, 2, cudaMemcpyHostToDevice));
     FAILS(cudaErrorInvalidPitchValue,
           cudaMemcpy2DAsync(memory, 8, rows, 16, 16, 2, cudaMemcpyHostToDevice, NULL));
-    ASK(cudaMemcpy2D(memory, 8, rows, 16, 16, 1, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy2D(memory, 8, rows, 16, 16, 0, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy2D(memory, 0, rows, 0, 0, 2, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy2D(memory, 8, rows, 16, 16, 1, cudaMemcpyHostToDevice));
+    SAYS(cudaSuccess, cudaMemcpy2D(memory, 8, rows, 16, 16, 0, cudaMemcpyHostToDevice));
+    SAYS(cudaSuccess, cudaMemcpy2D(memory, 0, rows, 0, 0, 2, cudaMemcpyHostToDevice));
     OK(cudaFree(memory));
 }
 
@@ -357,17 +357,17 @@ CASE(a_pitch_beyond_the_largest) {
     OK(cudaMalloc((void **)&memory, 4096));
     FAILS(cudaErrorInvalidPitchValue,
           cudaMemcpy2D(memory, (size_t)1 << 31, rows, 16, 16, 1, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy2D(memory, 16, rows, (size_t)1 << 31, 16, 1, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy2D(memory, ((size_t)1 << 31) - 1, rows, 16, 16, 1, cudaMemcpyHostToDevice));
+    SAYS(cudaSuccess, cudaMemcpy2D(memory, 16, rows, (size_t)1 << 31, 16, 1, cudaMemcpyHostToDevice));
+    SAYS(cudaSuccess, cudaMemcpy2D(memory, ((size_t)1 << 31) - 1, rows, 16, 16, 1, cudaMemcpyHostToDevice));
     OK(cudaFree(memory));
 }
 
 CASE(rows_in_the_wrong_direction) {
     char *memory, rows[64];
     OK(cudaMalloc((void **)&memory, 4096));
-    ASK(cudaMemcpy2D(memory, 16, rows, 16, 16, 2, cudaMemcpyDeviceToHost));
-    ASK(cudaMemcpy2D(rows, 16, memory, 16, 16, 2, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy2D(memory, 16, rows, 16, 16, 2, cudaMemcpyDeviceToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy2D(memory, 16, rows, 16, 16, 2, cudaMemcpyDeviceToHost));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy2D(rows, 16, memory, 16, 16, 2, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy2D(memory, 16, rows, 16, 16, 2, cudaMemcpyDeviceToDevice));
     FAILS(cudaErrorInvalidMemcpyDirection,
           cudaMemcpy2D(memory, 16, rows, 16, 16, 2, (enum cudaMemcpyKind)7));
     OK(cudaFree(memory));
@@ -444,21 +444,21 @@ CASE(boxes_that_are_refused) {
     struct cudaMemcpy3DParms p = box(memory, from, 16, cudaMemcpyHostToDevice);
     FAILS(cudaErrorInvalidValue, cudaMemcpy3D(NULL));
     p.kind = (enum cudaMemcpyKind)9;
-    ASK(cudaMemcpy3D(&p));
+    FAILS(cudaErrorInvalidMemcpyDirection, cudaMemcpy3D(&p));
     p = box(memory, NULL, 16, cudaMemcpyHostToDevice);
-    ASK(cudaMemcpy3D(&p));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy3D(&p));
     p = box(memory, from, 8, cudaMemcpyHostToDevice);
-    ASK(cudaMemcpy3D(&p));
+    FAILS(cudaErrorInvalidPitchValue, cudaMemcpy3D(&p));
     p = box(memory, from, 16, cudaMemcpyDeviceToHost);
-    ASK(cudaMemcpy3D(&p));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy3D(&p));
     p = box(memory, from, 16, cudaMemcpyHostToDevice);
     p.extent.depth = 0;
-    ASK(cudaMemcpy3D(&p));
+    SAYS(cudaSuccess, cudaMemcpy3D(&p));
     p.extent = (struct cudaExtent){16, 3, 1};
-    ASK(cudaMemcpy3D(&p));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy3D(&p));
     p.extent = (struct cudaExtent){16, 2, 2};
     p.srcPos.x = 1;
-    ASK(cudaMemcpy3D(&p));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy3D(&p));
     OK(cudaFree(memory));
 }
 
@@ -484,9 +484,9 @@ CASE(to_a_device_that_does_not_exist) {
     FAILS(cudaErrorInvalidDevice, cudaMemcpyPeer(a, 99, a, 0, 16));
     FAILS(cudaErrorInvalidDevice, cudaMemcpyPeer(a, 0, a, 99, 16));
     FAILS(cudaErrorInvalidDevice, cudaMemcpyPeerAsync(a, 0, a, -1, 16, NULL));
-    ASK(cudaMemcpyPeer(a, 0, a, 99, 0));
-    ASK(cudaMemcpyPeer(NULL, 0, a, 0, 16));
-    ASK(cudaMemcpyPeer(a, 0, a, 0, 0));
+    SAYS(cudaSuccess, cudaMemcpyPeer(a, 0, a, 99, 0));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyPeer(NULL, 0, a, 0, 16));
+    SAYS(cudaSuccess, cudaMemcpyPeer(a, 0, a, 0, 0));
     OK(cudaFree(a));
 }
 
@@ -525,14 +525,14 @@ CASE(two_copies_in_one_call) {
     OK(cudaMemcpyAsync(pinned + 16, memory, 16, cudaMemcpyDeviceToHost, stream));
     OK(cudaStreamSynchronize(stream));
     SAME_TEXT(pinned + 16, "fifteen letters");
-    ASK(cudaMemcpyBatchAsync(to, from, sizes, 0, &attributes, &first, 1, stream));
-    ASK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, NULL));
-    ASK(cudaMemcpyBatchAsync(to, from, sizes, 2, NULL, NULL, 0, stream));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 0, &attributes, &first, 1, stream));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 2, NULL, NULL, 0, stream));
     first = 1;
-    ASK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, stream));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, stream));
     attributes.srcAccessOrder = cudaMemcpySrcAccessOrderInvalid;
     first = 0;
-    ASK(cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, stream));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(to, from, sizes, 2, &attributes, &first, 1, stream));
     OK(cudaStreamDestroy(stream));
     OK(cudaFreeHost(pinned));
     OK(cudaFree(memory));

@@ -68,12 +68,12 @@ CASE(choosing_a_device) {
 CASE(valid_devices) {
     int list[] = {0}, wrong[] = {99}, twice[] = {0, 0};
     OK(cudaSetValidDevices(list, 1));
-    ASK(cudaSetValidDevices(wrong, 1));
-    ASK(cudaSetValidDevices(NULL, 1));
-    ASK(cudaSetValidDevices(NULL, 0));
-    ASK(cudaSetValidDevices(twice, 2));
-    ASK(cudaSetValidDevices(list, -1));
-    ASK(cudaSetValidDevices(list, 99));
+    FAILS(cudaErrorInvalidDevice, cudaSetValidDevices(wrong, 1));
+    FAILS(cudaErrorInvalidValue, cudaSetValidDevices(NULL, 1));
+    SAYS(cudaSuccess, cudaSetValidDevices(NULL, 0));
+    FAILS(cudaErrorInvalidValue, cudaSetValidDevices(twice, 2));
+    FAILS(cudaErrorInvalidValue, cudaSetValidDevices(list, -1));
+    FAILS(cudaErrorInvalidValue, cudaSetValidDevices(list, 99));
     OK(cudaSetValidDevices(list, 0));
 }
 
@@ -165,15 +165,15 @@ CASE(pci_ids_that_are_refused) {
     FAILS(cudaErrorInvalidValue, cudaDeviceGetPCIBusId(NULL, 32, 0));
     FAILS(cudaErrorInvalidDevice, cudaDeviceGetPCIBusId(id, 32, 99));
     FAILS(cudaErrorInvalidValue, cudaDeviceGetPCIBusId(id, 5, 0));
-    ASK(cudaDeviceGetPCIBusId(id, 12, 0));
-    ASK(cudaDeviceGetPCIBusId(id, 13, 0));
-    ASK(cudaDeviceGetPCIBusId(id, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetPCIBusId(id, 12, 0));
+    SAYS(cudaSuccess, cudaDeviceGetPCIBusId(id, 13, 0));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetPCIBusId(id, 0, 0));
     FAILS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(&device, NULL));
     FAILS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(NULL, "0000:17:00.0"));
-    ASK(cudaDeviceGetByPCIBusId(&device, "nonsense"));
-    ASK(cudaDeviceGetByPCIBusId(&device, ""));
-    ASK(cudaDeviceGetByPCIBusId(&device, "0000:ee:1f.7"));
-    ASK(cudaDeviceGetByPCIBusId(&device, "0000:ee:1f.0"));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(&device, "nonsense"));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetByPCIBusId(&device, ""));
+    FAILS(cudaErrorInvalidDevice, cudaDeviceGetByPCIBusId(&device, "0000:ee:1f.7"));
+    FAILS(cudaErrorInvalidDevice, cudaDeviceGetByPCIBusId(&device, "0000:ee:1f.0"));
 }
 
 /* ---- limits
@@ -196,11 +196,11 @@ CASE(limits) {
 CASE(limits_that_are_refused) {
     size_t value;
     FAILS(cudaErrorInvalidValue, cudaDeviceGetLimit(NULL, cudaLimitStackSize));
-    ASK(cudaDeviceGetLimit(&value, (enum cudaLimit)99));
-    ASK(cudaDeviceSetLimit((enum cudaLimit)99, 1));
-    ASK(cudaDeviceGetLimit(&value, (enum cudaLimit)(-1)));
-    ASK(cudaDeviceGetLimit(&value, cudaLimitDevRuntimeSyncDepth));
-    ASK(cudaDeviceSetLimit(cudaLimitDevRuntimeSyncDepth, 2));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetLimit(&value, (enum cudaLimit)99));
+    FAILS(cudaErrorInvalidValue, cudaDeviceSetLimit((enum cudaLimit)99, 1));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetLimit(&value, (enum cudaLimit)(-1)));
+    FAILS(cudaErrorUnsupportedLimit, cudaDeviceGetLimit(&value, cudaLimitDevRuntimeSyncDepth));
+    FAILS(cudaErrorUnsupportedLimit, cudaDeviceSetLimit(cudaLimitDevRuntimeSyncDepth, 2));
 }
 
 CASE(the_stacks_size) {
@@ -260,9 +260,9 @@ LONE_CASE(flags_before_anything) {
 LONE_CASE(flags_after_a_context_was_made) {
     unsigned flags = 99;
     OK(cudaFree(NULL));
-    ASK(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync));
+    SAYS(cudaSuccess, cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync));
     OK(cudaGetDeviceFlags(&flags));
-    ASK(flags);
+    EQUAL(flags, 12);
 }
 
 LONE_CASE(flags_are_set) {
@@ -294,21 +294,21 @@ LONE_CASE(flags_after_a_reset) {
     OK(cudaFree(NULL));
     OK(cudaDeviceReset());
     OK(cudaGetDeviceFlags(&flags));
-    ASK(flags);
+    EQUAL(flags, 0);
 }
 
 LONE_CASE(initialising_a_device) {
     unsigned flags = 99;
     OK(cudaInitDevice(0, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
     OK(cudaGetDeviceFlags(&flags));
-    ASK(flags);
+    EQUAL(flags, 12);
     OK(cudaInitDevice(0, cudaDeviceScheduleYield, 0));
     OK(cudaGetDeviceFlags(&flags));
-    ASK(flags);
+    EQUAL(flags, 12);
     FAILS(cudaErrorInvalidDevice, cudaInitDevice(99, 0, 0));
-    ASK(cudaInitDevice(0, 0x100, cudaInitDeviceFlagsAreValid));
-    ASK(cudaInitDevice(0, 0x100, 0));
-    ASK(cudaInitDevice(0, 0, 2));
+    FAILS(cudaErrorInvalidValue, cudaInitDevice(0, 0x100, cudaInitDeviceFlagsAreValid));
+    SAYS(cudaSuccess, cudaInitDevice(0, 0x100, 0));
+    SAYS(cudaSuccess, cudaInitDevice(0, 0, 2));
 }
 
 /* ---- caches
@@ -320,10 +320,10 @@ CASE(the_cache) {
     EQUAL(cache, cudaFuncCachePreferNone);
     OK(cudaDeviceSetCacheConfig(cudaFuncCachePreferL1));
     OK(cudaDeviceGetCacheConfig(&cache));
-    ASK(cache);
+    EQUAL(cache, 2);
     OK(cudaDeviceSetCacheConfig(cudaFuncCachePreferNone));
     FAILS(cudaErrorInvalidValue, cudaDeviceGetCacheConfig(NULL));
-    ASK(cudaDeviceSetCacheConfig((enum cudaFuncCache)9));
+    FAILS(cudaErrorInvalidValue, cudaDeviceSetCacheConfig((enum cudaFuncCache)9));
     OK(cudaCtxResetPersistingL2Cache());
 }
 
@@ -361,7 +361,7 @@ LONE_CASE(a_reset_keeps_the_current_device_and_the_last_error) {
     int device = 99;
     (void)cudaSetDevice(99);
     OK(cudaDeviceReset());
-    ASK(cudaGetLastError());
+    SAYS(cudaErrorInvalidDevice, cudaGetLastError());
     OK(cudaGetDevice(&device));
     EQUAL(device, 0);
 }
@@ -369,7 +369,7 @@ LONE_CASE(a_reset_keeps_the_current_device_and_the_last_error) {
 LONE_CASE(a_reset_waits) {
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
-    ASK_WAITS(stream, cudaDeviceReset());
+    WAITS(true, stream, cudaDeviceReset());
 }
 
 /* ---- peers
@@ -385,9 +385,9 @@ CASE(no_device_is_its_own_peer) {
     FAILS(cudaErrorInvalidValue, cudaDeviceCanAccessPeer(NULL, 0, 0));
     FAILS(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(0, 0));
     FAILS(cudaErrorInvalidDevice, cudaDeviceEnablePeerAccess(99, 0));
-    ASK(cudaDeviceEnablePeerAccess(0, 1));
-    ASK(cudaDeviceDisablePeerAccess(0));
-    ASK(cudaDeviceDisablePeerAccess(99));
+    FAILS(cudaErrorInvalidValue, cudaDeviceEnablePeerAccess(0, 1));
+    FAILS(cudaErrorPeerAccessNotEnabled, cudaDeviceDisablePeerAccess(0));
+    FAILS(cudaErrorInvalidDevice, cudaDeviceDisablePeerAccess(99));
 }
 
 CASE(peers_of_each_other) {
@@ -407,10 +407,10 @@ CASE(peers_of_each_other) {
 
 CASE(attributes_of_peers) {
     int value = 99;
-    ASK(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0));
-    ASK(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 99));
-    ASK(cudaDeviceGetP2PAttribute(NULL, cudaDevP2PAttrAccessSupported, 0, 0));
-    ASK(cudaDeviceGetP2PAttribute(&value, (enum cudaDeviceP2PAttr)99, 0, 0));
+    FAILS(cudaErrorInvalidDevice, cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 0));
+    FAILS(cudaErrorInvalidDevice, cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 99));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetP2PAttribute(NULL, cudaDevP2PAttrAccessSupported, 0, 0));
+    FAILS(cudaErrorInvalidDevice, cudaDeviceGetP2PAttribute(&value, (enum cudaDeviceP2PAttr)99, 0, 0));
     NEEDS_DEVICES(2);
     OK(cudaDeviceGetP2PAttribute(&value, cudaDevP2PAttrAccessSupported, 0, 1));
     FAILS(cudaErrorInvalidValue,

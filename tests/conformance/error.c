@@ -102,18 +102,18 @@ LONE_CASE(an_illegal_address_is_told_by_whoever_waits) {
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
     SAYS(cudaErrorIllegalAddress, cudaPeekAtLastError());
     SAYS(cudaErrorIllegalAddress, cudaGetLastError());
-    ASK(cudaGetLastError());
-    ASK(cudaPeekAtLastError());
+    SAYS(cudaSuccess, cudaGetLastError());
+    SAYS(cudaSuccess, cudaPeekAtLastError());
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
-    ASK(cudaGetLastError());
-    ASK(cudaGetLastError());
+    SAYS(cudaErrorIllegalAddress, cudaGetLastError());
+    SAYS(cudaSuccess, cudaGetLastError());
 }
 
 LONE_CASE(a_launch_failure_is_told_by_whoever_waits) {
     IS(lose(719));
     SAYS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
     SAYS(cudaErrorLaunchFailure, cudaGetLastError());
-    ASK(cudaGetLastError());
+    SAYS(cudaSuccess, cudaGetLastError());
     SAYS(cudaErrorLaunchFailure, cudaStreamSynchronize(had.stream));
 }
 
@@ -165,97 +165,97 @@ LONE_CASE(what_a_lost_context_still_answers) {
     IS(lose(700));
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     (void)cudaGetLastError();
-    ASK(cudaGetDeviceCount(&out.number));
-    ASK(cudaGetDevice(&out.number));
-    ASK(cudaSetDevice(0));
-    ASK(cudaGetDeviceProperties(&out.prop, 0));
-    ASK(cudaDeviceGetAttribute(&out.number, cudaDevAttrWarpSize, 0));
-    ASK(cudaGetDeviceFlags(&out.flags));
-    ASK(cudaSetDeviceFlags(0));
-    ASK(cudaDeviceGetPCIBusId(out.bytes, 32, 0));
-    ASK(cudaDriverGetVersion(&out.number));
-    ASK(cudaRuntimeGetVersion(&out.number));
-    ASK(cudaDeviceGetLimit(&out.size[0], cudaLimitStackSize));
-    ASK(cudaDeviceSetLimit(cudaLimitStackSize, 1024));
-    ASK(cudaDeviceGetStreamPriorityRange(&out.number, NULL));
-    ASK(cudaMemGetInfo(&out.size[0], &out.size[1]));
-    ASK(cudaMalloc(&out.pointer, 16));
-    ASK(cudaMalloc(&out.pointer, 0));
-    ASK(cudaMallocHost(&out.pointer, 16));
-    ASK(cudaMallocManaged(&out.pointer, 16, cudaMemAttachGlobal));
-    ASK(cudaMallocAsync(&out.pointer, 16, had.stream));
-    ASK(cudaPointerGetAttributes(&out.attributes, had.memory));
-    ASK(cudaPointerGetAttributes(&out.attributes, &out));
-    ASK(cudaHostGetFlags(&out.flags, had.pinned));
-    ASK(cudaHostGetDevicePointer(&out.pointer, had.pinned, 0));
-    ASK(cudaHostRegister(&out, sizeof out, 0));
-    ASK(cudaHostUnregister(&out));
-    ASK(cudaMemcpy(out.bytes, had.memory, 16, cudaMemcpyDeviceToHost));
-    ASK(cudaMemcpy(out.bytes, out.bytes + 32, 16, cudaMemcpyHostToHost));
-    ASK(cudaMemcpyAsync(had.pinned, had.memory, 16, cudaMemcpyDeviceToHost, had.stream));
-    ASK(cudaMemset(had.memory, 1, 16));
-    ASK(cudaMemset(NULL, 1, 0));
-    ASK(cudaStreamCreate(&out.stream));
-    ASK(cudaStreamQuery(had.stream));
-    ASK(cudaStreamQuery(NULL));
-    ASK(cudaStreamSynchronize(had.stream));
-    ASK(cudaStreamGetFlags(had.stream, &out.flags));
-    ASK(cudaStreamGetPriority(had.stream, &out.number));
-    ASK(cudaStreamGetId(had.stream, &out.id));
-    ASK(cudaStreamIsCapturing(had.stream, &out.capture));
-    ASK(cudaStreamWaitEvent(had.stream, had.recorded, 0));
-    ASK(cudaLaunchHostFunc(had.stream, NULL, NULL));
-    ASK(cudaEventCreate(&out.event));
-    ASK(cudaEventRecord(had.event, had.stream));
-    ASK(cudaEventQuery(had.event));
-    ASK(cudaEventQuery(had.recorded));
-    ASK(cudaEventSynchronize(had.recorded));
-    ASK(cudaEventElapsedTime(&out.ms, had.recorded, had.recorded));
-    ASK(cudaMemPoolCreate(&out.pool, &props));
-    ASK(cudaDeviceGetDefaultMemPool(&out.pool, 0));
-    ASK(cudaMemPoolGetAttribute(had.pool, cudaMemPoolAttrUsedMemCurrent, &out.count));
-    ASK(cudaMemPoolTrimTo(had.pool, 0));
-    ASK(cudaFreeAsync(had.pooled, had.stream));
-    ASK(cudaMemPoolDestroy(had.pool));
-    ASK(cudaEventDestroy(had.event));
-    ASK(cudaEventDestroy(had.recorded));
-    ASK(cudaStreamDestroy(had.stream));
-    ASK(cudaFreeHost(had.pinned));
-    ASK(cudaFree(had.memory));
-    ASK(cudaFree(NULL));
+    SAYS(cudaSuccess, cudaGetDeviceCount(&out.number));
+    SAYS(cudaSuccess, cudaGetDevice(&out.number));
+    SAYS(cudaSuccess, cudaSetDevice(0));
+    SAYS(cudaSuccess, cudaGetDeviceProperties(&out.prop, 0));
+    SAYS(cudaSuccess, cudaDeviceGetAttribute(&out.number, cudaDevAttrWarpSize, 0));
+    SAYS(cudaSuccess, cudaGetDeviceFlags(&out.flags));
+    SAYS(cudaSuccess, cudaSetDeviceFlags(0));
+    SAYS(cudaSuccess, cudaDeviceGetPCIBusId(out.bytes, 32, 0));
+    SAYS(cudaSuccess, cudaDriverGetVersion(&out.number));
+    SAYS(cudaSuccess, cudaRuntimeGetVersion(&out.number));
+    SAYS(cudaErrorIllegalAddress, cudaDeviceGetLimit(&out.size[0], cudaLimitStackSize));
+    SAYS(cudaErrorIllegalAddress, cudaDeviceSetLimit(cudaLimitStackSize, 1024));
+    SAYS(cudaErrorIllegalAddress, cudaDeviceGetStreamPriorityRange(&out.number, NULL));
+    SAYS(cudaErrorIllegalAddress, cudaMemGetInfo(&out.size[0], &out.size[1]));
+    SAYS(cudaErrorIllegalAddress, cudaMalloc(&out.pointer, 16));
+    SAYS(cudaSuccess, cudaMalloc(&out.pointer, 0));
+    SAYS(cudaErrorIllegalAddress, cudaMallocHost(&out.pointer, 16));
+    SAYS(cudaErrorIllegalAddress, cudaMallocManaged(&out.pointer, 16, cudaMemAttachGlobal));
+    SAYS(cudaErrorIllegalAddress, cudaMallocAsync(&out.pointer, 16, had.stream));
+    SAYS(cudaSuccess, cudaPointerGetAttributes(&out.attributes, had.memory));
+    SAYS(cudaSuccess, cudaPointerGetAttributes(&out.attributes, &out));
+    SAYS(cudaErrorIllegalAddress, cudaHostGetFlags(&out.flags, had.pinned));
+    SAYS(cudaErrorIllegalAddress, cudaHostGetDevicePointer(&out.pointer, had.pinned, 0));
+    SAYS(cudaErrorIllegalAddress, cudaHostRegister(&out, sizeof out, 0));
+    SAYS(cudaErrorIllegalAddress, cudaHostUnregister(&out));
+    SAYS(cudaErrorIllegalAddress, cudaMemcpy(out.bytes, had.memory, 16, cudaMemcpyDeviceToHost));
+    SAYS(cudaErrorIllegalAddress, cudaMemcpy(out.bytes, out.bytes + 32, 16, cudaMemcpyHostToHost));
+    SAYS(cudaErrorIllegalAddress, cudaMemcpyAsync(had.pinned, had.memory, 16, cudaMemcpyDeviceToHost, had.stream));
+    SAYS(cudaErrorIllegalAddress, cudaMemset(had.memory, 1, 16));
+    SAYS(cudaSuccess, cudaMemset(NULL, 1, 0));
+    SAYS(cudaErrorIllegalAddress, cudaStreamCreate(&out.stream));
+    SAYS(cudaErrorIllegalAddress, cudaStreamQuery(had.stream));
+    SAYS(cudaErrorIllegalAddress, cudaStreamQuery(NULL));
+    SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
+    SAYS(cudaErrorIllegalAddress, cudaStreamGetFlags(had.stream, &out.flags));
+    SAYS(cudaErrorIllegalAddress, cudaStreamGetPriority(had.stream, &out.number));
+    SAYS(FROM(12000, cudaErrorIllegalAddress, cudaErrorNotSupported), cudaStreamGetId(had.stream, &out.id));
+    SAYS(cudaErrorIllegalAddress, cudaStreamIsCapturing(had.stream, &out.capture));
+    SAYS(cudaErrorIllegalAddress, cudaStreamWaitEvent(had.stream, had.recorded, 0));
+    SAYS(cudaErrorInvalidValue, cudaLaunchHostFunc(had.stream, NULL, NULL));
+    SAYS(cudaErrorIllegalAddress, cudaEventCreate(&out.event));
+    SAYS(cudaErrorIllegalAddress, cudaEventRecord(had.event, had.stream));
+    SAYS(cudaErrorIllegalAddress, cudaEventQuery(had.event));
+    SAYS(cudaErrorIllegalAddress, cudaEventQuery(had.recorded));
+    SAYS(cudaErrorIllegalAddress, cudaEventSynchronize(had.recorded));
+    SAYS(cudaErrorIllegalAddress, cudaEventElapsedTime(&out.ms, had.recorded, had.recorded));
+    SAYS(cudaSuccess, cudaMemPoolCreate(&out.pool, &props));
+    SAYS(cudaSuccess, cudaDeviceGetDefaultMemPool(&out.pool, 0));
+    SAYS(cudaSuccess, cudaMemPoolGetAttribute(had.pool, cudaMemPoolAttrUsedMemCurrent, &out.count));
+    SAYS(cudaSuccess, cudaMemPoolTrimTo(had.pool, 0));
+    SAYS(cudaErrorIllegalAddress, cudaFreeAsync(had.pooled, had.stream));
+    SAYS(cudaSuccess, cudaMemPoolDestroy(had.pool));
+    SAYS(cudaErrorIllegalAddress, cudaEventDestroy(had.event));
+    SAYS(cudaErrorIllegalAddress, cudaEventDestroy(had.recorded));
+    SAYS(cudaErrorIllegalAddress, cudaStreamDestroy(had.stream));
+    SAYS(cudaErrorIllegalAddress, cudaFreeHost(had.pinned));
+    SAYS(cudaErrorIllegalAddress, cudaFree(had.memory));
+    SAYS(cudaErrorIllegalAddress, cudaFree(NULL));
 }
 
 LONE_CASE(mistakes_in_a_lost_context) {
     IS(lose(700));
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     (void)cudaGetLastError();
-    ASK(cudaMalloc(NULL, 16));
-    ASK(cudaSetDevice(99));
-    ASK(cudaStreamCreate(NULL));
-    ASK(cudaEventQuery(NULL));
-    ASK(cudaMemcpy(NULL, NULL, 16, (enum cudaMemcpyKind)9));
-    ASK(cudaFree(&out));
+    SAYS(cudaErrorInvalidValue, cudaMalloc(NULL, 16));
+    SAYS(cudaErrorInvalidDevice, cudaSetDevice(99));
+    SAYS(cudaErrorInvalidValue, cudaStreamCreate(NULL));
+    SAYS(cudaErrorInvalidResourceHandle, cudaEventQuery(NULL));
+    SAYS(cudaErrorInvalidMemcpyDirection, cudaMemcpy(NULL, NULL, 16, (enum cudaMemcpyKind)9));
+    SAYS(cudaErrorIllegalAddress, cudaFree(&out));
 }
 
 LONE_CASE(a_reset_cures_a_lost_context) {
     int value = 7;
     IS(lose(700));
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
-    ASK(cudaDeviceReset());
-    ASK(cudaGetLastError());
-    ASK(cudaGetLastError());
-    ASK(cudaDeviceSynchronize());
-    ASK(cudaMalloc((void **)&had.memory, 16));
-    ASK(cudaMemcpy(had.memory, &value, 4, cudaMemcpyHostToDevice));
-    ASK(cudaFree(had.memory));
+    SAYS(cudaSuccess, cudaDeviceReset());
+    SAYS(cudaSuccess, cudaGetLastError());
+    SAYS(cudaSuccess, cudaGetLastError());
+    SAYS(cudaErrorDevicesUnavailable, cudaDeviceSynchronize());
+    SAYS(cudaErrorDevicesUnavailable, cudaMalloc((void **)&had.memory, 16));
+    SAYS(cudaErrorDevicesUnavailable, cudaMemcpy(had.memory, &value, 4, cudaMemcpyHostToDevice));
+    SAYS(cudaErrorDevicesUnavailable, cudaFree(had.memory));
 }
 
 LONE_CASE(a_reset_before_the_fault_was_told) {
     IS(lose(700));
-    ASK(cudaDeviceReset());
-    ASK(cudaGetLastError());
-    ASK(cudaDeviceSynchronize());
-    ASK(cudaMalloc((void **)&had.memory, 16));
+    SAYS(cudaSuccess, cudaDeviceReset());
+    SAYS(cudaSuccess, cudaGetLastError());
+    SAYS(cudaErrorDevicesUnavailable, cudaDeviceSynchronize());
+    SAYS(cudaErrorDevicesUnavailable, cudaMalloc((void **)&had.memory, 16));
 }
 
 static struct {
@@ -276,17 +276,17 @@ static void CUDART_CB callback(cudaStream_t stream, cudaError_t status, void *un
 
 LONE_CASE(host_functions_are_not_called_after_a_fault) {
     IS(lose(700));
-    ASK(cudaLaunchHostFunc(had.stream, host_function, NULL));
+    SAYS(cudaSuccess, cudaLaunchHostFunc(had.stream, host_function, NULL));
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
-    ASK(told.calls);
+    EQUAL(told.calls, 0);
 }
 
 LONE_CASE(callbacks_are_told_of_a_fault) {
     IS(lose(700));
-    ASK(cudaStreamAddCallback(had.stream, callback, NULL, 0));
+    SAYS(cudaSuccess, cudaStreamAddCallback(had.stream, callback, NULL, 0));
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
-    ASK(told.calls);
-    ASK(told.status);
+    EQUAL(told.calls, 0);
+    EQUAL(told.status, 0);
 }
 
 static void *errors_elsewhere(void *unused) {

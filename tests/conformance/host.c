@@ -62,8 +62,8 @@ CASE(flags_inside_pinned_memory) {
     char *memory;
     unsigned flags = 99;
     OK(cudaMallocHost((void **)&memory, 1000));
-    ASK(cudaHostGetFlags(&flags, memory + 10));
-    ASK(flags);
+    SAYS(cudaSuccess, cudaHostGetFlags(&flags, memory + 10));
+    EQUAL(flags, 2);
     FAILS(cudaErrorInvalidValue, cudaHostGetFlags(NULL, memory));
     OK(cudaFreeHost(memory));
 }
@@ -76,8 +76,8 @@ CASE(flags_of_what_is_not_pinned) {
     OK(cudaMallocManaged((void **)&managed, 16, cudaMemAttachGlobal));
     FAILS(cudaErrorInvalidValue, cudaHostGetFlags(&flags, &local));
     FAILS(cudaErrorInvalidValue, cudaHostGetFlags(&flags, NULL));
-    ASK(cudaHostGetFlags(&flags, memory));
-    ASK(cudaHostGetFlags(&flags, managed));
+    FAILS(cudaErrorInvalidValue, cudaHostGetFlags(&flags, memory));
+    SAYS(cudaSuccess, cudaHostGetFlags(&flags, managed));
     OK(cudaFree(memory));
     OK(cudaFree(managed));
 }
@@ -102,8 +102,8 @@ CASE(what_has_no_devices_pointer) {
     OK(cudaMallocManaged((void **)&managed, 16, cudaMemAttachGlobal));
     FAILS(cudaErrorInvalidValue, cudaHostGetDevicePointer(&there, &local, 0));
     FAILS(cudaErrorInvalidValue, cudaHostGetDevicePointer(&there, NULL, 0));
-    ASK(cudaHostGetDevicePointer(&there, memory, 0));
-    ASK(cudaHostGetDevicePointer(&there, managed, 0));
+    FAILS(cudaErrorInvalidValue, cudaHostGetDevicePointer(&there, memory, 0));
+    FAILS(cudaErrorInvalidValue, cudaHostGetDevicePointer(&there, managed, 0));
     OK(cudaFree(memory));
     OK(cudaFree(managed));
 }
@@ -118,8 +118,8 @@ CASE(freeing_what_is_not_pinned) {
     FAILS(cudaErrorInvalidValue, cudaFreeHost(&local));
     FAILS(cudaErrorInvalidValue, cudaFreeHost(memory));
     FAILS(cudaErrorInvalidValue, cudaFreeHost(pinned + 1));
-    ASK(cudaFreeHost(managed));
-    ASK(cudaFreeHost(registered));
+    FAILS(cudaErrorInvalidValue, cudaFreeHost(managed));
+    FAILS(cudaErrorInvalidValue, cudaFreeHost(registered));
     OK(cudaHostUnregister(registered));
     OK(cudaFreeHost(pinned));
     FAILS(cudaErrorInvalidValue, cudaFreeHost(pinned));
@@ -136,7 +136,7 @@ CASE(registered_memory) {
     unsigned flags = 99;
     OK(cudaHostRegister(memory, 4 * PAGE, cudaHostRegisterDefault));
     OK(cudaHostGetFlags(&flags, memory));
-    ASK(flags);
+    EQUAL(flags, 2);
     OK(cudaHostUnregister(memory));
     free(memory);
 }
@@ -153,11 +153,11 @@ CASE(flags_of_registered_memory) {
     unsigned flags = 99;
     OK(cudaHostRegister(memory, PAGE, cudaHostRegisterPortable));
     OK(cudaHostGetFlags(&flags, memory));
-    ASK(flags);
+    EQUAL(flags, 3);
     OK(cudaHostUnregister(memory));
     OK(cudaHostRegister(memory, PAGE, cudaHostRegisterMapped));
     OK(cudaHostGetFlags(&flags, memory));
-    ASK(flags);
+    EQUAL(flags, 2);
     OK(cudaHostUnregister(memory));
     FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, PAGE, 16));
     FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, PAGE, 0x80000000U));
@@ -168,9 +168,9 @@ CASE(memory_that_is_read_only_to_devices) {
     char *memory = aligned_alloc(PAGE, PAGE);
     int supported = 0;
     OK(cudaDeviceGetAttribute(&supported, cudaDevAttrHostRegisterReadOnlySupported, 0));
-    ASK(supported);
-    ASK(cudaHostRegister(memory, PAGE, cudaHostRegisterReadOnly));
-    ASK(cudaHostUnregister(memory));
+    EQUAL(supported, 1);
+    SAYS(cudaSuccess, cudaHostRegister(memory, PAGE, cudaHostRegisterReadOnly));
+    SAYS(cudaSuccess, cudaHostUnregister(memory));
     free(memory);
 }
 
@@ -178,7 +178,7 @@ CASE(memory_that_is_registered_wrongly) {
     char *memory = aligned_alloc(PAGE, PAGE);
     FAILS(cudaErrorInvalidValue, cudaHostRegister(NULL, PAGE, cudaHostRegisterDefault));
     FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, 0, cudaHostRegisterDefault));
-    ASK(cudaHostRegister(memory, SIZE_MAX, cudaHostRegisterDefault));
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, SIZE_MAX, cudaHostRegisterDefault));
     free(memory);
 }
 
@@ -204,8 +204,8 @@ CASE(memory_that_is_registered_already) {
 CASE(two_registrations_in_one_page) {
     char *memory = aligned_alloc(PAGE, PAGE);
     OK(cudaHostRegister(memory, 100, cudaHostRegisterDefault));
-    ASK(cudaHostRegister(memory + 1000, 100, cudaHostRegisterDefault));
-    ASK(cudaHostUnregister(memory + 1000));
+    SAYS(cudaSuccess, cudaHostRegister(memory + 1000, 100, cudaHostRegisterDefault));
+    SAYS(cudaSuccess, cudaHostUnregister(memory + 1000));
     OK(cudaHostUnregister(memory));
     free(memory);
 }
@@ -215,9 +215,9 @@ CASE(registering_what_is_cudas_own) {
     OK(cudaMalloc((void **)&memory, 4 * MIB));
     OK(cudaMallocHost((void **)&pinned, PAGE));
     OK(cudaMallocManaged((void **)&managed, PAGE, cudaMemAttachGlobal));
-    ASK(cudaHostRegister(memory, PAGE, cudaHostRegisterDefault));
-    ASK(cudaHostRegister(pinned, PAGE, cudaHostRegisterDefault));
-    ASK(cudaHostRegister(managed, PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(pinned, PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(managed, PAGE, cudaHostRegisterDefault));
     OK(cudaFreeHost(pinned));
     OK(cudaFree(managed));
     OK(cudaFree(memory));
@@ -227,11 +227,11 @@ CASE(unregistering_what_is_not_registered) {
     char *memory = aligned_alloc(PAGE, 2 * PAGE), *pinned;
     OK(cudaMallocHost((void **)&pinned, PAGE));
     FAILS(cudaErrorHostMemoryNotRegistered, cudaHostUnregister(memory));
-    ASK(cudaHostUnregister(NULL));
-    ASK(cudaHostUnregister(pinned));
+    FAILS(cudaErrorInvalidValue, cudaHostUnregister(NULL));
+    FAILS(cudaErrorInvalidValue, cudaHostUnregister(pinned));
     OK(cudaHostRegister(memory, 2 * PAGE, cudaHostRegisterDefault));
-    ASK(cudaHostUnregister(memory + PAGE));
-    ASK(cudaHostUnregister(memory + 1));
+    FAILS(cudaErrorInvalidValue, cudaHostUnregister(memory + PAGE));
+    FAILS(cudaErrorInvalidValue, cudaHostUnregister(memory + 1));
     OK(cudaHostUnregister(memory));
     FAILS(cudaErrorHostMemoryNotRegistered, cudaHostUnregister(memory));
     OK(cudaFreeHost(pinned));

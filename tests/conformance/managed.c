@@ -31,7 +31,7 @@ CASE(managed_memory_that_is_refused) {
     void *memory = &memory;
     FAILS(cudaErrorInvalidValue, cudaMallocManaged(NULL, 16, cudaMemAttachGlobal));
     FAILS(cudaErrorInvalidValue, cudaMallocManaged(&memory, 0, cudaMemAttachGlobal));
-    ASK(memory == NULL);
+    IS(memory == NULL);
     FAILS(cudaErrorInvalidValue, cudaMallocManaged(&memory, 16, cudaMemAttachSingle));
     FAILS(cudaErrorInvalidValue, cudaMallocManaged(&memory, 16, 0));
     FAILS(cudaErrorInvalidValue, cudaMallocManaged(&memory, 16, 3));
@@ -88,9 +88,9 @@ CASE(who_accesses_it) {
     EQUAL(list[3], cudaInvalidDeviceId);
     OK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetAccessedBy, HOST));
     OK(cudaMemRangeGetAttribute(list, 16, cudaMemRangeAttributeAccessedBy, memory, SIZE));
-    ASK(list[0]);
-    ASK(list[1]);
-    ASK(list[2]);
+    EQUAL(list[0], 0);
+    EQUAL(list[1], -1);
+    EQUAL(list[2], -2);
     OK(cudaMemAdvise(memory, SIZE, cudaMemAdviseUnsetAccessedBy, DEVICE_0));
     OK(cudaMemAdvise(memory, SIZE, cudaMemAdviseUnsetAccessedBy, HOST));
     OK(cudaMemRangeGetAttribute(list, 16, cudaMemRangeAttributeAccessedBy, memory, SIZE));
@@ -129,10 +129,10 @@ CASE(several_attributes) {
     OK(cudaMemRangeGetAttributes(data, sizes, which, 2, memory, SIZE));
     EQUAL(mostly, 0);
     EQUAL(preferred, cudaInvalidDeviceId);
-    ASK(cudaMemRangeGetAttributes(data, sizes, which, 0, memory, SIZE));
-    ASK(cudaMemRangeGetAttributes(NULL, sizes, which, 2, memory, SIZE));
-    ASK(cudaMemRangeGetAttributes(data, NULL, which, 2, memory, SIZE));
-    ASK(cudaMemRangeGetAttributes(data, sizes, NULL, 2, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttributes(data, sizes, which, 0, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttributes(NULL, sizes, which, 2, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttributes(data, NULL, which, 2, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttributes(data, sizes, NULL, 2, memory, SIZE));
     OK(cudaFree(memory));
 }
 
@@ -140,18 +140,18 @@ CASE(attributes_that_are_refused) {
     char *memory = take(), *other;
     int value[4];
     OK(cudaMalloc((void **)&other, SIZE));
-    ASK(cudaMemRangeGetAttribute(value, 3, cudaMemRangeAttributeReadMostly, memory, SIZE));
-    ASK(cudaMemRangeGetAttribute(value, 8, cudaMemRangeAttributeReadMostly, memory, SIZE));
-    ASK(cudaMemRangeGetAttribute(value, 0, cudaMemRangeAttributeAccessedBy, memory, SIZE));
-    ASK(cudaMemRangeGetAttribute(value, 6, cudaMemRangeAttributeAccessedBy, memory, SIZE));
-    ASK(cudaMemRangeGetAttribute(NULL, 4, cudaMemRangeAttributeReadMostly, memory, SIZE));
-    ASK(cudaMemRangeGetAttribute(value, 4, (enum cudaMemRangeAttribute)0, memory, SIZE));
-    ASK(cudaMemRangeGetAttribute(value, 4, (enum cudaMemRangeAttribute)77, memory, SIZE));
-    ASK(cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, 0));
-    ASK(cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, SIZE + 1));
-    ASK(cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, MIB * 64));
-    ASK(cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, other, SIZE));
-    ASK(cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, value, 4));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 3, cudaMemRangeAttributeReadMostly, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 8, cudaMemRangeAttributeReadMostly, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 0, cudaMemRangeAttributeAccessedBy, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 6, cudaMemRangeAttributeAccessedBy, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(NULL, 4, cudaMemRangeAttributeReadMostly, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, (enum cudaMemRangeAttribute)0, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, (enum cudaMemRangeAttribute)77, memory, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, 0));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, SIZE + 1));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, MIB * 64));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, other, SIZE));
+    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, value, 4));
     OK(cudaFree(other));
     OK(cudaFree(memory));
 }
@@ -160,17 +160,17 @@ CASE(advice_that_is_refused) {
     char *memory = take(), *other;
     int local;
     OK(cudaMalloc((void **)&other, SIZE));
-    ASK(cudaMemAdvise(memory, SIZE, (enum cudaMemoryAdvise)0, DEVICE_0));
-    ASK(cudaMemAdvise(memory, SIZE, (enum cudaMemoryAdvise)77, DEVICE_0));
-    ASK(cudaMemAdvise(memory, 0, cudaMemAdviseSetReadMostly, DEVICE_0));
-    ASK(cudaMemAdvise(NULL, SIZE, cudaMemAdviseSetReadMostly, DEVICE_0));
-    ASK(cudaMemAdvise(memory, MIB * 64, cudaMemAdviseSetReadMostly, DEVICE_0));
-    ASK(cudaMemAdvise(other, SIZE, cudaMemAdviseSetReadMostly, DEVICE_0));
-    ASK(cudaMemAdvise(&local, 4, cudaMemAdviseSetReadMostly, DEVICE_0));
-    ASK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, (enum cudaMemoryAdvise)0, DEVICE_0));
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, (enum cudaMemoryAdvise)77, DEVICE_0));
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, 0, cudaMemAdviseSetReadMostly, DEVICE_0));
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(NULL, SIZE, cudaMemAdviseSetReadMostly, DEVICE_0));
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, MIB * 64, cudaMemAdviseSetReadMostly, DEVICE_0));
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(other, SIZE, cudaMemAdviseSetReadMostly, DEVICE_0));
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(&local, 4, cudaMemAdviseSetReadMostly, DEVICE_0));
+    FAILS(FROM(12020, cudaErrorInvalidValue, cudaErrorInvalidDevice), cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
                       at(cudaMemLocationTypeDevice, 99)));
-    ASK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetAccessedBy, at(cudaMemLocationTypeDevice, 99)));
-    ASK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetReadMostly, at(cudaMemLocationTypeDevice, 99)));
+    FAILS(FROM(12020, cudaErrorInvalidValue, cudaErrorInvalidDevice), cudaMemAdvise(memory, SIZE, cudaMemAdviseSetAccessedBy, at(cudaMemLocationTypeDevice, 99)));
+    SAYS(cudaSuccess, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetReadMostly, at(cudaMemLocationTypeDevice, 99)));
     OK(cudaFree(other));
     OK(cudaFree(memory));
 }
@@ -179,12 +179,12 @@ CASE(prefetches_that_are_refused) {
     char *memory = take(), *other;
     int local;
     OK(cudaMalloc((void **)&other, SIZE));
-    ASK(cudaMemPrefetchAsync(memory, 0, DEVICE_0, 0, NULL));
-    ASK(cudaMemPrefetchAsync(NULL, SIZE, DEVICE_0, 0, NULL));
-    ASK(cudaMemPrefetchAsync(memory, MIB * 64, DEVICE_0, 0, NULL));
-    ASK(cudaMemPrefetchAsync(other, SIZE, DEVICE_0, 0, NULL));
-    ASK(cudaMemPrefetchAsync(&local, 4, DEVICE_0, 0, NULL));
-    ASK(cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeDevice, 99), 0, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(memory, 0, DEVICE_0, 0, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(NULL, SIZE, DEVICE_0, 0, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(memory, MIB * 64, DEVICE_0, 0, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(other, SIZE, DEVICE_0, 0, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(&local, 4, DEVICE_0, 0, NULL));
+    FAILS(cudaErrorInvalidDevice, cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeDevice, 99), 0, NULL));
     OK(cudaFree(other));
     OK(cudaFree(memory));
 }
@@ -196,23 +196,23 @@ CASE(places_of_numa_nodes) {
     OK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
                      at(cudaMemLocationTypeHostNuma, 0)));
     OK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributePreferredLocation, memory, SIZE));
-    ASK(value);
+    EQUAL(value, -2);
     OK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributePreferredLocationType, memory,
                                 SIZE));
     EQUAL(value, cudaMemLocationTypeHostNuma);
     OK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributePreferredLocationId, memory, SIZE));
     EQUAL(value, 0);
-    ASK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
                       at(cudaMemLocationTypeHostNuma, 99)));
-    ASK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
+    SAYS(cudaSuccess, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
                       at(cudaMemLocationTypeHostNumaCurrent, 0)));
-    ASK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetAccessedBy,
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetAccessedBy,
                       at(cudaMemLocationTypeHostNuma, 0)));
-    ASK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
+    FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
                       at(cudaMemLocationTypeInvalid, 0)));
-    ASK(cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeHostNuma, 0), 0, NULL));
-    ASK(cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeInvalid, 0), 0, NULL));
-    ASK(cudaMemPrefetchAsync(memory, SIZE, DEVICE_0, 1, NULL));
+    SAYS(cudaSuccess, cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeHostNuma, 0), 0, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeInvalid, 0), 0, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(memory, SIZE, DEVICE_0, 1, NULL));
     OK(cudaFree(memory));
 }
 

@@ -48,8 +48,8 @@ CASE(malloc_of_nothing_wants_a_place_too) {
 CASE(malloc_of_too_much) {
     void *memory = &memory;
     FAILS(cudaErrorMemoryAllocation, cudaMalloc(&memory, (size_t)1 << 46));
-    ASK(memory == NULL);
-    ASK(memory == (void *)&memory);
+    IS(memory == NULL);
+    IS(memory != (void *)&memory);
 }
 
 CASE(malloc_of_everything_there_could_be) {
@@ -163,14 +163,14 @@ CASE(rows_are_pitched) {
 CASE(pitched_nothing) {
     char *memory = (char *)1;
     size_t pitch = 12345;
-    ASK(cudaMallocPitch((void **)&memory, &pitch, 0, 10));
-    ASK(pitch);
-    ASK(memory == NULL);
+    SAYS(cudaSuccess, cudaMallocPitch((void **)&memory, &pitch, 0, 10));
+    EQUAL(pitch, 0);
+    IS(memory == NULL);
     pitch = 12345;
     memory = (char *)1;
-    ASK(cudaMallocPitch((void **)&memory, &pitch, 10, 0));
-    ASK(pitch);
-    ASK(memory == NULL);
+    SAYS(cudaSuccess, cudaMallocPitch((void **)&memory, &pitch, 10, 0));
+    EQUAL(pitch, 0);
+    IS(memory == NULL);
 }
 
 CASE(pitched_memory_wants_its_places) {
@@ -183,10 +183,10 @@ CASE(pitched_memory_wants_its_places) {
 CASE(pitched_memory_of_too_much) {
     char *memory;
     size_t pitch;
-    ASK(cudaMallocPitch((void **)&memory, &pitch, (size_t)1 << 40, 1 << 10));
-    ASK(cudaMallocPitch((void **)&memory, &pitch, SIZE_MAX, 1));
-    ASK(cudaMallocPitch((void **)&memory, &pitch, (size_t)1 << 40, (size_t)1 << 40));
-    ASK(cudaMallocPitch((void **)&memory, &pitch, (size_t)1 << 20, (size_t)1 << 30));
+    FAILS(cudaErrorMemoryAllocation, cudaMallocPitch((void **)&memory, &pitch, (size_t)1 << 40, 1 << 10));
+    FAILS(cudaErrorInvalidValue, cudaMallocPitch((void **)&memory, &pitch, SIZE_MAX, 1));
+    FAILS(cudaErrorInvalidValue, cudaMallocPitch((void **)&memory, &pitch, (size_t)1 << 40, (size_t)1 << 40));
+    FAILS(cudaErrorMemoryAllocation, cudaMallocPitch((void **)&memory, &pitch, (size_t)1 << 20, (size_t)1 << 30));
 }
 
 CASE(memory_in_three_dimensions) {
@@ -205,11 +205,11 @@ CASE(memory_in_three_dimensions_wants_a_place) {
 
 CASE(three_dimensions_of_nothing) {
     struct cudaPitchedPtr box = {(void *)1, 12345, 12345, 12345};
-    ASK(cudaMalloc3D(&box, (struct cudaExtent){100, 10, 0}));
-    ASK(box.ptr == NULL);
-    ASK(box.pitch);
-    ASK(box.xsize);
-    ASK(box.ysize);
+    SAYS(cudaSuccess, cudaMalloc3D(&box, (struct cudaExtent){100, 10, 0}));
+    IS(box.ptr == NULL);
+    EQUAL(box.pitch, 0);
+    EQUAL(box.xsize, 100);
+    EQUAL(box.ysize, 10);
 }
 
 /* ---- what a pointer is -------------------------------------------------------------------------
@@ -251,9 +251,9 @@ CASE(a_pointer_to_freed_memory) {
     struct cudaPointerAttributes a;
     OK(cudaMalloc((void **)&memory, 64 * MIB));
     OK(cudaFree(memory));
-    ASK(cudaPointerGetAttributes(&a, memory));
-    ASK(a.type);
-    ASK(a.device);
+    SAYS(cudaSuccess, cudaPointerGetAttributes(&a, memory));
+    EQUAL(a.type, 0);
+    EQUAL(a.device, -2);
 }
 
 CASE(a_pointer_to_pinned_memory) {
@@ -316,11 +316,11 @@ CASE(a_pointer_that_cuda_does_not_know) {
 
 CASE(a_pointer_to_nothing) {
     struct cudaPointerAttributes a = {.device = 99};
-    ASK(cudaPointerGetAttributes(&a, NULL));
-    ASK(a.type);
-    ASK(a.device);
-    ASK(a.devicePointer == NULL);
-    ASK(a.hostPointer == NULL);
+    SAYS(cudaSuccess, cudaPointerGetAttributes(&a, NULL));
+    EQUAL(a.type, 0);
+    EQUAL(a.device, -2);
+    IS(a.devicePointer == NULL);
+    IS(a.hostPointer == NULL);
 }
 
 CASE(pointer_attributes_want_a_place) {

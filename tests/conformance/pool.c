@@ -33,9 +33,9 @@ CASE(memory_in_stream_order) {
 
 CASE(memory_of_no_size) {
     void *memory = &memory;
-    ASK(cudaMallocAsync(&memory, 0, NULL));
-    ASK(memory == NULL);
-    ASK(memory == (void *)&memory);
+    SAYS(cudaSuccess, cudaMallocAsync(&memory, 0, NULL));
+    IS(memory == NULL);
+    IS(memory != (void *)&memory);
 }
 
 CASE(memory_wants_a_place) {
@@ -49,7 +49,7 @@ CASE(too_much_memory) {
 }
 
 CASE(freeing_nothing) {
-    ASK(cudaFreeAsync(NULL, NULL));
+    SAYS(cudaSuccess, cudaFreeAsync(NULL, NULL));
 }
 
 CASE(freeing_what_is_not_from_a_pool) {
@@ -58,9 +58,9 @@ CASE(freeing_what_is_not_from_a_pool) {
     OK(cudaMalloc((void **)&memory, 16));
     OK(cudaMallocHost((void **)&pinned, 16));
     OK(cudaMallocManaged((void **)&managed, 16, cudaMemAttachGlobal));
-    ASK(cudaFreeAsync(pinned, NULL));
-    ASK(cudaFreeAsync(managed, NULL));
-    ASK(cudaFreeAsync(&local, NULL));
+    FAILS(cudaErrorInvalidValue, cudaFreeAsync(pinned, NULL));
+    FAILS(cudaErrorNotSupported, cudaFreeAsync(managed, NULL));
+    FAILS(cudaErrorInvalidValue, cudaFreeAsync(&local, NULL));
     OK(cudaDeviceSynchronize());
     OK(cudaFreeHost(pinned));
     OK(cudaFree(managed));
@@ -71,12 +71,12 @@ LONE_CASE(freeing_memory_of_cuda_malloc_in_stream_order) {
     char *memory;
     struct cudaPointerAttributes a;
     OK(cudaMalloc((void **)&memory, 64 * MIB));
-    ASK(cudaFreeAsync(memory + 16, NULL));
-    ASK(cudaFreeAsync(memory, NULL));
+    FAILS(cudaErrorInvalidValue, cudaFreeAsync(memory + 16, NULL));
+    SAYS(cudaSuccess, cudaFreeAsync(memory, NULL));
     OK(cudaDeviceSynchronize());
     OK(cudaPointerGetAttributes(&a, memory));
-    ASK(a.type);
-    ASK(cudaFree(memory));
+    EQUAL(a.type, 0);
+    FAILS(cudaErrorInvalidValue, cudaFree(memory));
 }
 
 CASE(freeing_inside) {
@@ -91,7 +91,7 @@ CASE(freeing_twice) {
     char *memory;
     OK(cudaMallocAsync((void **)&memory, 1000, NULL));
     OK(cudaFreeAsync(memory, NULL));
-    ASK(cudaFreeAsync(memory, NULL));
+    FAILS(cudaErrorInvalidValue, cudaFreeAsync(memory, NULL));
     OK(cudaDeviceSynchronize());
 }
 
@@ -113,11 +113,11 @@ CASE(freed_memory_is_refused_at_once) {
     OK(cudaStreamSynchronize(stream));
     hold(stream);
     OK(cudaFreeAsync(memory, stream));
-    ASK(cudaMemsetAsync(memory, 1, 16, stream));
-    ASK(cudaMemcpyAsync(memory, local, 16, cudaMemcpyHostToDevice, stream));
+    FAILS(cudaErrorInvalidValue, cudaMemsetAsync(memory, 1, 16, stream));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, local, 16, cudaMemcpyHostToDevice, stream));
     let_go();
     OK(cudaStreamSynchronize(stream));
-    ASK(cudaMemsetAsync(memory, 1, 16, stream));
+    FAILS(cudaErrorInvalidValue, cudaMemsetAsync(memory, 1, 16, stream));
     OK(cudaDeviceSynchronize());
     OK(cudaStreamDestroy(stream));
 }
@@ -139,7 +139,7 @@ CASE(freeing_at_once_waits) {
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
     OK(cudaMallocAsync((void **)&memory, 1000, stream));
-    ASK_WAITS(stream, cudaFree(memory));
+    WAITS(false, stream, cudaFree(memory));
     OK(cudaStreamDestroy(stream));
 }
 
@@ -150,7 +150,7 @@ CASE(memory_is_used_again_in_its_stream) {
     OK(cudaMallocAsync((void **)&a, MIB, stream));
     OK(cudaFreeAsync(a, stream));
     OK(cudaMallocAsync((void **)&b, MIB, stream));
-    ASK(a == b);
+    IS(a == b);
     OK(cudaFreeAsync(b, stream));
     OK(cudaStreamSynchronize(stream));
     OK(cudaStreamDestroy(stream));
@@ -211,16 +211,16 @@ CASE(a_pool_reserves_in_chunks) {
     EQUAL(USED(pool), 512 + 1024);
     EQUAL(RESERVED(pool), 32 * MIB);
     OK(cudaMallocFromPoolAsync((void **)&c, 40 * MIB, pool, NULL));
-    ASK(USED(pool));
-    ASK(RESERVED(pool));
+    EQUAL(USED(pool), 41943554);
+    EQUAL(RESERVED(pool), 67108864);
     OK(cudaFreeAsync(a, NULL));
     OK(cudaFreeAsync(b, NULL));
     OK(cudaFreeAsync(c, NULL));
     OK(cudaDeviceSynchronize());
     EQUAL(USED(pool), 0);
     EQUAL(RESERVED(pool), 0);
-    ASK(attribute(pool, cudaMemPoolAttrUsedMemHigh));
-    ASK(attribute(pool, cudaMemPoolAttrReservedMemHigh));
+    EQUAL(attribute(pool, cudaMemPoolAttrUsedMemHigh), 41943554);
+    EQUAL(attribute(pool, cudaMemPoolAttrReservedMemHigh), 67108864);
     OK(cudaMemPoolDestroy(pool));
 }
 
@@ -249,8 +249,8 @@ CASE(when_what_is_used_falls) {
     EQUAL(USED(pool), MIB);
     hold(stream);
     OK(cudaFreeAsync(memory, stream));
-    ASK(USED(pool));
-    ASK(RESERVED(pool));
+    EQUAL(USED(pool), 0);
+    EQUAL(RESERVED(pool), 33554432);
     let_go();
     OK(cudaStreamSynchronize(stream));
     EQUAL(USED(pool), 0);
@@ -272,18 +272,18 @@ CASE(when_a_pool_gives_back) {
     OK(cudaFreeAsync(memory, stream));
     OK(cudaEventRecord(event, stream));
     OK(cudaStreamSynchronize(other));
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 33554432);
     OK(cudaEventSynchronize(event));
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 0);
     OK(cudaStreamSynchronize(stream));
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 0);
     OK(cudaDeviceSynchronize());
     EQUAL(RESERVED(pool), 0);
     OK(cudaMallocFromPoolAsync((void **)&memory, MIB, pool, stream));
     OK(cudaFreeAsync(memory, stream));
     while (cudaStreamQuery(stream) == cudaErrorNotReady)
         ;
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 33554432);
     OK(cudaDeviceSynchronize());
     OK(cudaEventDestroy(event));
     OK(cudaStreamDestroy(other));
@@ -335,15 +335,15 @@ CASE(trimming_several_chunks) {
     OK(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
     for (int i = 0; i < 4; i++)
         OK(cudaMallocFromPoolAsync((void **)&a[i], 20 * MIB, pool, NULL));
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 100663296);
     for (int i = 0; i < 4; i++)
         OK(cudaFreeAsync(a[i], NULL));
     OK(cudaDeviceSynchronize());
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 100663296);
     OK(cudaMemPoolTrimTo(pool, 50 * MIB));
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 67108864);
     OK(cudaMemPoolTrimTo(pool, 10 * MIB));
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 33554432);
     OK(cudaMemPoolTrimTo(pool, 0));
     EQUAL(RESERVED(pool), 0);
     OK(cudaMemPoolDestroy(pool));
@@ -355,9 +355,9 @@ CASE(trimming_keeps_what_is_used) {
     OK(make(&pool));
     OK(cudaMallocFromPoolAsync((void **)&memory, MIB, pool, NULL));
     OK(cudaDeviceSynchronize());
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 33554432);
     OK(cudaMemPoolTrimTo(pool, 0));
-    ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 33554432);
     EQUAL(USED(pool), MIB);
     OK(cudaFreeAsync(memory, NULL));
     OK(cudaDeviceSynchronize());
@@ -394,18 +394,18 @@ CASE(properties_that_are_refused) {
     props.allocType = cudaMemAllocationTypeInvalid;
     FAILS(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &props));
     props.allocType = (enum cudaMemAllocationType)77;
-    ASK(cudaMemPoolCreate(&pool, &props));
+    FAILS(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &props));
     props.allocType = cudaMemAllocationTypePinned;
     props.location.type = cudaMemLocationTypeInvalid;
-    ASK(cudaMemPoolCreate(&pool, &props));
+    FAILS(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &props));
     props.location.type = cudaMemLocationTypeDevice;
     props.location.id = 99;
-    ASK(cudaMemPoolCreate(&pool, &props));
+    FAILS(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &props));
     props.location.id = -1;
-    ASK(cudaMemPoolCreate(&pool, &props));
+    FAILS(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &props));
     props.location.id = 0;
     props.handleTypes = (enum cudaMemAllocationHandleType)0x40;
-    ASK(cudaMemPoolCreate(&pool, &props));
+    FAILS(cudaErrorInvalidValue, cudaMemPoolCreate(&pool, &props));
 }
 
 CASE(a_pool_with_a_largest_size) {
@@ -416,10 +416,10 @@ CASE(a_pool_with_a_largest_size) {
                                      .maxSize = 32 * MIB};
     OK(cudaMemPoolCreate(&pool, &props));
     OK(cudaMallocFromPoolAsync((void **)&a, 20 * MIB, pool, NULL));
-    ASK(cudaMallocFromPoolAsync((void **)&b, 20 * MIB, pool, NULL));
+    FAILS(cudaErrorMemoryAllocation, cudaMallocFromPoolAsync((void **)&b, 20 * MIB, pool, NULL));
     OK(cudaFreeAsync(a, NULL));
     OK(cudaDeviceSynchronize());
-    ASK(cudaMallocFromPoolAsync((void **)&b, 64 * MIB, pool, NULL));
+    FAILS(cudaErrorMemoryAllocation, cudaMallocFromPoolAsync((void **)&b, 64 * MIB, pool, NULL));
     OK(cudaMemPoolDestroy(pool));
 }
 
@@ -442,7 +442,7 @@ CASE(the_default_pool) {
     IS(standard != NULL);
     IS(standard == current);
     EQUAL(attribute(standard, cudaMemPoolAttrReleaseThreshold), 0);
-    ASK(cudaMemPoolDestroy(standard));
+    FAILS(cudaErrorInvalidValue, cudaMemPoolDestroy(standard));
 }
 
 CASE(default_pools_that_are_refused) {
@@ -451,8 +451,8 @@ CASE(default_pools_that_are_refused) {
     FAILS(cudaErrorInvalidDevice, cudaDeviceGetMemPool(&pool, -1));
     FAILS(cudaErrorInvalidValue, cudaDeviceGetDefaultMemPool(NULL, 0));
     FAILS(cudaErrorInvalidValue, cudaDeviceGetMemPool(NULL, 0));
-    ASK(cudaDeviceSetMemPool(0, NULL));
-    ASK(cudaDeviceSetMemPool(99, NULL));
+    FAILS(cudaErrorInvalidValue, cudaDeviceSetMemPool(0, NULL));
+    FAILS(cudaErrorInvalidValue, cudaDeviceSetMemPool(99, NULL));
 }
 
 CASE(the_current_pool_is_set) {
@@ -499,9 +499,9 @@ CASE(how_pools_use_memory_again) {
     OK(cudaMemPoolGetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &value));
     EQUAL(value, 0);
     value = 7;
-    ASK(cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &value));
+    SAYS(cudaSuccess, cudaMemPoolSetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &value));
     OK(cudaMemPoolGetAttribute(pool, cudaMemPoolReuseAllowOpportunistic, &value));
-    ASK(value);
+    EQUAL(value, 1);
     OK(cudaMemPoolDestroy(pool));
 }
 
@@ -592,9 +592,9 @@ CASE(a_devices_pools_by_its_place) {
     IS(current == by_place);
     FAILS(cudaErrorInvalidValue, cudaMemGetMemPool(NULL, &here, cudaMemAllocationTypePinned));
     FAILS(cudaErrorInvalidValue, cudaMemGetMemPool(&current, NULL, cudaMemAllocationTypePinned));
-    ASK(cudaMemGetMemPool(&current, &here, cudaMemAllocationTypeInvalid));
+    FAILS(cudaErrorInvalidValue, cudaMemGetMemPool(&current, &here, cudaMemAllocationTypeInvalid));
     here.id = 99;
-    ASK(cudaMemGetMemPool(&current, &here, cudaMemAllocationTypePinned));
+    FAILS(cudaErrorInvalidValue, cudaMemGetMemPool(&current, &here, cudaMemAllocationTypePinned));
     here.type = cudaMemLocationTypeInvalid;
-    ASK(cudaMemGetMemPool(&current, &here, cudaMemAllocationTypePinned));
+    FAILS(cudaErrorInvalidValue, cudaMemGetMemPool(&current, &here, cudaMemAllocationTypePinned));
 }

@@ -94,9 +94,9 @@ CASE(behind_the_end_of_a_large_allocation) {
 CASE(behind_the_end_of_a_small_allocation) {
     char *memory;
     OK(cudaMalloc((void **)&memory, 100));
-    ASK(cudaMemset(memory, 1, 101));
-    ASK(cudaMemset(memory, 1, 512));
-    ASK(cudaMemset(memory, 1, 513));
+    FAILS(cudaErrorInvalidValue, cudaMemset(memory, 1, 101));
+    FAILS(cudaErrorInvalidValue, cudaMemset(memory, 1, 512));
+    FAILS(cudaErrorInvalidValue, cudaMemset(memory, 1, 513));
     OK(cudaFree(memory));
 }
 
@@ -118,15 +118,15 @@ CASE(a_fill_of_device_memory_is_not_waited_for) {
 CASE(a_fill_of_pinned_memory_is_waited_for) {
     char *memory;
     OK(cudaMallocHost((void **)&memory, 4096));
-    ASK_WAITS(NULL, cudaMemset(memory, 1, 4096));
-    ASK_WAITS(NULL, cudaMemsetAsync(memory, 1, 4096, NULL));
+    WAITS(true, NULL, cudaMemset(memory, 1, 4096));
+    WAITS(false, NULL, cudaMemsetAsync(memory, 1, 4096, NULL));
     OK(cudaFreeHost(memory));
 }
 
 CASE(a_fill_of_managed_memory) {
     char *memory;
     OK(cudaMallocManaged((void **)&memory, 4096, cudaMemAttachGlobal));
-    ASK_WAITS(NULL, cudaMemset(memory, 1, 4096));
+    WAITS(true, NULL, cudaMemset(memory, 1, 4096));
     OK(cudaFree(memory));
 }
 
@@ -150,11 +150,11 @@ CASE(rows) {
 CASE(rows_wider_than_their_pitch) {
     char *memory;
     OK(cudaMalloc((void **)&memory, 4096));
-    ASK(cudaMemset2D(memory, 8, 1, 16, 2));
-    ASK(cudaMemset2D(memory, 8, 1, 16, 1));
-    ASK(cudaMemset2D(memory, 0, 1, 16, 1));
-    ASK(cudaMemset2D(memory, 0, 1, 16, 2));
-    ASK(cudaMemset2DAsync(memory, 8, 1, 16, 2, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemset2D(memory, 8, 1, 16, 2));
+    SAYS(cudaSuccess, cudaMemset2D(memory, 8, 1, 16, 1));
+    SAYS(cudaSuccess, cudaMemset2D(memory, 0, 1, 16, 1));
+    FAILS(cudaErrorInvalidValue, cudaMemset2D(memory, 0, 1, 16, 2));
+    FAILS(cudaErrorInvalidValue, cudaMemset2DAsync(memory, 8, 1, 16, 2, NULL));
     OK(cudaFree(memory));
 }
 
@@ -196,10 +196,10 @@ CASE(a_box) {
 CASE(boxes_that_are_refused) {
     struct cudaPitchedPtr box;
     OK(cudaMalloc3D(&box, (struct cudaExtent){100, 3, 2}));
-    ASK(cudaMemset3D(box, 1, (struct cudaExtent){box.pitch + 1, 3, 2}));
-    ASK(cudaMemset3D(box, 1, (struct cudaExtent){100, 4, 2}));
-    ASK(cudaMemset3D(box, 1, (struct cudaExtent){100, 4, 1}));
-    ASK(cudaMemset3D(box, 1, (struct cudaExtent){0, 3, 2}));
-    ASK(cudaMemset3D(box, 1, (struct cudaExtent){100, 3, 0}));
+    FAILS(cudaErrorInvalidValue, cudaMemset3D(box, 1, (struct cudaExtent){box.pitch + 1, 3, 2}));
+    FAILS(cudaErrorInvalidValue, cudaMemset3D(box, 1, (struct cudaExtent){100, 4, 2}));
+    FAILS(cudaErrorInvalidValue, cudaMemset3D(box, 1, (struct cudaExtent){100, 4, 1}));
+    SAYS(cudaSuccess, cudaMemset3D(box, 1, (struct cudaExtent){0, 3, 2}));
+    SAYS(cudaSuccess, cudaMemset3D(box, 1, (struct cudaExtent){100, 3, 0}));
     OK(cudaFree(box.ptr));
 }

@@ -126,8 +126,8 @@ CASE(ids_of_default_streams) {
     OK(cudaStreamGetId(cudaStreamPerThread, &own));
     IS(null == legacy);
     IS(null != own);
-    ASK(null);
-    ASK(own);
+    EQUAL(null, 7);
+    EQUAL(own, 22);
 }
 
 CASE(a_streams_device) {
@@ -179,9 +179,9 @@ CASE(not_ready_is_an_answer_but_kept) {
     OK(cudaStreamCreate(&stream));
     hold(stream);
     SAYS(cudaErrorNotReady, cudaStreamQuery(stream));
-    ASK(cudaPeekAtLastError());
+    SAYS(cudaSuccess, cudaPeekAtLastError());
     SAYS(cudaErrorNotReady, cudaStreamQuery(stream));
-    ASK(cudaGetLastError());
+    SAYS(cudaSuccess, cudaGetLastError());
     let_go();
     OK(cudaStreamSynchronize(stream));
     SAYS(cudaSuccess, cudaStreamQuery(stream));
@@ -192,9 +192,9 @@ CASE(the_legacy_stream_is_busy_while_a_blocking_one_is) {
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
     hold(stream);
-    ASK(cudaStreamQuery(NULL));
-    ASK(cudaStreamQuery(cudaStreamLegacy));
-    ASK(cudaStreamQuery(cudaStreamPerThread));
+    SAYS(cudaErrorNotReady, cudaStreamQuery(NULL));
+    SAYS(cudaErrorNotReady, cudaStreamQuery(cudaStreamLegacy));
+    SAYS(cudaSuccess, cudaStreamQuery(cudaStreamPerThread));
     let_go();
     OK(cudaStreamDestroy(stream));
 }
@@ -267,9 +267,9 @@ CASE(synchronising_waits) {
 CASE(synchronising_the_legacy_stream_with_nothing_queued_on_it) {
     cudaStream_t blocking;
     OK(cudaStreamCreate(&blocking));
-    ASK_WAITS(blocking, cudaStreamSynchronize(NULL));
-    ASK_WAITS(blocking, cudaStreamSynchronize(cudaStreamLegacy));
-    ASK_WAITS(blocking, cudaStreamSynchronize(cudaStreamPerThread));
+    WAITS(true, blocking, cudaStreamSynchronize(NULL));
+    WAITS(true, blocking, cudaStreamSynchronize(cudaStreamLegacy));
+    WAITS(false, blocking, cudaStreamSynchronize(cudaStreamPerThread));
     OK(cudaStreamDestroy(blocking));
 }
 
@@ -285,18 +285,18 @@ CASE(what_else_waits_for_the_device) {
     char *memory, *pinned;
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     OK(cudaMalloc((void **)&memory, 16));
-    ASK_WAITS(stream, cudaFree(memory));
-    ASK_WAITS(stream, cudaFree(NULL));
-    ASK_WAITS(stream, cudaMalloc((void **)&memory, 16));
-    ASK_WAITS(stream, cudaMallocHost((void **)&pinned, 4096));
-    ASK_WAITS(stream, cudaFreeHost(pinned));
-    ASK_WAITS(stream, cudaStreamCreate(&made));
-    ASK_WAITS(stream, cudaStreamDestroy(made));
-    ASK_WAITS(stream, cudaEventCreate(&event));
-    ASK_WAITS(stream, cudaEventDestroy(event));
+    WAITS(true, stream, cudaFree(memory));
+    WAITS(false, stream, cudaFree(NULL));
+    WAITS(false, stream, cudaMalloc((void **)&memory, 16));
+    WAITS(false, stream, cudaMallocHost((void **)&pinned, 4096));
+    WAITS(true, stream, cudaFreeHost(pinned));
+    WAITS(false, stream, cudaStreamCreate(&made));
+    WAITS(false, stream, cudaStreamDestroy(made));
+    WAITS(false, stream, cudaEventCreate(&event));
+    WAITS(false, stream, cudaEventDestroy(event));
     OK(cudaFree(memory));
-    ASK_WAITS(stream, cudaMallocManaged((void **)&memory, 4096, cudaMemAttachGlobal));
-    ASK_WAITS(stream, cudaFree(memory));
+    WAITS(false, stream, cudaMallocManaged((void **)&memory, 4096, cudaMemAttachGlobal));
+    WAITS(true, stream, cudaFree(memory));
     OK(cudaStreamDestroy(stream));
 }
 
@@ -358,7 +358,7 @@ CASE(waits_that_are_refused) {
     OK(cudaEventCreate(&event));
     FAILS(cudaErrorInvalidResourceHandle, cudaStreamWaitEvent(stream, NULL, 0));
     FAILS(cudaErrorInvalidValue, cudaStreamWaitEvent(stream, event, 2));
-    ASK(cudaStreamWaitEvent(stream, event, cudaEventWaitExternal));
+    FAILS(cudaErrorIllegalState, cudaStreamWaitEvent(stream, event, cudaEventWaitExternal));
     OK(cudaEventDestroy(event));
     OK(cudaStreamDestroy(stream));
 }
@@ -475,8 +475,8 @@ CASE(a_callback_is_told_stream_and_status) {
     EQUAL(told.status, cudaSuccess);
     OK(cudaStreamAddCallback(NULL, keep, &told, 0));
     OK(cudaStreamSynchronize(NULL));
-    ASK(told.stream == NULL);
-    ASK(told.stream == cudaStreamLegacy);
+    IS(told.stream == NULL);
+    IS(told.stream != cudaStreamLegacy);
     OK(cudaStreamDestroy(stream));
 }
 
@@ -521,9 +521,9 @@ CASE(a_streams_policy_that_does_not_exist) {
     cudaLaunchAttributeValue value = {0};
     OK(cudaStreamCreate(&stream));
     value.syncPolicy = (enum cudaSynchronizationPolicy)77;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
+    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported), cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
     value.syncPolicy = (enum cudaSynchronizationPolicy)0;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
+    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported), cudaStreamSetAttribute(stream, cudaLaunchAttributeSynchronizationPolicy, &value));
     OK(cudaStreamDestroy(stream));
 }
 
@@ -547,18 +547,18 @@ CASE(a_streams_window) {
     EQUAL(got.accessPolicyWindow.hitProp, cudaAccessPropertyPersisting);
     EQUAL(got.accessPolicyWindow.missProp, cudaAccessPropertyStreaming);
     value.accessPolicyWindow.hitRatio = 2;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
+    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported), cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     value.accessPolicyWindow.hitRatio = -1;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
+    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported), cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     value.accessPolicyWindow.hitRatio = 1;
     value.accessPolicyWindow.hitProp = (enum cudaAccessProperty)9;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
+    SAYS(cudaSuccess, cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     value.accessPolicyWindow.hitProp = cudaAccessPropertyNormal;
     value.accessPolicyWindow.missProp = cudaAccessPropertyPersisting;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
+    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported), cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     value.accessPolicyWindow.missProp = cudaAccessPropertyNormal;
     value.accessPolicyWindow.num_bytes = (size_t)1 << 40;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
+    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported), cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     OK(cudaStreamDestroy(stream));
     OK(cudaFree(memory));
 }
@@ -571,13 +571,13 @@ CASE(a_streams_priority_as_an_attribute) {
     OK(cudaStreamGetAttribute(stream, cudaLaunchAttributePriority, &value));
     EQUAL(value.priority, -3);
     value.priority = -1;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributePriority, &value));
+    SAYS(cudaSuccess, cudaStreamSetAttribute(stream, cudaLaunchAttributePriority, &value));
     OK(cudaStreamGetPriority(stream, &priority));
-    ASK(priority);
+    EQUAL(priority, FROM(12000, -1, 0));
     value.priority = -9;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributePriority, &value));
+    SAYS(cudaSuccess, cudaStreamSetAttribute(stream, cudaLaunchAttributePriority, &value));
     value.priority = 9;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributePriority, &value));
+    SAYS(cudaSuccess, cudaStreamSetAttribute(stream, cudaLaunchAttributePriority, &value));
     OK(cudaStreamDestroy(stream));
 }
 
@@ -594,12 +594,12 @@ CASE(a_streams_memory_domains) {
     value.memSyncDomain = cudaLaunchMemSyncDomainRemote;
     OK(cudaStreamSetAttribute(stream, cudaLaunchAttributeMemSyncDomain, &value));
     value.memSyncDomain = (cudaLaunchMemSyncDomain)9;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeMemSyncDomain, &value));
+    FAILS(cudaErrorInvalidValue, cudaStreamSetAttribute(stream, cudaLaunchAttributeMemSyncDomain, &value));
     value.memSyncDomainMap.default_ = 3;
     value.memSyncDomainMap.remote = 2;
     OK(cudaStreamSetAttribute(stream, cudaLaunchAttributeMemSyncDomainMap, &value));
     value.memSyncDomainMap.remote = 99;
-    ASK(cudaStreamSetAttribute(stream, cudaLaunchAttributeMemSyncDomainMap, &value));
+    FAILS(cudaErrorInvalidValue, cudaStreamSetAttribute(stream, cudaLaunchAttributeMemSyncDomainMap, &value));
     OK(cudaStreamDestroy(stream));
 }
 
@@ -618,10 +618,10 @@ CASE(attributes_that_streams_do_not_have) {
 
 CASE(attributes_of_default_streams) {
     cudaLaunchAttributeValue value = {0};
-    ASK(cudaStreamGetAttribute(NULL, cudaLaunchAttributeSynchronizationPolicy, &value));
-    ASK(value.syncPolicy);
-    ASK(cudaStreamSetAttribute(NULL, cudaLaunchAttributeSynchronizationPolicy, &value));
-    ASK(cudaStreamGetAttribute(cudaStreamPerThread, cudaLaunchAttributeSynchronizationPolicy,
+    SAYS(cudaSuccess, cudaStreamGetAttribute(NULL, cudaLaunchAttributeSynchronizationPolicy, &value));
+    EQUAL(value.syncPolicy, 4294967295);
+    FAILS(FROM(11080, cudaErrorInvalidValue, cudaErrorNotSupported), cudaStreamSetAttribute(NULL, cudaLaunchAttributeSynchronizationPolicy, &value));
+    SAYS(cudaSuccess, cudaStreamGetAttribute(cudaStreamPerThread, cudaLaunchAttributeSynchronizationPolicy,
                                &value));
 }
 
@@ -635,8 +635,8 @@ CASE(attributes_are_copied) {
     memset(&value, 0, sizeof value);
     OK(cudaStreamGetAttribute(b, cudaLaunchAttributeSynchronizationPolicy, &value));
     EQUAL(value.syncPolicy, cudaSyncPolicyYield);
-    ASK(cudaStreamCopyAttributes(NULL, a));
-    ASK(cudaStreamCopyAttributes(a, NULL));
+    SAYS(cudaSuccess, cudaStreamCopyAttributes(NULL, a));
+    SAYS(cudaSuccess, cudaStreamCopyAttributes(a, NULL));
     OK(cudaStreamDestroy(a));
     OK(cudaStreamDestroy(b));
 }
@@ -648,7 +648,7 @@ CASE(copied_attributes_and_priorities) {
     OK(cudaStreamCreateWithPriority(&b, 0, -1));
     OK(cudaStreamCopyAttributes(b, a));
     OK(cudaStreamGetPriority(b, &priority));
-    ASK(priority);
+    EQUAL(priority, -3);
     OK(cudaStreamDestroy(a));
     OK(cudaStreamDestroy(b));
 }
