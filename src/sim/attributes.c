@@ -94,13 +94,13 @@ static const struct {
     {cudaDevAttrHostRegisterSupported, 1},
     {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
     {cudaDevAttrMaxPersistingL2CacheSize, 32768000},
-    {cudaDevAttrMaxAccessPolicyWindowSize, 134213632},
+    {cudaDevAttrMaxAccessPolicyWindowSize, 134217728},
+    {cudaDevAttrHostRegisterReadOnlySupported, 1},
     {cudaDevAttrReservedSharedMemoryPerBlock, 1024},
     {cudaDevAttrTimelineSemaphoreInteropSupported, 1},
     {cudaDevAttrMemoryPoolsSupported, 1},
     {cudaDevAttrMemSyncDomainCount, 4},
     {cudaDevAttrNumaId, -1},
-    {cudaDevAttrHostNumaId, -1},
 };
 
 static bool is_one_of(int cc, int a, int b, int c) {
@@ -156,6 +156,17 @@ int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribut
     return 0;
 }
 
+/* It is the driver that is asked, whatever the runtime; to it they are numbers without a gap. */
+static bool is_attribute(int attribute) {
+    const acu_type *type = &acu_cudart_type_cudaDeviceAttr;
+    int last = 0;
+    for (uint32_t i = 0; i < type->count; i++)
+        if (type->values[i].value != cudaDevAttrMax && type->values[i].value > last &&
+            type->values[i].since <= acu_sim_configuration()->driver)
+            last = (int)type->values[i].value;
+    return attribute > 0 && attribute <= last;
+}
+
 cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     const acu_sim_device *d = acu_sim_device_at(device);
@@ -163,8 +174,7 @@ cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr,
         result = cudaErrorInvalidValue;
     if (!result && !d)
         result = cudaErrorInvalidDevice;
-    if (!result &&
-        (attr == cudaDevAttrMax || !acu_sim_knows(&acu_cudart_type_cudaDeviceAttr, attr)))
+    if (!result && !is_attribute(attr))
         result = cudaErrorInvalidValue;
     if (!result)
         *value = acu_sim_attribute(d, attr);

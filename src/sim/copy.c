@@ -28,9 +28,8 @@ typedef struct end {
 static bool find_end(const void *address, size_t size, end *e) {
     const acu_sim_range *range = acu_sim_range_of(address);
     *e = (end){.bytes = (char *)(uintptr_t)address, .pageable = true, .host = true};
-    if (!range) /* memory of the program, unless it runs into an allocation */
-        return address && !acu_sim_is_device_address(address) &&
-               !acu_sim_range_in((uintptr_t)address, size);
+    if (!range) /* memory of the program, also if what comes behind it is registered */
+        return address && !acu_sim_is_device_address(address);
     if (size > range->base + range->size - (uintptr_t)address)
         return false;
     *e = (end){.bytes = acu_sim_view(range, address),
@@ -40,22 +39,15 @@ static bool find_end(const void *address, size_t size, end *e) {
     return true;
 }
 
-/* Of an array nobody says rightly where it is: it is taken as it is. */
+static bool is_direction(enum cudaMemcpyKind kind) {
+    return (unsigned)kind <= cudaMemcpyDefault;
+}
+
+/* With unified addresses a direction says only where there must not be pageable memory. */
 static bool fits_kind(const end *to, const end *from, enum cudaMemcpyKind kind) {
-    const bool to_host = to->host || to->in_array, from_host = from->host || from->in_array;
-    switch (kind) {
-    case cudaMemcpyHostToHost:
-        return to_host && from_host;
-    case cudaMemcpyHostToDevice:
-        return to->device && from_host;
-    case cudaMemcpyDeviceToHost:
-        return to_host && from->device;
-    case cudaMemcpyDeviceToDevice:
-        return to->device && from->device;
-    case cudaMemcpyDefault:
-        return true;
-    }
-    return false;
+    bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    return !(to_device && to->pageable) && !(from_device && from->pageable);
 }
 
 /* ---- what there is to copy ----------------------------------------------------------------------
@@ -170,7 +162,7 @@ static cudaError_t judge_ends(const struct cudaMemcpy3DParms *copy) {
 
 static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, end *to, end *from) {
     layout to_layout, from_layout;
-    if ((unsigned)copy->kind > cudaMemcpyDefault)
+    if (!is_direction(copy->kind))
         return cudaErrorInvalidMemcpyDirection;
     cudaError_t why = judge_ends(copy);
     if (why)
@@ -270,7 +262,7 @@ static bool waits(const acu_sim_stream *stream, acu_sim_op *op, const end *to, c
         return false;
     size_t size =
         element_of(&op->with.copy.params) * extent->width * extent->height * extent->depth;
-    return !from->pageable || to->host || size > STAGED_AT_MOST || stream->capture ||
+    return !async || !from->pageable || to->host || size > STAGED_AT_MOST || stream->capture ||
            acu_sim_is_free(stream) || !stage(op);
 }
 
@@ -287,8 +279,6 @@ static cudaError_t copy_when(const struct cudaMemcpy3DParms *params, cudaStream_
                              bool async, bool early) {
     end to, from;
     acu_sim_stream *stream;
-    if ((unsigned)params->kind > cudaMemcpyDefault)
-        return cudaErrorInvalidMemcpyDirection;
     cudaError_t why = acu_sim_stream_of(handle, &stream);
     if (!why && is_empty(&params->extent))
         return cudaSuccess;
@@ -329,9 +319,21 @@ cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemc
                          cudaStream_t stream, bool async) {
     const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, kind);
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    result = acu_sim_mistake(result, count && !is_direction(kind), cudaErrorInvalidMemcpyDirection);
     if (!result)
         result = copy(&params, stream, async);
     return acu_sim_leave(result);
+}
+
+/* A single row is no row by row; then the pitches are not looked at. */
+static cudaError_t judge_pitches(const acu_sim_device *device, const acu_sim_box *box) {
+    size_t largest = (size_t)acu_sim_attribute(device, cudaDevAttrMaxPitch);
+    size_t least = box->to_pitch < box->from_pitch ? box->to_pitch : box->from_pitch;
+    size_t most = box->to_pitch < box->from_pitch ? box->from_pitch : box->to_pitch;
+    if (box->height == 1)
+        return box->width > least ? cudaErrorInvalidValue : cudaSuccess;
+    return box->height && (box->width > least || most > largest) ? cudaErrorInvalidPitchValue
+                                                                 : cudaSuccess;
 }
 
 cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
@@ -339,10 +341,8 @@ cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cu
     acu_sim_device *device;
     const struct cudaMemcpy3DParms params = params_of(box, kind);
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    size_t largest = result ? 0 : (size_t)acu_sim_attribute(device, cudaDevAttrMaxPitch);
-    if (!result && (box->width > box->to_pitch || box->width > box->from_pitch ||
-                    box->to_pitch > largest || box->from_pitch > largest))
-        result = cudaErrorInvalidPitchValue;
+    if (!result)
+        result = judge_pitches(device, box);
     if (!result)
         result = copy(&params, stream, async);
     return acu_sim_leave(result);
@@ -490,7 +490,7 @@ static cudaError_t copy_peer(void *dst, int dstDevice, const void *src, int srcD
                              cudaStream_t stream, bool async) {
     const struct cudaMemcpy3DParms params = acu_sim_copy_params(dst, src, count, cudaMemcpyDefault);
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result)
+    if (!result && count)
         result = copy_between(&params, dstDevice, srcDevice, stream, async);
     return acu_sim_leave(result);
 }
@@ -580,7 +580,8 @@ static cudaError_t set(const struct cudaMemsetParams *params, cudaStream_t handl
 
 cudaError_t acu_sim_fill_with(const struct cudaMemsetParams *params, cudaStream_t stream,
                               bool async) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    bool any = params->width && params->height;
+    cudaError_t result = acu_sim_enter(any ? SIM_NEEDS_CONTEXT : SIM_NEEDS_A_CONTEXT, NULL);
     if (!result)
         result = set(params, stream, async);
     return acu_sim_leave(result);

@@ -22,6 +22,8 @@ acu_sim_device *acu_sim_device_at(int index) {
 
 cudaError_t acu_sim_cudaGetDeviceCount(int *count) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (result == cudaErrorNotPermitted) /* callbacks may ask that */
+        result = cudaSuccess;
     if (count && (!result || result == cudaErrorNoDevice))
         *count = acu_sim_configuration()->devices;
     if (!result && !count)
@@ -64,9 +66,14 @@ cudaError_t acu_sim_cudaSetValidDevices(int *device_arr, int len) {
     return acu_sim_leave(result);
 }
 
+/* Two bits of the mask have no name; they are taken and forgotten. */
+enum { NAMELESS_FLAGS = 0x60, FLAGS_BEFORE_12_1 = 0x1f };
+
 static bool are_flags(unsigned flags) {
     unsigned schedule = flags & cudaDeviceScheduleMask;
-    return !(flags & ~(unsigned)cudaDeviceMask) && !(flags & 0x60) &&
+    unsigned mask =
+        acu_sim_configuration()->runtime < 12010 ? FLAGS_BEFORE_12_1 : (unsigned)cudaDeviceMask;
+    return !(flags & ~mask) &&
            (schedule == 0 || schedule == cudaDeviceScheduleSpin ||
             schedule == cudaDeviceScheduleYield || schedule == cudaDeviceScheduleBlockingSync);
 }
@@ -76,10 +83,10 @@ cudaError_t acu_sim_cudaInitDevice(int device, unsigned int deviceFlags, unsigne
     acu_sim_device *d = acu_sim_device_at(device);
     if (!result && !d)
         result = cudaErrorInvalidDevice;
-    if (!result && ((flags & ~(unsigned)cudaInitDeviceFlagsAreValid) || !are_flags(deviceFlags)))
+    if (!result && flags & cudaInitDeviceFlagsAreValid && !are_flags(deviceFlags))
         result = cudaErrorInvalidValue;
     if (!result && flags & cudaInitDeviceFlagsAreValid)
-        d->flags = deviceFlags;
+        d->flags = deviceFlags & ~(unsigned)NAMELESS_FLAGS;
     if (!result)
         result = acu_sim_device_activate(d);
     return acu_sim_leave(result);
@@ -91,34 +98,41 @@ cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
     if (!result && !are_flags(flags))
         result = cudaErrorInvalidValue;
     if (!result)
-        d->flags = flags;
+        d->flags = flags & ~(unsigned)NAMELESS_FLAGS;
     return acu_sim_leave(result);
 }
 
-/* Host memory is always mapped. */
+/* Host memory is always mapped; a reset forgets to say so. */
 cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
     acu_sim_device *d;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
     if (!result && !flags)
         result = cudaErrorInvalidValue;
     if (!result)
-        *flags = d->flags | cudaDeviceMapHost;
+        *flags = d->flags | (d->was_reset && !d->active ? 0 : cudaDeviceMapHost);
     return acu_sim_leave(result);
 }
 
 /* ---- the context --------------------------------------------------------------------------------
  */
 
+/* The second-level cache is set aside by tenths of what can be. */
+static size_t persisting_unit(const acu_sim_device *device) {
+    return (size_t)acu_sim_attribute(device, cudaDevAttrMaxPersistingL2CacheSize) / 10;
+}
+
 static void set_defaults(acu_sim_device *device) {
     device->cache = cudaFuncCachePreferNone;
     memset(device->limits, 0, sizeof device->limits);
     memset(device->peers, 0, sizeof device->peers);
     device->limits[cudaLimitStackSize] = 1024;
-    device->limits[cudaLimitPrintfFifoSize] = (size_t)7 << 20;
+    device->limits[cudaLimitPrintfFifoSize] =
+        (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) << 16;
     device->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
     device->limits[cudaLimitDevRuntimeSyncDepth] = 2;
     device->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
     device->limits[cudaLimitMaxL2FetchGranularity] = 64;
+    device->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
 }
 
 /* Addresses for four times the memory, so that those given back are not soon used again. */
@@ -147,6 +161,8 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device) {
     device->of_runtime |= !acu_sim_self()->by_driver;
     if (device->active)
         return cudaSuccess;
+    if (device->lost)
+        return cudaErrorDevicesUnavailable;
     if (!reserve_addresses(device))
         return cudaErrorMemoryAllocation;
     set_defaults(device);
@@ -171,6 +187,8 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     for (int i = 0; i < SIM_DEVICES; i++)
         devices[i].peers[device->index] = false;
     device->active = device->of_runtime = false;
+    device->was_reset = true;
+    device->lost |= device->sticky != cudaSuccess;
     device->sticky = cudaSuccess;
     device->used = 0;
     device->graph_used = device->graph_used_high = 0;
@@ -187,9 +205,9 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
 cudaError_t acu_sim_cudaDeviceReset(void) {
     acu_sim_device *d;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
-    if (!result && acu_sim_self()->in_callback)
-        result = cudaErrorNotPermitted;
     if (!result) {
+        if (d->sticky)
+            acu_sim_self()->last = cudaSuccess;
         acu_sim_device_clear(d, false);
         d->flags = 0;
     }
@@ -231,6 +249,29 @@ cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
     return acu_sim_leave(result);
 }
 
+static size_t at_least(size_t value, size_t least) {
+    return value < least ? least : value;
+}
+
+/* What becomes of a value that was asked for. */
+static size_t rounded_limit(const acu_sim_device *d, enum cudaLimit limit, size_t value) {
+    size_t unit = persisting_unit(d);
+    switch ((int)limit) {
+    case cudaLimitStackSize:
+        return (value + 15) & ~(size_t)15;
+    case cudaLimitPrintfFifoSize:
+        return at_least(value, (size_t)512 << 10);
+    case cudaLimitMallocHeapSize:
+        return at_least(value, (size_t)4 << 20);
+    case cudaLimitDevRuntimePendingLaunchCount:
+        return at_least(value, 32);
+    case cudaLimitPersistingL2CacheSize:
+        return unit ? (value + unit - 1) / unit * unit : 0;
+    default:
+        return value;
+    }
+}
+
 static cudaError_t set_limit(acu_sim_device *d, enum cudaLimit limit, size_t value) {
     if (limit == cudaLimitStackSize && value > (size_t)512 * 1024)
         return cudaErrorInvalidValue;
@@ -239,9 +280,7 @@ static cudaError_t set_limit(acu_sim_device *d, enum cudaLimit limit, size_t val
     if (limit == cudaLimitPersistingL2CacheSize &&
         value > (size_t)acu_sim_attribute(d, cudaDevAttrMaxPersistingL2CacheSize))
         return cudaErrorInvalidValue;
-    if (limit == cudaLimitStackSize)
-        value = (value + 15) & ~(size_t)15;
-    d->limits[limit] = value;
+    d->limits[limit] = rounded_limit(d, limit, value);
     return cudaSuccess;
 }
 
@@ -313,8 +352,10 @@ cudaError_t acu_sim_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flag
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
     if (!result && flags)
         result = cudaErrorInvalidValue;
-    if (!result && (!(peer = acu_sim_device_at(peerDevice)) || peer == d))
+    if (!result && !(peer = acu_sim_device_at(peerDevice)))
         result = cudaErrorInvalidDevice;
+    if (!result && peer == d)
+        result = cudaErrorPeerAccessUnsupported;
     if (!result && d->peers[peerDevice])
         result = cudaErrorPeerAccessAlreadyEnabled;
     if (!result)
@@ -337,11 +378,13 @@ cudaError_t acu_sim_cudaDeviceDisablePeerAccess(int peerDevice) {
 cudaError_t acu_sim_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr,
                                               int srcDevice, int dstDevice) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!value || !acu_sim_knows(&acu_cudart_type_cudaDeviceP2PAttr, attr)))
+    if (!result && !value)
         result = cudaErrorInvalidValue;
     if (!result &&
         (!acu_sim_device_at(srcDevice) || !acu_sim_device_at(dstDevice) || srcDevice == dstDevice))
         result = cudaErrorInvalidDevice;
+    if (!result && !acu_sim_knows(&acu_cudart_type_cudaDeviceP2PAttr, attr))
+        result = cudaErrorInvalidValue;
     if (!result)
         *value =
             attr == cudaDevP2PAttrAccessSupported || attr == cudaDevP2PAttrNativeAtomicSupported;

@@ -102,9 +102,8 @@ static cudaError_t allows(const acu_sim_event *event) {
 /* Enters, and finds the event. */
 static cudaError_t enter(cudaEvent_t handle, acu_sim_event **event) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !(*event = acu_sim_event_of(handle)))
-        result = cudaErrorInvalidResourceHandle;
-    return result;
+    *event = acu_sim_event_of(handle);
+    return acu_sim_mistake(result, !*event, cudaErrorInvalidResourceHandle);
 }
 
 cudaError_t acu_sim_cudaEventDestroy(cudaEvent_t event) {
@@ -134,7 +133,7 @@ static cudaError_t record(acu_sim_event *event, acu_sim_stream *stream) {
 static cudaError_t capture(enum cudaGraphNodeType type, acu_sim_event *event,
                            acu_sim_stream *stream) {
     acu_sim_op *op = NULL;
-    cudaError_t result = stream->capture ? cudaSuccess : cudaErrorInvalidValue;
+    cudaError_t result = stream->capture ? cudaSuccess : cudaErrorIllegalState;
     if (!result)
         result = acu_sim_event_op(type, event, &op);
     return result ? result : acu_sim_capture_add(stream, op, NULL);
@@ -173,8 +172,6 @@ cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
         result = allows(e);
     if (!result && e->record && !e->record->done)
         result = cudaErrorNotReady;
-    if (!result)
-        acu_sim_pools_settle();
     return acu_sim_leave(result);
 }
 

@@ -169,9 +169,9 @@ static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, cons
 
 cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
     acu_sim_device *device;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && !devPtr)
-        result = cudaErrorInvalidValue;
+    acu_sim_need need = size ? SIM_NEEDS_CONTEXT : SIM_NEEDS_A_CONTEXT;
+    cudaError_t result = acu_sim_enter(need, &device);
+    result = acu_sim_mistake(result, !devPtr, cudaErrorInvalidValue);
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result)
@@ -186,13 +186,13 @@ cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, 
     if (!result && (!devPtr || !pitch))
         result = cudaErrorInvalidValue;
     if (!result && (row < width || __builtin_mul_overflow(row, height, &size)))
-        result = cudaErrorMemoryAllocation;
+        result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result)
         result = allocate(device, size, devPtr, SIM_CALLER);
     if (!result)
-        *pitch = row;
+        *pitch = size ? row : 0;
     return acu_sim_leave(result);
 }
 
@@ -238,7 +238,8 @@ static cudaError_t free_range(void *address, bool host) {
     cudaError_t why = acu_sim_capture_allows_unsafe();
     if (why)
         return why;
-    acu_sim_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
+    if (!range->pool)
+        acu_sim_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
     /* The lock was given up: another thread may have been faster. */
     range = acu_sim_range_of(address);
     if (!range || range->base != (uintptr_t)address)
@@ -269,12 +270,10 @@ cudaError_t acu_sim_cudaFree(void *devPtr) {
 cudaError_t acu_sim_cudaMemGetInfo(size_t *free_, size_t *total) {
     acu_sim_device *device;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!free_ || !total))
-        result = cudaErrorInvalidValue;
-    if (!result) {
+    if (!result && total)
         *total = (size_t)acu_sim_configuration()->memory;
-        *free_ = *total - (size_t)device->used;
-    }
+    if (!result && free_)
+        *free_ = (size_t)(acu_sim_configuration()->memory - device->used);
     return acu_sim_leave(result);
 }
 
@@ -297,6 +296,12 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     return cudaSuccess;
 }
 
+/* Before 12.8 memory that is portable and nothing else is not said to be. */
+static unsigned flags_to_tell(unsigned flags) {
+    bool old = acu_sim_configuration()->runtime < 12080;
+    return old && flags == cudaHostAllocPortable ? 0 : flags;
+}
+
 static cudaError_t host_alloc(void **pHost, size_t size, unsigned flags, const void *where) {
     const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
     acu_sim_device *device;
@@ -306,7 +311,7 @@ static cudaError_t host_alloc(void **pHost, size_t size, unsigned flags, const v
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result)
-        result = allocate_host(device, SIM_PINNED, size, flags, pHost, where);
+        result = allocate_host(device, SIM_PINNED, size, flags_to_tell(flags), pHost, where);
     return acu_sim_leave(result);
 }
 
@@ -329,13 +334,15 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
     const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
                            cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
     acu_sim_device *device;
+    const acu_sim_range *taken;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
     if (!result && (!ptr || !size || (uintptr_t)ptr + size < (uintptr_t)ptr || flags & ~known))
         result = cudaErrorInvalidValue;
-    if (!result && flags & (cudaHostRegisterIoMemory | cudaHostRegisterReadOnly))
+    if (!result && flags & cudaHostRegisterIoMemory)
         result = cudaErrorNotSupported;
-    if (!result && acu_sim_range_in((uintptr_t)ptr, size))
-        result = cudaErrorHostMemoryAlreadyRegistered;
+    if (!result && (taken = acu_sim_range_in((uintptr_t)ptr, size)))
+        result = taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
+                                               : cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result) {
@@ -351,9 +358,10 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_range *range = acu_sim_range_of(ptr);
-    if (!result && !ptr)
+    if (!result &&
+        (!ptr || (range && (range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr))))
         result = cudaErrorInvalidValue;
-    if (!result && (!range || range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr))
+    if (!result && !range)
         result = cudaErrorHostMemoryNotRegistered;
     if (!result)
         result = acu_sim_capture_allows_unsafe();
@@ -380,14 +388,14 @@ cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsign
     return acu_sim_leave(result);
 }
 
-/* All is mapped and portable, asked for or not. */
+/* All is mapped, asked for or not. Managed memory is known, too; its flags are others. */
 cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    const acu_sim_range *range = host_range(pHost);
-    if (!result && (!pFlags || !range))
+    const acu_sim_range *range = acu_sim_range_of(pHost);
+    if (!result && (!pFlags || !range || range->kind == SIM_DEVICE))
         result = cudaErrorInvalidValue;
     if (!result)
-        *pFlags = range->flags | cudaHostAllocMapped;
+        *pFlags = (range->kind == SIM_MANAGED ? 0 : range->flags) | cudaHostAllocMapped;
     return acu_sim_leave(result);
 }
 
@@ -397,8 +405,7 @@ cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
 cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
     acu_sim_device *device;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result &&
-        (!devPtr || !size || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)))
+    if (!result && (!devPtr || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)))
         result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_capture_allows_unsafe();
@@ -416,7 +423,7 @@ acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {
                : NULL;
 }
 
-/* The CPU is {Host, anything}; a device's number is checked. */
+/* The CPU is {Host, anything}; a device's number is checked, and that of a node. */
 cudaError_t acu_sim_judge_location(struct cudaMemLocation location) {
     switch ((int)location.type) {
     case cudaMemLocationTypeDevice:
@@ -425,7 +432,7 @@ cudaError_t acu_sim_judge_location(struct cudaMemLocation location) {
     case cudaMemLocationTypeHostNumaCurrent:
         return cudaSuccess;
     case cudaMemLocationTypeHostNuma:
-        return location.id == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+        return location.id == 0 ? cudaSuccess : cudaErrorInvalidValue;
     default:
         return cudaErrorInvalidValue;
     }
@@ -464,6 +471,19 @@ static bool has_place(enum cudaMemoryAdvise advice) {
            advice == cudaMemAdviseUnsetAccessedBy;
 }
 
+/* Accesses are by devices and the CPU as a whole. From 12.2 on, with places in the call, a device
+ * that does not exist is a value like others. */
+static cudaError_t judge_place(enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
+    cudaError_t result = acu_sim_judge_location(location);
+    if (result == cudaErrorInvalidDevice && acu_sim_configuration()->runtime >= 12020)
+        result = cudaErrorInvalidValue;
+    if (!result && advice != cudaMemAdviseSetPreferredLocation &&
+        (location.type == cudaMemLocationTypeHostNuma ||
+         location.type == cudaMemLocationTypeHostNumaCurrent))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
 cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count_, enum cudaMemoryAdvise advice,
                                   struct cudaMemLocation location) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
@@ -471,7 +491,7 @@ cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count_, enum cudaMe
     if (!result && (!range || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice)))
         result = cudaErrorInvalidValue;
     if (!result && has_place(advice))
-        result = acu_sim_judge_location(location);
+        result = judge_place(advice, location);
     if (!result)
         result = advise(range, advice, location);
     return acu_sim_leave(result);
@@ -641,7 +661,7 @@ static void describe(const acu_sim_range *range, void *address, struct cudaPoint
 
 cudaError_t acu_sim_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
                                              const void *ptr) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     if (!result && !attributes)
         result = cudaErrorInvalidValue;
     if (!result)

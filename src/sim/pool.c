@@ -16,6 +16,7 @@ struct acu_sim_pool {
     acu_sim_device *device;
     struct cudaMemPoolProps props;
     uint64_t threshold, reserved, used, reserved_high, used_high;
+    uint64_t taken; /* as `used`, which counts what was asked for, but rounded */
     int reuse[3];
     enum cudaMemAccessFlags access[SIM_DEVICES];
     size_t live; /* allocations */
@@ -82,10 +83,13 @@ static cudaMemPool_t handle_of(acu_sim_pool *pool) {
     return (cudaMemPool_t)(void *)pool;
 }
 
-/* Down to that many bytes, but not below what is used. */
+/* Down to that many bytes, but not below what is used; by whole chunks. */
 static void shrink(acu_sim_pool *pool, uint64_t keep) {
-    if (keep < pool->used)
-        keep = pool->used;
+    if (keep < pool->taken)
+        keep = pool->taken;
+    if (keep > UINT64_MAX - CHUNK)
+        return;
+    keep = (keep + CHUNK - 1) / CHUNK * CHUNK;
     if (pool->reserved <= keep)
         return;
     pool->device->used -= pool->reserved - keep;
@@ -98,7 +102,8 @@ void acu_sim_pools_settle(void) {
 }
 
 void acu_sim_pool_give(acu_sim_pool *pool, size_t size) {
-    pool->used -= acu_sim_rounded(size);
+    pool->used -= size;
+    pool->taken -= acu_sim_rounded(size);
     pool->live--;
     if (pool->destroyed && !pool->live)
         free_pool(pool);
@@ -130,7 +135,7 @@ int acu_sim_pools_leaks(int print) {
 
 /* Makes room in the pool: by whole chunks, or, where there is not so much, by what is needed. */
 static bool reserve(acu_sim_pool *pool, uint64_t size) {
-    uint64_t needed = pool->used + size;
+    uint64_t needed = pool->taken + size;
     if (needed < size || (pool->props.maxSize && needed > pool->props.maxSize))
         return false;
     if (needed <= pool->reserved)
@@ -160,7 +165,8 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const vo
     range->pool = pool;
     range->where = where;
     pool->live++;
-    pool->used += acu_sim_rounded(size);
+    pool->used += size;
+    pool->taken += acu_sim_rounded(size);
     if (pool->used_high < pool->used)
         pool->used_high = pool->used;
     if (pool->reserved_high < pool->reserved)
@@ -236,15 +242,29 @@ static cudaError_t free_graphs(acu_sim_range *range, acu_sim_stream *stream) {
     return op ? acu_sim_submit(stream, op, acu_sim_is_free(stream)) : cudaErrorInvalidValue;
 }
 
+/* Memory of cudaMalloc() can be freed in stream order, too. */
+static cudaError_t judge_free(const acu_sim_range *range, const void *address) {
+    if (range && range->kind == SIM_MANAGED)
+        return cudaErrorNotSupported;
+    return range && range->kind == SIM_DEVICE && range->base == (uintptr_t)address &&
+                   !range->of_module
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
 static cudaError_t free_any(void *at, acu_sim_stream *stream) {
     acu_sim_range *range = acu_sim_range_of(at);
     if (stream->capture)
         return capture_free(at, stream);
-    if (range && range->base == (uintptr_t)at && range->allocation)
+    cudaError_t why = judge_free(range, at);
+    if (why)
+        return why;
+    if (range->allocation)
         return free_graphs(range, stream);
-    if (!range || !range->pool || range->base != (uintptr_t)at)
-        return cudaErrorInvalidValue;
-    acu_sim_pool_give(range->pool, range->size);
+    if (range->pool)
+        acu_sim_pool_give(range->pool, range->size);
+    else
+        range->device->used -= acu_sim_rounded(range->size);
     range->freed = true;
     range->pool = NULL;
     return free_async(range, stream);
@@ -257,7 +277,7 @@ cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
         result = acu_sim_stream_of(hStream, &s);
     if (!result)
         result = acu_sim_capture_allows(s, SIM_ENQUEUES);
-    if (!result)
+    if (!result && devPtr)
         result = free_any(devPtr, s);
     return acu_sim_leave(result);
 }
@@ -267,6 +287,8 @@ cudaError_t acu_sim_cudaFreeAsync(void *devPtr, cudaStream_t hStream) {
 
 /* There are pools of device memory only: the attributes say the same. */
 static cudaError_t judge_props(const struct cudaMemPoolProps *props) {
+    const unsigned known_handles = cudaMemHandleTypePosixFileDescriptor | cudaMemHandleTypeWin32 |
+                                   cudaMemHandleTypeWin32Kmt | cudaMemHandleTypeFabric;
     if (!props || (props->allocType != cudaMemAllocationTypePinned &&
                    !acu_sim_knows(&acu_cudart_type_cudaMemAllocationType, props->allocType)))
         return cudaErrorInvalidValue;
@@ -278,8 +300,8 @@ static cudaError_t judge_props(const struct cudaMemPoolProps *props) {
                        acu_sim_knows(&acu_cudart_type_cudaMemLocationType, props->location.type)
                    ? cudaErrorNotSupported
                    : cudaErrorInvalidValue;
-    if (!acu_sim_device_at(props->location.id))
-        return cudaErrorInvalidDevice;
+    if (!acu_sim_device_at(props->location.id) || props->handleTypes & ~known_handles)
+        return cudaErrorInvalidValue;
     return props->handleTypes == cudaMemHandleTypeNone ? cudaSuccess : cudaErrorNotSupported;
 }
 
@@ -287,7 +309,7 @@ cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
                                       const struct cudaMemPoolProps *poolProps) {
     acu_sim_pool *pool = NULL;
     acu_sim_device *device = NULL;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     if (!result)
         result = memPool ? judge_props(poolProps) : cudaErrorInvalidValue;
     if (!result)
@@ -301,7 +323,7 @@ cudaError_t acu_sim_cudaMemPoolCreate(cudaMemPool_t *memPool,
 
 /* What is allocated stays until it is freed. */
 cudaError_t acu_sim_cudaMemPoolDestroy(cudaMemPool_t memPool) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     acu_sim_pool *pool = pool_of(memPool);
     if (!result && (!pool || !pool->where))
         result = cudaErrorInvalidValue;
@@ -317,7 +339,7 @@ cudaError_t acu_sim_cudaMemPoolDestroy(cudaMemPool_t memPool) {
 }
 
 cudaError_t acu_sim_cudaMemPoolTrimTo(cudaMemPool_t memPool, size_t minBytesToKeep) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     acu_sim_pool *pool = pool_of(memPool);
     if (!result && !pool)
         result = cudaErrorInvalidValue;
@@ -381,7 +403,7 @@ static void get_attribute(const acu_sim_pool *pool, enum cudaMemPoolAttr attr, v
 
 cudaError_t acu_sim_cudaMemPoolGetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                             void *value) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     const acu_sim_pool *pool = pool_of(memPool);
     if (!result && (!pool || !value || !acu_sim_knows(&acu_cudart_type_cudaMemPoolAttr, attr)))
         result = cudaErrorInvalidValue;
@@ -417,7 +439,7 @@ static cudaError_t set_attribute(acu_sim_pool *pool, enum cudaMemPoolAttr attr, 
 
 cudaError_t acu_sim_cudaMemPoolSetAttribute(cudaMemPool_t memPool, enum cudaMemPoolAttr attr,
                                             void *value) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     acu_sim_pool *pool = pool_of(memPool);
     if (!result && (!pool || !value))
         result = cudaErrorInvalidValue;
@@ -444,7 +466,7 @@ static cudaError_t judge_access(const acu_sim_pool *pool, const struct cudaMemAc
 
 cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
                                          const struct cudaMemAccessDesc *descList, size_t count) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     acu_sim_pool *pool = pool_of(memPool);
     if (!result && (!pool || (count && !descList)))
         result = cudaErrorInvalidValue;
@@ -457,7 +479,7 @@ cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
 
 cudaError_t acu_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMemPool_t memPool,
                                          struct cudaMemLocation *location) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     const acu_sim_pool *pool = pool_of(memPool);
     if (!result && (!flags || !pool || !location || location->type != cudaMemLocationTypeDevice))
         result = cudaErrorInvalidValue;
@@ -473,7 +495,7 @@ cudaError_t acu_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMem
 
 /* Enters, and makes the device ready. */
 static cudaError_t enter(const void *out, int index, acu_sim_device **device) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
     *device = acu_sim_device_at(index);
     if (!result && !out)
         result = cudaErrorInvalidValue;
@@ -510,6 +532,8 @@ cudaError_t acu_sim_cudaDeviceGetDefaultMemPool(cudaMemPool_t *memPool, int devi
 cudaError_t acu_sim_cudaDeviceGetMemPool(cudaMemPool_t *memPool, int device) {
     acu_sim_device *d;
     cudaError_t result = enter(memPool, device, &d);
+    if (result == cudaErrorInvalidDevice) /* not so cudaDeviceGetDefaultMemPool() */
+        result = cudaErrorInvalidValue;
     return give(result, d, false, memPool);
 }
 
@@ -524,7 +548,10 @@ static cudaError_t enter_place(const void *out, const struct cudaMemLocation *lo
                                enum cudaMemAllocationType type, acu_sim_device **device) {
     bool known = location && location->type == cudaMemLocationTypeDevice;
     cudaError_t result = enter(location ? out : NULL, known ? location->id : 0, device);
-    if (!result && (!known || type != cudaMemAllocationTypePinned))
+    if (result == cudaErrorInvalidDevice ||
+        (!result && (!known || type == cudaMemAllocationTypeInvalid)))
+        result = cudaErrorInvalidValue;
+    if (!result && type != cudaMemAllocationTypePinned)
         result = cudaErrorNotSupported;
     return result;
 }

@@ -257,10 +257,12 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
     acu_sim_device *current = acu_sim_device_at(self.device);
     if (!result)
         sim.initialized = true;
-    if (!result && need == SIM_NEEDS_CONTEXT) {
+    if (!result && self.in_callback)
+        result = cudaErrorNotPermitted;
+    if (!result && need >= SIM_NEEDS_A_CONTEXT) {
         sim.in_use = true;
-        result = self.in_callback ? cudaErrorNotPermitted : acu_sim_device_activate(current);
-        if (!result)
+        result = acu_sim_device_activate(current);
+        if (!result && need == SIM_NEEDS_CONTEXT)
             result = current->sticky;
         self.bound = true;
     }
@@ -271,9 +273,15 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
 
 cudaError_t acu_sim_leave(cudaError_t result) {
     pthread_mutex_unlock(&acu_sim_lock);
-    if (result && !self.by_driver)
+    if (result && result != cudaErrorNotReady && !self.by_driver)
         self.last = result;
     return result;
+}
+
+cudaError_t acu_sim_mistake(cudaError_t result, bool mistaken, cudaError_t code) {
+    const acu_sim_device *current = acu_sim_device_at(self.device);
+    bool first = !result || (current && current->sticky == result);
+    return first && mistaken ? code : result;
 }
 
 static cudaError_t judge_context(const acu_sim_device *device) {

@@ -75,7 +75,8 @@ const acu_sim_config *acu_sim_configuration(void);
 typedef enum acu_sim_need {
     SIM_NEEDS_NOTHING, /* works without driver and device */
     SIM_NEEDS_DRIVER,
-    SIM_NEEDS_CONTEXT, /* makes the current device's, and reports its sticky error */
+    SIM_NEEDS_A_CONTEXT, /* makes the current device's, which may be lost */
+    SIM_NEEDS_CONTEXT,   /* reports its sticky error */
 } acu_sim_need;
 
 /*
@@ -83,6 +84,8 @@ typedef enum acu_sim_need {
  * leaves, whatever enter said. `device`: the thread's current one, may be NULL.
  */
 cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device);
+/* A mistake of the program's, for those that CUDA tells before it looks at the context. */
+cudaError_t acu_sim_mistake(cudaError_t result, bool mistaken, cudaError_t code);
 /* Gives the lock up and makes the result the thread's last error, if it is one; returns it. */
 cudaError_t acu_sim_leave(cudaError_t result);
 /*
@@ -141,7 +144,9 @@ struct acu_sim_device {
     bool active;        /* it has its context */
     bool of_runtime;    /* the runtime holds it */
     unsigned retained;  /* how often the driver's callers do */
-    cudaError_t sticky; /* the context is lost: every call says so until the device is reset */
+    cudaError_t sticky; /* the context is lost: calls that need it say so */
+    bool lost;          /* it was reset then: nothing makes another */
+    bool was_reset;
     unsigned flags;
     size_t limits[16];
     enum cudaFuncCache cache;

@@ -294,6 +294,10 @@ void acu_sim_wait_device(acu_sim_device *device) {
 /* ---- making and finding -------------------------------------------------------------------------
  */
 
+static int clamped(int priority) {
+    return priority < -5 ? -5 : priority > 0 ? 0 : priority;
+}
+
 static acu_sim_stream *new_stream(acu_sim_device *device, unsigned flags, int priority,
                                   const void *where) {
     acu_sim_stream *stream = calloc(1, sizeof *stream);
@@ -303,11 +307,11 @@ static acu_sim_stream *new_stream(acu_sim_device *device, unsigned flags, int pr
     }
     stream->device = device;
     stream->flags = flags;
-    stream->priority = priority < -5 ? -5 : priority > 0 ? 0 : priority;
+    stream->priority = clamped(priority);
     stream->id = ++last_id;
     stream->where = where;
     stream->is_default = !where;
-    stream->sync_policy = cudaSyncPolicyAuto;
+    stream->sync_policy = (enum cudaSynchronizationPolicy)(-1); /* none was set */
     stream->domains.remote = 1;
     stream->next = streams;
     if (streams)
@@ -403,9 +407,9 @@ int acu_sim_streams_leaks(int print) {
 
 static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, const void *where) {
     acu_sim_device *device;
+    bool mistaken = !stream || flags & ~(unsigned)cudaStreamNonBlocking;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    if (!result && (!stream || flags & ~(unsigned)cudaStreamNonBlocking))
-        result = cudaErrorInvalidValue;
+    result = acu_sim_mistake(result, mistaken, cudaErrorInvalidValue);
     if (!result) {
         acu_sim_stream *made = new_stream(device, flags, priority, where);
         if (made && acu_sim_set_add(&handles, made))
@@ -455,8 +459,6 @@ cudaError_t acu_sim_cudaStreamQuery(cudaStream_t stream) {
         result = acu_sim_capture_allows(s, SIM_WAITS);
     if (!result && !acu_sim_is_idle(s))
         result = cudaErrorNotReady;
-    if (!result)
-        acu_sim_pools_settle();
     return acu_sim_leave(result);
 }
 
@@ -517,13 +519,13 @@ cudaError_t acu_sim_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
 /* ---- attributes ---------------------------------------------------------------------------------
  */
 
-/* 11.7 had the first two, by another name. */
+/* 11.7 had the first two, by another name; 11.8 knew the priority for launches only. */
 static bool has_attribute(cudaLaunchAttributeID id) {
     return id == cudaLaunchAttributeAccessPolicyWindow ||
            id == cudaLaunchAttributeSynchronizationPolicy ||
            ((id == cudaLaunchAttributePriority || id == cudaLaunchAttributeMemSyncDomainMap ||
              id == cudaLaunchAttributeMemSyncDomain) &&
-            acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id));
+            acu_sim_configuration()->runtime >= 12000);
 }
 
 cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
@@ -555,7 +557,6 @@ cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttri
 static bool is_window(const acu_sim_stream *stream, const struct cudaAccessPolicyWindow *window) {
     int largest = acu_sim_attribute(stream->device, cudaDevAttrMaxAccessPolicyWindowSize);
     return window->num_bytes <= (size_t)largest && window->hitRatio >= 0 && window->hitRatio <= 1 &&
-           (unsigned)window->hitProp <= cudaAccessPropertyPersisting &&
            (unsigned)window->missProp <= cudaAccessPropertyStreaming;
 }
 
@@ -574,9 +575,7 @@ static cudaError_t set_attribute(acu_sim_stream *s, cudaLaunchAttributeID id,
         s->sync_policy = value->syncPolicy;
         return cudaSuccess;
     case cudaLaunchAttributePriority:
-        if (value->priority < -5 || value->priority > 0)
-            return cudaErrorInvalidValue;
-        s->priority = value->priority;
+        s->priority = clamped(value->priority);
         return cudaSuccess;
     case cudaLaunchAttributeMemSyncDomainMap:
         if (value->memSyncDomainMap.default_ >= domains ||
@@ -648,8 +647,7 @@ static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamC
     acu_sim_stream *s;
     acu_sim_op *op = NULL;
     cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result && ((!fn && !callback) || flags > allowed))
-        result = cudaErrorInvalidValue;
+    result = acu_sim_mistake(result, (!fn && !callback) || flags > allowed, cudaErrorInvalidValue);
     if (!result && callback)
         result = acu_sim_capture_allows(s, SIM_REFUSES);
     if (!result && !(op = acu_sim_op_host(fn, data)))

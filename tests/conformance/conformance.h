@@ -148,7 +148,11 @@ void hold_briefly(cudaStream_t stream);
 /* Also waits until the stream went on. */
 bool has_gone_on(void);
 
-/* Queues work that loses the context: 700 is an illegal address, 719 a launch failure. */
+void wait_a_moment(void);
+
+/* Queues work that loses the context: 700 is an illegal address, 719 a launch failure. What it
+ * needs is loaded first, since that may wait for the device. */
+bool prepare_fault(void);
 void fault(cudaStream_t stream, int code);
 
 #endif

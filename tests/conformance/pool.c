@@ -114,7 +114,8 @@ CASE(freed_memory_is_refused_at_once) {
     hold(stream);
     OK(cudaFreeAsync(memory, stream));
     FAILS(cudaErrorInvalidValue, cudaMemsetAsync(memory, 1, 16, stream));
-    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, local, 16, cudaMemcpyHostToDevice, stream));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemcpyAsync(memory, local, 16, cudaMemcpyHostToDevice, stream));
     let_go();
     OK(cudaStreamSynchronize(stream));
     FAILS(cudaErrorInvalidValue, cudaMemsetAsync(memory, 1, 16, stream));
@@ -140,19 +141,6 @@ CASE(freeing_at_once_waits) {
     OK(cudaStreamCreate(&stream));
     OK(cudaMallocAsync((void **)&memory, 1000, stream));
     WAITS(false, stream, cudaFree(memory));
-    OK(cudaStreamDestroy(stream));
-}
-
-CASE(memory_is_used_again_in_its_stream) {
-    char *a, *b;
-    cudaStream_t stream;
-    OK(cudaStreamCreate(&stream));
-    OK(cudaMallocAsync((void **)&a, MIB, stream));
-    OK(cudaFreeAsync(a, stream));
-    OK(cudaMallocAsync((void **)&b, MIB, stream));
-    IS(a == b);
-    OK(cudaFreeAsync(b, stream));
-    OK(cudaStreamSynchronize(stream));
     OK(cudaStreamDestroy(stream));
 }
 
@@ -205,10 +193,10 @@ CASE(a_pool_reserves_in_chunks) {
     char *a, *b, *c;
     OK(make(&pool));
     OK(cudaMallocFromPoolAsync((void **)&a, 1, pool, NULL));
-    EQUAL(USED(pool), 512);
+    EQUAL(USED(pool), 1);
     EQUAL(RESERVED(pool), 32 * MIB);
     OK(cudaMallocFromPoolAsync((void **)&b, 513, pool, NULL));
-    EQUAL(USED(pool), 512 + 1024);
+    EQUAL(USED(pool), 1 + 513);
     EQUAL(RESERVED(pool), 32 * MIB);
     OK(cudaMallocFromPoolAsync((void **)&c, 40 * MIB, pool, NULL));
     EQUAL(USED(pool), 41943554);
@@ -224,14 +212,14 @@ CASE(a_pool_reserves_in_chunks) {
     OK(cudaMemPoolDestroy(pool));
 }
 
-CASE(sizes_that_are_taken) {
+CASE(what_is_used_is_what_was_asked_for) {
     static const size_t sizes[] = {1, 511, 512, 513, 4096, 100000, MIB - 1, 2 * MIB, 2 * MIB + 1};
     cudaMemPool_t pool;
     OK(make(&pool));
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         char *memory;
         OK(cudaMallocFromPoolAsync((void **)&memory, sizes[i], pool, NULL));
-        EQUAL(USED(pool), (sizes[i] + 511) / 512 * 512);
+        EQUAL(USED(pool), sizes[i]);
         OK(cudaFreeAsync(memory, NULL));
         OK(cudaDeviceSynchronize());
     }
@@ -261,18 +249,15 @@ CASE(when_what_is_used_falls) {
 
 CASE(when_a_pool_gives_back) {
     cudaMemPool_t pool;
-    cudaStream_t stream, other;
+    cudaStream_t stream;
     cudaEvent_t event;
     char *memory;
     OK(make(&pool));
     OK(cudaStreamCreate(&stream));
-    OK(cudaStreamCreate(&other));
     OK(cudaEventCreate(&event));
     OK(cudaMallocFromPoolAsync((void **)&memory, MIB, pool, stream));
     OK(cudaFreeAsync(memory, stream));
     OK(cudaEventRecord(event, stream));
-    OK(cudaStreamSynchronize(other));
-    EQUAL(RESERVED(pool), 33554432);
     OK(cudaEventSynchronize(event));
     EQUAL(RESERVED(pool), 0);
     OK(cudaStreamSynchronize(stream));
@@ -286,6 +271,25 @@ CASE(when_a_pool_gives_back) {
     EQUAL(RESERVED(pool), 33554432);
     OK(cudaDeviceSynchronize());
     OK(cudaEventDestroy(event));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaMemPoolDestroy(pool));
+}
+
+CASE(a_pool_gives_back_when_another_stream_is_waited_for) {
+    cudaMemPool_t pool;
+    cudaStream_t stream, other;
+    char *memory;
+    OK(make(&pool));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamCreate(&other));
+    OK(cudaMallocFromPoolAsync((void **)&memory, MIB, pool, stream));
+    OK(cudaFreeAsync(memory, stream));
+    while (cudaStreamQuery(stream) == cudaErrorNotReady)
+        ;
+    OK(cudaStreamSynchronize(other));
+    ASK(RESERVED(pool));
+    OK(cudaDeviceSynchronize());
+    EQUAL(RESERVED(pool), 0);
     OK(cudaStreamDestroy(other));
     OK(cudaStreamDestroy(stream));
     OK(cudaMemPoolDestroy(pool));
@@ -309,8 +313,15 @@ CASE(a_pool_keeps_what_its_threshold_says) {
 }
 
 CASE(trimming_is_by_chunks) {
-    static const size_t keep[] = {100 * (size_t)MIB, 64 * MIB, 33 * MIB, 32 * MIB,
-                                  31 * MIB,          MIB,      1,        0};
+    static const struct {
+        size_t keep, kept;
+    } all[] = {{100 * (size_t)MIB, 64 * MIB},
+               {64 * MIB, 64 * MIB},
+               {33 * MIB, 64 * MIB},
+               {32 * MIB, 32 * MIB},
+               {31 * MIB, 32 * MIB},
+               {1, 32 * MIB},
+               {0, 0}};
     cudaMemPool_t pool;
     uint64_t threshold = UINT64_MAX;
     char *memory;
@@ -319,10 +330,10 @@ CASE(trimming_is_by_chunks) {
     OK(cudaMallocFromPoolAsync((void **)&memory, 64 * MIB, pool, NULL));
     OK(cudaFreeAsync(memory, NULL));
     OK(cudaDeviceSynchronize());
-    ASK(RESERVED(pool));
-    for (size_t i = 0; i < sizeof keep / sizeof *keep; i++) {
-        OK(cudaMemPoolTrimTo(pool, keep[i]));
-        ASK(RESERVED(pool));
+    EQUAL(RESERVED(pool), 64 * MIB);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        OK(cudaMemPoolTrimTo(pool, all[i].keep));
+        EQUAL(RESERVED(pool), all[i].kept);
     }
     OK(cudaMemPoolDestroy(pool));
 }
@@ -448,7 +459,9 @@ CASE(the_default_pool) {
 CASE(default_pools_that_are_refused) {
     cudaMemPool_t pool;
     FAILS(cudaErrorInvalidDevice, cudaDeviceGetDefaultMemPool(&pool, 99));
-    FAILS(cudaErrorInvalidDevice, cudaDeviceGetMemPool(&pool, -1));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetMemPool(&pool, -1));
+    ASK(cudaDeviceGetMemPool(&pool, 99));
+    ASK(cudaDeviceGetDefaultMemPool(&pool, -1));
     FAILS(cudaErrorInvalidValue, cudaDeviceGetDefaultMemPool(NULL, 0));
     FAILS(cudaErrorInvalidValue, cudaDeviceGetMemPool(NULL, 0));
     FAILS(cudaErrorInvalidValue, cudaDeviceSetMemPool(0, NULL));
@@ -464,7 +477,7 @@ CASE(the_current_pool_is_set) {
     OK(cudaDeviceGetMemPool(&got, 0));
     IS(got == pool);
     OK(cudaMallocAsync((void **)&memory, 1000, NULL));
-    EQUAL(USED(pool), 1024);
+    EQUAL(USED(pool), 1000);
     OK(cudaFreeAsync(memory, NULL));
     OK(cudaDeviceSynchronize());
     OK(cudaMemPoolDestroy(pool));
@@ -509,10 +522,6 @@ CASE(pool_attributes_that_are_refused) {
     cudaMemPool_t pool;
     uint64_t value = 0;
     OK(make(&pool));
-    FAILS(cudaErrorInvalidValue,
-          cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReleaseThreshold, NULL));
-    FAILS(cudaErrorInvalidValue,
-          cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, NULL));
     FAILS(cudaErrorInvalidValue, cudaMemPoolGetAttribute(pool, (enum cudaMemPoolAttr)0, &value));
     FAILS(cudaErrorInvalidValue, cudaMemPoolGetAttribute(pool, (enum cudaMemPoolAttr)99, &value));
     FAILS(cudaErrorInvalidValue,
@@ -539,7 +548,6 @@ CASE(a_pools_own_device_has_access) {
 
 CASE(access_that_is_refused) {
     cudaMemPool_t pool;
-    enum cudaMemAccessFlags flags;
     struct cudaMemLocation here = {cudaMemLocationTypeDevice, {0}};
     struct cudaMemLocation nowhere = {cudaMemLocationTypeDevice, {99}};
     struct cudaMemAccessDesc access = {here, cudaMemAccessFlagsProtNone};
@@ -551,11 +559,17 @@ CASE(access_that_is_refused) {
     ASK(cudaMemPoolSetAccess(pool, &access, 1));
     access = (struct cudaMemAccessDesc){nowhere, cudaMemAccessFlagsProtReadWrite};
     ASK(cudaMemPoolSetAccess(pool, &access, 1));
-    ASK(cudaMemPoolSetAccess(pool, NULL, 1));
-    ASK(cudaMemPoolSetAccess(pool, NULL, 0));
     ASK(cudaMemPoolSetAccess(pool, &access, 0));
-    ASK(cudaMemPoolGetAccess(NULL, pool, &here));
-    ASK(cudaMemPoolGetAccess(&flags, pool, NULL));
+    ASK(cudaMemPoolSetAccess(NULL, &access, 1));
+    OK(cudaMemPoolDestroy(pool));
+}
+
+CASE(access_that_is_not_told) {
+    cudaMemPool_t pool;
+    enum cudaMemAccessFlags flags;
+    struct cudaMemLocation here = {cudaMemLocationTypeDevice, {0}};
+    struct cudaMemLocation nowhere = {cudaMemLocationTypeDevice, {99}};
+    OK(make(&pool));
     ASK(cudaMemPoolGetAccess(&flags, pool, &nowhere));
     ASK(cudaMemPoolGetAccess(&flags, NULL, &here));
     here.type = cudaMemLocationTypeInvalid;

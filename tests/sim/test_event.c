@@ -153,8 +153,8 @@ TEST(record_mistakes) {
 }
 
 TEST(external_only_while_capturing) {
-    FAILS(cudaErrorInvalidValue, cudaEventRecordWithFlags(a, stream, cudaEventRecordExternal));
-    FAILS(cudaErrorInvalidValue, cudaStreamWaitEvent(stream, a, cudaEventWaitExternal));
+    FAILS(cudaErrorIllegalState, cudaEventRecordWithFlags(a, stream, cudaEventRecordExternal));
+    FAILS(cudaErrorIllegalState, cudaStreamWaitEvent(stream, a, cudaEventWaitExternal));
 }
 
 static void slow(void *data) {

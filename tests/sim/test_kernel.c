@@ -172,12 +172,16 @@ TEST(host_memory_is_illegal_unless_pinned) {
     library = load(PTX);
 }
 
-TEST(freed_memory_and_null_are_illegal) {
+TEST(freed_memory_is_illegal) {
     void *memory;
     OK(cudaMalloc(&memory, 100));
     OK(cudaFree(memory));
     touches(memory, 1, cudaErrorIllegalAddress);
-    OK(cudaDeviceReset());
+    acu_sim_reset(MACHINE);
+    library = load(PTX);
+}
+
+TEST(null_is_illegal) {
     touches(NULL, 1, cudaErrorIllegalAddress);
     acu_sim_reset(MACHINE);
     library = load(PTX);

@@ -199,7 +199,7 @@ TEST(the_current_pool) {
 
 TEST(current_pool_mistakes) {
     cudaMemPool_t pool = make(0), got;
-    FAILS(cudaErrorInvalidDevice, cudaDeviceGetMemPool(&got, 5));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetMemPool(&got, 5));
     FAILS(cudaErrorInvalidDevice, cudaDeviceGetDefaultMemPool(&got, 5));
     FAILS(cudaErrorInvalidValue, cudaDeviceGetDefaultMemPool(NULL, 0));
     FAILS(cudaErrorInvalidValue, cudaDeviceSetMemPool(1, pool)); /* of another device */
