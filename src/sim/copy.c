@@ -326,7 +326,7 @@ cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemc
 }
 
 /* A single row is no row by row; then the pitches are not looked at. */
-static cudaError_t judge_pitches(const acu_sim_device *device, const acu_sim_box *box) {
+static cudaError_t judge_rows(const acu_sim_device *device, const acu_sim_box *box) {
     size_t largest = (size_t)acu_sim_attribute(device, cudaDevAttrMaxPitch);
     size_t least = box->to_pitch < box->from_pitch ? box->to_pitch : box->from_pitch;
     size_t most = box->to_pitch < box->from_pitch ? box->from_pitch : box->to_pitch;
@@ -342,7 +342,7 @@ cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cu
     const struct cudaMemcpy3DParms params = params_of(box, kind);
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
     if (!result)
-        result = judge_pitches(device, box);
+        result = judge_rows(device, box);
     if (!result)
         result = copy(&params, stream, async);
     return acu_sim_leave(result);
@@ -363,8 +363,18 @@ static cudaError_t judge_pitch(const struct cudaPitchedPtr *ptr, size_t x, size_
     return x > ptr->pitch - width ? cudaErrorInvalidValue : cudaSuccess;
 }
 
+/* A slice of memory must be as high. */
+static bool has_rows(const struct cudaPitchedPtr *ptr, size_t y, const struct cudaExtent *extent) {
+    return !ptr->ptr || (extent->height <= ptr->ysize && y <= ptr->ysize - extent->height);
+}
+
 static cudaError_t judge_pitches(const struct cudaMemcpy3DParms *params) {
     const size_t width = params->extent.width * element_of(params);
+    if (!params->extent.depth)
+        return cudaSuccess;
+    if (!has_rows(&params->srcPtr, params->srcPos.y, &params->extent) ||
+        !has_rows(&params->dstPtr, params->dstPos.y, &params->extent))
+        return cudaErrorInvalidValue;
     cudaError_t why = judge_pitch(&params->srcPtr, params->srcPos.x, width);
     return why ? why : judge_pitch(&params->dstPtr, params->dstPos.x, width);
 }
@@ -620,9 +630,9 @@ static cudaError_t set_slices(const struct cudaPitchedPtr *ptr, int value,
     cudaError_t why = cudaSuccess;
     if (is_empty(extent))
         fill.height = 0, slices = 1; /* nothing, but the stream is judged */
-    else if (slices > 1 &&
-             (__builtin_mul_overflow(ptr->pitch, ptr->ysize, &slice) ||
-              __builtin_mul_overflow(slice, slices, &all) || ptr->ysize < extent->height))
+    else if (ptr->ysize < extent->height ||
+             (slices > 1 && (__builtin_mul_overflow(ptr->pitch, ptr->ysize, &slice) ||
+                             __builtin_mul_overflow(slice, slices, &all))))
         return cudaErrorInvalidValue;
     if (slices > 1 && ptr->ysize == extent->height) {
         fill.height *= slices;

@@ -222,7 +222,7 @@ cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cu
     if (!result)
         result = allocate(device, size, &at, SIM_CALLER);
     if (!result)
-        *pitchedDevPtr = (struct cudaPitchedPtr){at, row, extent.width, extent.height};
+        *pitchedDevPtr = (struct cudaPitchedPtr){at, size ? row : 0, extent.width, extent.height};
     return acu_sim_leave(result);
 }
 

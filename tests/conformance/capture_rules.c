@@ -187,8 +187,8 @@ CASE(external_events_become_nodes) {
 CASE(external_events_outside_of_a_capture) {
     cudaStream_t stream = new_stream();
     cudaEvent_t event = new_event();
-    FAILS(cudaErrorInvalidValue, cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal));
-    FAILS(cudaErrorInvalidValue, cudaStreamWaitEvent(stream, event, cudaEventWaitExternal));
+    FAILS(cudaErrorIllegalState, cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal));
+    FAILS(cudaErrorIllegalState, cudaStreamWaitEvent(stream, event, cudaEventWaitExternal));
     OK(cudaEventDestroy(event));
     OK(cudaStreamDestroy(stream));
 }
