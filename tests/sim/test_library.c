@@ -202,8 +202,8 @@ TEST(ptx_that_is_unusual_but_right) {
         PTX_HEAD ".file 1 \"a.cu\"\n.entry f() { .loc 1 2 3\n ret; }\n"
                  ".section .debug_str { .b8 1, 2 }\n",
         PTX_HEAD ".entry f() .maxntid 64, 1, 1 .minnctapersm 2 .pragma \"nounroll\"; { ret; }",
-        ".version 8.0\n.target sm_90a, debug\n.address_size 64\n"
-        ".entry f() .reqnctapercluster 2, 1, 1 .explicitcluster { ret; }",
+        (".version 8.0\n.target sm_90a, debug\n.address_size 64\n"
+         ".entry f() .reqnctapercluster 2, 1, 1 .explicitcluster { ret; }"),
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (try_load(texts[i]) != cudaSuccess)
