@@ -25,11 +25,11 @@ typedef struct acu_buffer acu_buffer;
 
 /** Where memory comes from. */
 typedef enum acu_memory {
-    ACU_MEMORY_POOL,      /* of the device, stream-ordered: the default */
-    ACU_MEMORY_DEVICE,    /* of the device, by cudaMalloc */
-    ACU_MEMORY_PINNED,    /* of the host, which the device copies from and to by itself */
-    ACU_MEMORY_MAPPED,    /* pinned, and the device can address it */
-    ACU_MEMORY_MANAGED,   /* moves between host and devices */
+    ACU_MEMORY_POOL,       /* of the device, stream-ordered: the default */
+    ACU_MEMORY_DEVICE,     /* of the device, by cudaMalloc */
+    ACU_MEMORY_PINNED,     /* of the host, which the device copies from and to by itself */
+    ACU_MEMORY_MAPPED,     /* pinned, and the device can address it */
+    ACU_MEMORY_MANAGED,    /* moves between host and devices */
     ACU_MEMORY_REGISTERED, /* the caller's host memory, by acu_buffer_register() */
     ACU_MEMORY_GRAPH       /* of the device, by launches of a graph: acu_graph_add_alloc() */
 } acu_memory;

@@ -154,9 +154,9 @@ typedef struct acu_closure {
  * Takes the data over in any case: `destroy` runs exactly once, after `call`, or without it if this
  * call fails or the stream does; on a device that is lost, where CUDA calls nobody, the next
  * synchronisation or release of a stream does it. Neither may call CUDA; releasing handles is fine,
- * they are destroyed a little later. In a capture (<anycuda/capture.h>) `call` runs at each launch of the
- * graph, and `destroy` when nothing needs the graph any more; ACU_ERROR_CAPTURE in one of CUDA's
- * that anycuda does not know of.
+ * they are destroyed a little later. In a capture (<anycuda/capture.h>) `call` runs at each launch
+ * of the graph, and `destroy` when nothing needs the graph any more; ACU_ERROR_CAPTURE in one of
+ * CUDA's that anycuda does not know of.
  */
 ACU_CHECKED acu_result acu_stream_call(acu_stream *stream, acu_closure closure);
 
