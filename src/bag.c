@@ -28,7 +28,8 @@ int acu_bag_release(acu_bag *bag) {
 /* Where the object is, or belongs. */
 static uint32_t *slot_of(const acu_bag *bag, const acu_object *object) {
     size_t mask = 2 * bag->room - 1;
-    size_t at = (size_t)(((uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+    size_t at =
+        (size_t)(((uint64_t)(uintptr_t)object * UINT64_C(0x9e3779b97f4a7c15)) >> 32u) & mask;
     while (bag->slots[at] && bag->kept[bag->slots[at] - 1].object != object)
         at = (at + 1) & mask;
     return &bag->slots[at];

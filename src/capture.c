@@ -301,7 +301,7 @@ static acu_graph *graph_of(const acu_stream *stream, const capture_state *s) {
 }
 
 acu_result acu_stream_capture_info(acu_stream *stream, acu_capture_info *info) {
-    capture_state s;
+    capture_state s = {.status = cudaStreamCaptureStatusNone};
     ACU_NEED_POINTER(info);
     *info = (acu_capture_info){.status = ACU_CAPTURE_NONE};
     ACU_NEED_STREAM(stream);
@@ -324,7 +324,7 @@ static int need_active(const char *call, acu_stream *stream, capture_state *s, a
 
 acu_result acu_stream_capture_dependencies(acu_stream *stream, acu_node *nodes, acu_edge *edges,
                                            size_t *count) {
-    capture_state s;
+    capture_state s = {.status = cudaStreamCaptureStatusNone};
     acu_graph *graph = NULL;
     ACU_NEED_POINTER(count);
     size_t room = *count;
@@ -345,7 +345,7 @@ acu_result acu_stream_capture_dependencies(acu_stream *stream, acu_node *nodes, 
 
 acu_result acu_stream_set_capture_dependencies(acu_stream *stream, const acu_node *nodes,
                                                size_t count, bool add) {
-    capture_state s;
+    capture_state s = {.status = cudaStreamCaptureStatusNone};
     acu_graph *graph = NULL;
     cudaGraphNode_t *raw = NULL;
     ACU_REQUIRE(nodes || count == 0, ACU_ERROR_ARGUMENT, "'nodes' is NULL");

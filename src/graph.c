@@ -23,8 +23,8 @@ static_assert((int)ACU_GRAPH_MEMORY_RESERVED_HIGH == (int)cudaGraphMemAttrReserv
         return OUTCOME((graph), code);                                                             \
     } while (0)
 
-/* The same with a node and its raw handle. */
-#define ON_NODE(node, raw, call)                                                                   \
+/* The same with a node, whose raw handle is `raw`. */
+#define ON_NODE(node, call)                                                                        \
     do {                                                                                           \
         cudaGraphNode_t raw = NULL;                                                                \
         ACU_TRY(acu_node_check(__func__, (node), &raw));                                           \
@@ -263,7 +263,7 @@ acu_result acu_graph_keep_data(acu_graph *graph, acu_closure closure) {
 
 static uint32_t *slot_of(const acu_graph *graph, cudaGraphNode_t raw) {
     size_t mask = 2 * (size_t)graph->node_room - 1;
-    size_t at = (size_t)(((uint64_t)(uintptr_t)raw * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
+    size_t at = (size_t)(((uint64_t)(uintptr_t)raw * UINT64_C(0x9e3779b97f4a7c15)) >> 32u) & mask;
     while (graph->slots[at] && graph->nodes[graph->slots[at] - 1] != raw)
         at = (at + 1) & mask;
     return &graph->slots[at];
@@ -309,14 +309,14 @@ acu_node acu_node_of(acu_graph *graph, cudaGraphNode_t raw) {
         graph->nodes[graph->node_count++] = raw;
         *slot = graph->node_count;
     }
-    return (acu_node){graph, (uint64_t)graph->salt << 32 | *slot};
+    return (acu_node){graph, (uint64_t)graph->salt << 32u | *slot};
 }
 
 static cudaGraphNode_t find_node(acu_node node) {
     uint32_t index = (uint32_t)node.id - 1;
     acu_graph *graph = node.graph;
     acu_graph_lock(graph);
-    bool known = node.id >> 32 == graph->salt && index < graph->node_count;
+    bool known = node.id >> 32u == graph->salt && index < graph->node_count;
     cudaGraphNode_t raw = known ? graph->nodes[index] : NULL;
     acu_graph_unlock(graph);
     return raw;
@@ -378,7 +378,7 @@ static int destroy_node(acu_graph *graph, cudaGraphNode_t raw) {
 }
 
 acu_result acu_node_destroy(acu_node node) {
-    ON_NODE(node, raw, destroy_node(node.graph, raw));
+    ON_NODE(node, destroy_node(node.graph, raw));
 }
 
 static const char *const kinds[] = {"kernel",         "memcpy",       "memset",
@@ -435,7 +435,7 @@ static int find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw, a
 acu_result acu_node_child(acu_node node, acu_graph **child) {
     ACU_NEED_POINTER(child);
     *child = NULL;
-    ON_NODE(node, raw, find_child(__func__, node.graph, raw, child));
+    ON_NODE(node, find_child(__func__, node.graph, raw, child));
 }
 
 static int find_in_clone(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy) {
@@ -583,12 +583,15 @@ void acu_edges_tell(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges,
 
 /* Asked for edges without their data, CUDA fails if there is any; so it is always asked for. */
 static int tell(const question *q, size_t count, size_t room) {
-    cudaGraphNode_t *from = malloc(2 * count * sizeof *from);
+    int code = ACU_ERROR_HOST_MEMORY;
+    cudaGraphNode_t *from = calloc(2 * count, sizeof *from);
     cudaGraphEdgeData *edges = calloc(count, sizeof *edges);
-    int code = from && edges && acu_nodes_reserve(q->graph, 2 * count)
-                   ? ask(q, from, from + count, edges, q->count)
-                   : acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
-    if (!code) {
+    bool room_for_all = from && edges && acu_nodes_reserve(q->graph, 2 * count);
+    if (room_for_all)
+        code = ask(q, from, from + count, edges, q->count);
+    else
+        acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
+    if (room_for_all && !code) {
         acu_nodes_tell(q->graph, from, *q->count, q->from, room);
         if (q->about == EDGES)
             acu_nodes_tell(q->graph, from + count, *q->count, q->to, room);
@@ -653,7 +656,7 @@ acu_result acu_graph_id(acu_graph *graph, unsigned *id) {
 acu_result acu_node_id(acu_node node, unsigned *id) {
     ACU_NEED_POINTER(id);
     *id = 0;
-    ON_NODE(node, raw, cudaGraphNodeGetLocalId(raw, id));
+    ON_NODE(node, cudaGraphNodeGetLocalId(raw, id));
 }
 
 acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigned flags) {

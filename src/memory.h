@@ -69,6 +69,13 @@ typedef struct acu_ticket {
 int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket);
 int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket);
 
+/* Nobody else has used it: what is done there now need neither wait nor be remembered, beyond its
+ * number. */
+static inline bool acu_storage_is_only_on(const acu_storage *storage,
+                                          const acu_timeline *timeline) {
+    return __atomic_load_n(&storage->sole, __ATOMIC_SEQ_CST) == timeline;
+}
+
 /* The thread waits for all uses. */
 int acu_storage_settle(acu_storage *storage);
 

@@ -172,7 +172,7 @@ int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *par
 
 acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t count,
                               const acu_copy *copy, acu_node *node) {
-    acu_node_params p;
+    acu_node_params p = {.device = -1, .count = 0};
     ADDING(a);
     ACU_TRY(acu_copy_params(__func__, copy, &p));
     ACU_TRY(begin(&a, p.device, p.keeps, p.count));
@@ -288,7 +288,7 @@ int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *par
 
 acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after, size_t count,
                               const acu_fill *fill, acu_node *node) {
-    acu_node_params p;
+    acu_node_params p = {.device = -1, .count = 0};
     ADDING(a);
     ACU_TRY(acu_fill_params(__func__, fill, &p));
     ACU_TRY(begin(&a, p.device, p.keeps, p.count));
