@@ -29,9 +29,11 @@ static bool is_row(const struct cudaExtent *extent) {
     return extent->height == 1 && extent->depth == 1;
 }
 
+/* An array stays an array. */
 static bool can_copy(const struct cudaMemcpy3DParms *from, const struct cudaMemcpy3DParms *to) {
     bool rows = is_row(&from->extent) && is_row(&to->extent);
-    return (rows || memcmp(&from->extent, &to->extent, sizeof from->extent) == 0) &&
+    return !from->srcArray == !to->srcArray && !from->dstArray == !to->dstArray &&
+           (rows || memcmp(&from->extent, &to->extent, sizeof from->extent) == 0) &&
            is_same_place(from->srcPtr.ptr, to->srcPtr.ptr) &&
            is_same_place(from->dstPtr.ptr, to->dstPtr.ptr);
 }
