@@ -1,7 +1,10 @@
 /* Kernels through the runtime: libraries (since CUDA 12.8), and functions that it knows anyway. */
 #include "backend.h"
+#include "cuda_tables.h"
 #include "cudart_tables.h"
 #include "launch.h"
+
+#include <anycuda/cuda.h>
 
 const acu_backend *acu_backend_for_modules(void) {
     return acu_knows(&acu_function_cudaLibraryLoadData) ? &acu_runtime_backend
@@ -91,13 +94,22 @@ static int set(const void *function, enum cudaFuncAttribute attribute, int value
     return (int)cudaFuncSetAttribute(function, attribute, value);
 }
 
+/* The driver may be newer than the runtime, and tell what that cannot. */
+static int ask_driver(const void *function, size_t index, size_t *offset, size_t *size) {
+    cudaFunction_t same = NULL;
+    int code = (int)cudaGetFuncBySymbol(&same, function);
+    return code ? code : acu_of_driver(cuFuncGetParamInfo(same, index, offset, size));
+}
+
 static int parameter(const void *function, size_t index, size_t *offset, size_t *size) {
     acu_saved_error before;
+    bool told = acu_knows(&acu_function_cudaFuncGetParamInfo);
     *offset = *size = 0;
-    if (!acu_knows(&acu_function_cudaFuncGetParamInfo))
+    if (!told && !acu_knows(&acu_function_cuFuncGetParamInfo))
         return ACU_NOT_SUPPORTED;
     acu_error_save(&before);
-    int code = (int)cudaFuncGetParamInfo(function, index, offset, size);
+    int code = told ? (int)cudaFuncGetParamInfo(function, index, offset, size)
+                    : ask_driver(function, index, offset, size);
     if (code != cudaErrorInvalidValue)
         return code;
     acu_error_restore(&before); /* it is beyond the last one */

@@ -61,7 +61,22 @@ static int ask_limits(acu_limits *l, int device) {
     return ask_optional(&l->clusters, cudaDevAttrClusterLaunch, device);
 }
 
+static void take_settings(acu_kernel *kernel, const struct cudaFuncAttributes *all) {
+    __atomic_store_n(&kernel->max_shared, all->maxDynamicSharedSizeBytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&kernel->cluster_needed,
+                     all->clusterDimMustBeSet && !all->requiredClusterWidth, __ATOMIC_RELAXED);
+}
+
 int acu_kernel_refresh(acu_kernel *kernel) {
+    struct cudaFuncAttributes all = {0};
+    int code = kernel->backend->attributes(&all, kernel->raw);
+    if (!code)
+        take_settings(kernel, &all);
+    return code;
+}
+
+/* What nothing changes is written before anyone else has the kernel. */
+static int ask_attributes(acu_kernel *kernel) {
     struct cudaFuncAttributes all = {0};
     int code = kernel->backend->attributes(&all, kernel->raw);
     if (code)
@@ -69,9 +84,7 @@ int acu_kernel_refresh(acu_kernel *kernel) {
     kernel->max_threads = all.maxThreadsPerBlock;
     kernel->registers = all.numRegs;
     kernel->static_shared = (int)all.sharedSizeBytes;
-    __atomic_store_n(&kernel->max_shared, all.maxDynamicSharedSizeBytes, __ATOMIC_RELAXED);
-    __atomic_store_n(&kernel->cluster_needed, all.clusterDimMustBeSet && !all.requiredClusterWidth,
-                     __ATOMIC_RELAXED);
+    take_settings(kernel, &all);
     return 0;
 }
 
@@ -140,7 +153,7 @@ static int look_at(acu_kernel *kernel, const acu_kernel_source *source) {
     if (source->module)
         code = kernel->backend->kernel(&kernel->raw, source->module->raw, source->lowered);
     if (!code)
-        code = acu_kernel_refresh(kernel);
+        code = ask_attributes(kernel);
     return code ? code : find_parameters(kernel, source->entry);
 }
 

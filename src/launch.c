@@ -78,7 +78,7 @@ static int check_shared(const char *call, acu_kernel *kernel, size_t shared) {
     if (has_room(kernel, shared))
         return 0;
     REFUSE(call, kernel, ACU_ERROR_LIMIT, "%zu bytes of dynamic shared memory: %s may have %d",
-           shared, kernel->name, kernel->max_shared);
+           shared, kernel->name, __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED));
     int most = kernel->limits.shared_most - kernel->static_shared;
     if (shared <= (size_t)most)
         acu_hint("acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, %zu) allows it; device %d has %d",

@@ -146,3 +146,8 @@ acu_buffer *numbers_on(acu_stream *stream, size_t count) {
 int runtime_version(void) {
     return acu_loaded(ACU_CUDART)->version;
 }
+
+int kernel_version(void) {
+    const acu_load_info *driver = acu_loaded(ACU_CUDA);
+    return runtime_version() >= 12080 || !driver ? runtime_version() : driver->version;
+}

@@ -32,6 +32,9 @@ typedef struct mixture {
 /* The version that CUDA, here the simulator, says it has: 12040. */
 int runtime_version(void);
 
+/* The same of what loads and launches kernels: the runtime, or, before 12.8, the driver. */
+int kernel_version(void);
+
 /* Succeeds since a version; one before is told which. */
 #define OK_SINCE(version, call)                                                                    \
     do {                                                                                           \

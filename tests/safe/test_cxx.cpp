@@ -41,6 +41,55 @@ acu_result refuses_another_type() {
     return acu_buffer_write(b, numbers, 1);
 }
 
+const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
+                   ".visible .entry scale(.param .u64 .ptr x, .param .f32 by, .param .u32 n,\n"
+                   "                      .param .align 4 .b8 offset[4]) { ret; }\n"
+                   ".visible .entry nothing() { ret; }\n";
+
+struct offset {
+    int by;
+};
+
+void scale(const acu_sim_launch *launch, void *const *args) {
+    const auto n = *static_cast<const unsigned *>(args[2]);
+    auto *x = static_cast<float *>(
+        acu_sim_at(launch, *static_cast<void *const *>(args[0]), n * sizeof(float)));
+    for (unsigned i = 0; i < n; i++)
+        x[i] = x[i] * *static_cast<const float *>(args[1]) +
+               static_cast<float>(static_cast<const offset *>(args[3])->by);
+}
+
+void nothing(const acu_sim_launch *, void *const *) {}
+
+enum count { three = 3 };
+
+acu_result launches(std::vector<float> &back) {
+    ACU_AUTO(acu_stream) *s = nullptr;
+    ACU_AUTO(acu_buffer) *b = nullptr;
+    ACU_AUTO(acu_module) *m = nullptr;
+    ACU_AUTO(acu_kernel) *k = nullptr;
+    ACU_AUTO(acu_kernel) *empty = nullptr;
+    acu_module_source source{};
+    source.ptx = ptx;
+    acu_sim_register("scale", scale);
+    acu_sim_register("nothing", nothing);
+    ACU_TRY(acu_stream_create(0, nullptr, &s));
+    ACU_TRY(acu_buffer_create(s, ACU_F32, back.size(), &b));
+    ACU_TRY(acu_buffer_write(b, back.data(), back.size()));
+    ACU_TRY(acu_module_load(0, &source, &m));
+    ACU_TRY(acu_module_kernel(m, "scale", &k));
+    ACU_TRY(acu_module_kernel(m, "nothing", &empty));
+    const offset one{1};
+    const auto grid = acu_grid_1d(back.size(), 32);
+    ACU_TRY(acu_launch(s, k, grid, acu_inout(b), 2.0f, three, acu_bytes(&one, sizeof one)));
+    ACU_TRY(acu_launch(s, k, grid, b, 1.0f, 3u, acu_bytes(&one, sizeof one)));
+    ACU_TRY(acu_launch(s, k, grid, acu_buffer_raw(b), 1.0f, 3, acu_bytes(&one, sizeof one)));
+    ACU_TRY(acu_launch(s, empty, grid));
+    if (acu_launch(s, k, grid, b, 1.0, 3, acu_bytes(&one, sizeof one)) != ACU_ERROR_ARGUMENT)
+        return ACU_ERROR_STATE;
+    return acu_buffer_read(b, back.data(), back.size());
+}
+
 } // namespace
 
 int main() {
@@ -51,6 +100,10 @@ int main() {
     }
     if (refuses_another_type() != ACU_ERROR_DTYPE) {
         std::printf("another type: %s\n", acu_last_error_message());
+        return 1;
+    }
+    if (launches(back) || back != std::vector<float>{5, 7, 9}) {
+        std::printf("launches: %s\n", acu_last_error_message());
         return 1;
     }
     return acu_sim_leaks(1) != 0;

@@ -254,7 +254,7 @@ static acu_result modules(void) {
         ACU_TRY(acu_module_wrap(1, acu_module_raw(module), &same));
     else
         ACU_TRY(acu_module_wrap_driver(1, acu_module_raw_driver(module), &same));
-    return acu_module_kernel_names(runtime_version() >= 12040 ? same : module, &names, &count);
+    return acu_module_kernel_names(kernel_version() >= 12040 ? same : module, &names, &count);
 }
 
 static acu_result kernels(void) {

@@ -1,8 +1,9 @@
 /*
  * What several threads may do at once: count references, use streams, use one buffer or its
- * slices, build one graph and launch one exec. Meant for TSan, which says what races.
+ * slices, launch one kernel, build one graph and launch one exec. Meant for TSan, which says what
+ * races.
  */
-#include "safe.h"
+#include "kernels.h"
 
 #include <pthread.h>
 
@@ -188,11 +189,44 @@ static void errors_are_a_threads_own(void **state) {
     acu_quarantine(0);
 }
 
+/* Each thread has its own stream and numbers, kernels come and go, and settings change. */
+static void *use_kernels(void *data) {
+    enum { N = 32 };
+    acu_kernel *ours = data;
+    for (int i = 0; i < ROUNDS; i++) {
+        float back[N];
+        size_t count;
+        const char *const *names;
+        acu_stream *stream = NULL;
+        acu_kernel *mine = NULL;
+        MUST(acu_stream_create(0, NULL, &stream));
+        acu_buffer *x = numbers_on(stream, N);
+        MUST(acu_module_kernel(acu_kernel_module(ours), "scale", &mine));
+        MUST(acu_module_kernel_names(acu_kernel_module(ours), &names, &count));
+        MUST(acu_launch(stream, ours, acu_grid_1d(N, 32), x, 2.0f, N));
+        MUST(acu_kernel_set(ours, ACU_KERNEL_MAX_SHARED, 50000 + i));
+        MUST(acu_launch(stream, mine, acu_grid_1d(N, 32), x, 2.0f, N));
+        MUST(acu_kernel_release(mine));
+        MUST(acu_buffer_read(x, back, N));
+        MUST(back[5] != 20);
+        MUST(acu_buffer_release(x));
+        MUST(acu_stream_release(stream));
+    }
+    return NULL;
+}
+
+static void one_module_in_all_threads(void **state) {
+    (void)state;
+    acu_kernel *kernel = kernel_on(0, "scale");
+    in_threads(use_kernels, kernel);
+    OK(acu_kernel_release(kernel));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(one_buffer_in_all_threads), TEST(one_stream_in_all_threads),
         TEST(one_graph_in_all_threads),  TEST(captures_in_all_threads),
-        TEST(errors_are_a_threads_own),
+        TEST(errors_are_a_threads_own),  KERNEL_TEST(one_module_in_all_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
