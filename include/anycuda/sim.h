@@ -55,6 +55,15 @@ int acu_sim_fault(void *stream, int code);
  *             data[i] *= 2;
  *     }
  *     acu_sim_register("scale", scale);
+ *
+ * An image for a GPU (a cubin, a fatbin) is refused with 209, like one for another architecture.
+ * How many registers a kernel takes only a compiler knows: 32, or fewer if .maxnreg says so.
+ *
+ * CUDA C++ may be compiled where there is no NVRTC, or with ANYCUDA_NVRTC=sim: then the source is
+ * read for the kernels that it declares extern "C" with parameters of plain types, and for its
+ * variables without initializers, and becomes PTX whose kernels are empty. Templates, macros in
+ * declarations and structs by value are an error 6 (NVRTC_ERROR_COMPILATION) whose log says so;
+ * errors in bodies are not found. A real NVRTC is taken first: its PTX is loaded like any other.
  */
 
 /** One launch, as its kernel sees it. Valid until the kernel returns. */

@@ -100,18 +100,23 @@ static bool load_any(acu_search *s) {
 }
 
 /* Where the simulator plays the runtime, or is to, it plays the driver, too. */
-static const char *follow_runtime(const acu_library *library) {
+static bool is_simulated(void) {
     const char *env = acu_platform_env(acu_cudart.info->env);
-    bool loaded = acu_library_state(&acu_cudart) == ACU_LOADED;
-    bool plays = loaded ? acu_cudart.loaded.is_sim : env && strcmp(env, "sim") == 0;
-    return library->id == ACU_CUDA && plays ? "sim" : NULL;
+    return acu_library_state(&acu_cudart) == ACU_LOADED ? acu_cudart.loaded.is_sim
+                                                        : env && strcmp(env, "sim") == 0;
+}
+
+/* A compiler is the better for being a real one. */
+static bool load_any_compiler(acu_search *s) {
+    if (load_any(s))
+        return true;
+    return is_simulated() && load_only(s, "the runtime's simulator", "sim");
 }
 
 /* Under the lock. */
 static bool load(acu_library *library, const acu_load_options *options) {
     acu_search s = {.library = library, .options = options, .place = "acu_load"};
     const char *env = acu_platform_env(library->info->env);
-    const char *followed = follow_runtime(library);
     bool loaded = false;
     free(library->trace);
     library->trace = NULL;
@@ -125,8 +130,10 @@ static bool load(acu_library *library, const acu_load_options *options) {
         loaded = load_only(&s, "path", options->path);
     else if (env && *env)
         loaded = load_only(&s, library->info->env, env);
-    else if (followed)
-        loaded = load_only(&s, "the runtime's simulator", followed);
+    else if (library->id == ACU_CUDA && is_simulated())
+        loaded = load_only(&s, "the runtime's simulator", "sim");
+    else if (library->id == ACU_NVRTC)
+        loaded = load_any_compiler(&s);
     else
         loaded = load_any(&s);
     loading = false;

@@ -12,9 +12,7 @@ static acu_sim_set module_handles, library_handles, kernel_handles, function_han
 /* ---- images -------------------------------------------------------------------------------------
  */
 
-static void release_image(acu_sim_image *image) {
-    if (!image || --image->refs)
-        return;
+void acu_sim_image_clear(acu_sim_image *image) {
     for (size_t i = 0; i < image->entry_count; i++) {
         free(image->entries[i].name);
         free(image->entries[i].params);
@@ -25,6 +23,13 @@ static void release_image(acu_sim_image *image) {
     }
     free(image->entries);
     free(image->variables);
+    *image = (acu_sim_image){0};
+}
+
+static void release_image(acu_sim_image *image) {
+    if (!image || --image->refs)
+        return;
+    acu_sim_image_clear(image);
     free(image);
 }
 
@@ -44,7 +49,8 @@ static cudaError_t read_image(const void *code, acu_sim_image **image, char *why
     if (!made)
         return cudaErrorMemoryAllocation;
     made->refs = 1;
-    cudaError_t result = acu_sim_ptx_read(code, strlen(code), made, why, room);
+    cudaError_t result = acu_sim_ptx_read(
+        code, strlen(code), acu_sim_ptx_newest(acu_sim_configuration()->driver), made, why, room);
     if (!result && !fits(made)) {
         snprintf(why, room,
                  "ptxas fatal   : SM version specified by .target is higher than default SM "

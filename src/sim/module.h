@@ -90,9 +90,17 @@ typedef struct acu_sim_options {
 /* ---- images -------------------------------------------------------------------------------------
  */
 
-/* What was read fills `image`; on failure `why` has one line, as ptxas would say it. */
-cudaError_t acu_sim_ptx_read(const char *text, size_t size, acu_sim_image *image, char *why,
-                             size_t room);
+/*
+ * What was read fills `image`; on failure `why` has one line, as ptxas would say it. `newest`: the
+ * newest PTX that is understood.
+ */
+cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_image *image,
+                             char *why, size_t room);
+
+/* The newest PTX that came with a CUDA version: 90 with 13.0. */
+int acu_sim_ptx_newest(int version);
+/* What is in it; not the struct itself. */
+void acu_sim_image_clear(acu_sim_image *image);
 
 /* ---- modules and libraries: all under the lock --------------------------------------------------
  */

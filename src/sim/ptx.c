@@ -23,6 +23,7 @@ typedef struct parser {
     size_t length;    /* 0: there is none left */
     unsigned line;
     acu_sim_image *image;
+    int newest;
     shared_variable *shared;
     size_t shared_count;
     char *why;
@@ -535,8 +536,8 @@ static bool read_function(parser *p) {
  */
 
 /* Which PTX a driver's compiler reads: 7 with 11, 8 with 12 and 9 with 13; 12.6 had 8.5 still. */
-static int newest_version(int driver) {
-    int major = driver / 1000, minor = driver % 1000 / 10;
+int acu_sim_ptx_newest(int version) {
+    int major = version / 1000, minor = version % 1000 / 10;
     return 10 * (major - 4) + minor - (major == 12 && minor >= 6);
 }
 
@@ -551,11 +552,10 @@ static bool read_version(parser *p) {
     if (sscanf(text, "%u.%u", &major, &minor) != 2 || major > 99 || minor > 9)
         return unexpected(p);
     p->image->version = (int)(major * 10 + minor);
-    int newest = newest_version(acu_sim_configuration()->driver);
-    if (p->image->version > newest)
+    if (p->image->version > p->newest)
         return fail_as(p, cudaErrorUnsupportedPtxVersion,
                        "Unsupported .version %u.%u; current version is '%d.%d'", major, minor,
-                       newest / 10, newest % 10);
+                       p->newest / 10, p->newest % 10);
     advance(p);
     return true;
 }
@@ -611,10 +611,15 @@ static bool read_statement(parser *p) {
     return accept(p, ";") || unexpected(p);
 }
 
-cudaError_t acu_sim_ptx_read(const char *text, size_t size, acu_sim_image *image, char *why,
-                             size_t room) {
-    parser p = {
-        .at = text, .end = text + size, .line = 1, .image = image, .why = why, .room = room};
+cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_image *image,
+                             char *why, size_t room) {
+    parser p = {.at = text,
+                .end = text + size,
+                .line = 1,
+                .newest = newest,
+                .image = image,
+                .why = why,
+                .room = room};
     advance(&p);
     if (read_version(&p) && read_target(&p))
         while (p.length && read_statement(&p)) {

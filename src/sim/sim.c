@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* dladdr */
 
 #include "driver.h"
+#include "nvrtc.h"
 #include "loader/loader.h"
 #include "loader/platform.h"
 
@@ -41,6 +42,8 @@ static const struct {
 
 static acu_fn resolve(const char *symbol) {
     acu_fn fn = acu_sim_driver_symbol(symbol);
+    if (!fn)
+        fn = acu_sim_nvrtc_symbol(symbol);
     for (size_t i = 0; !fn && i < sizeof symbols / sizeof *symbols; i++)
         if (strcmp(symbols[i].name, symbol) == 0)
             fn = symbols[i].fn;
@@ -50,9 +53,7 @@ static acu_fn resolve(const char *symbol) {
 static int version_of(acu_library_id library) {
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_config *config = acu_sim_configuration();
-    int version = library == ACU_CUDART ? config->runtime
-                  : library == ACU_CUDA ? config->driver
-                                        : 0;
+    int version = library == ACU_CUDA ? config->driver : config->runtime;
     pthread_mutex_unlock(&acu_sim_lock);
     return version;
 }
@@ -345,7 +346,7 @@ int acu_sim_leaks(int print) {
                 acu_sim_streams_leaks(print) + acu_sim_events_leaks(print) +
                 acu_sim_user_objects_leaks(print) + acu_sim_graphs_leaks(print) +
                 acu_sim_execs_leaks(print) + acu_sim_modules_leaks(print) +
-                acu_sim_virtual_leaks(print);
+                acu_sim_virtual_leaks(print) + acu_sim_programs_leaks(print);
     count += acu_sim_arrays_leaks(print) + acu_sim_textures_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;
@@ -359,6 +360,7 @@ void acu_sim_reset(const char *configuration) {
     acu_sim_modules_reset(NULL);
     acu_sim_virtual_reset(NULL);
     acu_sim_listeners_reset();
+    acu_sim_programs_reset();
     acu_sim_user_objects_reset();
     acu_sim_memory_reset(NULL);
     sim.era++;
