@@ -209,9 +209,12 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
  */
 
 static bool link_tips(const acu_sim_links *tips, acu_sim_node *node) {
-    for (size_t i = 0; i < tips->count; i++)
-        if (!acu_sim_link(acu_sim_node_of(tips->nodes[i]), node, tips->data[i]))
+    for (size_t i = 0; i < tips->count; i++) {
+        acu_sim_node *from = acu_sim_node_of(tips->nodes[i]);
+        bool plain = acu_sim_edge_is_plain(tips->data[i]);
+        if (!acu_sim_link(from, node, plain ? acu_sim_kernel_edge(from, node->op) : tips->data[i]))
             return false;
+    }
     return true;
 }
 
@@ -231,6 +234,8 @@ cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_
     stream->tips.count = 0;
     if (node)
         *node = made;
+    if (op->type == cudaGraphNodeTypeKernel && acu_sim_kernel_captured(made, stream->priority))
+        return cudaErrorMemoryAllocation;
     return acu_sim_links_add(&stream->tips, acu_sim_node_handle(made), (cudaGraphEdgeData){0})
                ? cudaSuccess
                : cudaErrorMemoryAllocation;

@@ -139,7 +139,7 @@ bool acu_sim_conditional_takes(const acu_sim_graph *graph, enum cudaGraphNodeTyp
 
 bool acu_sim_graph_has_conditions(const acu_sim_graph *graph) {
     bool found = false;
-    for (size_t i = 0; i < graph->size && !found; i++) {
+    for (size_t i = 0; graph->body_count && i < graph->size && !found; i++) {
         const acu_sim_node *node = graph->nodes[i];
         found = node && node->op->type == cudaGraphNodeTypeConditional;
         for (unsigned j = 0; node && j < node->body_count && !found; j++)

@@ -157,10 +157,9 @@ cudaError_t acu_sim_cudaGraphDestroy(cudaGraph_t graph) {
 }
 
 bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {
-    bool found = false;
-    for (size_t i = 0; i < graph->size && !found; i++) {
+    bool found = graph->memory_count != 0;
+    for (size_t i = 0; graph->body_count && i < graph->size && !found; i++) {
         const acu_sim_node *node = graph->nodes[i];
-        found = node && acu_sim_is_memory(node->op);
         for (unsigned j = 0; node && j < node->body_count && !found; j++)
             found = acu_sim_graph_has_memory(node->bodies[j]);
     }

@@ -47,6 +47,7 @@ struct acu_sim_graph {
     unsigned id, source;  /* source: the id of the graph that it is a copy of, 0: of none */
     acu_sim_node **nodes; /* by id; NULL where one was destroyed */
     size_t size, room, count, copied;
+    size_t memory_count, body_count; /* nodes that allocate or free; that have graphs */
     acu_sim_node *owner; /* the node that it is in; NULL: it is the program's, or an instance's */
     unsigned captures;   /* under way, into it */
     acu_sim_condition *conditions; /* of the graph that has no owner */
@@ -136,6 +137,9 @@ cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNo
 /* Kernels' part of it. `old`: what the node did before; may be NULL. */
 cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const acu_sim_op *old,
                               acu_sim_op **op);
+/* What a launch says that is captured: its priority, and how it follows the kernels before it. */
+cudaError_t acu_sim_kernel_captured(acu_sim_node *node, int priority);
+cudaGraphEdgeData acu_sim_kernel_edge(const acu_sim_node *from, const acu_sim_op *to);
 void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params);
 
 /* ---- conditional nodes --------------------------------------------------------------------------

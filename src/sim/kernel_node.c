@@ -189,6 +189,28 @@ static cudaError_t put_attribute(acu_sim_node *node, const cudaLaunchAttribute *
     return result;
 }
 
+cudaError_t acu_sim_kernel_captured(acu_sim_node *node, int priority) {
+    const cudaLaunchAttribute attribute = {.id = cudaLaunchAttributePriority,
+                                           .val = {.priority = priority}};
+    return !priority || find_attribute(node->op->with.launch, attribute.id)
+               ? cudaSuccess
+               : put_attribute(node, &attribute);
+}
+
+/* Edges say so from 12.3 on. */
+cudaGraphEdgeData acu_sim_kernel_edge(const acu_sim_node *from, const acu_sim_op *to) {
+    const cudaLaunchAttribute *attribute =
+        to->type == cudaGraphNodeTypeKernel && from->op->type == cudaGraphNodeTypeKernel
+            ? find_attribute(to->with.launch, cudaLaunchAttributeProgrammaticStreamSerialization)
+            : NULL;
+    bool early = attribute && attribute->val.programmaticStreamSerializationAllowed &&
+                 acu_sim_knows(&acu_cudart_type_cudaGraphDependencyType_enum_8bit,
+                               cudaGraphDependencyTypeProgrammatic);
+    return early ? (cudaGraphEdgeData){.from_port = cudaGraphKernelNodePortProgrammatic,
+                                       .type = cudaGraphDependencyTypeProgrammatic}
+                 : (cudaGraphEdgeData){0};
+}
+
 cudaError_t acu_sim_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
                                                     cudaLaunchAttributeID attr,
                                                     const cudaLaunchAttributeValue *value) {

@@ -52,6 +52,7 @@ acu_sim_node *acu_sim_node_new(acu_sim_graph *graph, acu_sim_op *op) {
     node->op = op;
     graph->nodes[graph->size++] = node;
     graph->count++;
+    graph->memory_count += acu_sim_is_memory(op);
     return node;
 }
 
@@ -61,6 +62,7 @@ bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body) {
         return false;
     node->bodies = grown;
     node->bodies[node->body_count++] = body;
+    node->graph->body_count += node->body_count == 1;
     body->owner = node;
     return true;
 }
@@ -69,6 +71,8 @@ bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body) {
 void acu_sim_node_free(acu_sim_node *node) {
     node->graph->nodes[node->id] = NULL;
     node->graph->count--;
+    node->graph->memory_count -= acu_sim_is_memory(node->op);
+    node->graph->body_count -= node->body_count != 0;
     acu_sim_set_remove(&handles, node);
     for (unsigned i = 0; i < node->body_count; i++)
         acu_sim_graph_free(node->bodies[i]);

@@ -244,6 +244,41 @@ TEST(kernel_node_attributes) {
     library = load(PTX_CONDITIONAL);
 }
 
+TEST(captured_kernels_follow_early) {
+    unsigned *list = new_list(), mark = 1;
+    void *args[] = {&list, &mark};
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphNode_t nodes[2], from[1], to[1];
+    cudaGraphEdgeData data[1];
+    size_t count = 2, edges = 1;
+    cudaLaunchAttributeValue value;
+    OK(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, -3));
+    cudaLaunchAttribute early = {.id = cudaLaunchAttributeProgrammaticStreamSerialization};
+    early.val.programmaticStreamSerializationAllowed = 1;
+    const cudaLaunchConfig_t config = {.gridDim = {1, 1, 1},
+                                       .blockDim = {1, 1, 1},
+                                       .stream = stream,
+                                       .attrs = &early,
+                                       .numAttrs = 1};
+    OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    OK(cudaLaunchKernel(note, config.gridDim, config.blockDim, args, 0, stream));
+    OK(cudaLaunchKernelExC(&config, note, args));
+    OK(cudaStreamEndCapture(stream, &graph));
+    FAILS(cudaErrorLossyQuery, cudaGraphGetEdges(graph, from, to, NULL, &edges));
+    OK(cudaGraphGetEdges(graph, from, to, data, &edges));
+    assert_int_equal(data[0].type, cudaGraphDependencyTypeProgrammatic);
+    assert_int_equal(data[0].from_port, cudaGraphKernelNodePortProgrammatic);
+    OK(cudaGraphGetNodes(graph, nodes, &count));
+    OK(cudaGraphKernelNodeGetAttribute(nodes[0], cudaLaunchAttributePriority, &value));
+    assert_int_equal(value.priority, -3);
+    run_once(graph);
+    has_marks(list, 2, (unsigned[]){1, 1});
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(list));
+    OK(cudaStreamDestroy(stream));
+}
+
 /* ---- what graphs keep */
 
 TEST(graphs_keep_objects) {
@@ -346,6 +381,7 @@ int main(void) {
                                        K(capturing_into_a_body),
                                        K(kernel_nodes),
                                        K(kernel_node_attributes),
+                                       K(captured_kernels_follow_early),
                                        T(graphs_keep_objects),
                                        T(object_mistakes),
                                        T(memory_of_graphs),
