@@ -299,7 +299,9 @@ LONE_CASE(callbacks_after_a_fault) {
     ASK(told.status);
 }
 
-static struct { cudaError_t last, synchronise; } elsewhere;
+static struct {
+    cudaError_t last, synchronise;
+} elsewhere;
 
 static void *errors_elsewhere(void *unused) {
     (void)unused;
