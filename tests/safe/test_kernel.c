@@ -1,6 +1,7 @@
 /* Kernels: what they say of themselves, what can be set, and what fits. */
 #include "kernels.h"
 
+#include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
 
 #include "launch.h"
@@ -133,6 +134,34 @@ static void kernels_of_someone_else(void **state) {
     OK(acu_stream_release(stream));
 }
 
+/* The driver's kernels are the runtime's, too, before that loads any itself; and where it cannot
+ * tell their parameters, a newer driver does. */
+static void kernels_of_libraries(void **state) {
+    (void)state;
+    enum { N = 64 };
+    CUlibrary library = NULL;
+    CUkernel raw = NULL;
+    acu_kernel *kernel = NULL;
+    acu_stream *stream = stream_on(0);
+    acu_buffer *x = numbers_on(stream, N);
+    if (runtime_version() >= 12010) {
+        OK(acu_device_synchronize(0)); /* the driver is initialised */
+        OK((int)cuLibraryLoadData(&library, kernels_ptx, NULL, NULL, 0, NULL, NULL, 0));
+        OK((int)cuLibraryGetKernel(&raw, library, "scale"));
+        OK(acu_kernel_wrap(0, raw, &kernel));
+        assert_ptr_equal(acu_kernel_raw(kernel), raw);
+        assert_int_equal(acu_kernel_check(kernel), ACU_CHECK_SIZES);
+        FAILS(acu_launch(stream, kernel, acu_grid_1d(N, 32), x), ACU_ERROR_ARGUMENT, "1 are given");
+        OK(acu_launch(stream, kernel, acu_grid_1d(N, 32), x, 2.0f, N));
+        OK(acu_stream_synchronize(stream));
+        OK(acu_kernel_release(kernel));
+        OK((int)cuLibraryUnload(library));
+        assert_int_equal(cudaGetLastError(), cudaSuccess);
+    }
+    OK(acu_buffer_release(x));
+    OK(acu_stream_release(stream));
+}
+
 /* ---- occupancy ----------------------------------------------------------------------------- */
 
 static size_t four_each(size_t threads, void *data) {
@@ -186,9 +215,13 @@ static void clusters_that_fit(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(info),       KERNEL_TEST(attributes),
-        KERNEL_TEST(parameters), KERNEL_TEST(kernels_of_someone_else),
-        KERNEL_TEST(what_fits),  KERNEL_TEST(clusters_that_fit),
+        KERNEL_TEST(info),
+        KERNEL_TEST(attributes),
+        KERNEL_TEST(parameters),
+        KERNEL_TEST(kernels_of_someone_else),
+        KERNEL_TEST(kernels_of_libraries),
+        KERNEL_TEST(what_fits),
+        KERNEL_TEST(clusters_that_fit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
