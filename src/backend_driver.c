@@ -271,18 +271,14 @@ static int set_attributes(const acu_prepared *p, cudaGraphNode_t node) {
  * Drivers below 12.0 have these calls under their plain symbols, and take a struct that begins
  * alike and is shorter. The runtimes before 12.0 find them.
  */
-static bool find_old(const acu_function *function, void *call, size_t size) {
+static int find_old(const acu_function *function, void *call, size_t size) {
+    int code = 0;
     void *found = NULL;
-    acu_saved_error before;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-    if (acu_knows(function))
-        return false;
-    acu_error_save(&before);
-    if (cudaGetDriverEntryPoint(function->name, &found, cudaEnableDefault, &status))
-        (void)cudaGetLastError();
-    acu_error_restore(&before);
+    if (!acu_knows(function))
+        code = (int)cudaGetDriverEntryPoint(function->name, &found, cudaEnableDefault, &status);
     memcpy(call, &found, size);
-    return found && status == cudaDriverEntryPointSuccess;
+    return code;
 }
 
 static int of_old(const acu_function *function, int result) {
@@ -294,8 +290,9 @@ static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNod
     const acu_function *function = &acu_function_cuGraphAddKernelNode;
     CUDA_KERNEL_NODE_PARAMS params = node_of(p);
     int (*old)(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const void *);
-    int code = find_old(function, &old, sizeof old)
-                   ? of_old(function, old(node, graph, after, afters, &params))
+    int code = find_old(function, &old, sizeof old);
+    if (!code)
+        code = old ? of_old(function, old(node, graph, after, afters, &params))
                    : acu_of_driver(cuGraphAddKernelNode(node, graph, after, afters, &params));
     return code ? code : set_attributes(p, *node);
 }
@@ -304,8 +301,9 @@ static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
     const acu_function *function = &acu_function_cuGraphKernelNodeSetParams;
     CUDA_KERNEL_NODE_PARAMS params = node_of(p);
     int (*old)(CUgraphNode, const void *);
-    int code = find_old(function, &old, sizeof old)
-                   ? of_old(function, old(node, &params))
+    int code = find_old(function, &old, sizeof old);
+    if (!code)
+        code = old ? of_old(function, old(node, &params))
                    : acu_of_driver(cuGraphKernelNodeSetParams(node, &params));
     return code ? code : set_attributes(p, node);
 }
@@ -314,8 +312,10 @@ static int set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphN
     const acu_function *function = &acu_function_cuGraphExecKernelNodeSetParams;
     CUDA_KERNEL_NODE_PARAMS params = node_of(p);
     int (*old)(CUgraphExec, CUgraphNode, const void *);
-    return find_old(function, &old, sizeof old)
-               ? of_old(function, old(exec, node, &params))
+    int code = find_old(function, &old, sizeof old);
+    if (code)
+        return code;
+    return old ? of_old(function, old(exec, node, &params))
                : acu_of_driver(cuGraphExecKernelNodeSetParams(exec, node, &params));
 }
 

@@ -1,6 +1,10 @@
 /* Captures: how they begin and end, who joins in, and what the graph then owns. */
 #include "kernels.h"
 
+#include <anycuda/cudart.h>
+
+#include <pthread.h>
+
 static acu_stream *a, *b;
 static acu_buffer *x, *y;
 
@@ -300,6 +304,93 @@ static void a_released_stream_ends_its_capture(void **state) {
     OK(acu_event_release(event));
 }
 
+static void a_broken_capture_is_ended_all_the_same(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_capture_status status;
+    acu_capture_info info;
+    bool capturing = true;
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 1);
+    assert_int_equal(cudaStreamSynchronize(acu_stream_raw(a)), cudaErrorStreamCaptureUnsupported);
+    OK(acu_stream_capture_status(a, &status));
+    assert_int_equal(status, ACU_CAPTURE_INVALIDATED);
+    OK(acu_stream_is_capturing(a, &capturing));
+    assert_false(capturing);
+    OK(acu_stream_capture_info(a, &info));
+    assert_int_equal(info.status, ACU_CAPTURE_INVALIDATED);
+    assert_null(info.graph);
+    FAILS(acu_stream_synchronize(a), ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_stream_end_capture(a, &graph), 901, "Invalidated");
+    assert_null(graph);
+    fill(x, a, 2);
+    expect(x, 2);
+}
+
+/* ---- threads -----------------------------------------------------------------------------------
+ */
+
+static acu_graph *from_thread;
+static acu_result in_thread;
+
+static void *end_there(void *unused) {
+    in_thread = acu_stream_end_capture(a, &from_thread);
+    return unused;
+}
+
+static void *release_there(void *buffer) {
+    in_thread = acu_buffer_release(buffer);
+    return NULL;
+}
+
+static void run_thread(void *(*body)(void *), void *data) {
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, body, data), 0);
+    pthread_join(thread, NULL);
+}
+
+static void another_thread_ends_only_a_relaxed_capture(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 1);
+    run_thread(end_there, NULL);
+    assert_int_equal(in_thread, cudaErrorStreamCaptureWrongThread);
+    fill(x, a, 2); /* it goes on */
+    OK(acu_stream_end_capture(a, &graph));
+    assert_int_equal(nodes_of(graph), 2);
+    OK(acu_graph_release(graph));
+    OK(acu_stream_begin_capture(a, &(acu_capture_options){.mode = ACU_CAPTURE_RELAXED}));
+    fill(x, a, 1);
+    run_thread(end_there, NULL);
+    assert_int_equal(in_thread, 0);
+    assert_int_equal(nodes_of(from_thread), 1);
+    OK(acu_graph_release(from_thread));
+}
+
+static void others_releases_wait_for_a_global_capture(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_buffer *z = NULL;
+    acu_capture_status status;
+    size_t before = 0, during = 0, after = 0;
+    OK(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE},
+                              &z));
+    OK(acu_device_memory(0, &before, NULL));
+    OK(acu_stream_begin_capture(a, &(acu_capture_options){.mode = ACU_CAPTURE_GLOBAL}));
+    fill(x, a, 1);
+    run_thread(release_there, z);
+    assert_int_equal(in_thread, 0);
+    OK(acu_device_memory(0, &during, NULL));
+    assert_int_equal(during, before);
+    OK(acu_stream_capture_status(a, &status));
+    assert_int_equal(status, ACU_CAPTURE_ACTIVE);
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_device_memory(0, &after, NULL));
+    assert_true(after > before);
+    OK(acu_graph_release(graph));
+}
+
 /* ---- into a graph that is there ----------------------------------------------------------------
  */
 
@@ -491,6 +582,9 @@ int main(void) {
         TEST(what_is_released_meanwhile_goes_afterwards),
         TEST(a_graph_that_is_captured_into_is_not_used),
         TEST(a_released_stream_ends_its_capture),
+        TEST(a_broken_capture_is_ended_all_the_same),
+        TEST(another_thread_ends_only_a_relaxed_capture),
+        TEST(others_releases_wait_for_a_global_capture),
         TEST(captures_behind_nodes_of_a_graph),
         TEST(tells_what_it_knows),
         TEST(a_lost_graph_has_no_nodes),

@@ -90,6 +90,26 @@ acu_result launches(std::vector<float> &back) {
     return acu_buffer_read(b, back.data(), back.size());
 }
 
+/* A lambda without captures is a function. */
+acu_result captures_and_replays(float &back) {
+    ACU_AUTO(acu_stream) *s = nullptr;
+    ACU_AUTO(acu_buffer) *b = nullptr;
+    ACU_AUTO(acu_graph) *graph = nullptr;
+    ACU_AUTO(acu_exec) *exec = nullptr;
+    ACU_TRY(acu_stream_create(0, nullptr, &s));
+    ACU_TRY(acu_buffer_create(s, ACU_F32, 1, &b));
+    ACU_TRY(acu_stream_capture(
+        s, nullptr,
+        [](acu_stream *on, void *data) {
+            const float seven = 7;
+            return acu_buffer_fill_typed(static_cast<acu_buffer *>(data), ACU_F32, &seven, on);
+        },
+        b, &graph));
+    ACU_TRY(acu_graph_instantiate(graph, nullptr, &exec));
+    ACU_TRY(acu_exec_launch(exec, s));
+    return acu_buffer_read(b, &back, 1);
+}
+
 } // namespace
 
 int main() {
@@ -104,6 +124,11 @@ int main() {
     }
     if (launches(back) || back != std::vector<float>{5, 7, 9}) {
         std::printf("launches: %s\n", acu_last_error_message());
+        return 1;
+    }
+    float number = 0;
+    if (captures_and_replays(number) || number != 7) {
+        std::printf("capture: %s\n", acu_last_error_message());
         return 1;
     }
     return acu_sim_leaks(1) != 0;

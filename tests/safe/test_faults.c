@@ -299,6 +299,81 @@ static acu_result launches(void) {
     return acu_launch(a, add, clusters, acu_in(y), acu_in(y), acu_out(x), N);
 }
 
+/* The kernel keeps its module. */
+static acu_result load_scale(acu_kernel **kernel) {
+    ACU_AUTO(acu_module) *module = NULL;
+    ACU_TRY(acu_module_load(0, &(acu_module_source){.ptx = kernels_ptx}, &module));
+    return acu_module_kernel(module, "scale", kernel);
+}
+
+static acu_result add_loop(acu_graph *graph, acu_kernel *kernel, acu_buffer *x) {
+    const acu_grid grid = acu_grid_1d(1, 1);
+    const acu_arg args[] = {acu_inout(x), acu_arg_of(2.0f), acu_arg_of(1)};
+    acu_conditional never_again;
+    acu_graph *body = NULL;
+    ACU_TRY(acu_conditional_create(graph, 0, ACU_CONDITIONAL_ASSIGN_DEFAULT, &never_again));
+    ACU_TRY(acu_graph_add_conditional(graph, NULL, 0, never_again, ACU_WHILE, &body, 1, NULL));
+    return acu_graph_add_kernel(body, NULL, 0, kernel, &grid, args, 3, NULL);
+}
+
+static acu_result add_memory(acu_graph *graph) {
+    acu_node alloc;
+    ACU_AUTO(acu_buffer) *own = NULL;
+    ACU_TRY(acu_graph_add_alloc(graph, NULL, 0, 0, ACU_I32, 16, &own, &alloc));
+    return acu_graph_add_free(graph, &alloc, 1, own, NULL);
+}
+
+static acu_result kernels_in_graphs(void) {
+    const acu_grid grid = acu_grid_1d(1, 1);
+    acu_arg args[] = {acu_inout(NULL), acu_arg_of(2.0f), acu_arg_of(1)};
+    acu_node node;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_kernel) *kernel = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 16, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_F32, 16, &y));
+    ACU_TRY(load_scale(&kernel));
+    ACU_TRY(acu_graph_create(&graph));
+    args[0] = acu_inout(x);
+    ACU_TRY(acu_graph_add_kernel(graph, NULL, 0, kernel, &grid, args, 3, &node));
+    if (runtime_version() >= 12030)
+        ACU_TRY(add_loop(graph, kernel, x));
+    ACU_TRY(add_memory(graph));
+    ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
+    ACU_TRY(acu_exec_launch(exec, a));
+    args[0] = acu_inout(y);
+    ACU_TRY(acu_exec_set_kernel(exec, node, kernel, &grid, args, 3));
+    ACU_TRY(acu_exec_set_enabled(exec, node, false));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return acu_stream_synchronize(a);
+}
+
+static acu_result updates(void) {
+    const int32_t one = 1;
+    acu_update update;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_graph) *first = NULL;
+    ACU_AUTO(acu_graph) *second = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
+    ACU_TRY(acu_graph_create(&first));
+    ACU_TRY(acu_graph_create(&second));
+    ACU_TRY(acu_graph_add_fill(first, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 0}, NULL));
+    ACU_TRY(acu_graph_add_fill(second, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 8}, NULL));
+    ACU_TRY(acu_graph_instantiate(first, NULL, &exec));
+    ACU_TRY(acu_exec_launch(exec, a));
+    ACU_TRY(acu_stream_synchronize(a)); /* so that each run makes the same calls */
+    ACU_TRY(acu_exec_update(exec, second, &update));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return acu_stream_synchronize(a);
+}
+
 /* ---- one run, and what it called ----------------------------------------------------------- */
 
 typedef struct scenario {
@@ -477,6 +552,8 @@ static const scenario scenarios[] = {
     {"devices", devices},
     {"captures", captures},
     {"graphs", graphs},
+    {"kernels_in_graphs", kernels_in_graphs},
+    {"updates", updates},
     {"modules", modules},
     {"kernels", kernels},
     {"launches", launches},

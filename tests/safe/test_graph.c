@@ -1,6 +1,9 @@
 /* Graphs: their life, what they keep, and what can be asked of them. */
 #include "kernels.h"
 
+#include <anycuda/cuda.h>
+#include <anycuda/cudart.h>
+
 #include <unistd.h>
 
 static void lives_and_dies_once(void **state) {
@@ -59,6 +62,37 @@ static void wraps_and_adopts(void **state) {
     OK(acu_graph_release(graph));
     assert_ptr_not_equal(acu_graph_raw(other), raw);
     OK(acu_graph_release(other));
+}
+
+/* Runtime, driver and anycuda have the same handles, by types that C converts into each other. */
+static void is_the_drivers_graph_too(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *driver = NULL;
+    acu_exec *exec = NULL;
+    acu_node node;
+    size_t count = 0;
+    cudaGraph_t raw = NULL;
+    cudaGraphNode_t raw_node = NULL;
+    cudaGraphExec_t raw_exec = NULL;
+    assert_int_equal(cudaGraphCreate(&raw, 0), 0);
+    assert_int_equal(cudaGraphAddEmptyNode(&raw_node, raw, NULL, 0), 0);
+    CUgraph same = raw;
+    OK(acu_graph_adopt(same, &graph));
+    CUgraph again = acu_graph_raw(graph);
+    assert_ptr_equal(again, raw);
+    OK(acu_graph_wrap(again, &driver));
+    OK(acu_graph_release(driver));
+    CUgraphNode of_driver = raw_node;
+    OK(acu_node_wrap(graph, of_driver, &node));
+    assert_ptr_equal(acu_node_raw(node), raw_node);
+    OK(acu_graph_nodes(graph, &node, &count));
+    assert_int_equal(count, 1);
+    assert_int_equal(cudaGraphInstantiate(&raw_exec, acu_graph_raw(graph), 0), 0);
+    CUgraphExec exec_of_driver = raw_exec;
+    OK(acu_exec_adopt(exec_of_driver, &exec));
+    assert_ptr_equal(acu_exec_raw(exec), raw_exec);
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
 }
 
 static void tells_nodes_and_edges(void **state) {
@@ -327,6 +361,7 @@ int main(void) {
         KERNEL_TEST(lives_and_dies_once),
         KERNEL_TEST(needs_its_arguments),
         KERNEL_TEST(wraps_and_adopts),
+        KERNEL_TEST(is_the_drivers_graph_too),
         KERNEL_TEST(tells_nodes_and_edges),
         KERNEL_TEST(dependencies_come_and_go),
         KERNEL_TEST(stale_nodes_meet_an_error),
