@@ -1,5 +1,7 @@
-/* What the tests of the safe layer share. Each begins on a new simulator, and must leave nothing
- * behind. */
+/*
+ * What the tests of the safe layer share. Each begins on a new simulator, and must leave nothing
+ * behind. They run on GPUs, too: what cannot be had there is skipped, and the reason printed.
+ */
 #ifndef SAFE_H
 #define SAFE_H
 
@@ -14,14 +16,38 @@
 #include <cmocka.h>
 
 #include <anycuda/anycuda.h>
+#include <anycuda/load.h>
 #include <anycuda/sim.h>
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static inline int is_simulated(void) {
+    return acu_load(NULL) == 0 && acu_loaded(ACU_CUDART)->is_sim;
+}
+
+/* Ends the test, skipped, on a GPU. */
+#define ONLY_SIMULATED(why)                                                                        \
+    do {                                                                                           \
+        if (!is_simulated()) {                                                                     \
+            print_message("needs the simulator: %s\n", why);                                       \
+            skip();                                                                                \
+        }                                                                                          \
+    } while (0)
+
+/* Most machines with GPUs have one. */
+static inline int wants_another_device(acu_result result) {
+    return result == 101 && !is_simulated() &&
+           strstr(acu_last_error_message(), "there is no device 1; there are 1");
+}
 
 /* Succeeds, or the test ends with what the library says. */
 #define OK(call)                                                                                   \
     do {                                                                                           \
         acu_result ok_result = (call);                                                             \
+        if (wants_another_device(ok_result)) {                                                     \
+            print_message("needs two devices\n");                                                  \
+            skip();                                                                                \
+        }                                                                                          \
         if (ok_result)                                                                             \
             fail_msg("%s is %d: %s", #call, ok_result, acu_last_error_message());                  \
     } while (0)
@@ -38,7 +64,8 @@
     } while (0)
 
 static inline int begin_on(const char *configuration) {
-    acu_sim_reset(configuration);
+    if (is_simulated())
+        acu_sim_reset(configuration);
     acu_clear_error();
     (void)acu_release_error(NULL);
     return 0;

@@ -409,6 +409,7 @@ static void nothing_is_fine(void **state) {
 static void no_room_is_explained(void **state) {
     (void)state;
     static const acu_memory kinds[] = {ACU_MEMORY_POOL, ACU_MEMORY_DEVICE};
+    ONLY_SIMULATED("a device of 1 GiB");
     for (size_t i = 0; i < COUNT(kinds); i++) {
         acu_buffer *buffer = NULL;
         FAILS(acu_buffer_create_with(stream, ACU_F32, (size_t)1 << 30u,

@@ -276,7 +276,7 @@ static void a_buffer_is_kept_once(void **state) {
         OK(acu_graph_keep(graph, x, i % 2));
     OK(acu_buffer_release(x));
     OK(acu_stream_release(stream));
-    assert_int_equal(acu_sim_leaks(0) > 1, 1); /* the graph has memory and stream */
+    assert_true(!is_simulated() || acu_sim_leaks(0) > 1); /* the graph has memory and stream */
     OK(acu_graph_release(graph));
 }
 

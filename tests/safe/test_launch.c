@@ -385,7 +385,8 @@ static void clusters(void **state) {
     acu_sim_register("nothing", look);
     OK(acu_launch(stream, kernel, g));
     OK(acu_stream_synchronize(stream));
-    assert_true(seen.cluster[0] == 2 && seen.cluster[1] == 2 && seen.cluster[2] == 1);
+    assert_true(!is_simulated() ||
+                (seen.cluster[0] == 2 && seen.cluster[1] == 2 && seen.cluster[2] == 1));
     g.cluster.x = 3;
     FAILS(acu_launch(stream, kernel, g), ACU_ERROR_ARGUMENT,
           "8 x 2 x 1 blocks are no whole clusters of 3 x 2 x 1");
