@@ -518,7 +518,8 @@ static const acu_value *find_in_argument(search *s, const acu_function *function
     const acu_param *p = &function->params[param];
     int32_t tag = acu_argument_tag(function, param, args);
     step path = {.names = function->name, .part = param};
-    if (!p->type || p->depth > 1 || (p->depth && p->direction == ACU_OUT))
+    /* What is dropped on the way in is nobody's mistake either. */
+    if (!p->type || p->depth > 1 || p->drops || (p->depth && p->direction == ACU_OUT))
         return NULL;
     if (!p->depth)
         return find_in_each(s, p->type, acu_argument(function, param, args), 1, tag, &path);

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { STAGED_AT_MOST = 64 * 1024 };
+enum { STAGED_AT_MOST = 2 << 20 };
 
 /* ---- one end ------------------------------------------------------------------------------------
  */
@@ -325,24 +325,20 @@ cudaError_t acu_sim_copy(void *dst, const void *src, size_t count, enum cudaMemc
     return acu_sim_leave(result);
 }
 
-/* A single row is no row by row; then the pitches are not looked at. */
-static cudaError_t judge_rows(const acu_sim_device *device, const acu_sim_box *box) {
-    size_t largest = (size_t)acu_sim_attribute(device, cudaDevAttrMaxPitch);
+/* A single row is no copy of rows. */
+static cudaError_t judge_rows(const acu_sim_box *box) {
     size_t least = box->to_pitch < box->from_pitch ? box->to_pitch : box->from_pitch;
-    size_t most = box->to_pitch < box->from_pitch ? box->from_pitch : box->to_pitch;
-    if (box->height == 1)
-        return box->width > least ? cudaErrorInvalidValue : cudaSuccess;
-    return box->height && (box->width > least || most > largest) ? cudaErrorInvalidPitchValue
-                                                                 : cudaSuccess;
+    if (!box->height || box->width <= least)
+        return cudaSuccess;
+    return box->height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
 }
 
 cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cudaStream_t stream,
                             bool async) {
-    acu_sim_device *device;
     const struct cudaMemcpy3DParms params = params_of(box, kind);
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
-        result = judge_rows(device, box);
+        result = judge_rows(box);
     if (!result)
         result = copy(&params, stream, async);
     return acu_sim_leave(result);

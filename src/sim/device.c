@@ -206,8 +206,6 @@ cudaError_t acu_sim_cudaDeviceReset(void) {
     acu_sim_device *d;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
     if (!result) {
-        if (d->sticky)
-            acu_sim_self()->last = cudaSuccess;
         acu_sim_device_clear(d, false);
         d->flags = 0;
     }

@@ -296,9 +296,10 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     return cudaSuccess;
 }
 
-/* Before 12.8 memory that is portable and nothing else is not said to be. */
+/* Before 12.8, for the only device, memory that is portable and nothing else is not said to be. */
 static unsigned flags_to_tell(unsigned flags) {
-    bool old = acu_sim_configuration()->runtime < 12080;
+    const acu_sim_config *config = acu_sim_configuration();
+    bool old = config->runtime < 12080 && config->devices == 1;
     return old && flags == cudaHostAllocPortable ? 0 : flags;
 }
 
@@ -525,6 +526,8 @@ cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, 
                     (length && length != range->size) ||
                     (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
                      flags != cudaMemAttachSingle)))
+        result = cudaErrorInvalidValue;
+    if (!result && flags == cudaMemAttachSingle && (!stream || stream == cudaStreamLegacy))
         result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_stream_of(stream, &s);

@@ -457,6 +457,8 @@ static cudaError_t judge_access(const acu_sim_pool *pool, const struct cudaMemAc
         return cudaErrorInvalidValue;
     if (!acu_sim_device_at(desc->location.id))
         return cudaErrorInvalidDevice;
+    if (desc->flags == cudaMemAccessFlagsProtRead)
+        return cudaErrorNotSupported;
     /* Its own device always has access. */
     return desc->location.id == pool->device->index &&
                    desc->flags != cudaMemAccessFlagsProtReadWrite
@@ -484,7 +486,7 @@ cudaError_t acu_sim_cudaMemPoolGetAccess(enum cudaMemAccessFlags *flags, cudaMem
     if (!result && (!flags || !pool || !location || location->type != cudaMemLocationTypeDevice))
         result = cudaErrorInvalidValue;
     if (!result && !acu_sim_device_at(location->id))
-        result = cudaErrorInvalidDevice;
+        result = cudaErrorInvalidValue;
     if (!result)
         *flags = pool->access[location->id];
     return acu_sim_leave(result);

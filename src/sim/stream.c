@@ -470,7 +470,8 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
     if (!result) {
         acu_sim_device *device = s->device;
         wait_for(s == device->legacy ? is_joined_by : is_it, s);
-        acu_sim_pools_settle();
+        if (s->last) /* one that never worked is not waited for */
+            acu_sim_pools_settle();
         result = device->sticky;
     }
     return acu_sim_leave(result);
@@ -519,13 +520,14 @@ cudaError_t acu_sim_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
 /* ---- attributes ---------------------------------------------------------------------------------
  */
 
-/* 11.7 had the first two, by another name; 11.8 knew the priority for launches only. */
+/* 11.7 had the first two, by another name; 11.8 knew the others for launches only, 11.7 did not
+ * look. */
 static bool has_attribute(cudaLaunchAttributeID id) {
     return id == cudaLaunchAttributeAccessPolicyWindow ||
            id == cudaLaunchAttributeSynchronizationPolicy ||
            ((id == cudaLaunchAttributePriority || id == cudaLaunchAttributeMemSyncDomainMap ||
              id == cudaLaunchAttributeMemSyncDomain) &&
-            acu_sim_configuration()->runtime >= 12000);
+            acu_sim_configuration()->runtime / 10 != 1180);
 }
 
 cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,

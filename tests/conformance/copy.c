@@ -256,14 +256,15 @@ CASE(an_asynchronous_copy_from_pageable_memory) {
     OK(cudaStreamCreate(&stream));
     WAITS(false, stream, cudaMemcpyAsync(memory, host, 4, cudaMemcpyHostToDevice, stream));
     WAITS(false, stream, cudaMemcpyAsync(memory, host, 64 * KIB, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 64 * KIB + 1, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 128 * KIB, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 256 * KIB, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 512 * KIB, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, MIB, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, MIB + 1, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 2 * MIB, cudaMemcpyHostToDevice, stream));
-    ASK_WAITS(stream, cudaMemcpyAsync(memory, host, 3 * MIB, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream,
+          cudaMemcpyAsync(memory, host, 64 * KIB + 1, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream, cudaMemcpyAsync(memory, host, 128 * KIB, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream, cudaMemcpyAsync(memory, host, 256 * KIB, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream, cudaMemcpyAsync(memory, host, 512 * KIB, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream, cudaMemcpyAsync(memory, host, MIB, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream, cudaMemcpyAsync(memory, host, MIB + 1, cudaMemcpyHostToDevice, stream));
+    WAITS(false, stream, cudaMemcpyAsync(memory, host, 2 * MIB, cudaMemcpyHostToDevice, stream));
+    WAITS(true, stream, cudaMemcpyAsync(memory, host, 3 * MIB, cudaMemcpyHostToDevice, stream));
     WAITS(true, stream, cudaMemcpyAsync(memory, host, 4 * MIB, cudaMemcpyHostToDevice, stream));
     OK(cudaStreamDestroy(stream));
     OK(cudaFree(memory));
@@ -346,7 +347,8 @@ CASE(rows_wider_than_their_pitch) {
 CASE(a_pitch_beyond_the_largest) {
     char *memory, rows[64];
     OK(cudaMalloc((void **)&memory, 4096));
-    ASK(cudaMemcpy2D(memory, (size_t)1 << 31, rows, 16, 16, 2, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemcpy2D(memory, (size_t)1 << 31, rows, 16, 16, 2, cudaMemcpyHostToDevice));
     OK(cudaMemcpy2D(memory, (size_t)1 << 31, rows, 16, 16, 1, cudaMemcpyHostToDevice));
     SAYS(cudaSuccess,
          cudaMemcpy2D(memory, 16, rows, (size_t)1 << 31, 16, 1, cudaMemcpyHostToDevice));

@@ -25,7 +25,7 @@ static struct shared {
     volatile int begun; /* cases: the newest of the child's, and when */
     volatile time_t since;
     int passed, failed, skipped, checks;
-} *shared;
+} * shared;
 
 /* The case that runs. */
 static struct {
@@ -165,11 +165,11 @@ bool has_devices(int count) {
 
 /* ---- gate and fault -------------------------------------------------------------------------- */
 
-static struct {
-    int held, open, passed, timed;
-} gate;
+static struct { int held, open, passed, timed; } gate;
 
 static pthread_t gatekeeper;
+static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t gate_called = PTHREAD_COND_INITIALIZER;
 static int gone_on;
 
 static void wait_at_gate(void *unused) {
@@ -187,7 +187,10 @@ void hold(cudaStream_t stream) {
 
 void let_go(void) {
     const struct timespec moment = {.tv_nsec = 100000};
+    pthread_mutex_lock(&gate_lock);
     __atomic_store_n(&gate.open, 1, __ATOMIC_RELEASE);
+    pthread_cond_signal(&gate_called);
+    pthread_mutex_unlock(&gate_lock);
     while (gate.held && !__atomic_load_n(&gate.passed, __ATOMIC_ACQUIRE))
         nanosleep(&moment, NULL);
     if (gate.timed)
@@ -195,25 +198,32 @@ void let_go(void) {
     gate.held = gate.timed = 0;
 }
 
-static void *open_soon(void *unused) {
-    const struct timespec moment = {.tv_nsec = is_simulated() ? 10000000 : 50000000};
+/* Long enough for any call that does not wait, also where a GPU is shared. */
+static void *open_in_the_end(void *unused) {
+    struct timespec then;
     (void)unused;
-    nanosleep(&moment, NULL);
-    __atomic_store_n(&gone_on, 1, __ATOMIC_RELEASE);
+    clock_gettime(CLOCK_REALTIME, &then);
+    then.tv_nsec += is_simulated() ? 20000000 : 250000000;
+    then.tv_sec += then.tv_nsec / 1000000000;
+    then.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&gate_lock);
+    while (!gate.open && pthread_cond_timedwait(&gate_called, &gate_lock, &then) == 0)
+        ;
+    gone_on = !gate.open;
     __atomic_store_n(&gate.open, 1, __ATOMIC_RELEASE);
+    pthread_mutex_unlock(&gate_lock);
     return NULL;
 }
 
 void hold_briefly(cudaStream_t stream) {
     gone_on = 0;
     hold(stream);
-    gate.timed = pthread_create(&gatekeeper, NULL, open_soon, NULL) == 0;
+    gate.timed = pthread_create(&gatekeeper, NULL, open_in_the_end, NULL) == 0;
 }
 
 bool has_gone_on(void) {
-    bool result = __atomic_load_n(&gone_on, __ATOMIC_ACQUIRE) != 0;
-    let_go();
-    return result;
+    let_go(); /* which comes too late, or not */
+    return gone_on != 0;
 }
 
 void wait_a_moment(void) {

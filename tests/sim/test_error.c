@@ -152,7 +152,7 @@ TEST(no_reset_repairs_the_device) {
     OK(acu_sim_fault(NULL, cudaErrorIllegalAddress));
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     OK(cudaDeviceReset());
-    SAYS(cudaSuccess, cudaGetLastError());
+    SAYS(cudaErrorIllegalAddress, cudaGetLastError());
     FAILS(cudaErrorDevicesUnavailable, cudaMalloc(&memory, 100));
     acu_sim_reset(MACHINE);
     OK(cudaMalloc(&memory, 100));
