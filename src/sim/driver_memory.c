@@ -20,7 +20,7 @@ static void *pointer(CUdeviceptr at) {
         if (why_not)                                                                               \
             return why_not;                                                                        \
         why_not = acu_sim_end((dptr) && (size) ? (call) : cudaErrorInvalidValue);                  \
-        if (!why_not)                                                                              \
+        if (!why_not && (dptr))                                                                    \
             *(dptr) = (CUdeviceptr)(uintptr_t)at;                                                  \
         return why_not;                                                                            \
     } while (0)

@@ -43,10 +43,11 @@ static int add_function(const char *name, acu_sim_kernel function) {
     if (!grown)
         return cudaErrorMemoryAllocation;
     registered = grown;
-    char *copy = malloc(strlen(name) + 1);
+    size_t size = strlen(name) + 1;
+    char *copy = malloc(size);
     if (!copy)
         return cudaErrorMemoryAllocation;
-    registered[registered_count].name = strcpy(copy, name);
+    registered[registered_count].name = memcpy(copy, name, size);
     registered[registered_count++].function = function;
     return cudaSuccess;
 }

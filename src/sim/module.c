@@ -80,10 +80,10 @@ int acu_sim_variable_named(const acu_sim_image *image, const char *name) {
 
 cudaError_t acu_sim_read_file(const char *path, char **text) {
     FILE *file = fopen(path, "rb");
-    size_t used = 0, room = 0, got = 1;
+    size_t used = 0, room = 0;
     cudaError_t result = file ? cudaSuccess : cudaErrorFileNotFound;
     *text = NULL;
-    while (!result && got) {
+    while (!result && !feof(file) && !ferror(file)) {
         if (room - used < 2) {
             char *grown = realloc(*text, room = room * 2 + 4096);
             if (!grown) {
@@ -92,8 +92,7 @@ cudaError_t acu_sim_read_file(const char *path, char **text) {
             }
             *text = grown;
         }
-        got = fread(*text + used, 1, room - used - 1, file);
-        used += got;
+        used += fread(*text + used, 1, room - used - 1, file);
     }
     if (file)
         (void)fclose(file);
@@ -166,21 +165,26 @@ void acu_sim_module_release(acu_sim_module *module) {
     free(module);
 }
 
+/* calloc() of nothing may be NULL, too. */
+static size_t at_least_one(size_t count) {
+    return count ? count : 1;
+}
+
 static cudaError_t make_variables(acu_sim_module *module) {
     const acu_sim_image *image = module->image;
     for (size_t i = 0; i < image->variable_count; i++) {
         const acu_sim_variable *variable = &image->variables[i];
-        if (variable->managed && module->library) { /* one for all devices */
-            module->variables[i] = module->library->managed[i];
-            continue;
-        }
-        cudaError_t result = acu_sim_variable_new(module->device, variable->size, variable->managed,
-                                                  &module->variables[i]);
+        void *at = NULL;
+        bool shared = variable->managed && module->library; /* one for all devices */
+        cudaError_t result =
+            shared ? cudaSuccess
+                   : acu_sim_variable_new(module->device, variable->size, variable->managed, &at);
         if (result)
             return result;
-        if (variable->bytes && variable->size)
-            memcpy(acu_sim_view(acu_sim_range_of(module->variables[i]), module->variables[i]),
-                   variable->bytes, variable->size);
+        if (at && variable->bytes)
+            memcpy(acu_sim_view(acu_sim_range_of(at), at), variable->bytes, variable->size);
+        /* NOLINTNEXTLINE(clang-analyzer-security.ArrayBound): there are as many */
+        module->variables[i] = shared ? module->library->managed[i] : at;
     }
     return cudaSuccess;
 }
@@ -234,8 +238,8 @@ static cudaError_t new_module(acu_sim_image *image, acu_sim_device *device,
                              .next = modules};
     image->refs++;
     modules = made;
-    made->functions = calloc(image->entry_count + 1, sizeof *made->functions);
-    made->variables = calloc(image->variable_count + 1, sizeof *made->variables);
+    made->functions = calloc(at_least_one(image->entry_count), sizeof *made->functions);
+    made->variables = calloc(at_least_one(image->variable_count), sizeof *made->variables);
     cudaError_t result = cudaErrorMemoryAllocation;
     if (made->functions && made->variables && acu_sim_set_add(&module_handles, made) &&
         make_functions(made))
@@ -328,8 +332,8 @@ cudaError_t acu_sim_library_load(const void *code, const acu_sim_options *option
     }
     *made = (acu_sim_library){.image = image, .where = where, .next = libraries};
     libraries = made;
-    made->kernels = calloc(image->entry_count + 1, sizeof *made->kernels);
-    made->managed = calloc(image->variable_count + 1, sizeof *made->managed);
+    made->kernels = calloc(at_least_one(image->entry_count), sizeof *made->kernels);
+    made->managed = calloc(at_least_one(image->variable_count), sizeof *made->managed);
     result = cudaErrorMemoryAllocation;
     if (made->kernels && made->managed && acu_sim_set_add(&library_handles, made))
         result = make_kernels(made);

@@ -34,8 +34,9 @@ static program *program_of(nvrtcProgram handle) {
 }
 
 static char *copy_text(const char *text) {
-    char *copy = malloc(strlen(text) + 1);
-    return copy ? strcpy(copy, text) : NULL;
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
 }
 
 static void forget_result(program *p) {
@@ -127,14 +128,18 @@ enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
 
 /* compute_90, sm_90a: 0 if it is none. */
 static int read_architecture(program *p, const char *text, char *variant) {
-    int number = 0;
-    *variant = '\0';
+    static const char virtual_[] = "compute_";
     p->real = strncmp(text, "sm_", 3) == 0;
-    if (sscanf(text, p->real ? "sm_%d%c" : "compute_%d%c", &number, variant) < 1)
+    if (!p->real && strncmp(text, virtual_, strlen(virtual_)) != 0)
         return 0;
+    char *end;
+    long number = strtol(text + (p->real ? 3 : strlen(virtual_)), &end, 10);
+    if (*end && strcmp(end, "a") != 0 && strcmp(end, "f") != 0)
+        return 0;
+    *variant = *end;
     for (int i = 0; i < ARCHITECTURES; i++)
         if (architectures[i] == number)
-            return number;
+            return architectures[i];
     return 0;
 }
 
@@ -148,7 +153,7 @@ static const char *value_of(const char *const *options, int count, int *i) {
         if (options[*i][length] == '=')
             return options[*i] + length + 1;
         if (options[*i][length] == '\0')
-            return *i + 1 < count ? options[++*i] : "";
+            return *i + 1 < count && options[*i + 1] ? options[++*i] : "";
     }
     return NULL;
 }
@@ -158,7 +163,7 @@ static nvrtcResult read_options(program *p, int count, const char *const *option
                                 char *variant) {
     *target = architectures[0];
     *variant = '\0';
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; options && i < count; i++) {
         if (!options[i] || (options[i][0] != '-' && (i == 0 || options[i - 1][0] != '-'))) {
             acu_sim_print(&p->log, "nvrtc: error: unrecognized option %s found\n",
                           options[i] ? options[i] : "NULL");

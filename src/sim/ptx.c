@@ -130,7 +130,8 @@ static char *copy_word(parser *p) {
         fail_as(p, cudaErrorMemoryAllocation, "out of memory");
         return NULL;
     }
-    memcpy(copy, p->word, p->length);
+    if (p->word)
+        memcpy(copy, p->word, p->length);
     copy[p->length] = '\0';
     return copy;
 }
@@ -153,9 +154,8 @@ static bool skip_statement(parser *p) {
         bool opens = is(p, "{"), closes = is(p, "}"), ends = is(p, ";");
         advance(p);
         depth += opens;
-        if (closes && (depth == 0 || --depth == 0))
-            return true;
-        if (ends && depth == 0)
+        depth -= closes && depth;
+        if ((closes || ends) && depth == 0)
             return true;
     }
     return unexpected(p);
@@ -272,6 +272,10 @@ static bool read_declaration(parser *p, declaration *d) {
     return read_qualifiers(p, d) && read_declarator(p, d);
 }
 
+static uint64_t sign_of(size_t size) {
+    return (uint64_t)1 << (size == 2 ? 15 : size == 4 ? 31 : 63);
+}
+
 /* A number as the initialiser has it: 0f3F800000 and 0d… are the bits of a floating-point one. */
 static bool read_value(parser *p, const declaration *d, char *to) {
     bool negative = accept(p, "-");
@@ -294,7 +298,7 @@ static bool read_value(parser *p, const declaration *d, char *to) {
         bits = strtoull(text, &end, 0);
     }
     if (negative)
-        bits = raw || strchr(text, '.') ? bits ^ (uint64_t)1 << (8 * d->element - 1) : 0 - bits;
+        bits = raw || strchr(text, '.') ? bits ^ sign_of(d->element) : 0 - bits;
     advance(p);
     for (size_t i = 0; i < d->element && i < 8; i++)
         to[i] = (char)(bits >> (8 * i));
@@ -541,36 +545,44 @@ int acu_sim_ptx_newest(int version) {
     return 10 * (major - 4) + minor - (major == 12 && minor >= 6);
 }
 
+/* The word's text; "" if it is longer. */
+static void take_word(const parser *p, char *text, size_t room) {
+    size_t length = p->word && p->length < room ? p->length : 0;
+    if (length)
+        memcpy(text, p->word, length);
+    text[length] = '\0';
+}
+
 static bool read_version(parser *p) {
-    unsigned major, minor;
-    char text[8] = "";
+    char text[8], *point, *end;
     if (!is(p, ".version"))
         return fail_as(p, cudaErrorInvalidPtx, "Missing .version directive at start of file");
     advance(p);
-    if (p->length < sizeof text)
-        memcpy(text, p->word, p->length);
-    if (sscanf(text, "%u.%u", &major, &minor) != 2 || major > 99 || minor > 9)
+    take_word(p, text, sizeof text);
+    unsigned long major = strtoul(text, &point, 10);
+    unsigned long minor = *point == '.' ? strtoul(point + 1, &end, 10) : 0;
+    if (point == text || *point != '.' || end == point + 1 || *end || major > 99 || minor > 9)
         return unexpected(p);
     p->image->version = (int)(major * 10 + minor);
     if (p->image->version > p->newest)
         return fail_as(p, cudaErrorUnsupportedPtxVersion,
-                       "Unsupported .version %u.%u; current version is '%d.%d'", major, minor,
+                       "Unsupported .version %lu.%lu; current version is '%d.%d'", major, minor,
                        p->newest / 10, p->newest % 10);
     advance(p);
     return true;
 }
 
 static bool read_target(parser *p) {
-    char text[16] = "";
-    unsigned target = 0;
+    char text[16] = "", *end = text;
     if (!is(p, ".target"))
         return fail_as(p, cudaErrorInvalidPtx, "Missing .target directive");
     advance(p);
-    if (p->length < sizeof text)
-        memcpy(text, p->word, p->length);
-    if (sscanf(text, "sm_%u%c", &target, &p->image->variant) < 1)
+    take_word(p, text, sizeof text);
+    unsigned long target = memcmp(text, "sm_", 3) == 0 ? strtoul(text + 3, &end, 10) : 0;
+    if (!target || target > 9999 || (*end && strcmp(end, "a") != 0 && strcmp(end, "f") != 0))
         return unexpected(p);
     p->image->target = (int)target;
+    p->image->variant = *end;
     advance(p);
     while (accept(p, ",")) /* texmode_independent, debug, map_f64_to_f32 */
         advance(p);

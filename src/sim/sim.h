@@ -179,21 +179,20 @@ struct acu_sim_range {
     uintptr_t base;
     size_t size;
     acu_sim_memory kind;
-    acu_sim_device *device;
     unsigned flags;
+    acu_sim_device *device;
     acu_sim_pool *pool;             /* NULL: not from a pool */
-    bool freed;                     /* freed in stream order: no longer the program's */
     acu_sim_allocation *allocation; /* of a graph; NULL: not a graph's */
-    bool dormant;                   /* the graph has not been there yet, or has freed it */
-    bool of_module;                 /* a variable: goes with its module */
     char *bytes;                    /* of mapped memory: where they are; NULL: in the device's */
     uint64_t access;                /* of mapped memory, a bit per device */
     const void *where;              /* the call that made it */
+    bool freed;                     /* freed in stream order: no longer the program's */
+    bool dormant;                   /* the graph has not been there yet, or has freed it */
+    bool of_module;                 /* a variable: goes with its module */
     /* Managed memory: what was advised. Locations as {type, id}. */
-    bool read_mostly;
+    bool read_mostly, cpu_accesses;
     struct cudaMemLocation preferred, prefetched;
     uint64_t accessed_by; /* bit per device */
-    bool cpu_accesses;
 };
 
 /* The range with that address, also inside; NULL if there is none that the program may use. */

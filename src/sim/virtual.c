@@ -200,7 +200,8 @@ static bool add_range(const mapping *first, size_t size) {
 /* Anew, after each change. */
 static bool make_ranges(const reservation *r) {
     bool good = true;
-    for (acu_sim_range *range; (range = acu_sim_range_in(r->base, r->size));)
+    for (acu_sim_range *range = acu_sim_range_in(r->base, r->size); range;
+         range = acu_sim_range_in(r->base, r->size))
         acu_sim_range_remove(range);
     for (const mapping *m = mappings; m; m = m->next) {
         const mapping *first = m;
@@ -235,8 +236,10 @@ static void unmap(mapping *m) {
             *at = m->next;
             break;
         }
-    (void)mmap(m->in->shadow + (m->base - m->in->base), m->size, PROT_NONE,
-               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+    char *shadow = m->in->shadow + (m->base - m->in->base);
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    if (mmap(shadow, m->size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
+        (void)mprotect(shadow, m->size, PROT_NONE); /* the bytes stay until the addresses go */
     m->of->mapped--;
     settle(m->of);
     free(m);
@@ -391,7 +394,8 @@ CUresult acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
     if (!result)
         acu_sim_wait_device(NULL);
     reservation *r = result ? NULL : reservation_of((uintptr_t)ptr, size);
-    for (mapping *m; r && (m = mapping_in((uintptr_t)ptr, size));)
+    for (mapping *m = r ? mapping_in((uintptr_t)ptr, size) : NULL; m;
+         m = mapping_in((uintptr_t)ptr, size))
         unmap(m);
     if (r && !make_ranges(r))
         result = cudaErrorMemoryAllocation;
@@ -460,7 +464,7 @@ static mapping *first_of(const acu_sim_device *device) {
 /* A device's memory goes from wherever it is; addresses are the program's until the end. */
 void acu_sim_virtual_reset(const acu_sim_device *device) {
     memory *next;
-    for (mapping *m; (m = first_of(device));) {
+    for (mapping *m = first_of(device); m; m = first_of(device)) {
         const reservation *r = m->in;
         unmap(m);
         (void)make_ranges(r);
