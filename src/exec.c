@@ -318,7 +318,8 @@ static int launch(acu_exec *exec, acu_stream *stream) {
     }
     if (!code)
         code = launch_raw(exec, stream);
-    remember_launch(exec, timeline);
+    if (!code) /* else the one before is still the last */
+        remember_launch(exec, timeline);
     for (size_t i = 0; i < begun; i++) { /* asked again, once the number was issued */
         const acu_exec_use *use = &exec->uses[i];
         if (!acu_storage_is_only_on(use->storage, timeline)) {

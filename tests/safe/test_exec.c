@@ -155,6 +155,28 @@ static void a_captured_graph_outlives_every_handle(void **state) {
     OK(acu_buffer_create(stream, ACU_I32, 8, &x));
 }
 
+static void a_launch_that_failed_is_not_the_last(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    gate at;
+    destroyed = 0;
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){nothing, NULL, NULL}, NULL));
+    OK(acu_graph_keep_data(graph, (acu_closure){NULL, NULL, destroy}));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_graph_release(graph));
+    graph = NULL;
+    close_gate(&at, stream);
+    OK(acu_exec_launch(exec, stream));
+    assert_int_equal(acu_fail_when("cudaGraphLaunch@1:999"), 0);
+    FAILS(acu_exec_launch(exec, other), 999, "cudaGraphLaunch");
+    acu_fail_when(NULL);
+    OK(acu_exec_release(exec));
+    assert_int_equal(destroyed, 0);
+    open_gate(&at);
+    OK(acu_stream_synchronize(stream));
+    assert_int_equal(destroyed, 1);
+}
+
 static void released_before_anyone_waits(void **state) {
     (void)state;
     acu_exec *exec = NULL;
@@ -403,6 +425,7 @@ int main(void) {
         TEST(a_cycle_is_told),
         TEST(launches_are_uses),
         TEST(a_captured_graph_outlives_every_handle),
+        TEST(a_launch_that_failed_is_not_the_last),
         TEST(released_before_anyone_waits),
         TEST(updates_to_a_graph_of_the_same_shape),
         TEST(an_update_of_another_kind_names_the_node),
