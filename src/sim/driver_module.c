@@ -463,8 +463,7 @@ static cudaLaunchConfig_t as_config(const CUlaunchConfig *config) {
 CUresult acu_sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, void **kernelParams,
                                   void **extra) {
     if (!config)
-        return acu_sim_begin(SIM_NEEDS_CONTEXT) ? CUDA_ERROR_INVALID_CONTEXT
-                                                : acu_sim_end(cudaErrorInvalidValue);
+        BY_RUNTIME(SIM_NEEDS_CONTEXT, cudaErrorInvalidValue);
     const cudaLaunchConfig_t same = as_config(config);
     return launch(&same, f, kernelParams, extra);
 }

@@ -260,7 +260,7 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
         sim.initialized = true;
     if (!result && self.in_callback)
         result = cudaErrorNotPermitted;
-    if (!result && need >= SIM_NEEDS_A_CONTEXT) {
+    if (!result && need >= SIM_NEEDS_A_CONTEXT && !self.by_driver) { /* it has judged that */
         sim.in_use = true;
         result = acu_sim_device_activate(current);
         if (!result && need == SIM_NEEDS_CONTEXT)

@@ -87,6 +87,23 @@ LONE_CASE(primary_contexts) {
     SAYS(CUDA_ERROR_INVALID_DEVICE, cuDevicePrimaryCtxRetain(&one, 999));
 }
 
+LONE_CASE(a_library_needs_no_context) {
+    CUlibrary library;
+    CUkernel kernel = NULL;
+    CUcontext current = NULL;
+    CUfunction function;
+    OK(cuInit(0));
+    OK(cuLibraryLoadData(&library,
+                         ".version 7.0\n.target sm_52\n.address_size 64\n"
+                         ".visible .entry nothing()\n{\n    ret;\n}\n",
+                         NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cuCtxGetCurrent(&current));
+    IS(current == NULL);
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuKernelGetFunction(&function, kernel));
+    OK(cuLibraryUnload(library));
+}
+
 CASE(the_runtime_uses_the_primary_context) {
     CUcontext current = NULL, primary = NULL;
     CUdevice device = -1;

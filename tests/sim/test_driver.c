@@ -664,6 +664,20 @@ TEST(libraries) {
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuKernelGetName(&name, kernel));
 }
 
+TEST(a_library_needs_no_context) {
+    CUlibrary library;
+    CUkernel kernel;
+    CUcontext current = NULL;
+    CUfunction function;
+    OK(cuInit(0));
+    OK(cuLibraryLoadData(&library, PTX, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cuCtxGetCurrent(&current));
+    assert_null(current);
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuKernelGetFunction(&function, kernel));
+    OK(cuLibraryUnload(library));
+}
+
 /* ---- functions */
 
 TEST(function_attributes) {
@@ -909,6 +923,7 @@ int main(void) {
         C(modules),
         C(modules_that_are_refused),
         C(libraries),
+        T(a_library_needs_no_context),
         C(function_attributes),
         C(launches),
         C(launches_that_are_refused),
