@@ -5,6 +5,8 @@
  * ANYCUDA_SIM configures it: "devices=2,memory=8GiB,cc=9.0,runtime=12.4,driver=12.4,leaks=1". What
  * is left out has its default: one device of 8 GiB, 9.0, and the versions of the headers. `runtime`
  * is what it reports and refuses like, `driver` may be "none", `leaks` prints at exit what is left.
+ * For tests: "guard=1" reports writes beside allocations and uses of freed ones, "seed=7" does one
+ * operation at a time, in an order that the number decides.
  */
 #ifndef ACU_SIM_H
 #define ACU_SIM_H
@@ -24,6 +26,17 @@ int acu_sim_abi(void);
  * With `print` not 0 each is described on stderr, one line each, with where it was made.
  */
 int acu_sim_leaks(int print);
+
+/**
+ * With "guard=1" counts what was done to memory that was not the program's; each was told on
+ * stderr.
+ *
+ * That is: bytes written behind an allocation, by the host or by a kernel, which are looked for
+ * here, where the host synchronises and where memory is freed; and addresses given to CUDA, or
+ * reached for by a kernel, whose allocation was freed. The host's own accesses to pinned and
+ * managed memory that was freed, or beyond its last page, fault. 0 without "guard=1".
+ */
+int acu_sim_damages(void);
 
 /**
  * As if the process had just begun: waits for all work, takes everything back, forgets every error.

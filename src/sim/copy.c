@@ -28,8 +28,10 @@ typedef struct end {
 static bool find_end(const void *address, size_t size, end *e) {
     const acu_sim_range *range = acu_sim_range_of(address);
     *e = (end){.bytes = (char *)(uintptr_t)address, .pageable = true, .host = true};
-    if (!range) /* memory of the program, also if what comes behind it is registered */
+    if (!range) { /* memory of the program, also if what comes behind it is registered */
+        acu_sim_guard_explain(address);
         return address && !acu_sim_is_device_address(address);
+    }
     if (size > range->base + range->size - (uintptr_t)address)
         return false;
     *e = (end){.bytes = acu_sim_view(range, address),

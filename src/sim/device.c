@@ -220,6 +220,7 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     if (!result) {
         acu_sim_wait_device(d);
         acu_sim_pools_settle();
+        acu_sim_guard_check();
         result = d->sticky;
     }
     return acu_sim_leave(result);

@@ -170,6 +170,12 @@ cudaError_t acu_sim_cudaEventQuery(cudaEvent_t event) {
         result = e->device->sticky;
     if (!result)
         result = allows(e);
+    if (!result) {
+        acu_sim_schedule_ask();
+        e = acu_sim_event_of(event); /* the lock was given up */
+        if (!e)
+            result = cudaErrorInvalidResourceHandle;
+    }
     if (!result && e->record && !e->record->done)
         result = cudaErrorNotReady;
     return acu_sim_leave(result);
@@ -185,6 +191,7 @@ cudaError_t acu_sim_cudaEventSynchronize(cudaEvent_t event) {
         if (e->record)
             acu_sim_wait(e->record);
         acu_sim_pools_settle();
+        acu_sim_guard_check();
         result = device->sticky;
     }
     return acu_sim_leave(result);

@@ -115,6 +115,8 @@ void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes
     pthread_mutex_lock(&acu_sim_lock);
     const acu_sim_range *range = accessible(run->device, address, bytes);
     void *at = range ? acu_sim_view(range, address) : NULL;
+    if (!at)
+        acu_sim_guard_explain(address);
     pthread_mutex_unlock(&acu_sim_lock);
     if (at)
         return at;

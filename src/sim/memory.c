@@ -79,6 +79,11 @@ bool acu_sim_range_add(acu_sim_range *range) {
     return true;
 }
 
+void acu_sim_ranges_each(void (*visit)(acu_sim_range *range)) {
+    for (size_t i = 0; i < count; i++)
+        visit(ranges[i]);
+}
+
 void acu_sim_range_remove(acu_sim_range *range) {
     size_t i = first_after(range->base);
     memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof(acu_sim_range *));
@@ -120,13 +125,14 @@ static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_
     for (size_t i = first_after(from); to > from && to - from >= size; i++) {
         if (i == count || ranges[i]->base >= from + size)
             return from;
-        from = device->base + acu_sim_rounded(ranges[i]->base + ranges[i]->size - device->base);
+        from = device->base + acu_sim_rounded(ranges[i]->base + ranges[i]->size - device->base) +
+               acu_sim_guard_size();
     }
     return 0;
 }
 
 acu_sim_range *acu_sim_place(acu_sim_device *device, size_t size) {
-    size_t taken = acu_sim_rounded(size);
+    size_t taken = acu_sim_rounded(size) + acu_sim_guard_size();
     uintptr_t end = device->base + device->span;
     uintptr_t base = find_gap(device, device->base + device->cursor, end, taken);
     if (!base)
@@ -134,18 +140,21 @@ acu_sim_range *acu_sim_place(acu_sim_device *device, size_t size) {
     if (!base)
         return NULL;
     acu_sim_range *range = new_range(base, size, SIM_DEVICE, device, NULL);
-    if (range)
-        device->cursor = base + taken - device->base;
+    if (!range)
+        return NULL;
+    device->cursor = base + taken - device->base;
+    acu_sim_guard_begin(range);
     return range;
 }
 
 /* The pages that are its alone go back to the system. */
 void acu_sim_drop(acu_sim_range *range) {
+    acu_sim_guard_end(range);
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
     uintptr_t from = (uintptr_t)acu_sim_view(range, (void *)range->base);
     uintptr_t to = (from + range->size) & ~(page - 1);
     from = (from + page - 1) & ~(page - 1);
-    if (to > from)
+    if (to > from && !acu_sim_guard_size())
         (void)madvise((void *)from, to - from, MADV_DONTNEED);
     acu_sim_range_remove(range);
 }
@@ -226,12 +235,32 @@ cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cu
     return acu_sim_leave(result);
 }
 
+static void *new_bytes(size_t size) {
+    void *at;
+    if (acu_sim_guard_size())
+        return acu_sim_guard_map(size);
+    return posix_memalign(&at, (size_t)sysconf(_SC_PAGESIZE), size) ? NULL : at;
+}
+
+/* Takes the range out, and its bytes, which are the simulator's. */
+static void drop_host(acu_sim_range *range) {
+    void *at = (void *)range->base;
+    acu_sim_guard_end(range);
+    if (acu_sim_guard_size())
+        acu_sim_guard_unmap(at, range->size);
+    else
+        free(at);
+    acu_sim_range_remove(range);
+}
+
 /*
  * Frees what has that address, and waits for all work of its device first, as CUDA does; host
  * memory may be in use on any.
  */
 static cudaError_t free_range(void *address, bool host) {
     acu_sim_range *range = acu_sim_range_of(address);
+    if (!range)
+        acu_sim_guard_explain(address);
     if (!range || range->base != (uintptr_t)address || range->kind == SIM_REGISTERED ||
         range->of_module || range->bytes || host != (range->kind == SIM_PINNED))
         return cudaErrorInvalidValue;
@@ -250,12 +279,10 @@ static cudaError_t free_range(void *address, bool host) {
         acu_sim_pool_give(range->pool, range->size);
     else if (range->kind == SIM_DEVICE)
         range->device->used -= acu_sim_rounded(range->size);
-    if (range->kind == SIM_DEVICE) {
+    if (range->kind == SIM_DEVICE)
         acu_sim_drop(range);
-    } else {
-        free(address);
-        acu_sim_range_remove(range);
-    }
+    else
+        drop_host(range);
     acu_sim_pools_settle();
     return cudaSuccess;
 }
@@ -285,7 +312,7 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     *at = NULL;
     if (size == 0)
         return cudaSuccess;
-    if (size > SIZE_MAX / 2 || posix_memalign(at, (size_t)sysconf(_SC_PAGESIZE), size))
+    if (size > SIZE_MAX / 2 || !(*at = new_bytes(size)))
         return cudaErrorMemoryAllocation;
     acu_sim_range *range = new_range((uintptr_t)*at, size, kind, device, where);
     if (!range) {
@@ -293,6 +320,7 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
         return cudaErrorMemoryAllocation;
     }
     range->flags = flags;
+    acu_sim_guard_begin(range);
     return cudaSuccess;
 }
 
@@ -636,8 +664,7 @@ void acu_sim_variable_free(void *at) {
         range->device->used -= acu_sim_rounded(range->size);
         acu_sim_drop(range);
     } else {
-        free(at);
-        acu_sim_range_remove(range);
+        drop_host(range);
     }
 }
 
@@ -680,8 +707,8 @@ void acu_sim_memory_reset(acu_sim_device *device) {
         if (!device || ranges[i]->device == device) {
             acu_sim_range *range = ranges[i];
             if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
-                free((void *)range->base);
-            if (range->kind == SIM_DEVICE && range->device->span)
+                drop_host(range);
+            else if (range->kind == SIM_DEVICE && range->device->span)
                 acu_sim_drop(range);
             else
                 acu_sim_range_remove(range);

@@ -102,6 +102,13 @@ static bool read_version(const char *text, int *major, int *minor) {
     return true;
 }
 
+static const char *read_switch(const char *value, bool *on) {
+    if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
+        return "0 or 1";
+    *on = *value == '1';
+    return NULL;
+}
+
 /* NULL, or what was expected instead. */
 static const char *read_option(acu_sim_config *config, const char *key, const char *value) {
     static const acu_library_info *const info = &acu_cudart_info;
@@ -132,11 +139,16 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         else
             return "a CUDA version, like 12.4, or none";
     } else if (strcmp(key, "leaks") == 0) {
-        if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0)
-            return "0 or 1";
-        config->leaks = *value == '1';
+        return read_switch(value, &config->leaks);
+    } else if (strcmp(key, "guard") == 0) {
+        return read_switch(value, &config->guard);
+    } else if (strcmp(key, "seed") == 0) {
+        char *end;
+        config->seed = strtoull(value, &end, 10);
+        config->seeded = end != value && !*end && *value != '-';
+        return config->seeded ? NULL : "a number";
     } else {
-        return "one of devices, memory, cc, runtime, driver, leaks";
+        return "one of devices, memory, cc, runtime, driver, leaks, guard, seed";
     }
     return NULL;
 }
@@ -205,6 +217,7 @@ static void configure(const char *text) {
                                   .runtime = CUDART_VERSION,
                                   .driver = CUDART_VERSION};
     read_configuration(&sim.config, text ? text : acu_platform_env("ANYCUDA_SIM"));
+    acu_sim_schedule_reset(sim.config.seed);
     sim.configured = true;
 }
 
@@ -327,17 +340,21 @@ bool acu_sim_knows(const acu_type *type, int64_t value) {
 /* ---- for people who test ------------------------------------------------------------------------
  */
 
-void acu_sim_report(const char *what, const void *handle, size_t size, const void *where) {
+void acu_sim_name_caller(const void *where, char *text, size_t size) {
     Dl_info info;
-    char bytes[40] = "";
+    if (dladdr(where, &info) && info.dli_sname)
+        snprintf(text, size, "in %.120s+0x%zx", info.dli_sname,
+                 (size_t)((uintptr_t)where - (uintptr_t)info.dli_saddr));
+    else
+        snprintf(text, size, "at %p", where);
+}
+
+void acu_sim_report(const char *what, const void *handle, size_t size, const void *where) {
+    char bytes[40] = "", caller[160];
     if (size)
         snprintf(bytes, sizeof bytes, " of %zu bytes", size);
-    if (dladdr(where, &info) && info.dli_sname)
-        fprintf(stderr, "anycuda: simulator: leaked: %s %p%s, made in %s+0x%zx\n", what, handle,
-                bytes, info.dli_sname, (size_t)((uintptr_t)where - (uintptr_t)info.dli_saddr));
-    else
-        fprintf(stderr, "anycuda: simulator: leaked: %s %p%s, made at %p\n", what, handle, bytes,
-                where);
+    acu_sim_name_caller(where, caller, sizeof caller);
+    fprintf(stderr, "anycuda: simulator: leaked: %s %p%s, made %s\n", what, handle, bytes, caller);
 }
 
 int acu_sim_leaks(int print) {
@@ -363,6 +380,7 @@ void acu_sim_reset(const char *configuration) {
     acu_sim_programs_reset();
     acu_sim_user_objects_reset();
     acu_sim_memory_reset(NULL);
+    acu_sim_guard_reset();
     sim.era++;
     sim.initialized = false;
     configure(configuration);

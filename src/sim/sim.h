@@ -63,6 +63,9 @@ typedef struct acu_sim_config {
     int cc;          /* 90 */
     int runtime, driver;
     bool leaks;
+    bool guard;
+    bool seeded;
+    uint64_t seed;
 } acu_sim_config;
 
 /* Reads ANYCUDA_SIM at the first call. Under the lock. */
@@ -189,6 +192,7 @@ struct acu_sim_range {
     bool freed;                     /* freed in stream order: no longer the program's */
     bool dormant;                   /* the graph has not been there yet, or has freed it */
     bool of_module;                 /* a variable: goes with its module */
+    bool damaged;                   /* that was reported */
     /* Managed memory: what was advised. Locations as {type, id}. */
     bool read_mostly, cpu_accesses;
     struct cudaMemLocation preferred, prefetched;
@@ -221,6 +225,20 @@ cudaError_t acu_sim_judge_location(struct cudaMemLocation location);
 cudaError_t acu_sim_variable_new(acu_sim_device *device, size_t size, bool managed, void **at);
 void acu_sim_variable_free(void *at);
 int acu_sim_memory_leaks(int print);
+
+/* With guard=1; else they do nothing. How much lies behind an allocation on a device. */
+size_t acu_sim_guard_size(void);
+/* Host memory. */
+void *acu_sim_guard_map(size_t size);
+void acu_sim_guard_unmap(void *at, size_t size);
+/* A range is the program's from now on, and no longer. */
+void acu_sim_guard_begin(const acu_sim_range *range);
+void acu_sim_guard_end(acu_sim_range *range);
+void acu_sim_guard_check(void);
+/* The address is used, and is nobody's. */
+void acu_sim_guard_explain(const void *address);
+void acu_sim_guard_reset(void);
+void acu_sim_ranges_each(void (*visit)(acu_sim_range *range));
 
 /* ---- arrays -------------------------------------------------------------------------------------
  */
@@ -287,6 +305,7 @@ typedef struct acu_sim_box { /* a copy's rows, as the calls with two dimensions 
 struct acu_sim_op {
     unsigned refs;
     enum cudaGraphNodeType type; /* what it is as a node: which of `with` it has */
+    unsigned wanted;             /* how many wait for it, where there is a seed */
     bool done, taken;            /* taken: the thread that made it runs it itself */
     uint64_t ns;                 /* when it was done */
     acu_sim_stream *stream;
@@ -447,6 +466,20 @@ void acu_sim_streams_reset(acu_sim_device *device);
 void acu_sim_thread_ended(acu_sim_thread *self);
 int acu_sim_streams_leaks(int print);
 
+bool acu_sim_thread_start(void *(*function)(void *data), void *data);
+/* Some operation could be done now; does the one that the number picks. */
+bool acu_sim_streams_are_ready(void);
+bool acu_sim_streams_step(uint64_t random);
+
+/* With a seed only; without one they do nothing. Somebody submits, waits for an operation, asks
+ * whether something is done. */
+bool acu_sim_schedule_start(void);
+void acu_sim_schedule_reset(uint64_t seed);
+void acu_sim_schedule_wake(void);
+void acu_sim_schedule_want(acu_sim_op *op);
+void acu_sim_schedule_done(acu_sim_op *op);
+void acu_sim_schedule_ask(void);
+
 /* NULL if there is none. */
 acu_sim_event *acu_sim_event_of(cudaEvent_t handle);
 void acu_sim_event_release(acu_sim_event *event);
@@ -544,6 +577,8 @@ int acu_sim_execs_leaks(int print);
 
 void acu_sim_listeners_reset(void);
 
+/* "in main+0x1a", or "at 0x55..." */
+void acu_sim_name_caller(const void *where, char *text, size_t size);
 /* One line of the leak report. */
 void acu_sim_report(const char *what, const void *handle, size_t size, const void *where);
 

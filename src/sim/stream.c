@@ -78,6 +78,8 @@ static bool is_ready(const acu_sim_op *op) {
 void acu_sim_wait(acu_sim_op *op) {
     op->refs++;
     waiters++;
+    if (!op->done)
+        acu_sim_schedule_want(op);
     while (!op->done)
         pthread_cond_wait(&changed, &acu_sim_lock);
     waiters--;
@@ -115,6 +117,7 @@ static void push(acu_sim_stream *stream, acu_sim_op *op) {
 void acu_sim_op_finish(acu_sim_op *op) {
     op->ns = acu_platform_now_ns();
     op->done = true;
+    acu_sim_schedule_done(op);
     forget_waits(op);
     if (waiters)
         pthread_cond_broadcast(&changed);
@@ -173,21 +176,52 @@ static void *work(void *data) {
 }
 
 /* Signals are for the program's threads. */
-static bool start_thread(acu_sim_stream *stream) {
+bool acu_sim_thread_start(void *(*function)(void *data), void *data) {
     sigset_t all, before;
     pthread_attr_t attributes;
     pthread_t thread;
-    if (stream->threaded)
-        return true;
     sigfillset(&all);
     if (pthread_attr_init(&attributes))
         return false;
     (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    stream->threaded = pthread_create(&thread, &attributes, work, stream) == 0;
+    const bool started = pthread_create(&thread, &attributes, function, data) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     (void)pthread_attr_destroy(&attributes);
+    return started;
+}
+
+/* With a seed all streams have the same one. */
+static bool start_thread(acu_sim_stream *stream) {
+    if (acu_sim_configuration()->seeded)
+        return acu_sim_schedule_start();
+    if (!stream->threaded)
+        stream->threaded = acu_sim_thread_start(work, stream);
     return stream->threaded;
+}
+
+static bool has_ready(const acu_sim_stream *stream) {
+    return stream->head && !stream->head->taken && is_ready(stream->head);
+}
+
+bool acu_sim_streams_are_ready(void) {
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        if (has_ready(s))
+            return true;
+    return false;
+}
+
+bool acu_sim_streams_step(uint64_t random) {
+    uint64_t ready = 0;
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        ready += has_ready(s);
+    uint64_t left = ready ? random % ready : 0;
+    for (acu_sim_stream *s = ready ? streams : NULL; s; s = s->next)
+        if (has_ready(s) && left-- == 0) {
+            run(s, s->head);
+            return true;
+        }
+    return false;
 }
 
 /* ---- order --------------------------------------------------------------------------------------
@@ -218,7 +252,8 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
         return acu_sim_capture_add(stream, op, NULL);
     bool good = !why && order(stream, op);
     /* At once, in this thread, if nothing is before it and it takes no time or is waited for. */
-    bool now = good && !stream->head && (wait || !op->run) && is_ready(op);
+    bool now = good && !stream->head && is_ready(op) &&
+               (!op->run || (wait && !acu_sim_configuration()->seeded));
     if (good && !now)
         good = start_thread(stream);
     if (good) {
@@ -227,6 +262,7 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
             run(stream, op);
         else
             pthread_cond_signal(&stream->wake);
+        acu_sim_schedule_wake();
         if (wait)
             acu_sim_wait(op);
     }
@@ -457,6 +493,10 @@ cudaError_t acu_sim_cudaStreamQuery(cudaStream_t stream) {
     cudaError_t result = acu_sim_enter_stream(stream, &s);
     if (!result)
         result = acu_sim_capture_allows(s, SIM_WAITS);
+    if (!result) {
+        acu_sim_schedule_ask();
+        result = acu_sim_stream_of(stream, &s); /* the lock was given up */
+    }
     if (!result && !acu_sim_is_idle(s))
         result = cudaErrorNotReady;
     return acu_sim_leave(result);
@@ -472,6 +512,7 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
         wait_for(s == device->legacy ? is_joined_by : is_it, s);
         if (s->last) /* one that never worked is not waited for */
             acu_sim_pools_settle();
+        acu_sim_guard_check();
         result = device->sticky;
     }
     return acu_sim_leave(result);

@@ -50,7 +50,7 @@ TEST(mistakes_are_said_in_one_line) {
     assert_int_equal(alone("devises=2,devices=3", count_devices), 3);
     assert_string_equal(said,
                         "anycuda: ANYCUDA_SIM: \"devises=2\": expected one of devices, memory, "
-                        "cc, runtime, driver, leaks\n");
+                        "cc, runtime, driver, leaks, guard, seed\n");
     assert_int_equal(alone("memory=8,cc=9,runtime=10.2", count_devices), 1);
     assert_non_null(strstr(said, "\"cc=9\": expected a compute capability"));
     assert_non_null(strstr(said, "\"runtime=10.2\": expected a CUDA version"));
