@@ -1,0 +1,359 @@
+/* Arrays, mipmapped arrays, boxes of three dimensions, textures and surfaces. */
+#include "conformance.h"
+
+static const struct cudaChannelFormatDesc floats = {32, 0, 0, 0, cudaChannelFormatKindFloat};
+static const struct cudaChannelFormatDesc bytes = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
+static const struct cudaChannelFormatDesc pairs = {16, 16, 0, 0, cudaChannelFormatKindUnsigned};
+
+static struct cudaExtent extent(size_t width, size_t height, size_t depth) {
+    return (struct cudaExtent){width, height, depth};
+}
+
+/* ---- memory of three dimensions -----------------------------------------------------------------
+ */
+
+CASE(malloc_3d_pads_rows) {
+    struct cudaPitchedPtr p;
+    OK(cudaMalloc3D(&p, extent(100, 7, 3)));
+    IS(p.ptr != NULL);
+    EQUAL(p.pitch % 256, 0);
+    IS(p.pitch >= 100);
+    EQUAL(p.xsize, 100);
+    EQUAL(p.ysize, 7);
+    OK(cudaMemset3D(p, 1, extent(100, 7, 3)));
+    OK(cudaMemset3D(p, 1, extent(0, 7, 3)));
+    OK(cudaFree(p.ptr));
+}
+
+CASE(malloc_3d_of_too_much) {
+    struct cudaPitchedPtr p;
+    FAILS(cudaErrorMemoryAllocation, cudaMalloc3D(&p, extent(1 << 20, 1 << 20, 1 << 20)));
+    FAILS(cudaErrorInvalidValue, cudaMalloc3D(NULL, extent(1, 1, 1)));
+}
+
+CASE(malloc_3d_of_nothing_is_asked) {
+    struct cudaPitchedPtr p = {&p, 1, 1, 1};
+    ASK(cudaMalloc3D(&p, extent(0, 1, 1)));
+    ASK(p.ptr == NULL);
+    (void)cudaGetLastError();
+}
+
+CASE(boxes_go_there_and_back) {
+    unsigned char in[4][5][11], out[4][5][11];
+    struct cudaPitchedPtr p;
+    for (size_t i = 0; i < sizeof in; i++)
+        ((unsigned char *)in)[i] = (unsigned char)(i + 1);
+    memset(out, 0, sizeof out);
+    OK(cudaMalloc3D(&p, extent(11, 5, 4)));
+    OK(cudaMemset3D(p, 0xee, extent(11, 5, 4)));
+    struct cudaMemcpy3DParms to = {.srcPtr = {in, 11, 11, 5},
+                                   .srcPos = {2, 1, 1},
+                                   .dstPtr = p,
+                                   .dstPos = {3, 2, 1},
+                                   .extent = {4, 2, 3},
+                                   .kind = cudaMemcpyHostToDevice};
+    OK(cudaMemcpy3D(&to));
+    struct cudaMemcpy3DParms back = {.srcPtr = p,
+                                     .dstPtr = {out, 11, 11, 5},
+                                     .extent = {11, 5, 4},
+                                     .kind = cudaMemcpyDeviceToHost};
+    OK(cudaMemcpy3D(&back));
+    EQUAL(out[1][2][3], in[1][1][2]);
+    EQUAL(out[3][3][6], in[3][2][5]);
+    EQUAL(out[0][2][3], 0xee);
+    EQUAL(out[1][2][7], 0xee);
+    EQUAL(out[1][4][3], 0xee);
+    OK(cudaFree(p.ptr));
+}
+
+CASE(boxes_that_are_wrong) {
+    unsigned char host[64] = "";
+    struct cudaPitchedPtr p;
+    OK(cudaMalloc3D(&p, extent(16, 2, 2)));
+    struct cudaMemcpy3DParms copy = {.srcPtr = {host, 16, 16, 2},
+                                     .dstPtr = p,
+                                     .extent = {16, 2, 2},
+                                     .kind = (enum cudaMemcpyKind)9};
+    FAILS(cudaErrorInvalidMemcpyDirection, cudaMemcpy3D(&copy));
+    copy.kind = cudaMemcpyDefault;
+    copy.srcPtr.pitch = 15;
+    ASK(cudaMemcpy3D(&copy));
+    copy.srcPtr.pitch = 16;
+    copy.srcPos.x = 1;
+    ASK(cudaMemcpy3D(&copy));
+    copy.srcPos.x = 0;
+    copy.extent.depth = 0;
+    ASK(cudaMemcpy3D(&copy));
+    (void)cudaGetLastError();
+    OK(cudaFree(p.ptr));
+}
+
+CASE(boxes_go_between_devices) {
+    struct cudaPitchedPtr here, there;
+    unsigned char out[4] = "";
+    NEEDS_DEVICES(2);
+    OK(cudaSetDevice(0));
+    OK(cudaMalloc3D(&here, extent(4, 1, 1)));
+    OK(cudaMemset3D(here, 9, extent(4, 1, 1)));
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc3D(&there, extent(4, 1, 1)));
+    struct cudaMemcpy3DPeerParms copy = {
+        .srcPtr = here, .srcDevice = 0, .dstPtr = there, .dstDevice = 1, .extent = {4, 1, 1}};
+    OK(cudaMemcpy3DPeer(&copy));
+    OK(cudaMemcpy(out, there.ptr, 4, cudaMemcpyDeviceToHost));
+    EQUAL(out[3], 9);
+    OK(cudaFree(there.ptr));
+    OK(cudaSetDevice(0));
+    OK(cudaFree(here.ptr));
+}
+
+/* ---- arrays -------------------------------------------------------------------------------------
+ */
+
+CASE(arrays_say_what_they_are) {
+    cudaArray_t a;
+    struct cudaChannelFormatDesc desc = {0};
+    struct cudaExtent e = {0};
+    unsigned flags = 0;
+    OK(cudaMallocArray(&a, &floats, 20, 10, cudaArraySurfaceLoadStore));
+    OK(cudaArrayGetInfo(&desc, &e, &flags, a));
+    EQUAL(desc.x, 32);
+    EQUAL(desc.y, 0);
+    EQUAL(desc.f, cudaChannelFormatKindFloat);
+    EQUAL(e.width, 20);
+    EQUAL(e.height, 10);
+    EQUAL(e.depth, 0);
+    EQUAL(flags, cudaArraySurfaceLoadStore);
+    desc.x = 0;
+    OK(cudaGetChannelDesc(&desc, a));
+    EQUAL(desc.x, 32);
+    OK(cudaFreeArray(a));
+    OK(cudaFreeArray(NULL));
+}
+
+CASE(shapes_of_arrays) {
+    cudaArray_t a = NULL;
+    OK(cudaMallocArray(&a, &floats, 16, 0, 0));
+    OK(cudaFreeArray(a));
+    OK(cudaMalloc3DArray(&a, &floats, extent(4, 4, 4), 0));
+    OK(cudaFreeArray(a));
+    OK(cudaMalloc3DArray(&a, &floats, extent(4, 0, 4), cudaArrayLayered));
+    OK(cudaFreeArray(a));
+    OK(cudaMalloc3DArray(&a, &floats, extent(4, 4, 6), cudaArrayCubemap));
+    OK(cudaFreeArray(a));
+    FAILS(cudaErrorInvalidValue, cudaMallocArray(NULL, &floats, 4, 4, 0));
+    FAILS(cudaErrorInvalidValue, cudaMallocArray(&a, &floats, (size_t)1 << 30, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaMalloc3DArray(&a, &floats, extent(4, 4, 5), cudaArrayCubemap));
+}
+
+CASE(formats_of_arrays) {
+    cudaArray_t a;
+    const struct cudaChannelFormatDesc three = {8, 8, 8, 0, cudaChannelFormatKindUnsigned};
+    const struct cudaChannelFormatDesc odd = {8, 16, 0, 0, cudaChannelFormatKindUnsigned};
+    const struct cudaChannelFormatDesc quarter = {8, 0, 0, 0, cudaChannelFormatKindFloat};
+    const struct cudaChannelFormatDesc four = {32, 32, 32, 32, cudaChannelFormatKindSigned};
+    OK(cudaMallocArray(&a, &four, 4, 4, 0));
+    OK(cudaFreeArray(a));
+    ASK(cudaMallocArray(&a, &three, 4, 4, 0));
+    ASK(cudaMallocArray(&a, &odd, 4, 4, 0));
+    ASK(cudaMallocArray(&a, &quarter, 4, 4, 0));
+    ASK(cudaMallocArray(&a, &floats, 0, 4, 0));
+    (void)cudaGetLastError();
+}
+
+CASE(a_kind_that_says_where_an_array_is_is_put_right) {
+    float in[3][4][6], out[3][4][6];
+    cudaArray_t a, b;
+    for (int i = 0; i < 72; i++)
+        ((float *)in)[i] = (float)i;
+    memset(out, 0, sizeof out);
+    OK(cudaMalloc3DArray(&a, &floats, extent(6, 4, 3), 0));
+    OK(cudaMalloc3DArray(&b, &floats, extent(6, 4, 3), 0));
+    struct cudaMemcpy3DParms to = {
+        .srcPtr = {in, 24, 6, 4}, .dstArray = a, .extent = {6, 4, 3}, .kind = cudaMemcpyHostToHost};
+    OK(cudaMemcpy3D(&to));
+    struct cudaMemcpy3DParms over = {.srcArray = a,
+                                     .srcPos = {1, 1, 1},
+                                     .dstArray = b,
+                                     .dstPos = {2, 1, 0},
+                                     .extent = {4, 3, 2},
+                                     .kind = cudaMemcpyDeviceToDevice};
+    OK(cudaMemcpy3D(&over));
+    struct cudaMemcpy3DParms back = {.srcArray = b,
+                                     .dstPtr = {out, 24, 6, 4},
+                                     .extent = {6, 4, 3},
+                                     .kind = cudaMemcpyDeviceToHost};
+    OK(cudaMemcpy3D(&back));
+    IS(out[0][1][2] == in[1][1][1]);
+    IS(out[1][3][5] == in[2][3][4]);
+    over.dstPos.x = 3;
+    FAILS(cudaErrorInvalidValue, cudaMemcpy3D(&over));
+    over.dstPtr.ptr = out;
+    FAILS(cudaErrorInvalidValue, cudaMemcpy3D(&over));
+    OK(cudaFreeArray(a));
+    OK(cudaFreeArray(b));
+}
+
+CASE(arrays_of_other_elements_are_not_copied) {
+    cudaArray_t a, b;
+    OK(cudaMallocArray(&a, &floats, 8, 8, 0));
+    OK(cudaMallocArray(&b, &bytes, 8, 8, 0));
+    struct cudaMemcpy3DParms copy = {
+        .srcArray = a, .dstArray = b, .extent = {8, 8, 1}, .kind = cudaMemcpyDefault};
+    FAILS(cudaErrorInvalidValue, cudaMemcpy3D(&copy));
+    OK(cudaFreeArray(a));
+    OK(cudaFreeArray(b));
+}
+
+CASE(rows_of_bytes_go_to_and_from_arrays) {
+    unsigned short in[5][8], out[5][8];
+    cudaArray_t a, b;
+    for (int i = 0; i < 40; i++)
+        ((unsigned short *)in)[i] = (unsigned short)i;
+    memset(out, 0, sizeof out);
+    OK(cudaMallocArray(&a, &pairs, 4, 5, 0));
+    OK(cudaMallocArray(&b, &pairs, 4, 5, 0));
+    OK(cudaMemcpy2DToArray(a, 0, 0, in, 16, 16, 5, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2DArrayToArray(b, 4, 1, a, 0, 0, 12, 4, cudaMemcpyDeviceToDevice));
+    OK(cudaMemcpy2DFromArray(out, 16, b, 0, 0, 16, 5, cudaMemcpyDeviceToHost));
+    EQUAL(out[1][2], in[0][0]);
+    EQUAL(out[4][7], in[3][5]);
+    FAILS(cudaErrorInvalidValue,
+          cudaMemcpy2DToArray(a, 0, 1, in, 16, 16, 5, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidPitchValue,
+          cudaMemcpy2DToArray(a, 0, 0, in, 15, 16, 1, cudaMemcpyHostToDevice));
+    ASK(cudaMemcpy2DToArray(a, 2, 0, in, 16, 12, 1, cudaMemcpyHostToDevice));
+    (void)cudaGetLastError();
+    OK(cudaFreeArray(a));
+    OK(cudaFreeArray(b));
+}
+
+CASE(runs_of_bytes_go_on_in_the_next_row) {
+    unsigned char in[64], out[64];
+    cudaArray_t a, b;
+    for (int i = 0; i < 64; i++)
+        in[i] = (unsigned char)(i + 1);
+    memset(out, 0, sizeof out);
+    OK(cudaMallocArray(&a, &bytes, 10, 6, 0));
+    OK(cudaMallocArray(&b, &bytes, 7, 9, 0));
+    OK(cudaMemcpyToArray(a, 8, 0, in, 50, cudaMemcpyHostToDevice));
+    OK(cudaMemcpyArrayToArray(b, 5, 0, a, 9, 0, 49, cudaMemcpyDeviceToDevice));
+    OK(cudaMemcpyFromArray(out, b, 5, 0, 49, cudaMemcpyDeviceToHost));
+    EQUAL(memcmp(out, in + 1, 49), 0);
+    ASK(cudaMemcpyToArray(a, 8, 0, in, 53, cudaMemcpyHostToDevice));
+    (void)cudaGetLastError();
+    OK(cudaFreeArray(a));
+    OK(cudaFreeArray(b));
+}
+
+CASE(plain_arrays_have_no_planes_and_no_tiles) {
+    cudaArray_t a, plane;
+    struct cudaArrayMemoryRequirements needs;
+    struct cudaArraySparseProperties sparse;
+    OK(cudaMallocArray(&a, &floats, 8, 8, 0));
+    FAILS(cudaErrorInvalidValue, cudaArrayGetPlane(&plane, a, 0));
+    FAILS(cudaErrorInvalidValue, cudaArrayGetSparseProperties(&sparse, a));
+    FAILS(cudaErrorInvalidValue, cudaArrayGetMemoryRequirements(&needs, a, 0));
+    OK(cudaFreeArray(a));
+}
+
+/* ---- mipmapped arrays ---------------------------------------------------------------------------
+ */
+
+CASE(levels_are_halves) {
+    cudaMipmappedArray_t m;
+    cudaArray_t level;
+    struct cudaExtent e;
+    const size_t widths[] = {20, 10, 5, 2, 1}, heights[] = {6, 3, 1, 1, 1};
+    OK(cudaMallocMipmappedArray(&m, &floats, extent(20, 6, 0), 100, 0));
+    for (unsigned i = 0; i < 5; i++) {
+        OK(cudaGetMipmappedArrayLevel(&level, m, i));
+        OK(cudaArrayGetInfo(NULL, &e, NULL, level));
+        EQUAL(e.width, widths[i]);
+        EQUAL(e.height, heights[i]);
+    }
+    FAILS(cudaErrorInvalidValue, cudaGetMipmappedArrayLevel(&level, m, 5));
+    OK(cudaFreeMipmappedArray(m));
+    OK(cudaFreeMipmappedArray(NULL));
+}
+
+/* ---- textures and surfaces ----------------------------------------------------------------------
+ */
+
+CASE(textures_remember_what_they_are_made_of) {
+    cudaArray_t a;
+    cudaTextureObject_t t;
+    struct cudaResourceDesc r = {.resType = cudaResourceTypeArray}, same_r;
+    struct cudaTextureDesc d = {.filterMode = cudaFilterModeLinear, .maxAnisotropy = 3}, same_d;
+    struct cudaResourceViewDesc v;
+    OK(cudaMallocArray(&a, &floats, 8, 8, 0));
+    r.res.array.array = a;
+    OK(cudaCreateTextureObject(&t, &r, &d, NULL));
+    IS(t != 0);
+    OK(cudaGetTextureObjectResourceDesc(&same_r, t));
+    IS(same_r.resType == cudaResourceTypeArray && same_r.res.array.array == a);
+    OK(cudaGetTextureObjectTextureDesc(&same_d, t));
+    EQUAL(same_d.maxAnisotropy, 3);
+    EQUAL(same_d.filterMode, cudaFilterModeLinear);
+    FAILS(cudaErrorInvalidValue, cudaGetTextureObjectResourceViewDesc(&v, t));
+    OK(cudaDestroyTextureObject(t));
+    ASK(cudaDestroyTextureObject(0));
+    (void)cudaGetLastError();
+    OK(cudaFreeArray(a));
+}
+
+CASE(textures_of_memory) {
+    cudaTextureObject_t t;
+    void *at;
+    size_t most;
+    const struct cudaTextureDesc d = {.readMode = cudaReadModeElementType};
+    struct cudaResourceDesc r = {.resType = cudaResourceTypeLinear};
+    OK(cudaMalloc(&at, 1024));
+    r.res.linear.devPtr = at;
+    r.res.linear.desc = floats;
+    r.res.linear.sizeInBytes = 1024;
+    OK(cudaCreateTextureObject(&t, &r, &d, NULL));
+    OK(cudaDestroyTextureObject(t));
+    r.res.linear.devPtr = (char *)at + 4;
+    r.res.linear.sizeInBytes = 512;
+    ASK(cudaCreateTextureObject(&t, &r, &d, NULL));
+    r.resType = (enum cudaResourceType)77;
+    FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&t, &r, &d, NULL));
+    OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &floats, 0));
+    EQUAL(most, 1 << 28);
+    OK(cudaFree(at));
+}
+
+CASE(surfaces_are_of_arrays) {
+    cudaArray_t plain, stored;
+    cudaSurfaceObject_t s;
+    struct cudaResourceDesc r = {.resType = cudaResourceTypeArray}, same;
+    OK(cudaMallocArray(&plain, &floats, 8, 8, 0));
+    OK(cudaMallocArray(&stored, &floats, 8, 8, cudaArraySurfaceLoadStore));
+    r.res.array.array = stored;
+    OK(cudaCreateSurfaceObject(&s, &r));
+    OK(cudaGetSurfaceObjectResourceDesc(&same, s));
+    IS(same.res.array.array == stored);
+    OK(cudaDestroySurfaceObject(s));
+    r.res.array.array = plain;
+    ASK(cudaCreateSurfaceObject(&s, &r));
+    (void)cudaGetLastError();
+    OK(cudaFreeArray(plain));
+    OK(cudaFreeArray(stored));
+}
+
+/* ---- symbols ------------------------------------------------------------------------------------
+ */
+
+CASE(a_pointer_that_is_no_symbol) {
+    static int variable;
+    void *at;
+    size_t size;
+    int value = 0;
+    FAILS(cudaErrorInvalidSymbol, cudaGetSymbolAddress(&at, &variable));
+    FAILS(cudaErrorInvalidSymbol, cudaGetSymbolSize(&size, &variable));
+    FAILS(cudaErrorInvalidSymbol,
+          cudaMemcpyToSymbol(&variable, &value, sizeof value, 0, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidSymbol,
+          cudaMemcpyFromSymbol(&value, &variable, sizeof value, 0, cudaMemcpyDeviceToHost));
+}
