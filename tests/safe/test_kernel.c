@@ -39,6 +39,7 @@ static void info(void **state) {
 
 static void attributes(void **state) {
     (void)state;
+    int most = 0;
     acu_kernel_info i;
     acu_kernel *sharing = kernel_on(0, "sharing");
     OK(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, 65536));
@@ -46,9 +47,10 @@ static void attributes(void **state) {
     OK(acu_kernel_get_info(sharing, &i));
     assert_int_equal(i.max_shared, 65536);
     assert_int_equal(i.shared_carveout, 50);
-    FAILS(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, 232448), ACU_ERROR_LIMIT,
-          "has 232448 per block at most, of which the code takes 1000");
-    OK(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, 231448));
+    OK(acu_device_attribute(0, ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &most));
+    FAILS(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, most), ACU_ERROR_LIMIT,
+          "per block at most, of which the code takes 1000");
+    OK(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, most - 1000));
     if (kernel_version() >= 11080)
         OK(acu_kernel_set(sharing, ACU_KERNEL_BIG_CLUSTERS, 1));
     OK(acu_kernel_get_info(sharing, &i));
