@@ -1,43 +1,85 @@
 #!/bin/sh
 # Tests and times anycuda on a GPU against all real libcudarts, and prints a report in Markdown.
 #
-#   tools/test_gpu.sh        ANYCUDA_TOOLKITS=folder with <version>/lib/libcudart.so.*   OUT=folder for the report
+#   tools/test_gpu.sh [build|run]    ANYCUDA_TOOLKITS=folder with <version>/lib/libcudart.so.*   OUT=folder for the report
 #
-# For a machine without network: it needs a C compiler and python3, nothing else. Exits with 1 if anything
-# failed, and with 77, saying so, where there is no GPU.
+# `build` needs a C compiler, and cmocka for the safe layer's tests; `run` needs a GPU and python3, and neither needs a
+# network. Without a word both are done. What is built in build/gpu runs on any machine with as new a C library, so that
+# one with a GPU need not have a compiler or cmocka. Exits with 1 if anything failed, and with 77, saying so, where there
+# is no GPU.
 set -eu
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${BUILD:-$root/build/gpu}
 cc=${CC:-cc}
 define=
+more='-D_DEFAULT_SOURCE -D_XOPEN_SOURCE=700' # than C11 has
 export ANYCUDA_TOOLKITS="${ANYCUDA_TOOLKITS:-$HOME/.cache/anycuda/toolkits}"
 
 # objects FOLDER SOURCES…: compiles as CMakeLists.txt does.
 objects() (
-    mkdir -p "$build/$1"
-    cd "$build/$1"
+    mkdir -p "$build/objects/$1"
+    cd "$build/objects/$1"
     shift
-    "$cc" -c -std=c11 -Werror=implicit-function-declaration -O2 -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $define \
-        -DSPEC="\"$root/spec/parameters/cudart.yaml\"" \
-        -I"$root/include" -I"$root/generated/include" -I"$root/src" -I"$root/generated/src" "$@"
+    # shellcheck disable=SC2086
+    printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 "$cc" -c -std=c11 -Werror=implicit-function-declaration -O2 -fPIC \
+        -fvisibility=hidden -ffunction-sections -fdata-sections $define -DSPEC="\"$root/spec/parameters/cudart.yaml\"" \
+        -I"$root/include" -I"$root/generated/include" -I"$root/src" -I"$root/generated/src"
 )
 
-echo "compiling with $("$cc" --version | head -n 1) …" >&2
-objects library "$root"/src/*.c "$root"/src/loader/*.c "$root"/generated/src/*.c
-objects smoke "$root"/tests/gpu/*.c
-"$cc" -Wl,--gc-sections -o "$build/gpu_smoke" "$build"/smoke/*.o "$build"/library/*.o -ldl -lpthread
+# program NAME OBJECTS…: links them with the library; the simulator is taken where it is among them.
+program() (
+    name=$1
+    shift
+    mkdir -p "$(dirname "$build/$name")"
+    "$cc" -s -Wl,--gc-sections -o "$build/$name" "$@" "$build"/objects/library/*.o -ldl -lpthread
+)
 
-# The same loops over anycuda and over NVIDIA's library, which is linked: so one program for each runtime.
-objects bench "$root/bench/calls.c" "$root/bench/loops.c" "$root/bench/pairs.c"
-define=-DDIRECT objects direct "$root/bench/loops.c"
-for library in "$ANYCUDA_TOOLKITS"/[0-9]*/lib/libcudart.so.*; do
-    version=$(basename "$(dirname "$(dirname "$library")")")
-    "$cc" -o "$build/calls-$version" "$build"/bench/*.o "$build"/direct/*.o "$build"/library/*.o "$library" -ldl -lpthread
-done
+build_safe() {
+    library=$("$cc" -print-file-name=libcmocka.so)
+    if [ ! -e "$library" ]; then
+        echo "no cmocka: the safe layer's tests are left out" >&2
+        return
+    fi
+    mkdir -p "$build/tests"
+    cp -L "$library" "$build/tests/libcmocka.so.0"
+    define=$more objects tests "$root"/tests/safe/*.c
+    for test in status device stream event pool buffer order threads old module compile kernel launch graph node exec \
+        capture faults; do
+        program "tests/$test" "$build/objects/tests/test_$test.o" "$build/objects/tests/safe.o" \
+            "$build/objects/tests/kernels.o" "$build"/objects/sim/*.o -lcmocka -Wl,-rpath,'$ORIGIN'
+    done
+}
 
-# The safe layer over the raw calls, through any of them.
-objects safe_layer "$root/bench/safe.c" "$root/bench/pairs.c"
-"$cc" -o "$build/safe" "$build"/safe_layer/*.o "$build"/library/*.o -ldl -lpthread
+# What is timed: the same loops over anycuda and over NVIDIA's library, which is linked, so one program for each runtime;
+# and the safe layer over the raw calls, through any of them.
+build_bench() {
+    objects bench "$root/bench/calls.c" "$root/bench/loops.c" "$root/bench/pairs.c"
+    objects safe "$root/bench/safe.c" "$root/bench/pairs.c"
+    program safe "$build"/objects/safe/*.o
+    define=-DDIRECT objects direct "$root/bench/loops.c"
+    for library in "$ANYCUDA_TOOLKITS"/[0-9]*/lib/libcudart.so.*; do
+        version=$(basename "$(dirname "$(dirname "$library")")")
+        program "calls-$version" "$build"/objects/bench/*.o "$build"/objects/direct/*.o "$library"
+    done
+}
 
-exec python3 "$root/tests/gpu/report.py" "$build/gpu_smoke" "$build"
+build_all() {
+    echo "compiling with $("$cc" --version | head -n 1) …" >&2
+    objects library "$root"/src/*.c "$root"/src/loader/*.c "$root"/generated/src/*.c
+    objects sim "$root"/src/sim/*.c
+    objects smoke "$root"/tests/gpu/*.c
+    define=$more objects conformance "$root"/tests/conformance/*.c
+    define=$more objects examples "$root"/examples/*.c
+    program gpu_smoke "$build"/objects/smoke/*.o
+    program conformance "$build"/objects/conformance/*.o "$build"/objects/sim/*.o
+    for example in "$build"/objects/examples/*.o; do
+        program "examples/$(basename "$example" .o)" "$example" "$build"/objects/sim/*.o
+    done
+    build_safe
+    build_bench
+}
+
+step=${1:-all}
+[ "$step" = run ] || build_all
+[ "$step" = build ] || exec python3 "$root/tests/gpu/report.py" "$build/gpu_smoke" "$build"

@@ -385,20 +385,29 @@ static void run_all(char **names, bool alone) {
     }
 }
 
-/* In a child, too: whether there is something to run on; prints what. */
+/* A line for the record: which runtime, and how to configure a simulator like this machine. */
+static void tell_machine(int devices) {
+    static struct cudaDeviceProp prop;
+    (void)cudaGetDeviceProperties(&prop, 0);
+    if (record)
+        fprintf(record, "about\t%s\t%d\t%d\t%d\t%zu\n", acu_loaded(ACU_CUDART)->path, runtime(),
+                driver(), devices, prop.totalGlobalMem);
+}
+
+/* In a child, too: whether there is something to run on. */
 static int look(void) {
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
         int count = 0;
         cudaError_t result = cudaGetDeviceCount(&count);
-        if (result || count == 0)
+        bool nothing = result || count == 0;
+        if (nothing)
             printf("skipped: %s\n", result ? acu_last_error_message() : "there is no device");
-        else if (record)
-            fprintf(record, "about\t%s\t%d\t%d\n", acu_loaded(ACU_CUDART)->path, runtime(),
-                    driver());
+        else
+            tell_machine(count);
         fflush(NULL);
-        _exit(result || count == 0 ? SKIPPED : 0);
+        _exit(nothing ? SKIPPED : 0);
     }
     shared->since = time(NULL);
     int status = await(child);

@@ -2,7 +2,8 @@
 
     python3 tests/gpu/report.py SMOKE [FOLDER]
 
-FOLDER has what is timed: safe (bench/safe.c), and calls-<version> (bench/calls.c linked with that runtime).
+FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), and calls-<version> (bench/calls.c
+linked with that runtime).
 
 Needs Python's own library only. The runtimes are $ANYCUDA_TOOLKITS/<version>/lib/libcudart.so.*; the report
 goes to the standard output and, if it is set, to $OUT/gpu.md. Exits with 1 if anything failed, with 77 if
@@ -18,6 +19,10 @@ import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from tests.gpu import suites  # noqa: E402
 
 SKIPPED = 77
 TIMEOUT = 120  # seconds for one runtime
@@ -39,7 +44,7 @@ class Run:
 
 
 def main() -> int:
-    smoke, *bench = sys.argv[1:]
+    smoke, *folder = sys.argv[1:]
     runtimes = find_runtimes()
     if not runtimes:
         print("error: no libcudart found; set ANYCUDA_TOOLKITS to the folder of the toolkits", file=sys.stderr)
@@ -53,17 +58,22 @@ def main() -> int:
             return SKIPPED
     differences = compare(runs)
     lines = summary(runs, differences) + details(runs)
-    if bench:
-        lines += ["", "## Timing against NVIDIA's library, directly linked", ""]
-        lines += [line for version, library in runtimes for line in time_one(Path(bench[0]), version, library)]
+    good = not differences and not any(run.failed for run in runs)
+    if folder:
+        more, well = suites.everything(Path(folder[0]), runtimes)
+        good = good and well
+        lines += [*more, "", "## Timing against NVIDIA's library, directly linked", ""]
+        lines += [line for version, library in runtimes for line in time_one(Path(folder[0]), version, library)]
         lines += ["## The safe layer against the raw calls", ""]
-        lines += [line for version, library in newest(runtimes) for line in time_safe(Path(bench[0]), version, library)]
+        lines += [
+            line for version, library in newest(runtimes) for line in time_safe(Path(folder[0]), version, library)
+        ]
         lines += ["## The same through cuda-python and CuPy", "", *time_peers()]
     report = "\n".join(lines) + "\n"
     print(report)
     if os.environ.get("OUT"):
         Path(os.environ["OUT"], "gpu.md").write_text(report)
-    return 1 if differences or any(run.failed for run in runs) else 0
+    return 0 if good else 1
 
 
 def find_runtimes() -> list[tuple[str, Path]]:

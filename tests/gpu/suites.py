@@ -11,9 +11,12 @@ import re
 import shutil
 import subprocess
 from collections import defaultdict
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 SKIPPED = 77
 TIMEOUT = 120  # seconds for one program on one runtime
@@ -39,7 +42,7 @@ def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
-def at_once(jobs: list) -> list:
+def at_once(jobs: list[partial[Any]]) -> list[Any]:
     """Calls the functions side by side; in the order of the list is what they return."""
     with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
         return list(pool.map(lambda job: job(), jobs))
@@ -52,7 +55,7 @@ def at_once(jobs: list) -> list:
 class Record:
     cases: dict[str, tuple[str, str]] = field(default_factory=dict)  # "copy.no_bytes": ("pass", reason)
     answers: dict[tuple[str, int, str], str] = field(default_factory=dict)  # (case, number, call): what it answered
-    about: str = ""
+    machine: str = ""  # configures a simulator like it
 
     def count(self, *outcomes: str) -> int:
         return sum(outcome in outcomes for outcome, _ in self.cases.values())
@@ -68,26 +71,32 @@ def read_record(path: Path) -> Record:
         elif kind == "case":
             record.cases[f"{rest[0]}.{rest[1]}"] = (rest[2], rest[3] if len(rest) > 3 else "")
         else:
-            record.about = f"{int(rest[1]) // 1000}.{int(rest[1]) % 1000 // 10}, driver {int(rest[2]) // 1000}.0"
+            driver, devices, memory = int(rest[2]), rest[3], rest[4]
+            record.machine = f"devices={devices},memory={memory},driver={driver // 1000}.{driver % 1000 // 10}"
     return record
 
 
-def conformance(program: Path, runtimes: list[Runtime], machine: str, folder: Path) -> list[str]:
-    """`machine` configures a simulator like this machine: "devices=1,memory=80GiB,driver=13.0"."""
-    folder.mkdir(parents=True, exist_ok=True)
+def conformance(program: Path, runtimes: list[Runtime], folder: Path) -> tuple[list[str], bool]:
+    """Leaves the records in the folder."""
 
     def on_gpu(version: str, library: Path) -> None:
-        done = run([str(program), "-r", str(folder / f"{version}.gpu")], ANYCUDA_CUDART=str(library))
+        record = folder / f"{version}.gpu"
+        record.unlink(missing_ok=True)
+        done = run([str(program), "-r", str(record)], ANYCUDA_CUDART=str(library))
         (folder / f"{version}.txt").write_text(done.stdout + done.stderr)
 
     def on_simulator(version: str) -> None:
-        configuration = f"{machine},runtime={version}"
-        run([str(program), "-r", str(folder / f"{version}.sim")], ANYCUDA_CUDART="sim", ANYCUDA_SIM=configuration)
+        record = folder / f"{version}.sim"
+        record.unlink(missing_ok=True)
+        machine = f"{read_record(folder / f'{version}.gpu').machine},runtime={version}"
+        run([str(program), "-r", str(record)], ANYCUDA_CUDART="sim", ANYCUDA_SIM=machine)
 
-    at_once([lambda v=version, l=library: on_gpu(v, l) for version, library in runtimes])
-    at_once([lambda v=version: on_simulator(v) for version, _ in runtimes])
+    folder.mkdir(parents=True, exist_ok=True)
+    at_once([partial(on_gpu, version, library) for version, library in runtimes])
+    at_once([partial(on_simulator, version) for version, _ in runtimes])
     records = {v: (read_record(folder / f"{v}.gpu"), read_record(folder / f"{v}.sim")) for v, _ in runtimes}
-    return tell_conformance(records)
+    good = all(gpu.cases and not gpu.count("fail", "crash", "hang") for gpu, _ in records.values())
+    return tell_conformance(records), good
 
 
 def tell_conformance(records: dict[str, tuple[Record, Record]]) -> list[str]:
@@ -118,13 +127,13 @@ def tell_conformance(records: dict[str, tuple[Record, Record]]) -> list[str]:
     return lines
 
 
-def versions_of(some: list[str], of: dict[str, object]) -> str:
+def versions_of(some: list[str], of: Collection[str]) -> str:
     if len(some) == len(of):
         return "all"
     return some[0] if len(some) == 1 else f"{some[0]} to {some[-1]} ({len(some)})"
 
 
-# ---- programs of cmocka, and those that only say whether they failed ----------------------------------------------------
+# ---- programs of cmocka, and those that only say whether they failed ------------------------------------------------
 
 
 def read_cmocka(version: str, program: str, done: subprocess.CompletedProcess[str]) -> Outcome:
@@ -144,7 +153,7 @@ def each(programs: list[Path], runtimes: list[Runtime]) -> list[Outcome]:
         environment = {"ANYCUDA_CUDART": str(library), "LD_LIBRARY_PATH": str(program.parent)}
         return read_cmocka(version, program.name, run([str(program)], **environment))
 
-    return at_once([lambda p=p, v=v, l=l: one(p, v, l) for p in programs for v, l in runtimes])
+    return at_once([partial(one, program, *runtime) for program in programs for runtime in runtimes])
 
 
 def tell(title: str, outcomes: list[Outcome], versions: list[str]) -> list[str]:
@@ -161,12 +170,11 @@ def tell(title: str, outcomes: list[Outcome], versions: list[str]) -> list[str]:
                 failures[f"`{outcome.program}`: {name}"].append(version)
             for name in outcome.skipped:
                 skips[f"`{outcome.program}`: {name}"].append(version)
-    everywhere = dict.fromkeys(versions)
     lines += ["", "What failed:" if failures else "Nothing failed."]
-    lines += [f"- {what}, on {versions_of(on, everywhere)}" for what, on in failures.items()]
+    lines += [f"- {what}, on {versions_of(on, versions)}" for what, on in failures.items()]
     if skips:
         lines += ["", "Skipped, since it needs the simulator or a second device:"]
-        lines += [f"- {what}, on {versions_of(on, everywhere)}" for what, on in skips.items()]
+        lines += [f"- {what}, on {versions_of(on, versions)}" for what, on in skips.items()]
     return lines
 
 
@@ -174,6 +182,7 @@ def tell(title: str, outcomes: list[Outcome], versions: list[str]) -> list[str]:
 
 
 def memcheck(programs: list[Path], runtime: Runtime) -> list[str]:
+    """What it says is for the reader; the tests themselves were judged before."""
     tool = shutil.which("compute-sanitizer") or shutil.which("compute-sanitizer", path="/usr/local/cuda/bin")
     lines = ["", "## The safe layer's tests under compute-sanitizer", ""]
     if not tool:
@@ -187,4 +196,26 @@ def memcheck(programs: list[Path], runtime: Runtime) -> list[str]:
         return f"| {program.name} | {'; '.join(summary) or f'exit status {done.returncode}'} |"
 
     lines += [f"memcheck with its leak check, on CUDA {runtime[0]}.", "", "| program | it says |", "|---|---|"]
-    return lines + at_once([lambda p=program: one(p) for program in programs])
+    return lines + at_once([partial(one, program) for program in programs])
+
+
+# ---- all of it -------------------------------------------------------------------------------------------------------
+
+
+def everything(folder: Path, runtimes: list[Runtime]) -> tuple[list[str], bool]:
+    """Runs conformance, tests/* and examples/* of the folder. Returns lines of Markdown, and whether all is well."""
+    lines, good = conformance(folder / "conformance", runtimes, folder / "records")
+    versions = [version for version, _ in runtimes]
+    for name, title in (("tests", "The safe layer's tests"), ("examples", "The examples")):
+        programs = sorted(
+            path for path in (folder / name).glob("*") if os.access(path, os.X_OK) and ".so" not in path.name
+        )
+        if not programs:
+            lines += ["", f"## {title}", "", "Not run: there are none; they need cmocka where they are compiled."]
+            continue
+        outcomes = each(programs, runtimes)
+        lines += tell(title, outcomes, versions)
+        good = good and not any(outcome.failed for outcome in outcomes)
+        if name == "tests":
+            lines += memcheck(programs, runtimes[-1])
+    return lines, good

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.gpu import suites
+
 SMOKE = """#!/bin/sh
 case $ANYCUDA_CUDART in *13.0*) sms=0;; *) sms=132;; esac
 if [ -z "$1" ]; then
@@ -54,3 +56,34 @@ def test_says_that_there_is_no_gpu(toolkits: Path) -> None:
 
 def test_a_run_without_a_result_is_a_failure(toolkits: Path) -> None:
     assert report(toolkits, "#!/bin/sh\nexit 0\n").returncode == 1
+
+
+CONFORMANCE = """#!/bin/sh
+case $ANYCUDA_CUDART in sim) got=1;; *) got=0;; esac
+printf 'about\\tx\\t13000\\t13000\\t1\\t1000\\n' >>$2
+printf 'check\\tcopy\\tno_bytes\\t1\\t7\\tpass\\t%s\\tcudaMemcpy()\\n' $got >>$2
+printf 'case\\tcopy\\tno_bytes\\tpass\\t\\ncase\\tcopy\\trows\\tskip\\tneeds CUDA 13.1\\n' >>$2
+"""
+CMOCKA = """#!/bin/sh
+echo '[       OK ] fine'
+echo '[  SKIPPED ] elsewhere'
+echo '[  FAILED  ] broken'
+exit 1
+"""
+
+
+def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
+    for name, script in (("conformance", CONFORMANCE), ("tests/stream", CMOCKA)):
+        program = tmp_path / "programs" / name
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(script)
+        program.chmod(0o755)
+    runtimes = [(version, toolkits / version / "lib/libcudart.so.1") for version in ("12.9", "13.0")]
+    lines, good = suites.everything(tmp_path / "programs", runtimes)
+    assert not good
+    assert "| 13.0 | 1 | 0 | 1 | 1 | 1 |" in lines
+    assert "- `copy.no_bytes`: `cudaMemcpy()`: 0, simulator 1, on all" in lines
+    assert "| 12.9 | 1 | 1 | 1 | 1 |" in lines
+    assert "- `stream`: broken, on all" in lines
+    assert "- `stream`: elsewhere, on all" in lines
+    assert "Not run: there are none; they need cmocka where they are compiled." in lines
