@@ -103,25 +103,6 @@ CASE(attributes_that_are_refused) {
     FAILS(cudaErrorInvalidValue, cudaDeviceGetAttribute(&value, (enum cudaDeviceAttr)(-1), 0));
 }
 
-/* What an H100 says, as a check of the simulator's: only on such a device. */
-CASE(attributes_of_an_h100) {
-    static struct cudaDeviceProp prop;
-    OK(cudaGetDeviceProperties(&prop, 0));
-    if (prop.major != 9 || prop.multiProcessorCount != 132) {
-        skip("it is not an H100");
-        return;
-    }
-    for (int attr = 1; attr < 160; attr++) {
-        int value = 0;
-        char what[40];
-        cudaError_t result = cudaDeviceGetAttribute(&value, (enum cudaDeviceAttr)attr, 0);
-        snprintf(what, sizeof what, "attribute %d: result", attr);
-        ask(__LINE__, what, result);
-        snprintf(what, sizeof what, "attribute %d: value", attr);
-        ask(__LINE__, what, result ? 0 : value);
-    }
-}
-
 CASE(properties) {
     static struct cudaDeviceProp prop;
     int value = 0;

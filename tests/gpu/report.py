@@ -22,7 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.gpu import suites  # noqa: E402
+from tests.gpu import suites
 
 SKIPPED = 77
 TIMEOUT = 120  # seconds for one runtime
