@@ -74,7 +74,7 @@ size_t acu_sim_format_size(const struct cudaChannelFormatDesc *desc) {
     const bool real = desc->f == cudaChannelFormatKindFloat;
     if ((whole && bits == 8) || ((whole || real) && (bits == 16 || bits == 32)) ||
         (known && bits == known))
-        return (size_t)(bits / 8 * channels);
+        return (size_t)bits / 8 * (size_t)channels;
     return 0;
 }
 
@@ -86,11 +86,11 @@ struct cudaChannelFormatDesc acu_sim_cudaCreateChannelDesc(int x, int y, int z, 
 /* ---- shapes -------------------------------------------------------------------------------------
  */
 
-typedef struct limits {
-    enum cudaDeviceAttr width, height, depth;
+typedef struct limits { /* attributes; 0: none */
+    int width, height, depth;
 } limits;
 
-/* Which attributes limit the extent; a dimension that is not there has none. */
+/* What limits the extent. */
 static limits limits_of(const struct cudaExtent *extent, unsigned flags) {
     const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
     if (cube && layered)
@@ -115,8 +115,8 @@ static limits limits_of(const struct cudaExtent *extent, unsigned flags) {
     return (limits){cudaDevAttrMaxTexture1DWidth, 0, 0};
 }
 
-static bool is_within(const acu_sim_device *device, size_t size, enum cudaDeviceAttr attribute) {
-    return !attribute || size <= (size_t)acu_sim_attribute(device, attribute);
+static bool is_within(const acu_sim_device *device, size_t size, int attribute) {
+    return !attribute || size <= (size_t)acu_sim_attribute(device, (enum cudaDeviceAttr)attribute);
 }
 
 /* A third dimension without a second one are layers. */

@@ -145,7 +145,7 @@ static size_t least(size_t a, size_t b) {
 }
 
 static void advance(place *p, size_t width, size_t height, size_t row) {
-    if (!p->array) {
+    if (p->memory) {
         p->memory = (const char *)p->memory + width * height;
         return;
     }

@@ -233,6 +233,7 @@ static cudaError_t manage(void *const *at, const size_t *sizes, size_t count, co
     return acu_sim_leave(result);
 }
 
+/* NOLINTBEGIN(readability-non-const-parameter): the signatures are CUDA's */
 cudaError_t acu_sim_cudaMemPrefetchBatchAsync(void **dptrs, size_t *sizes, size_t count,
                                               struct cudaMemLocation *prefetchLocs,
                                               size_t *prefetchLocIdxs, size_t numPrefetchLocs,
@@ -250,6 +251,7 @@ cudaError_t acu_sim_cudaMemDiscardAndPrefetchBatchAsync(void **dptrs, size_t *si
     const places to = {prefetchLocs, prefetchLocIdxs, numPrefetchLocs};
     return manage(dptrs, sizes, count, &to, flags, stream);
 }
+/* NOLINTEND(readability-non-const-parameter) */
 
 cudaError_t acu_sim_cudaMemDiscardBatchAsync(void **dptrs, size_t *sizes, size_t count,
                                              unsigned long long flags, cudaStream_t stream) {

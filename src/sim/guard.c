@@ -64,7 +64,8 @@ void *acu_sim_guard_map(size_t size) {
 
 /* Stays as addresses that fault, until enough others were freed. */
 void acu_sim_guard_unmap(void *at, size_t size) {
-    (void)mmap(at, pages_of(size), PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    (void)madvise(at, pages_of(size), MADV_DONTNEED);
+    (void)mprotect(at, pages_of(size), PROT_NONE);
 }
 
 static void forget(const freed *old) {

@@ -27,7 +27,7 @@ CASE(malloc_3d_pads_rows) {
 
 CASE(malloc_3d_of_too_much) {
     struct cudaPitchedPtr p;
-    FAILS(cudaErrorMemoryAllocation, cudaMalloc3D(&p, extent(1 << 20, 1 << 20, 1 << 20)));
+    FAILS(cudaErrorMemoryAllocation, cudaMalloc3D(&p, extent(MIB, MIB, MIB)));
     FAILS(cudaErrorInvalidValue, cudaMalloc3D(NULL, extent(1, 1, 1)));
 }
 
@@ -41,7 +41,7 @@ CASE(malloc_3d_of_nothing_is_asked) {
 CASE(boxes_go_there_and_back) {
     unsigned char in[4][5][11], out[4][5][11];
     struct cudaPitchedPtr p;
-    for (size_t i = 0; i < sizeof in; i++)
+    for (int i = 0; i < 4 * 5 * 11; i++)
         ((unsigned char *)in)[i] = (unsigned char)(i + 1);
     memset(out, 0, sizeof out);
     OK(cudaMalloc3D(&p, extent(11, 5, 4)));
@@ -142,7 +142,7 @@ CASE(shapes_of_arrays) {
     OK(cudaMalloc3DArray(&a, &floats, extent(4, 4, 6), cudaArrayCubemap));
     OK(cudaFreeArray(a));
     FAILS(cudaErrorInvalidValue, cudaMallocArray(NULL, &floats, 4, 4, 0));
-    FAILS(cudaErrorInvalidValue, cudaMallocArray(&a, &floats, (size_t)1 << 30, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaMallocArray(&a, &floats, (size_t)KIB * MIB, 0, 0));
     FAILS(cudaErrorInvalidValue, cudaMalloc3DArray(&a, &floats, extent(4, 4, 5), cudaArrayCubemap));
 }
 
@@ -320,7 +320,7 @@ CASE(textures_of_memory) {
     r.resType = (enum cudaResourceType)77;
     FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&t, &r, &d, NULL));
     OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &floats, 0));
-    EQUAL(most, 1 << 28);
+    EQUAL(most, 256 * MIB);
     OK(cudaFree(at));
 }
 

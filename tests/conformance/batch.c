@@ -100,7 +100,7 @@ CASE(prefetches_and_discards_in_one_call) {
     void *at;
     cudaStream_t s;
     struct cudaMemLocation to = {cudaMemLocationTypeDevice, {.id = 0}}, where = {0};
-    size_t size = 1 << 20, first = 0;
+    size_t size = MIB, first = 0;
     OK(cudaStreamCreate(&s));
     OK(cudaMallocManaged(&at, size, cudaMemAttachGlobal));
     OK(cudaMemPrefetchBatchAsync(&at, &size, 1, &to, &first, 1, 0, s));

@@ -35,7 +35,7 @@ TEST(a_box_is_copied_into_a_box_and_nothing_beside_it) {
     enum { W = 11, H = 5, D = 4 };
     unsigned char in[D][H][W], out[D][H][W];
     struct cudaPitchedPtr p;
-    for (size_t i = 0; i < sizeof in; i++)
+    for (int i = 0; i < 4 * 5 * 11; i++)
         ((unsigned char *)in)[i] = (unsigned char)(i + 1);
     memset(out, 0, sizeof out);
     OK(cudaMalloc3D(&p, extent(W, H, D)));
