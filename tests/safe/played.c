@@ -51,6 +51,11 @@ SIMPLE(cudaLaunchKernel)
 SIMPLE(cudaLibraryUnload)
 
 MAKES(cudaGraphCreate)
+MAKES(cudaGraphClone)
+MAKES(cudaGraphAddChildGraphNode)
+MAKES(cudaGraphAddEmptyNode)
+MAKES(cudaGraphAddHostNode)
+MAKES(cudaGraphAddMemcpyNode1D)
 MAKES(cudaGraphAddMemsetNode)
 MAKES(cudaGraphInstantiateWithParams)
 SIMPLE(cudaGraphLaunch)
@@ -82,6 +87,21 @@ static int play_cudaStreamIsCapturing(void *stream, int *status) {
     return 0;
 }
 
+/* Every graph has two. */
+COUNTED(cudaGraphGetEdges)
+static int play_cudaGraphGetEdges(void *graph, void **from, void **to, void *data, size_t *count) {
+    static long nodes[2];
+    (void)graph;
+    (void)data;
+    count_cudaGraphGetEdges++;
+    *count = 2;
+    for (size_t i = 0; from && to && i < 2; i++) {
+        from[i] = &nodes[i];
+        to[i] = &nodes[1 - i];
+    }
+    return 0;
+}
+
 static int nothing(void) {
     return 0;
 }
@@ -108,7 +128,13 @@ static const struct {
     PLAY(cudaFreeAsync),
     PLAY(cudaStreamIsCapturing),
     PLAY(cudaGraphCreate),
+    PLAY(cudaGraphClone),
+    PLAY(cudaGraphAddChildGraphNode),
+    PLAY(cudaGraphAddEmptyNode),
+    PLAY(cudaGraphAddHostNode),
+    PLAY(cudaGraphAddMemcpyNode1D),
     PLAY(cudaGraphAddMemsetNode),
+    PLAY(cudaGraphGetEdges),
     PLAY(cudaGraphInstantiateWithParams),
     PLAY(cudaGraphLaunch),
     PLAY(cudaLibraryLoadData),

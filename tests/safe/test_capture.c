@@ -270,8 +270,9 @@ static void what_is_released_meanwhile_goes_afterwards(void **state) {
 
 static void a_graph_that_is_captured_into_is_not_used(void **state) {
     (void)state;
-    acu_graph *graph = NULL, *got = NULL;
+    acu_graph *graph = NULL, *got = NULL, *other = NULL;
     acu_exec *exec = NULL;
+    acu_node child;
     OK(acu_graph_create(&graph));
     OK_SINCE(12030, acu_stream_begin_capture(a, &(acu_capture_options){.into = graph}));
     if (runtime_version() < 12030) {
@@ -282,6 +283,14 @@ static void a_graph_that_is_captured_into_is_not_used(void **state) {
     FAILS(acu_graph_clone(graph, &got), ACU_ERROR_CAPTURE, "captured into the graph");
     FAILS(acu_stream_begin_capture(b, &(acu_capture_options){.into = graph}), ACU_ERROR_CAPTURE,
           "captured into the graph");
+    OK(acu_graph_create(&other));
+    OK(acu_graph_add_empty(other, NULL, 0, &child));
+    OK(acu_graph_instantiate(other, NULL, &exec));
+    FAILS(acu_graph_add_child(other, NULL, 0, graph, NULL), ACU_ERROR_CAPTURE, "captured into");
+    FAILS(acu_exec_set_child(exec, child, graph), ACU_ERROR_CAPTURE, "captured into");
+    FAILS(acu_exec_update(exec, graph, NULL), ACU_ERROR_CAPTURE, "captured into");
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(other));
     OK(acu_stream_end_capture(a, &got));
     assert_ptr_equal(got, graph);
     OK(acu_graph_release(got));

@@ -1,0 +1,137 @@
+/*
+ * Each allocation on the host fails once. The call that met it says so, nothing crashes or is lost,
+ * and the same works afterwards. CUDA is played, so that all allocations are ours.
+ */
+#include "played.h"
+#include "safe.h"
+
+static size_t until_failure; /* 0: none fails */
+static bool failed;
+static int closures_alive;
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *memory, size_t size);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *memory, size_t size);
+
+static bool fails(void) {
+    bool now = until_failure > 0 && --until_failure == 0;
+    failed |= now;
+    return now;
+}
+
+void *__wrap_malloc(size_t size) {
+    return fails() ? NULL : __real_malloc(size);
+}
+
+void *__wrap_calloc(size_t count, size_t size) {
+    return fails() ? NULL : __real_calloc(count, size);
+}
+
+void *__wrap_realloc(void *memory, size_t size) {
+    return fails() ? NULL : __real_realloc(memory, size);
+}
+
+static void nothing(void *data) {
+    (void)data;
+}
+
+static void gone(void *data) {
+    (void)data;
+    closures_alive--;
+}
+
+static acu_closure closure(void) {
+    closures_alive++;
+    return (acu_closure){nothing, NULL, gone};
+}
+
+static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node nodes[3]) {
+    const int32_t one = 1;
+    acu_node many[20], got[40];
+    acu_edge edges[40];
+    size_t count = 40;
+    ACU_AUTO(acu_graph) *inner = NULL;
+    ACU_TRY(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 0}, &nodes[0]));
+    ACU_TRY(acu_graph_add_copy(graph, nodes, 1, &(acu_copy){.to = y, .from = x}, &nodes[1]));
+    ACU_TRY(acu_graph_add_host(graph, NULL, 0, closure(), &nodes[2]));
+    ACU_TRY(acu_graph_add_write(graph, NULL, 0, y, 0, ACU_I32, &one, 1, NULL));
+    ACU_TRY(acu_graph_keep_data(graph, closure()));
+    for (int i = 0; i < 20; i++)
+        ACU_TRY(acu_graph_add_empty(graph, many, (size_t)i, &many[i]));
+    ACU_TRY(acu_graph_add_dependencies(graph, many, nodes, edges, 3));
+    ACU_TRY(acu_graph_edges(graph, got, got, edges, &count));
+    ACU_TRY(acu_graph_create(&inner));
+    ACU_TRY(acu_graph_keep(inner, y, true));
+    ACU_TRY(acu_graph_add_child(graph, NULL, 0, inner, NULL));
+    return acu_node_child(nodes[0], &(acu_graph *){NULL});
+}
+
+static acu_result change(acu_exec *exec, acu_graph *graph, acu_buffer *x, const acu_node nodes[3]) {
+    const int32_t two = 2;
+    ACU_TRY(acu_exec_set_fill(exec, nodes[0], &(acu_fill){x, ACU_I32, &two, .at = 0}));
+    ACU_TRY(acu_exec_set_host(exec, nodes[2], closure()));
+    return acu_exec_update(exec, graph, NULL);
+}
+
+static acu_result capture(acu_stream *stream, acu_buffer *x) {
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_TRY(acu_stream_begin_capture(stream, NULL));
+    acu_result filled = acu_buffer_zero(x, stream);
+    acu_result called = acu_stream_call(stream, closure());
+    acu_result ended = acu_stream_end_capture(stream, &graph);
+    return filled ? filled : called ? called : ended;
+}
+
+static acu_result everything(void) {
+    acu_node nodes[3];
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_graph) *clone = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 8, &y));
+    ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(build(graph, x, y, nodes));
+    ACU_TRY(acu_graph_clone(graph, &clone));
+    ACU_TRY(acu_graph_keep(clone, x, true));
+    ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
+    ACU_TRY(acu_exec_launch(exec, a));
+    ACU_TRY(change(exec, clone, y, nodes));
+    ACU_TRY(acu_exec_launch(exec, a));
+    return capture(a, x);
+}
+
+static void each_allocation_fails_once(void **state) {
+    (void)state;
+    size_t met = 0;
+    OK(everything()); /* binds the calls */
+    assert_int_equal(closures_alive, 0);
+    for (size_t n = 1;; n++) {
+        acu_clear_error();
+        failed = false;
+        until_failure = n;
+        acu_result result = everything();
+        until_failure = 0;
+        assert_int_equal(closures_alive, 0);
+        assert_int_equal(acu_release_error(NULL), 0);
+        if (!failed)
+            break;
+        met++;
+        if (result != ACU_ERROR_HOST_MEMORY || acu_last_error() != ACU_ERROR_HOST_MEMORY)
+            fail_msg("allocation %zu: %d, %s", n, result, acu_last_error_message());
+    }
+    assert_true(met > 40);
+    OK(everything());
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_allocation_fails_once)};
+    play_cuda();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
