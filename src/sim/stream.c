@@ -568,7 +568,7 @@ static bool has_attribute(cudaLaunchAttributeID id) {
            id == cudaLaunchAttributeSynchronizationPolicy ||
            ((id == cudaLaunchAttributePriority || id == cudaLaunchAttributeMemSyncDomainMap ||
              id == cudaLaunchAttributeMemSyncDomain) &&
-            acu_sim_configuration()->runtime / 10 != 1180);
+            acu_sim_configuration()->runtime / 10 != 1108);
 }
 
 cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
