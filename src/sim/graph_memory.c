@@ -381,7 +381,7 @@ cudaError_t acu_sim_cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
     struct cudaGraphNodeParams params;
     cudaError_t result =
         acu_sim_node_get(node, cudaGraphNodeTypeMemAlloc, params_out ? &params : NULL);
-    if (!result)
+    if (!result && params_out)
         memcpy(params_out, &params.alloc, sizeof *params_out);
     return result;
 }
@@ -390,7 +390,7 @@ cudaError_t acu_sim_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dp
     struct cudaGraphNodeParams params;
     cudaError_t result =
         acu_sim_node_get(node, cudaGraphNodeTypeMemFree, dptr_out ? &params : NULL);
-    if (!result)
+    if (!result && dptr_out)
         memcpy(dptr_out, &params.free.dptr, sizeof params.free.dptr);
     return result;
 }

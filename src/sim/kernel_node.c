@@ -80,7 +80,7 @@ cudaError_t acu_sim_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
     struct cudaGraphNodeParams params;
     cudaError_t result =
         acu_sim_node_get(node, cudaGraphNodeTypeKernel, pNodeParams ? &params : NULL);
-    if (!result)
+    if (!result && pNodeParams)
         *pNodeParams = (struct cudaKernelNodeParams){.func = params.kernel.func,
                                                      .gridDim = params.kernel.gridDim,
                                                      .blockDim = params.kernel.blockDim,

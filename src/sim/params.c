@@ -68,7 +68,7 @@ cudaError_t acu_sim_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
     struct cudaGraphNodeParams params;
     cudaError_t result =
         acu_sim_node_get(node, cudaGraphNodeTypeMemcpy, pNodeParams ? &params : NULL);
-    if (!result)
+    if (!result && pNodeParams)
         *pNodeParams = params.memcpy.copyParams;
     return result;
 }
@@ -126,7 +126,7 @@ cudaError_t acu_sim_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
     struct cudaGraphNodeParams params;
     cudaError_t result =
         acu_sim_node_get(node, cudaGraphNodeTypeMemset, pNodeParams ? &params : NULL);
-    if (!result)
+    if (!result && pNodeParams)
         *pNodeParams = (struct cudaMemsetParams){params.memset.dst,   params.memset.pitch,
                                                  params.memset.value, params.memset.elementSize,
                                                  params.memset.width, params.memset.height};
@@ -172,7 +172,7 @@ cudaError_t acu_sim_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
     struct cudaGraphNodeParams params;
     cudaError_t result =
         acu_sim_node_get(node, cudaGraphNodeTypeHost, pNodeParams ? &params : NULL);
-    if (!result)
+    if (!result && pNodeParams)
         *pNodeParams = (struct cudaHostNodeParams){params.host.fn, params.host.userData};
     return result;
 }
@@ -203,7 +203,7 @@ cudaError_t acu_sim_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cuda
 cudaError_t acu_sim_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph) {
     struct cudaGraphNodeParams params;
     cudaError_t result = acu_sim_node_get(node, cudaGraphNodeTypeGraph, pGraph ? &params : NULL);
-    if (!result)
+    if (!result && pGraph)
         *pGraph = params.graph.graph;
     return result;
 }
@@ -238,7 +238,7 @@ cudaError_t acu_sim_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaE
     struct cudaGraphNodeParams params;
     cudaError_t result =
         acu_sim_node_get(node, cudaGraphNodeTypeEventRecord, event_out ? &params : NULL);
-    if (!result)
+    if (!result && event_out)
         *event_out = params.eventRecord.event;
     return result;
 }
@@ -247,7 +247,7 @@ cudaError_t acu_sim_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEve
     struct cudaGraphNodeParams params;
     cudaError_t result =
         acu_sim_node_get(node, cudaGraphNodeTypeWaitEvent, event_out ? &params : NULL);
-    if (!result)
+    if (!result && event_out)
         *event_out = params.eventWait.event;
     return result;
 }

@@ -17,7 +17,6 @@ cudaError_t acu_sim_cudaGetSymbolAddress(void **devPtr, const void *symbol) {
     return refuse(devPtr != NULL, cudaErrorInvalidValue);
 }
 
-/* CUDA's own parameter. NOLINTNEXTLINE(readability-non-const-parameter) */
 cudaError_t acu_sim_cudaGetSymbolSize(size_t *size, const void *symbol) {
     (void)symbol;
     return refuse(size != NULL, cudaErrorInvalidValue);
