@@ -186,10 +186,8 @@ cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr,
  */
 
 #define PROPERTY(field, attribute)                                                                 \
-    {                                                                                              \
-        offsetof(struct cudaDeviceProp, field), sizeof((struct cudaDeviceProp *)0)->field,         \
-            cudaDevAttr##attribute                                                                 \
-    }
+    {offsetof(struct cudaDeviceProp, field), sizeof((struct cudaDeviceProp *)0)->field,            \
+     cudaDevAttr##attribute}
 static const struct {
     size_t offset, size;
     int attribute;

@@ -23,7 +23,7 @@ typedef struct executor {
 static struct {
     char *name;
     acu_sim_kernel function;
-} * registered;
+} *registered;
 static size_t registered_count;
 
 static acu_sim_kernel function_named(const char *name) {

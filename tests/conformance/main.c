@@ -25,7 +25,7 @@ static struct shared {
     volatile int begun; /* cases: the newest of the child's, and when */
     volatile time_t since;
     int passed, failed, skipped, checks;
-} * shared;
+} *shared;
 
 /* The case that runs. */
 static struct {
@@ -165,7 +165,9 @@ bool has_devices(int count) {
 
 /* ---- gate and fault -------------------------------------------------------------------------- */
 
-static struct { int held, open, passed, timed; } gate;
+static struct {
+    int held, open, passed, timed;
+} gate;
 
 static pthread_t gatekeeper;
 static pthread_mutex_t gate_lock = PTHREAD_MUTEX_INITIALIZER;
