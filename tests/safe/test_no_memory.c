@@ -17,9 +17,13 @@ void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
 
 static bool fails(void) {
-    bool now = until_failure > 0 && --until_failure == 0;
-    failed |= now;
-    return now;
+    if (until_failure == 0)
+        return false;
+    until_failure--;
+    if (until_failure > 0)
+        return false;
+    failed = true;
+    return true;
 }
 
 void *__wrap_malloc(size_t size) {

@@ -256,7 +256,7 @@ static void memory_is_checked(void **state) {
     FAILS(ALLOC(0, ACU_ANY, 8), ACU_ERROR_DTYPE, "no type of elements");
     FAILS(ALLOC(0, ACU_I32, SIZE_MAX), ACU_ERROR_OVERFLOW, "");
     FAILS(ALLOC(99, ACU_I32, 8), 101, "");
-    FAILS(ALLOC(0, ACU_I32, (size_t)1 << 40), ACU_OUT_OF_MEMORY, "cudaGraphAddMemAllocNode");
+    FAILS(ALLOC(0, ACU_I32, (size_t)1 << 40u), ACU_OUT_OF_MEMORY, "cudaGraphAddMemAllocNode");
     FAILS(acu_graph_add_alloc(graph, NULL, 0, 0, ACU_I32, 8, NULL, NULL), ACU_ERROR_ARGUMENT,
           "'buffer' is NULL");
     assert_null(z);
