@@ -30,12 +30,16 @@ static void free_capture(graph_capture *capture) {
     (void)acu_object_release("acu_stream_end_capture", graph->root, &acu_graph_class);
 }
 
-/* CUDA has destroyed it: whoever got it meanwhile has a graph without nodes. */
-static void graph_is_lost(const graph_capture *capture) {
-    if (capture->into)
+/*
+ * CUDA has destroyed it, also if it was there before, unless it is in a node or the capture ended
+ * well after all: whoever has it, has a graph without nodes.
+ */
+static void graph_is_lost(const graph_capture *capture, bool ended_well) {
+    if (capture->graph->root != capture->graph || (capture->into && ended_well))
         return;
     acu_graph_lock(capture->graph);
     capture->graph->raw = NULL;
+    capture->graph->owned = false;
     acu_nodes_forget(capture->graph);
     acu_graph_unlock(capture->graph);
 }
@@ -63,8 +67,7 @@ static bool give_up(const graph_capture *capture) {
 
 static void abandon(acu_capture *capture) {
     graph_capture *mine = (graph_capture *)capture;
-    (void)give_up(mine);
-    graph_is_lost(mine);
+    graph_is_lost(mine, give_up(mine));
     acu_capture_ends(capture);
     free_capture(mine);
 }
@@ -189,7 +192,8 @@ static bool goes_on(const acu_stream *stream) {
 static int end(const char *call, acu_stream *stream, graph_capture *capture, acu_graph **graph) {
     cudaGraph_t raw = NULL;
     int code = acu_outcome(call, stream, (int)cudaStreamEndCapture(stream->raw, &raw));
-    if (code && goes_on(stream) && !give_up(capture))
+    bool ended_well = code && goes_on(stream) && give_up(capture);
+    if (code && !ended_well && goes_on(stream))
         return code;
     if (!code) {
         *graph = capture->graph;
@@ -199,7 +203,7 @@ static int end(const char *call, acu_stream *stream, graph_capture *capture, acu
         }
         (void)acu_graph_retain(*graph);
     } else
-        graph_is_lost(capture);
+        graph_is_lost(capture, ended_well);
     end_all(capture);
     return code;
 }

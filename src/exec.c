@@ -265,11 +265,6 @@ acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *optio
 /* ---- launching ---------------------------------------------------------------------------------
  */
 
-static int capture_use(void *data, const acu_kept *kept) {
-    acu_capture *capture = data;
-    return capture->use(capture, kept->object, kept->writes);
-}
-
 static int launch_raw(acu_exec *exec, acu_stream *stream) {
     acu_guard guard;
     int code = acu_stream_enter(stream, &guard);
@@ -289,11 +284,6 @@ static void remember_launch(acu_exec *exec, acu_timeline *timeline) {
         acu_keep_release_error();
 }
 
-static int capture_launch(acu_exec *exec, acu_stream *stream, acu_capture *capture) {
-    int code = visit_all(exec, capture_use, capture); /* the graph will have a copy of it */
-    return code ? code : launch_raw(exec, stream);
-}
-
 static void gather_uses(acu_exec *exec) {
     exec->use_count = 0;
     (void)visit_all(exec, add_use, exec);
@@ -303,11 +293,10 @@ static void gather_uses(acu_exec *exec) {
 /* As acu_use_begin and acu_use_end around it, but memory of this stream alone costs nothing. */
 static int launch(acu_exec *exec, acu_stream *stream) {
     acu_timeline *timeline = stream->timeline;
-    acu_capture *capture = acu_capture_of(stream);
     size_t begun = 0;
     int code = 0, ended = 0;
-    if (capture)
-        return capture_launch(exec, stream, capture);
+    if (acu_capture_of(stream)) /* CUDA refuses it, and then the capture is broken */
+        return acu_stream_not_captured(stream);
     if (exec->stale)
         gather_uses(exec);
     for (; begun < exec->use_count && !code; begun += !code) {

@@ -64,7 +64,12 @@ void acu_exec_cleanup(acu_exec **exec);
 /** Does what the first launch would do before, so that it is not slower than others. */
 ACU_CHECKED acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream);
 
-/** Puts the graph on a stream; on one that is being captured, it becomes a child node. */
+/**
+ * Puts the graph on a stream.
+ *
+ * Not on one that is being captured, which fails with ACU_ERROR_CAPTURE: there
+ * acu_graph_add_child() does what is meant.
+ */
 ACU_CHECKED acu_result acu_exec_launch(acu_exec *exec, acu_stream *stream);
 
 /** The flags it was instantiated with, as CUDA tells them; since CUDA 12.0. */

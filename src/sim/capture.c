@@ -69,7 +69,8 @@ static cudaError_t begin(acu_sim_stream *stream, acu_sim_graph *graph,
     return cudaSuccess;
 }
 
-/* Its streams are free again. Without `keep` a graph that it made is gone. */
+/* Its streams are free again. Without `keep` its graph is gone, also one that was there before,
+ * unless that is in a node. */
 static void finish(acu_sim_capture *capture, bool keep) {
     acu_sim_capture **link = &captures;
     while (*link != capture)
@@ -78,7 +79,7 @@ static void finish(acu_sim_capture *capture, bool keep) {
     for (acu_sim_stream *s = capture->streams; s; s = s->next_captured)
         leave(s);
     acu_sim_graph_root(capture->graph)->captures--;
-    if (!keep && !capture->into)
+    if (!keep && !capture->graph->owner)
         acu_sim_graph_free(capture->graph);
     acu_sim_links_clear(&capture->lost);
     capture->status = cudaStreamCaptureStatusNone;
@@ -160,8 +161,10 @@ cudaError_t acu_sim_capture_allows_device(const acu_sim_device *device) {
     return result;
 }
 
-cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture) {
-    if (capture->status == cudaStreamCaptureStatusActive)
+cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
+    if (capture->status == cudaStreamCaptureStatusNone)
+        return cudaErrorInvalidValue;
+    if (!looks)
         invalidate(capture);
     return cudaErrorCapturedEvent;
 }
@@ -197,6 +200,10 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
     }
     if (use == SIM_LOOKS)
         return cudaSuccess;
+    if (use == SIM_WAITS) {
+        invalidate(capture);
+        return cudaErrorStreamCaptureUnsupported;
+    }
     if (capture->status == cudaStreamCaptureStatusInvalidated)
         return cudaErrorStreamCaptureInvalidated;
     if (use == SIM_ENQUEUES)
@@ -251,25 +258,33 @@ cudaError_t acu_sim_capture_record(const acu_sim_stream *stream, acu_sim_event *
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {
+/* Between a capture and what is outside of it, or between two. */
+static cudaError_t judge_wait(acu_sim_stream *stream, const acu_sim_event *event) {
     acu_sim_capture *theirs = event->capture;
     bool active = theirs && theirs->status == cudaStreamCaptureStatusActive;
-    if (theirs && theirs->status == cudaStreamCaptureStatusInvalidated)
-        return cudaErrorStreamCaptureInvalidated;
-    if (stream->capture != theirs && stream->capture) {
+    if (theirs == stream->capture)
+        return cudaSuccess;
+    if (stream->capture)
         invalidate(stream->capture);
-        if (active)
-            invalidate(theirs);
-        return active ? cudaErrorStreamCaptureMerge : cudaErrorStreamCaptureIsolation;
-    }
+    if (!theirs)
+        return cudaErrorStreamCaptureIsolation;
     if (!active)
-        return cudaErrorCapturedEvent;
-    if (stream == stream->device->legacy) {
+        return cudaErrorInvalidValue;
+    if (stream->capture || stream == stream->device->legacy)
         invalidate(theirs);
-        return cudaErrorStreamCaptureUnsupported;
-    }
+    return stream->capture                    ? cudaErrorStreamCaptureMerge
+           : stream == stream->device->legacy ? cudaErrorStreamCaptureImplicit
+                                              : cudaSuccess;
+}
+
+cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {
+    if (!event->capture && !event->record) /* never recorded */
+        return cudaSuccess;
+    cudaError_t why = judge_wait(stream, event);
+    if (why)
+        return why;
     if (!stream->capture)
-        join(theirs, stream);
+        join(event->capture, stream);
     return acu_sim_links_merge(&stream->tips, event->tips.nodes, event->tips.data,
                                event->tips.count)
                ? cudaSuccess
@@ -353,22 +368,28 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
     return acu_sim_leave(result);
 }
 
+/* `graph` may be NULL, and then the graph is lost. In the wrong thread it all is. */
 static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *where) {
     acu_sim_capture *capture = stream->capture;
+    cudaError_t result = cudaSuccess;
     if (!capture)
         return cudaErrorIllegalState;
-    if (capture->origin != stream)
+    if (capture->origin != stream) {
+        invalidate(capture);
         return cudaErrorStreamCaptureUnmatched;
+    }
     if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != acu_sim_self()->id)
-        return cudaErrorStreamCaptureWrongThread;
-    cudaError_t result = capture->status == cudaStreamCaptureStatusInvalidated
-                             ? cudaErrorStreamCaptureInvalidated
-                             : judge_joined(capture);
+        result = cudaErrorStreamCaptureWrongThread;
+    else if (capture->status == cudaStreamCaptureStatusInvalidated)
+        result = cudaErrorStreamCaptureInvalidated;
+    else
+        result = judge_joined(capture);
     acu_sim_graph *made = capture->graph;
-    if (!result && !capture->into)
+    if (!result && graph && !capture->into)
         acu_sim_graph_publish(made, where);
-    *graph = result ? NULL : acu_sim_graph_handle(made);
-    finish(capture, !result);
+    if (graph)
+        *graph = result ? NULL : acu_sim_graph_handle(made);
+    finish(capture, !result && (graph || capture->into));
     return result;
 }
 
@@ -378,7 +399,7 @@ cudaError_t acu_sim_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGrap
     if (!result)
         result = acu_sim_capture_allows(s, SIM_LOOKS);
     if (!result)
-        result = pGraph ? end(s, pGraph, SIM_CALLER) : cudaErrorInvalidValue;
+        result = end(s, pGraph, SIM_CALLER);
     return acu_sim_leave(result);
 }
 
@@ -470,7 +491,7 @@ cudaError_t acu_sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
 cudaError_t acu_sim_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
     acu_sim_thread *self = acu_sim_self();
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    if (!result && (!mode || (unsigned)*mode > cudaStreamCaptureModeRelaxed))
+    if (!result && !mode) /* CUDA crashes; it takes any mode */
         result = cudaErrorInvalidValue;
     if (!result) {
         enum cudaStreamCaptureMode before = self->mode;

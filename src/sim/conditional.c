@@ -89,6 +89,8 @@ static bool is_size(const struct cudaConditionalNodeParams *params) {
 cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
                                    acu_sim_graph *graph, acu_sim_op **op) {
     acu_sim_condition *condition = acu_sim_condition_of(acu_sim_graph_root(graph), params->handle);
+    if (!condition)
+        condition = acu_sim_condition_anywhere(params->handle);
     if (!condition || condition->used || !is_size(params) ||
         !acu_sim_knows(&acu_cudart_type_cudaGraphConditionalNodeType, params->type))
         return cudaErrorInvalidValue;
@@ -127,14 +129,18 @@ static bool can_be_conditional(enum cudaGraphNodeType type) {
            type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeConditional;
 }
 
-bool acu_sim_is_conditional(const acu_sim_graph *graph) {
+static bool is_in_conditional(const acu_sim_graph *graph) {
     while (graph->owner && graph->owner->op->type != cudaGraphNodeTypeConditional)
         graph = graph->owner->graph;
     return graph->owner != NULL;
 }
 
-bool acu_sim_conditional_takes(const acu_sim_graph *graph, enum cudaGraphNodeType type) {
-    return can_be_conditional(type) || !acu_sim_is_conditional(graph);
+/* A node takes any graph's handle, but only its own works. */
+bool acu_sim_conditional_takes(const acu_sim_node *node) {
+    const acu_sim_op *op = node->op;
+    if (op->type == cudaGraphNodeTypeConditional)
+        return acu_sim_condition_of(acu_sim_graph_root(node->graph), op->with.condition.handle);
+    return can_be_conditional(op->type) || !is_in_conditional(node->graph);
 }
 
 bool acu_sim_graph_has_conditions(const acu_sim_graph *graph) {

@@ -268,9 +268,9 @@ static bool waits(const acu_sim_stream *stream, acu_sim_op *op, const end *to, c
            acu_sim_is_free(stream) || !stage(op);
 }
 
-/* What a call that is not asynchronous needs, beyond its stream: nobody captures. */
+/* A call that is not asynchronous is not captured; beside a capture it may be. */
 static cudaError_t allows(acu_sim_stream *stream, bool async) {
-    return acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_WAITS);
+    return acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES);
 }
 
 /*
@@ -559,14 +559,17 @@ static cudaError_t judge_fill(const struct cudaMemsetParams *fill, end *to) {
                : cudaErrorInvalidValue;
 }
 
+static cudaError_t fill_op(const struct cudaMemsetParams *params, acu_sim_op **op) {
+    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemset, fill)))
+        return cudaErrorMemoryAllocation;
+    (*op)->with.fill.params = *params;
+    return cudaSuccess;
+}
+
 cudaError_t acu_sim_op_fill(const struct cudaMemsetParams *params, acu_sim_op **op) {
     end to;
     cudaError_t why = judge_fill(params, &to);
-    if (!why && !(*op = acu_sim_op_new(cudaGraphNodeTypeMemset, fill)))
-        why = cudaErrorMemoryAllocation;
-    if (!why)
-        (*op)->with.fill.params = *params;
-    return why;
+    return why ? why : fill_op(params, op);
 }
 
 /* Under the lock. A fill of host memory is waited for, unless it is asynchronous. */
@@ -577,12 +580,14 @@ static cudaError_t set(const struct cudaMemsetParams *params, cudaStream_t handl
     cudaError_t why = acu_sim_stream_of(handle, &stream);
     if (!why && (!params->width || !params->height))
         return cudaSuccess;
-    if (!why)
+    if (!why && stream->capture) /* what is captured is not looked at */
+        to.host = false;
+    else if (!why)
         why = judge_fill(params, &to);
     if (!why)
         why = allows(stream, async);
     if (!why)
-        why = acu_sim_op_fill(params, &op);
+        why = fill_op(params, &op);
     return why ? why : acu_sim_submit(stream, op, !async && to.host);
 }
 

@@ -199,9 +199,15 @@ cudaError_t acu_sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGra
     return acu_sim_leave(result);
 }
 
+/* Before 12.3 nobody looked at it. */
+static bool have_data(void) {
+    return acu_sim_knows(&acu_cudart_type_cudaGraphDependencyType_enum_8bit,
+                         cudaGraphDependencyTypeProgrammatic);
+}
+
 static cudaError_t list(const acu_sim_links *links, cudaGraphNode_t *nodes, cudaGraphEdgeData *data,
                         size_t *count) {
-    if (!count || (data && !nodes))
+    if (!count || (data && !nodes && have_data()))
         return cudaErrorInvalidValue;
     for (size_t i = 0; nodes && !data && i < links->count; i++)
         if (!acu_sim_edge_is_plain(links->data[i]))
@@ -267,7 +273,7 @@ cudaError_t acu_sim_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, 
                                       cudaGraphEdgeData *edgeData, size_t *numEdges) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!result && (!g || !numEdges || !from != !to || (edgeData && !from)))
+    if (!result && (!g || !numEdges || !from != !to || (edgeData && !from && have_data())))
         result = cudaErrorInvalidValue;
     if (!result)
         result = list_edges(g, from, to, edgeData, numEdges);

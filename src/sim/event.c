@@ -95,7 +95,7 @@ cudaError_t acu_sim_cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int fl
 /* One that was recorded in a capture last is nothing to wait for or ask about; then that capture is
  * invalid. */
 static cudaError_t allows(const acu_sim_event *event) {
-    return event->capture ? acu_sim_capture_refuse(event->capture)
+    return event->capture ? acu_sim_capture_refuse(event->capture, false)
                           : acu_sim_capture_allows_unsafe();
 }
 
@@ -209,7 +209,7 @@ cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent
     if (!result && (!is_timed(from) || !is_timed(to) || from->device != to->device))
         result = cudaErrorInvalidResourceHandle;
     if (!result && (from->capture || to->capture))
-        result = allows(from->capture ? from : to);
+        result = acu_sim_capture_refuse(from->capture ? from->capture : to->capture, true);
     if (!result && (!from->record || !to->record))
         result = cudaErrorInvalidResourceHandle;
     if (!result && (!from->record->done || !to->record->done))

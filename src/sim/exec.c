@@ -251,7 +251,10 @@ static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *param
         if (node && params->flags & cudaGraphInstantiateFlagDeviceLaunch &&
             !can_launch_on_device(node))
             result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
-                            cudaErrorNotSupported);
+                            cudaErrorInvalidValue);
+        if (!result && node && !acu_sim_conditional_takes(node))
+            result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
+                            cudaErrorInvalidValue);
         for (unsigned j = 0; !result && node && j < node->body_count; j++)
             result = judge(node->bodies[j], params);
     }
@@ -268,8 +271,10 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
     params->errNode_out = NULL;
     if (!result && (!exec || !graph || !are_flags(params->flags, allowed)))
         result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result && acu_sim_graph_has_memory(graph) && has_instance(graph))
-        result = cudaErrorInvalidValue;
+        result = cudaErrorNotSupported;
     if (!result)
         result = judge(graph, params);
     if (!result && !(made = new_exec(graph, params->flags, where)))
@@ -319,6 +324,8 @@ static cudaError_t enter(cudaGraphExec_t handle, acu_sim_exec **exec) {
 cudaError_t acu_sim_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
     acu_sim_exec *exec;
     cudaError_t result = enter(graphExec, &exec);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
     if (!result)
         destroy(exec);
     return acu_sim_leave(result);
@@ -489,22 +496,7 @@ static cudaError_t launch(acu_sim_exec *exec, acu_sim_stream *stream) {
     return result;
 }
 
-/* A launch that is captured is the graph in a node. */
-static cudaError_t capture(acu_sim_exec *exec, acu_sim_stream *stream) {
-    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeGraph, NULL);
-    acu_sim_graph *body = acu_sim_graph_copy(exec->graph);
-    acu_sim_node *node = NULL;
-    cudaError_t result = op && body ? cudaSuccess : cudaErrorMemoryAllocation;
-    if (!result)
-        result = acu_sim_capture_add(stream, op, &node);
-    else
-        acu_sim_op_release(op);
-    if (!result && acu_sim_node_embed(node, body))
-        return cudaSuccess;
-    acu_sim_graph_free(body);
-    return result ? result : cudaErrorMemoryAllocation;
-}
-
+/* Not while the stream is captured. */
 cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
     acu_sim_stream *s;
     cudaError_t result = acu_sim_enter_stream(stream, &s);
@@ -512,9 +504,9 @@ cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stre
     if (!result && !exec)
         result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_capture_allows(s, SIM_ENQUEUES);
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
     if (!result)
-        result = s->capture ? capture(exec, s) : launch(exec, s);
+        result = launch(exec, s);
     return acu_sim_leave(result);
 }
 

@@ -149,11 +149,20 @@ static cudaError_t enter(cudaGraph_t handle, acu_sim_graph **graph) {
 cudaError_t acu_sim_cudaGraphDestroy(cudaGraph_t graph) {
     acu_sim_graph *g;
     cudaError_t result = enter(graph, &g);
-    if (!result && (!g->where || g->captures))
+    if (!result && g->captures)
+        result = cudaErrorIllegalState;
+    if (!result && !g->where)
         result = cudaErrorInvalidValue;
     if (!result)
         acu_sim_graph_free(g);
     return acu_sim_leave(result);
+}
+
+acu_sim_condition *acu_sim_condition_anywhere(cudaGraphConditionalHandle handle) {
+    acu_sim_condition *found = NULL;
+    for (const acu_sim_graph *graph = graphs; graph && !found; graph = graph->next)
+        found = acu_sim_condition_of(graph, handle);
+    return found;
 }
 
 bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {

@@ -148,6 +148,8 @@ void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2
 /* NULL if the graph has no such handle. */
 acu_sim_condition *acu_sim_condition_of(const acu_sim_graph *root,
                                         cudaGraphConditionalHandle handle);
+/* Of any of the program's graphs. */
+acu_sim_condition *acu_sim_condition_anywhere(cudaGraphConditionalHandle handle);
 bool acu_sim_conditions_copy(acu_sim_graph *to, const acu_sim_graph *from);
 cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
                                    acu_sim_graph *graph, acu_sim_op **op);
@@ -155,9 +157,8 @@ cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *param
 cudaError_t acu_sim_conditional_embed(acu_sim_node *node, struct cudaConditionalNodeParams *params);
 void acu_sim_conditional_describe(const acu_sim_node *node,
                                   struct cudaConditionalNodeParams *params);
-/* The graph is in a conditional node, at whatever depth; and may have such a node. */
-bool acu_sim_is_conditional(const acu_sim_graph *graph);
-bool acu_sim_conditional_takes(const acu_sim_graph *graph, enum cudaGraphNodeType type);
+/* What can be instantiated: a node in a conditional one's graphs, a conditional one. */
+bool acu_sim_conditional_takes(const acu_sim_node *node);
 bool acu_sim_graph_has_conditions(const acu_sim_graph *graph);
 /* A launch begins. */
 void acu_sim_conditions_start(const acu_sim_graph *root);

@@ -289,8 +289,8 @@ static cudaError_t free_range(void *address, bool host) {
 
 cudaError_t acu_sim_cudaFree(void *devPtr) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && devPtr)
-        result = free_range(devPtr, false);
+    if (!result)
+        result = devPtr ? free_range(devPtr, false) : acu_sim_capture_allows_unsafe();
     return acu_sim_leave(result);
 }
 
@@ -354,8 +354,8 @@ cudaError_t acu_sim_cudaMallocHost(void **ptr, size_t size) {
 
 cudaError_t acu_sim_cudaFreeHost(void *ptr) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && ptr)
-        result = free_range(ptr, true);
+    if (!result)
+        result = ptr ? free_range(ptr, true) : acu_sim_capture_allows_unsafe();
     return acu_sim_leave(result);
 }
 

@@ -295,8 +295,6 @@ static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies
                        struct cudaGraphNodeParams *params, acu_sim_node **made) {
     acu_sim_op *op = NULL;
     cudaError_t result = acu_sim_nodes_judge(graph, dependencies, data, count);
-    if (!result && !acu_sim_conditional_takes(graph, params->type))
-        result = cudaErrorNotSupported;
     if (!result)
         result = make_op(graph, params, NULL, &op);
     if (result)
@@ -353,8 +351,10 @@ cudaError_t acu_sim_node_put(cudaGraphNode_t node, const struct cudaGraphNodePar
 cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_node *n = acu_sim_node_of(node);
-    if (!result && (!n || acu_sim_graph_root(n->graph)->captures))
+    if (!result && !n)
         result = cudaErrorInvalidValue;
+    if (!result && acu_sim_graph_root(n->graph)->captures)
+        result = cudaErrorIllegalState;
     if (!result && acu_sim_graph_has_memory(n->graph))
         result = cudaErrorNotSupported;
     if (!result) {

@@ -535,7 +535,7 @@ typedef enum acu_sim_use {
     SIM_LOOKS,    /* at the capture itself */
     SIM_ENQUEUES, /* what a capture takes */
     SIM_REFUSES,  /* what no capture takes */
-    SIM_WAITS,    /* the host waits for its work, or asks after it */
+    SIM_WAITS,    /* the host waits for its work, or asks after it; or does as if */
 } acu_sim_use;
 
 /* Why not, because of a capture; then that is invalid from now on, unless one only looked. */
@@ -544,8 +544,8 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use);
 cudaError_t acu_sim_capture_allows_device(const acu_sim_device *device);
 /* The same for calls that a capture would not see, like cudaMalloc(). */
 cudaError_t acu_sim_capture_allows_unsafe(void);
-/* The same for asking after an event that was recorded in it. */
-cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture);
+/* The same for asking after an event that was recorded in it; `looks`: for its time. */
+cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks);
 /* The graph that the stream is captured into; NULL: none. */
 acu_sim_graph *acu_sim_capture_graph(const acu_sim_stream *stream);
 /* Makes a node of the operation, which it takes. `node` may be NULL. */

@@ -174,8 +174,9 @@ static void fail(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUpdateRe
 /* The next node that no other depends on. */
 static acu_sim_node *next_last(const acu_sim_graph *graph, size_t *id) {
     acu_sim_node *node;
-    while ((node = next_node(graph, id)) && node->after.count)
-        ;
+    do
+        node = next_node(graph, id);
+    while (node && node->after.count);
     return node;
 }
 
@@ -209,6 +210,23 @@ static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_n
     return true;
 }
 
+/* Before 12.0 nodes were paired in the order in which they were made. */
+static bool knows_edges(void) {
+    return acu_sim_configuration()->runtime >= 12000;
+}
+
+static bool is_made_alike(const acu_sim_graph *mine, const acu_sim_graph *other,
+                          cudaGraphExecUpdateResultInfo *info) {
+    size_t i = 0, j = 0;
+    acu_sim_node *a, *b;
+    while ((a = next_node(mine, &i)) != NULL && (b = next_node(other, &j)) != NULL)
+        if (a->pair != b) {
+            fail(info, cudaGraphExecUpdateErrorTopologyChanged, b, NULL);
+            return false;
+        }
+    return true;
+}
+
 /* `stack` has room for all nodes. */
 static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_sim_node **stack,
                      cudaGraphExecUpdateResultInfo *info) {
@@ -228,7 +246,7 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
         if (!pair_before(a, a->pair, stack, &count, info))
             return false;
     }
-    return true;
+    return knows_edges() || is_made_alike(mine, other, info);
 }
 
 /* All are paired, unless there are more last nodes of mine. */
@@ -246,13 +264,16 @@ static bool judge(const acu_sim_graph *mine, const acu_sim_graph *other,
                   cudaGraphExecUpdateResultInfo *info) {
     acu_sim_node *node;
     if (mine->count != other->count) {
-        fail(info, cudaGraphExecUpdateErrorTopologyChanged, NULL, NULL);
+        fail(info,
+             knows_edges() ? cudaGraphExecUpdateErrorTopologyChanged
+                           : cudaGraphExecUpdateErrorNotSupported,
+             NULL, NULL);
         return false;
     }
     acu_sim_node **stack = malloc((mine->count + 1) * sizeof(acu_sim_node *));
     bool good = stack && pair_all(mine, other, stack, info);
     free(stack);
-    for (size_t i = 0; good && (node = next_node(mine, &i));) {
+    for (size_t i = 0; good && (node = next_node(mine, &i)) != NULL;) {
         good = judge_pair(node, info);
         for (unsigned k = 0; good && k < node->body_count; k++)
             good = judge(node->bodies[k], node->pair->bodies[k], info);
@@ -284,8 +305,10 @@ static bool take_rest(acu_sim_exec *exec, const acu_sim_graph *other) {
 
 cudaError_t acu_sim_graph_update(acu_sim_graph *mine, acu_sim_graph *other) {
     cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateSuccess};
-    if (!other || !judge(mine, other, &info))
+    if (!other)
         return cudaErrorInvalidValue;
+    if (!judge(mine, other, &info))
+        return cudaErrorGraphExecUpdateFailure;
     take(mine);
     return cudaSuccess;
 }

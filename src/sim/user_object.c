@@ -147,8 +147,8 @@ cudaError_t acu_sim_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr
                                          cudaHostFn_t destroy, unsigned int initialRefcount,
                                          unsigned int flags) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && (!object_out || !destroy || !initialRefcount || initialRefcount > INT_MAX ||
-                    flags != cudaUserObjectNoDestructorSync))
+    if (!result &&
+        (!object_out || !destroy || !initialRefcount || flags != cudaUserObjectNoDestructorSync))
         result = cudaErrorInvalidValue;
     acu_sim_user_object *object = result ? NULL : calloc(1, sizeof *object);
     if (!result && (!object || !acu_sim_set_add(&handles, object))) {

@@ -83,17 +83,17 @@ CASE(a_switch) {
 
 CASE(mistakes_with_conditional_nodes) {
     cudaGraph_t graph = NULL, other = NULL, *bodies = NULL;
-    cudaGraphConditionalHandle handle = 0, foreign = 0;
+    cudaGraphConditionalHandle handle = 0, foreign = 0, wrong = 0;
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphCreate(&other, 0));
     OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
     OK(cudaGraphConditionalHandleCreate(&foreign, other, 0, 0));
     FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(NULL, graph, 0, 0));
-    FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(&handle, graph, 0, 2));
+    FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(&wrong, graph, 0, 2));
     FAILS(cudaErrorInvalidValue,
           add_conditional(graph, handle, cudaGraphCondTypeWhile, 2, &bodies));
     FAILS(cudaErrorInvalidValue, add_conditional(graph, handle, cudaGraphCondTypeIf, 0, &bodies));
-    FAILS(cudaErrorInvalidValue, add_conditional(graph, foreign, cudaGraphCondTypeIf, 1, &bodies));
+    OK(add_conditional(graph, foreign, cudaGraphCondTypeIf, 1, &bodies));
     OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
     FAILS(cudaErrorInvalidValue, add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
     OK(cudaGraphDestroy(graph));
@@ -101,6 +101,7 @@ CASE(mistakes_with_conditional_nodes) {
 }
 
 CASE(what_a_conditional_body_takes) {
+    cudaGraphExec_t exec = NULL;
     cudaGraph_t graph = NULL, clone = NULL, *bodies = NULL;
     cudaGraphConditionalHandle handle = 0;
     cudaGraphNode_t node = NULL;
@@ -110,7 +111,9 @@ CASE(what_a_conditional_body_takes) {
     OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, 0));
     OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
     OK(cudaGraphAddEmptyNode(&node, bodies[0], NULL, 0));
-    FAILS(cudaErrorNotSupported, cudaGraphAddHostNode(&node, bodies[0], NULL, 0, &host));
+    OK(cudaGraphAddHostNode(&node, bodies[0], NULL, 0, &host));
+    SAYS(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 0));
+    (void)cudaGetLastError();
     FAILS(cudaErrorNotSupported, cudaGraphClone(&clone, graph));
     OK(cudaGraphDestroy(graph));
 }

@@ -97,7 +97,7 @@ CASE(what_devices_cannot_launch) {
     int calls = 0;
     OK(cudaGraphCreate(&graph, 0));
     cudaGraphNode_t node = add_host(graph, NULL, 0, &calls);
-    SAYS(cudaErrorNotSupported, cudaGraphInstantiateWithParams(&exec, graph, &params));
+    SAYS(cudaErrorInvalidValue, cudaGraphInstantiateWithParams(&exec, graph, &params));
     EQUAL(params.result_out, cudaGraphInstantiateNodeOperationNotSupported);
     IS(params.errNode_out == node);
     (void)cudaGetLastError();

@@ -225,8 +225,10 @@ static void updates_to_a_graph_of_the_same_shape(void **state) {
     OK(acu_exec_launch(exec, stream));
     OK(acu_buffer_read(y, back, 8));
     assert_int_equal(back[0], 2);
-    FAILS(acu_exec_update(exec, more, &update), 910, "other nodes or dependencies");
-    assert_int_equal(update.outcome, ACU_UPDATE_TOPOLOGY_CHANGED);
+    bool told = runtime_version() >= 12000; /* before, CUDA said less */
+    FAILS(acu_exec_update(exec, more, &update), 910,
+          told ? "other nodes or dependencies" : "cannot be updated");
+    assert_int_equal(update.outcome, told ? ACU_UPDATE_TOPOLOGY_CHANGED : ACU_UPDATE_NOT_SUPPORTED);
     assert_true(*acu_last_error_details().hint);
     OK(acu_buffer_zero(y, NULL));
     OK(acu_exec_launch(exec, stream)); /* as before */

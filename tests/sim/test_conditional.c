@@ -156,10 +156,14 @@ TEST(conditional_mistakes) {
     FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(NULL, graph, 0, 0));
     FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(&handle, NULL, 0, 0));
     FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate(&handle, graph, 0, 2));
-    params.conditional.handle = foreign;
+    params.conditional.handle = 1 << 30;
     params.conditional.type = cudaGraphCondTypeIf;
     params.conditional.size = 1;
     FAILS(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    params.conditional.handle = foreign; /* is only looked at later */
+    OK(cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphDestroyNode(node));
     params.conditional.handle = handle;
     params.conditional.size = 3;
     FAILS(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params));
@@ -171,7 +175,9 @@ TEST(conditional_mistakes) {
     add_conditional(graph, NULL, 0, handle, cudaGraphCondTypeIf, 1, &bodies);
     FAILS(cudaErrorInvalidValue, cudaGraphDestroy(bodies[0]));
     const struct cudaHostNodeParams host = {count_up, &params};
-    FAILS(cudaErrorNotSupported, cudaGraphAddHostNode(&node, bodies[0], NULL, 0, &host));
+    OK(cudaGraphAddHostNode(&node, bodies[0], NULL, 0, &host));
+    FAILS(cudaErrorInvalidValue, cudaGraphInstantiateWithParams(&exec, graph, &made));
+    assert_ptr_equal(made.errNode_out, node);
     FAILS(cudaErrorNotSupported, cudaGraphClone(&other, graph));
     OK(cudaGraphDestroy(graph));
     OK(cudaGraphDestroy(other));
@@ -330,7 +336,7 @@ TEST(memory_of_graphs) {
     const struct cudaMemsetParams params = {alloc.dptr, 0, 5, 1, 64, 1};
     OK(cudaGraphAddMemsetNode(&fill, graph, &node, 1, &params));
     cudaGraphExec_t exec = instantiate(graph), second;
-    FAILS(cudaErrorInvalidValue, cudaGraphInstantiate(&second, graph, 0));
+    FAILS(cudaErrorNotSupported, cudaGraphInstantiate(&second, graph, 0));
     FAILS(cudaErrorInvalidValue, cudaFree(alloc.dptr)); /* not there yet */
     OK(cudaGraphLaunch(exec, stream));
     FAILS(cudaErrorInvalidValue, cudaGraphLaunch(exec, stream));
