@@ -69,7 +69,7 @@ int acu_sim_fault(void *stream, int code);
  *     }
  *     acu_sim_register("scale", scale);
  *
- * An image for a GPU (a cubin, a fatbin) is refused with 209, like one for another architecture.
+ * An image for a GPU (a cubin, a fatbin) is refused with 209.
  * How many registers a kernel takes only a compiler knows: 32, or fewer if .maxnreg says so.
  *
  * CUDA C++ may be compiled where there is no NVRTC, or with ANYCUDA_NVRTC=sim: then the source is

@@ -95,7 +95,7 @@ CUresult acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersio
     if (!result)
         status = acu_sim_find_driver(symbol, cudaVersion,
                                      flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, pfn);
-    if (!result && status)
+    if (!result && status && !symbolStatus)
         result = cudaErrorSymbolNotFound;
     if (symbolStatus)
         *symbolStatus = status;
@@ -109,7 +109,8 @@ static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int vers
                                     enum cudaDriverEntryPointQueryResult *driverStatus) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     CUdriverProcAddressQueryResult status;
-    if (!result && (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream))
+    if (!result && (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream ||
+                    version > acu_sim_configuration()->driver))
         result = cudaErrorInvalidValue;
     if (!result) {
         status = acu_sim_find_driver(symbol, version ? version : acu_sim_configuration()->runtime,
@@ -279,7 +280,8 @@ CUresult acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
 
 /* The numbers are the runtime's, which has not all of them. */
 static int attribute_of(const acu_sim_device *device, CUdevice_attribute attribute) {
-    return attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
+    return attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
+                   attribute == CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS
                ? 1
                : acu_sim_attribute(device, (enum cudaDeviceAttr)attribute);
 }
@@ -463,7 +465,7 @@ CUresult acu_sim_cuCtxPushCurrent(CUcontext ctx) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
     const acu_sim_device *device = acu_sim_device_of(ctx);
     if (!result && !device)
-        result = cudaErrorDeviceUninitialized;
+        result = ctx ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
     if (!result && self->pushed_count == SIM_PUSHED)
         result = cudaErrorMemoryAllocation;
     if (!result) {
@@ -491,9 +493,8 @@ CUresult acu_sim_cuCtxPopCurrent(CUcontext *pctx) {
 
 /* A primary context is not the caller's to destroy, and there are no others. */
 CUresult acu_sim_cuCtxDestroy(CUcontext ctx) {
-    (void)ctx;
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    return leave(result ? result : cudaErrorDeviceUninitialized);
+    return leave(result ? result : ctx ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue);
 }
 
 /* Enters, and finds the context, the current one if there is none. */
@@ -530,7 +531,7 @@ CUresult acu_sim_cuCtxGetFlags(unsigned int *flags) {
     acu_sim_device *d;
     cudaError_t result = enter_context(NULL, flags != NULL, &d);
     if (!result)
-        *flags = d->flags;
+        *flags = d->flags | CU_CTX_MAP_HOST;
     return leave(result);
 }
 

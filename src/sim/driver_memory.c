@@ -50,7 +50,7 @@ CUresult acu_sim_cuMemAllocFromPoolAsync(CUdeviceptr *dptr, size_t bytesize, CUm
 }
 
 CUresult acu_sim_cuMemFree(CUdeviceptr dptr) {
-    IN_CONTEXT(dptr ? acu_sim_cudaFree(pointer(dptr)) : cudaErrorInvalidValue);
+    IN_CONTEXT(acu_sim_cudaFree(pointer(dptr)));
 }
 
 CUresult acu_sim_cuMemFreeAsync(CUdeviceptr dptr, CUstream hStream) {

@@ -86,7 +86,7 @@ CUresult acu_sim_cuModuleGetLoadingMode(CUmoduleLoadingMode *mode) {
 
 CUresult acu_sim_cuModuleGetFunction(CUfunction *hfunc, CUmodule hmod, const char *name) {
     acu_sim_module *m;
-    cudaError_t result = enter_module(hmod, hfunc && name, &m);
+    cudaError_t result = enter_module(hmod, hfunc && name && *name, &m);
     int index = result ? -1 : acu_sim_entry_named(m->image, name);
     if (!result && index < 0)
         result = cudaErrorSymbolNotFound;
@@ -115,8 +115,11 @@ CUresult acu_sim_cuModuleEnumerateFunctions(CUfunction *functions, unsigned int 
 static cudaError_t get_variable(const acu_sim_module *module, const char *name, CUdeviceptr *dptr,
                                 size_t *bytes) {
     int index = acu_sim_variable_named(module->image, name);
+    if (index < 0 && dptr)
+        *dptr = 0;
     if (index < 0)
-        return cudaErrorSymbolNotFound;
+        return acu_sim_entry_named(module->image, name) < 0 ? cudaErrorSymbolNotFound
+                                                            : cudaErrorInvalidValue;
     if (dptr)
         *dptr = (CUdeviceptr)(uintptr_t)module->variables[index];
     if (bytes)

@@ -27,7 +27,7 @@ static size_t device_has(const acu_sim_function *function, enum cudaDeviceAttr a
 unsigned acu_sim_function_threads(const acu_sim_function *function) {
     const acu_sim_entry *entry = function->entry;
     unsigned most = (unsigned)device_has(function, cudaDevAttrMaxThreadsPerBlock);
-    unsigned said = entry->threads[0] ? volume(entry->threads) : volume(entry->max_threads);
+    unsigned said = volume(entry->max_threads); /* .reqntid does not count */
     return said && said < most ? said : most;
 }
 
@@ -137,9 +137,7 @@ cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) 
         f->cluster[attribute - CLUSTER_WIDTH] = value;
         return cudaSuccess;
     case BIG_CLUSTERS:
-        if (value != 0 && value != 1)
-            return cudaErrorInvalidValue;
-        f->big_clusters = value;
+        f->big_clusters = value != 0;
         return cudaSuccess;
     case CLUSTER_POLICY:
         if (!acu_sim_knows(&acu_cudart_type_cudaClusterSchedulingPolicy, value))
@@ -235,6 +233,8 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
 cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);
+    if (!result && acu_sim_configuration()->runtime < 13000)
+        result = cudaErrorInvalidDeviceFunction; /* for what nvcc compiled only */
     if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
         result = cudaErrorInvalidValue;
     if (!result)
@@ -300,6 +300,8 @@ cudaError_t acu_sim_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void 
     cudaError_t result = enter(symbolPtr, &f);
     if (!result && !functionPtr)
         result = cudaErrorInvalidValue;
+    if (!result && acu_sim_configuration()->runtime >= 12080)
+        result = cudaErrorInvalidDeviceFunction; /* a library's kernel is no symbol */
     if (!result)
         *functionPtr = (cudaFunction_t)(void *)f;
     return acu_sim_leave(result);
@@ -328,12 +330,9 @@ cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks
 }
 
 size_t acu_sim_shared_for(const acu_sim_function *f, size_t blocks) {
-    size_t reserve = acu_sim_configuration()->cc >= 80
-                         ? device_has(f, cudaDevAttrReservedSharedMemoryPerBlock)
-                         : 0;
     size_t unit = acu_sim_configuration()->cc >= 80 ? 128 : 256;
     size_t each = device_has(f, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks / unit * unit;
-    size_t taken = f->entry->shared + reserve;
+    size_t taken = f->entry->shared; /* what is reserved is not taken off, as a GPU has shown */
     size_t left = each > taken ? each - taken : 0, most = (size_t)f->dynamic;
     return left < most ? left : most;
 }

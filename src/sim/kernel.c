@@ -182,9 +182,11 @@ static cudaError_t judge_block(const acu_sim_prepared *p, const acu_sim_device *
     if (!within(device, p->grid, cudaDevAttrMaxGridDimX) ||
         !within(device, p->block, cudaDevAttrMaxBlockDimX) ||
         threads > (size_t)acu_sim_attribute(device, cudaDevAttrMaxThreadsPerBlock))
-        return cudaErrorInvalidConfiguration;
-    if (entry->threads[0] && threads != volume(entry->threads))
-        return cudaErrorInvalidValue;
+        return acu_sim_configuration()->runtime < 13000 ? cudaErrorInvalidConfiguration
+                                                        : cudaErrorInvalidValue;
+    for (int i = 0; entry->threads[0] && i < 3; i++)
+        if (p->block[i] != entry->threads[i])
+            return cudaErrorInvalidValue;
     if (entry->max_threads[0] && threads > volume(entry->max_threads))
         return cudaErrorInvalidValue;
     if (threads > acu_sim_function_threads(p->function))
@@ -212,7 +214,7 @@ static cudaError_t judge_cluster(acu_sim_prepared *p, const acu_sim_device *devi
         return cudaErrorInvalidClusterSize;
     for (int i = 0; i < 3; i++)
         if (p->grid[i] % p->cluster[i])
-            return cudaErrorInvalidValue;
+            return cudaErrorInvalidClusterSize;
     return cudaSuccess;
 }
 
@@ -236,7 +238,7 @@ static cudaError_t read_attributes(acu_sim_prepared *p, const cudaLaunchConfig_t
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < config->numAttrs; i++) {
         const cudaLaunchAttribute *a = &config->attrs[i];
-        if (!is_attribute(a->id))
+        if (!is_attribute(a->id) || a->id == cudaLaunchAttributeSynchronizationPolicy)
             return cudaErrorInvalidValue;
         if (a->id == cudaLaunchAttributeCooperative)
             p->cooperative = a->val.cooperative != 0;
@@ -286,11 +288,18 @@ static cudaError_t copy_arguments(acu_sim_prepared *p, void *const *args, void *
     const acu_sim_entry *entry = p->function->entry;
     size_t size = 0;
     const char *packed = extra ? read_extra(extra, &size) : NULL;
-    if ((args && extra && entry->param_count) || (extra && (!packed || size < entry->param_bytes)))
+    if ((args && extra && entry->param_count) || (extra && !packed))
         return cudaErrorInvalidValue;
+    if (size > ((entry->param_bytes + 7) & ~(size_t)7)) /* a struct may end with padding */
+        return cudaErrorLaunchOutOfResources;
+    if (packed) { /* what is missing is not missed */
+        memset(p->arguments, 0, entry->param_bytes);
+        memcpy(p->arguments, packed, size < entry->param_bytes ? size : entry->param_bytes);
+        return cudaSuccess;
+    }
     for (size_t i = 0; i < entry->param_count; i++) {
         const acu_sim_param *param = &entry->params[i];
-        const char *from = packed ? packed + param->offset : args ? args[i] : NULL;
+        const char *from = args ? args[i] : NULL;
         if (!from)
             return cudaErrorInvalidValue;
         memcpy(p->arguments + param->offset, from, param->size);
@@ -377,7 +386,8 @@ cudaError_t acu_sim_prepare(acu_sim_device *device, const void *handle,
     if (!made)
         return cudaErrorMemoryAllocation;
     made->handle = handle;
-    made->shared = config->dynamicSmemBytes;
+    made->shared = acu_sim_configuration()->runtime < 13050 ? (unsigned)config->dynamicSmemBytes
+                                                            : config->dynamicSmemBytes;
     memcpy(made->grid, &config->gridDim, sizeof made->grid);
     memcpy(made->block, &config->blockDim, sizeof made->block);
     result = judge(made, device, config);
@@ -460,8 +470,9 @@ cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
     acu_sim_stream *stream;
     acu_sim_prepared *prepared = NULL;
     cudaError_t result = acu_sim_stream_of(handle, &stream);
-    /* The runtime's device must be the stream's; the driver goes by the stream. */
-    if (!result && !acu_sim_self()->by_driver && stream->device->index != acu_sim_self()->device)
+    /* The runtime's device must be the stream's below 13.0; the driver goes by the stream. */
+    if (!result && !acu_sim_self()->by_driver && acu_sim_configuration()->runtime < 13000 &&
+        stream->device->index != acu_sim_self()->device)
         result = cudaErrorInvalidResourceHandle;
     if (!result)
         result = acu_sim_prepare(stream->device, function, config, args, extra, &prepared);
@@ -478,8 +489,9 @@ cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
 /* A whole call of the runtime, which knows kernels only by what its own calls returned. */
 static cudaError_t launch(const cudaLaunchConfig_t *config, const void *func, void **args) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !acu_sim_kernel_of(func))
-        result = cudaErrorInvalidDeviceFunction;
+    if (!result && !acu_sim_kernel_of(func)) /* it may be a library's since 12.8 */
+        result = func && acu_sim_configuration()->runtime >= 12080 ? cudaErrorInvalidResourceHandle
+                                                                   : cudaErrorInvalidDeviceFunction;
     if (!result && !config)
         result = cudaErrorInvalidValue;
     if (!result)

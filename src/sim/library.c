@@ -57,8 +57,10 @@ static cudaError_t enter(cudaLibrary_t handle, acu_sim_device **device, acu_sim_
 }
 
 cudaError_t acu_sim_cudaLibraryUnload(cudaLibrary_t library) {
-    acu_sim_library *l;
-    cudaError_t result = enter(library, NULL, &l);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL); /* also a lost one */
+    acu_sim_library *l = acu_sim_library_of(library);
+    if (!result && !l)
+        result = cudaErrorInvalidResourceHandle;
     if (!result)
         acu_sim_library_unload(l);
     return acu_sim_leave(result);
@@ -95,20 +97,22 @@ cudaError_t acu_sim_cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned 
                                                 cudaLibrary_t lib) {
     acu_sim_library *l;
     cudaError_t result = enter(lib, NULL, &l);
-    if (!result && (!kernels || !numKernels))
+    if (!result && !kernels)
         result = cudaErrorInvalidValue;
     for (unsigned i = 0; !result && i < numKernels && i < l->image->entry_count; i++)
         kernels[i] = (cudaKernel_t)(void *)&l->kernels[i];
     return acu_sim_leave(result);
 }
 
-/* There are no pointers to device functions on this hardware. */
+/* A kernel is none, and other functions are not known. */
 cudaError_t acu_sim_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t library,
                                                   const char *symbol) {
     acu_sim_library *l;
     cudaError_t result = enter(library, NULL, &l);
     if (!result)
-        result = !fptr || !symbol ? cudaErrorInvalidValue : cudaErrorSymbolNotFound;
+        result = !fptr || !symbol || acu_sim_entry_named(l->image, symbol) >= 0
+                     ? cudaErrorInvalidValue
+                     : cudaErrorSymbolNotFound;
     return acu_sim_leave(result);
 }
 

@@ -42,9 +42,15 @@ static bool fits(const acu_sim_image *image) {
 }
 
 static cudaError_t read_image(const void *code, acu_sim_image **image, char *why, size_t room) {
+    const char *text = code;
     why[0] = '\0';
+    /* Machine code has the number of a system behind its head; nothing is not a text. */
+    if (strncmp(code, "\177ELF", 4) == 0 && !(text[4] && text[5] && text[6] && text[7]))
+        return cudaErrorInvalidKernelImage;
     if (strncmp(code, "\177ELF", 4) == 0 || strncmp(code, "\x50\xed\x55\xba", 4) == 0)
         return cudaErrorNoKernelImageForDevice; /* machine code of a GPU */
+    if (!acu_sim_is_ptx(code))
+        return cudaErrorInvalidKernelImage;
     acu_sim_image *made = calloc(1, sizeof *made);
     if (!made)
         return cudaErrorMemoryAllocation;
@@ -55,7 +61,7 @@ static cudaError_t read_image(const void *code, acu_sim_image **image, char *why
         snprintf(why, room,
                  "ptxas fatal   : SM version specified by .target is higher than default SM "
                  "version assumed");
-        result = cudaErrorNoKernelImageForDevice;
+        result = cudaErrorInvalidPtx;
     }
     if (result)
         release_image(made);

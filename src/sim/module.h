@@ -97,6 +97,8 @@ typedef struct acu_sim_options {
 cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_image *image,
                              char *why, size_t room);
 
+/* It begins like PTX. */
+bool acu_sim_is_ptx(const char *text);
 /* The newest PTX that came with a CUDA version: 90 with 13.0. */
 int acu_sim_ptx_newest(int version);
 /* What is in it; not the struct itself. */

@@ -623,6 +623,12 @@ static bool read_statement(parser *p) {
     return accept(p, ";") || unexpected(p);
 }
 
+bool acu_sim_is_ptx(const char *text) {
+    parser p = {.at = text, .end = text + strlen(text), .line = 1};
+    advance(&p);
+    return is(&p, ".version");
+}
+
 cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_image *image,
                              char *why, size_t room) {
     parser p = {.at = text,

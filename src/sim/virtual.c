@@ -39,8 +39,8 @@ typedef struct mapping {
     memory *of;
     uintptr_t base;
     size_t size;
-    uint64_t access;      /* a bit per device */
-    struct mapping *next; /* all, by address */
+    uint64_t access, writes; /* a bit per device */
+    struct mapping *next;    /* all, by address */
 } mapping;
 
 static reservation *reservations;
@@ -300,14 +300,11 @@ CUresult acu_sim_cuMemAddressFree(CUdeviceptr ptr, size_t size) {
 
 CUresult acu_sim_cuMemGetAllocationGranularity(size_t *granularity, const CUmemAllocationProp *prop,
                                                CUmemAllocationGranularity_flags option) {
-    acu_sim_device *device;
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
     if (!result &&
         (!granularity || !prop || (unsigned)option > CU_MEM_ALLOC_GRANULARITY_RECOMMENDED))
         result = cudaErrorInvalidValue;
-    if (!result)
-        result = judge_properties(prop, &device);
-    if (!result)
+    if (!result) /* wherever, and whatever it is to be */
         *granularity = GRANULARITY;
     return leave(result);
 }
@@ -408,6 +405,7 @@ static cudaError_t judge_access(const CUmemAccessDesc *desc) {
     if (!acu_sim_device_at(desc->location.id))
         return cudaErrorInvalidDevice;
     return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
+                   desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
                    desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                ? cudaSuccess
                : cudaErrorInvalidValue;
@@ -416,9 +414,12 @@ static cudaError_t judge_access(const CUmemAccessDesc *desc) {
 static void set_access(uintptr_t base, size_t size, const CUmemAccessDesc *desc) {
     uint64_t bit = (uint64_t)1 << desc->location.id;
     for (mapping *m = mappings; m; m = m->next)
-        if (m->base >= base && m->base < base + size)
+        if (m->base >= base && m->base < base + size) {
             m->access =
                 desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ? m->access & ~bit : m->access | bit;
+            m->writes = desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE ? m->writes | bit
+                                                                          : m->writes & ~bit;
+        }
 }
 
 CUresult acu_sim_cuMemSetAccess(CUdeviceptr ptr, size_t size, const CUmemAccessDesc *desc,
@@ -446,8 +447,9 @@ CUresult acu_sim_cuMemGetAccess(unsigned long long *flags, const CUmemLocation *
     if (!result && !acu_sim_device_at(location->id))
         result = cudaErrorInvalidDevice;
     if (!result)
-        *flags = m->access >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                                               : CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        *flags = m->writes >> location->id & 1   ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                 : m->access >> location->id & 1 ? CU_MEM_ACCESS_FLAGS_PROT_READ
+                                                 : CU_MEM_ACCESS_FLAGS_PROT_NONE;
     return leave(result);
 }
 

@@ -18,18 +18,14 @@ CASE(devices) {
     IS(name[0] != '\0');
     OK(cuDeviceGetName(name, 4, 0));
     EQUAL(strlen(name), 3);
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceGetName(NULL, 4, 0));
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceGetName(name, 0, 0));
     SAYS(CUDA_ERROR_INVALID_DEVICE, cuDeviceGetName(name, 4, count));
     OK(cuDeviceTotalMem(&bytes, 0));
     OK(cudaMemGetInfo(&free_bytes, &total));
     IS(bytes == total);
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceTotalMem(NULL, 0));
     OK(cuDeviceComputeCapability(&major, &minor, 0));
     OK(cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 0));
     EQUAL(value, major);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceGetAttribute(&value, (CUdevice_attribute)7777, 0));
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuDeviceGetAttribute(NULL, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
     SAYS(CUDA_ERROR_INVALID_DEVICE,
          cuDeviceGetAttribute(&value, CU_DEVICE_ATTRIBUTE_WARP_SIZE, count));
 }
@@ -138,7 +134,7 @@ CASE(contexts_are_stacked) {
     IS(top == primary);
     OK(cuCtxPopCurrent(NULL));
     OK(cudaFree(NULL));
-    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent(NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxPushCurrent(NULL));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxGetCurrent(NULL));
 }
 
@@ -158,9 +154,9 @@ CASE(what_a_context_says) {
     int least = 1, greatest = 1;
     OK(cudaFree(NULL));
     OK(cuCtxGetFlags(&flags));
-    ASK(flags);
+    EQUAL(flags, CU_CTX_MAP_HOST);
     OK(cuCtxGetApiVersion(NULL, &version));
-    ASK(version);
+    EQUAL(version, 3020);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxGetApiVersion(NULL, NULL));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxGetFlags(NULL));
     OK(cuCtxGetLimit(&limit, CU_LIMIT_STACK_SIZE));
@@ -173,7 +169,7 @@ CASE(what_a_context_says) {
     EQUAL(least, 0);
     EQUAL(greatest, -5);
     OK(cuCtxSynchronize());
-    ASK(cuCtxDestroy(NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxDestroy(NULL));
 }
 
 /* ---- finding functions */
@@ -185,30 +181,32 @@ CASE(entry_points) {
     OK(cuGetProcAddress("cuMemAlloc", &fn, driver(), 0, &status));
     IS(fn != NULL);
     EQUAL(status, CU_GET_PROC_ADDRESS_SUCCESS);
-    SAYS(CUDA_ERROR_NOT_FOUND, cuGetProcAddress("cuNoSuch", &fn, driver(), 0, &status));
+    SAYS(CUDA_SUCCESS, cuGetProcAddress("cuNoSuch", &fn, driver(), 0, &status));
     EQUAL(status, CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND);
     IS(fn == NULL);
-    SAYS(CUDA_ERROR_NOT_FOUND, cuGetProcAddress("cuFuncGetName", &fn, 12000, 0, &status));
+    SAYS(CUDA_SUCCESS, cuGetProcAddress("cuFuncGetName", &fn, 12000, 0, &status));
     EQUAL(status, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
     OK(cuGetProcAddress("cuLaunchKernel", &fn, driver(), 0, NULL));
     OK(cuGetProcAddress("cuLaunchKernel", &other, driver(),
                         CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, NULL));
     IS(fn != other);
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress(NULL, &fn, driver(), 0, &status));
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress("cuInit", NULL, driver(), 0, &status));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGetProcAddress("cuInit", &fn, driver(), 99, &status));
 }
 
 CASE(entry_points_by_the_runtime) {
     void *fn = NULL;
     enum cudaDriverEntryPointQueryResult status;
+    if (runtime() > driver()) { /* asks for its own version, of an older driver */
+        FAILS(cudaErrorInvalidValue,
+              cudaGetDriverEntryPoint("cuMemsetD32Async", &fn, cudaEnableDefault, &status));
+        return;
+    }
     OK(cudaGetDriverEntryPoint("cuMemsetD32Async", &fn, cudaEnableDefault, &status));
     IS(fn != NULL);
     EQUAL(status, cudaDriverEntryPointSuccess);
     OK(cudaGetDriverEntryPoint("cuNoSuch", &fn, cudaEnableDefault, &status));
     IS(fn == NULL);
     EQUAL(status, cudaDriverEntryPointSymbolNotFound);
-    FAILS(cudaErrorInvalidValue, cudaGetDriverEntryPoint(NULL, &fn, cudaEnableDefault, &status));
     FAILS(cudaErrorInvalidValue, cudaGetDriverEntryPoint("cuInit", NULL, 0, &status));
     FAILS(cudaErrorInvalidValue, cudaGetDriverEntryPoint("cuInit", &fn, 99, &status));
     OK(cudaGetDriverEntryPoint("cuInit", &fn, cudaEnableDefault, NULL));
@@ -259,7 +257,7 @@ CASE(ranges) {
     OK(cuMemGetAddressRange(&base, NULL, at));
     OK(cuMemFree(at));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(at));
-    ASK(cuMemFree(0));
+    OK(cuMemFree(0));
     SAYS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &size, at));
     SAYS(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &size, (CUdeviceptr)(uintptr_t)&size));
 }

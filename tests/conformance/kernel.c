@@ -42,18 +42,16 @@ CASE(no_library) {
           cudaLibraryLoadData(&library, module_text, NULL, NULL, 1, NULL, NULL, 0));
 }
 
+/* Libraries are loaded lazily on a GPU, so nothing is found yet; the simulator reads them at once.
+ */
 CASE(malformed_ptx) {
     cudaLibrary_t library = NULL;
-    FAILS(cudaErrorInvalidPtx,
-          cudaLibraryLoadData(&library, "this is no PTX", NULL, NULL, 0, NULL, NULL, 0));
-    FAILS(cudaErrorInvalidPtx,
-          cudaLibraryLoadData(&library, PTX_HEAD ".entry f(", NULL, NULL, 0, NULL, NULL, 0));
-    FAILS(cudaErrorUnsupportedPtxVersion,
-          cudaLibraryLoadData(&library, ".version 99.9\n.target sm_52\n.address_size 64\n", NULL,
-                              NULL, 0, NULL, NULL, 0));
-    FAILS(cudaErrorNoKernelImageForDevice,
-          cudaLibraryLoadData(&library, ".version 8.0\n.target sm_121\n.address_size 64\n", NULL,
-                              NULL, 0, NULL, NULL, 0));
+    ASK(cudaLibraryLoadData(&library, "this is no PTX", NULL, NULL, 0, NULL, NULL, 0));
+    ASK(library ? cudaLibraryUnload(library) : cudaSuccess);
+    library = NULL;
+    ASK(cudaLibraryLoadData(&library, PTX_HEAD ".entry f(", NULL, NULL, 0, NULL, NULL, 0));
+    ASK(library ? cudaLibraryUnload(library) : cudaSuccess);
+    (void)cudaGetLastError();
 }
 
 CASE(counts_and_lists) {
@@ -69,8 +67,7 @@ CASE(counts_and_lists) {
     IS(all[5] && !all[6]);
     FAILS(cudaErrorInvalidValue, cudaLibraryGetKernelCount(NULL, library));
     FAILS(cudaErrorInvalidValue, cudaLibraryEnumerateKernels(NULL, 2, library));
-    ASK(cudaLibraryEnumerateKernels(all, 0, library));
-    (void)cudaGetLastError();
+    OK(cudaLibraryEnumerateKernels(all, 0, library));
     OK(cudaLibraryUnload(library));
 }
 
@@ -92,23 +89,22 @@ CASE(variables) {
     EQUAL(bytes, 100);
     FAILS(cudaErrorSymbolNotFound, cudaLibraryGetGlobal(&at, &bytes, library, "nowhere"));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, &bytes, library, NULL));
-    ASK(cudaLibraryGetGlobal(NULL, NULL, library, "table"));
-    ASK(cudaLibraryGetGlobal(&at, &bytes, library, "everywhere"));
-    (void)cudaGetLastError();
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(NULL, NULL, library, "table"));
+    OK(cudaLibraryGetGlobal(&at, &bytes, library, "everywhere"));
     OK(cudaLibraryGetManaged(&at, &bytes, library, "everywhere"));
     EQUAL(*(unsigned *)at, 3);
     FAILS(cudaErrorSymbolNotFound, cudaLibraryGetManaged(&at, &bytes, library, "counter"));
     OK(cudaLibraryUnload(library));
 }
 
-CASE(no_unified_functions) {
+CASE(a_kernel_is_no_unified_function) {
     int has = 0;
     void *function = NULL;
     cudaLibrary_t library = NULL;
     OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
     OK(cuDeviceGetAttribute(&has, CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS, 0));
-    EQUAL(has, 0);
-    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetUnifiedFunction(&function, library, "store"));
+    EQUAL(has, 1);
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetUnifiedFunction(&function, library, "store"));
     OK(cudaLibraryUnload(library));
 }
 
@@ -155,13 +151,16 @@ CASE(what_is_no_kernel) {
     static int something;
     cudaLaunchConfig_t config = {.gridDim = {1, 1, 1}, .blockDim = {1, 1, 1}};
     FAILS(cudaErrorInvalidDeviceFunction, run(NULL, dim(1, 1, 1), dim(1, 1, 1), 0));
-    FAILS(cudaErrorInvalidDeviceFunction,
+    FAILS(FROM(12080, cudaErrorInvalidResourceHandle, cudaErrorInvalidDeviceFunction),
           cudaLaunchKernel(&something, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL));
-    FAILS(cudaErrorInvalidDeviceFunction, cudaLaunchKernelExC(&config, &something, NULL));
-    FAILS(cudaErrorInvalidDeviceFunction,
+    FAILS(FROM(12080, cudaErrorInvalidResourceHandle, cudaErrorInvalidDeviceFunction),
+          cudaLaunchKernelExC(&config, &something, NULL));
+    FAILS(FROM(12080, cudaErrorInvalidResourceHandle, cudaErrorInvalidDeviceFunction),
           cudaLaunchCooperativeKernel(&something, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL));
-    ASK(cudaLaunchKernelExC(NULL, &something, NULL));
-    (void)cudaGetLastError();
+}
+
+static cudaError_t bad_configuration(void) {
+    return FROM(13000, cudaErrorInvalidValue, cudaErrorInvalidConfiguration);
 }
 
 CASE(configurations) {
@@ -169,18 +168,18 @@ CASE(configurations) {
     register_kernels();
     OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
     cudaKernel_t k = get(library, "nothing");
-    FAILS(cudaErrorInvalidConfiguration, run(k, dim(0, 1, 1), dim(1, 1, 1), 0));
-    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 0, 1), dim(1, 1, 1), 0));
-    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(0, 1, 1), 0));
-    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(1, 1, 0), 0));
+    FAILS(bad_configuration(), run(k, dim(0, 1, 1), dim(1, 1, 1), 0));
+    FAILS(bad_configuration(), run(k, dim(1, 0, 1), dim(1, 1, 1), 0));
+    FAILS(bad_configuration(), run(k, dim(1, 1, 1), dim(0, 1, 1), 0));
+    FAILS(bad_configuration(), run(k, dim(1, 1, 1), dim(1, 1, 0), 0));
     OK(run(k, dim(1, 1, 1), dim(1024, 1, 1), 0));
-    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(1025, 1, 1), 0));
-    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(32, 32, 2), 0));
+    FAILS(bad_configuration(), run(k, dim(1, 1, 1), dim(1025, 1, 1), 0));
+    FAILS(bad_configuration(), run(k, dim(1, 1, 1), dim(32, 32, 2), 0));
     OK(run(k, dim(1, 1, 1), dim(1, 1, 64), 0));
-    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 1, 1), dim(1, 1, 65), 0));
+    FAILS(bad_configuration(), run(k, dim(1, 1, 1), dim(1, 1, 65), 0));
     OK(run(k, dim(1, 65535, 1), dim(1, 1, 1), 0));
-    FAILS(cudaErrorInvalidConfiguration, run(k, dim(1, 65536, 1), dim(1, 1, 1), 0));
-    FAILS(cudaErrorInvalidConfiguration, run(k, dim(2147483648u, 1, 1), dim(1, 1, 1), 0));
+    FAILS(bad_configuration(), run(k, dim(1, 65536, 1), dim(1, 1, 1), 0));
+    FAILS(bad_configuration(), run(k, dim(2147483648u, 1, 1), dim(1, 1, 1), 0));
     OK(cudaDeviceSynchronize());
     OK(cudaLibraryUnload(library));
 }
@@ -194,8 +193,11 @@ CASE(limits_of_a_kernel) {
     FAILS(cudaErrorInvalidValue, run(get(library, "exactly_64"), dim(1, 1, 1), dim(32, 1, 1), 0));
     OK(run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), 49152));
     FAILS(cudaErrorInvalidValue, run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), 49153));
-    FAILS(cudaErrorInvalidValue,
-          run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), (size_t)1 << 33));
+    if (runtime() < 13050) /* passed on as 32 bits */
+        OK(run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), (size_t)1 << 33));
+    else
+        FAILS(cudaErrorInvalidValue,
+              run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), (size_t)1 << 33));
     OK(cudaDeviceSynchronize());
     OK(cudaLibraryUnload(library));
 }
@@ -216,7 +218,7 @@ CASE(clusters) {
     cudaKernel_t k = get(library, "nothing");
     OK(clustered(k, 16, 8));
     FAILS(cudaErrorInvalidClusterSize, clustered(k, 16, 16));
-    FAILS(cudaErrorInvalidValue, clustered(k, 15, 2));
+    FAILS(cudaErrorInvalidClusterSize, clustered(k, 15, 2));
     OK(cudaFuncSetAttribute(k, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
     OK(clustered(k, 16, 16));
     OK(cudaDeviceSynchronize());
@@ -251,8 +253,9 @@ CASE(the_stream_of_another_device) {
     OK(cudaStreamCreate(&stream));
     OK(cudaLaunchKernel(k, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, stream));
     OK(cudaSetDevice(0));
-    FAILS(cudaErrorInvalidResourceHandle,
-          cudaLaunchKernel(k, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, stream));
+    SAYS(FROM(13000, cudaSuccess, cudaErrorInvalidResourceHandle),
+         cudaLaunchKernel(k, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, stream));
+    (void)cudaGetLastError();
     OK(cudaStreamDestroy(stream));
     OK(cudaLibraryUnload(library));
 }
@@ -266,7 +269,7 @@ LONE_CASE(an_illegal_address) {
     OK(cudaLaunchKernel(get(library, "store"), dim(1, 1, 1), dim(1, 1, 1), args, 0, NULL));
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     SAYS(cudaErrorIllegalAddress, run(get(library, "nothing"), dim(1, 1, 1), dim(1, 1, 1), 0));
-    ASK(cudaLibraryUnload(library));
+    OK(cudaLibraryUnload(library));
 }
 
 /* ---- what kernels say */
@@ -304,7 +307,8 @@ CASE(attributes) {
     FAILS(cudaErrorInvalidValue, cudaFuncSetAttribute(k, (enum cudaFuncAttribute)0, 1));
     FAILS(cudaErrorInvalidDeviceFunction,
           cudaFuncSetAttribute(NULL, cudaFuncAttributePreferredSharedMemoryCarveout, 30));
-    OK(cudaFuncSetCacheConfig(k, cudaFuncCachePreferL1));
+    SAYS(FROM(13000, cudaSuccess, cudaErrorInvalidDeviceFunction),
+         cudaFuncSetCacheConfig(k, cudaFuncCachePreferL1));
     ASK(cudaFuncSetCacheConfig(k, (enum cudaFuncCache)9));
     ASK(cudaFuncSetCacheConfig(NULL, cudaFuncCachePreferL1));
     (void)cudaGetLastError();
@@ -350,22 +354,19 @@ CASE(names_and_parameters) {
 
 CASE(other_handles) {
     cudaFunction_t function = NULL;
-    cudaKernel_t kernel = NULL;
+    CUfunction same = NULL;
     const char *name = NULL;
     cudaLibrary_t library = NULL;
     register_kernels();
     OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
     cudaKernel_t k = get(library, "nothing");
-    OK(cudaGetFuncBySymbol(&function, k));
-    OK(cuFuncGetName(&name, (CUfunction)function));
-    SAME_TEXT(name, "nothing");
-    ASK(cudaLaunchKernel(function, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL));
-    ASK(cudaGetKernel(&kernel, k));
-    ASK(kernel == k);
-    (void)cudaGetLastError();
-    OK(cuLaunchKernel((CUfunction)function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
-    OK(cuLaunchKernel((CUfunction)k, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    FAILS(cudaErrorInvalidDeviceFunction, cudaGetFuncBySymbol(&function, k));
     FAILS(cudaErrorInvalidDeviceFunction, cudaGetFuncBySymbol(&function, &library));
+    OK(cuKernelGetFunction(&same, (CUkernel)k));
+    OK(cuFuncGetName(&name, same));
+    SAME_TEXT(name, "nothing");
+    OK(cuLaunchKernel(same, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cuLaunchKernel((CUfunction)k, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
     OK(cudaDeviceSynchronize());
     OK(cudaLibraryUnload(library));
 }
@@ -386,6 +387,6 @@ CASE(occupancy) {
     FAILS(cudaErrorInvalidDeviceFunction,
           cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 256, 0));
     OK(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, k, 8, 64));
-    EQUAL(bytes, 28160);
+    EQUAL(bytes, 29184);
     OK(cudaLibraryUnload(library));
 }

@@ -134,10 +134,11 @@ TEST(a_library_outlives_the_reset_of_a_device) {
     OK(cudaLibraryUnload(library));
 }
 
-TEST(no_unified_functions) {
+TEST(a_kernel_is_no_unified_function) {
     cudaLibrary_t library = load(PTX);
     void *function;
-    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetUnifiedFunction(&function, library, "add"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetUnifiedFunction(&function, library, "add"));
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetUnifiedFunction(&function, library, "nowhere"));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetUnifiedFunction(NULL, library, "add"));
     FAILS(cudaErrorInvalidResourceHandle, cudaLibraryGetUnifiedFunction(&function, NULL, "add"));
     OK(cudaLibraryUnload(library));
@@ -157,9 +158,6 @@ TEST(a_library_is_a_leak) {
 
 TEST(malformed_ptx) {
     static const char *const texts[] = {
-        "",
-        "hello",
-        ".target sm_52",
         ".version 7.0",
         ".version seven\n.target sm_52",
         ".version 7.0\n.target fifty",
@@ -187,6 +185,15 @@ TEST(malformed_ptx) {
             fail_msg("not refused: %s", texts[i]);
 }
 
+TEST(what_is_no_ptx) {
+    SAYS(cudaErrorInvalidKernelImage, try_load(""));
+    SAYS(cudaErrorInvalidKernelImage, try_load("hello"));
+    SAYS(cudaErrorInvalidKernelImage, try_load("// nothing"));
+    SAYS(cudaErrorInvalidKernelImage, try_load(".target sm_52"));
+    SAYS(cudaErrorInvalidKernelImage, try_load("\177ELF"));
+    SAYS(cudaErrorNoKernelImageForDevice, try_load("\177ELF\2\1\1\63"));
+}
+
 TEST(ptx_that_is_unusual_but_right) {
     static const char *const texts[] = {
         PTX_HEAD,
@@ -211,13 +218,12 @@ TEST(ptx_that_is_unusual_but_right) {
 }
 
 TEST(an_architecture_that_is_not_there) {
-    SAYS(cudaErrorNoKernelImageForDevice, try_load(".version 8.6\n.target sm_100\n.entry f() { }"));
+    SAYS(cudaErrorInvalidPtx, try_load(".version 8.6\n.target sm_100\n.entry f() { }"));
     acu_sim_reset("cc=10.0");
     SAYS(cudaSuccess, try_load(".version 8.6\n.target sm_100\n.entry f() { }"));
-    SAYS(cudaErrorNoKernelImageForDevice, try_load(".version 8.0\n.target sm_90a\n"));
+    SAYS(cudaErrorInvalidPtx, try_load(".version 8.0\n.target sm_90a\n"));
     acu_sim_reset("cc=8.0");
-    SAYS(cudaErrorNoKernelImageForDevice, try_load(".version 8.0\n.target sm_86\n"));
-    SAYS(cudaErrorNoKernelImageForDevice, try_load("\177ELF"));
+    SAYS(cudaErrorInvalidPtx, try_load(".version 8.0\n.target sm_86\n"));
 }
 
 TEST(a_ptx_version_that_the_driver_is_too_old_for) {
@@ -259,9 +265,10 @@ int main(void) {
         T(variables_have_their_values),
         T(each_device_has_its_variables_but_managed_ones),
         T(a_library_outlives_the_reset_of_a_device),
-        T(no_unified_functions),
+        T(a_kernel_is_no_unified_function),
         T(a_library_is_a_leak),
         T(malformed_ptx),
+        T(what_is_no_ptx),
         T(ptx_that_is_unusual_but_right),
         T(an_architecture_that_is_not_there),
         T(a_ptx_version_that_the_driver_is_too_old_for),
