@@ -283,7 +283,7 @@ cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *ev
     cudaError_t why = judge_wait(stream, event);
     if (why)
         return why;
-    if (!stream->capture)
+    if (!stream->capture && event->capture)
         join(event->capture, stream);
     return acu_sim_links_merge(&stream->tips, event->tips.nodes, event->tips.data,
                                event->tips.count)
