@@ -35,8 +35,7 @@ LONE_CASE(nothing_works_before_init) {
     CUdevice device;
     CUcontext context;
     CUdeviceptr memory;
-    OK(cuDriverGetVersion(&value));
-    IS(value == driver());
+    OK(cuDriverGetVersion(&value)); /* that of the runtime would initialise the driver */
     SAYS(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGetCount(&value));
     SAYS(CUDA_ERROR_NOT_INITIALIZED, cuDeviceGet(&device, 0));
     SAYS(CUDA_ERROR_NOT_INITIALIZED, cuCtxGetCurrent(&context));
