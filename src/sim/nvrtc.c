@@ -351,8 +351,7 @@ static nvrtcResult lowered_name(nvrtcProgram prog, const char *const expression,
  */
 
 /* Each must be what the header says. */
-#define FUNCTION(name, fn)                                                                         \
-    { #name, _Generic((fn), __typeof__(acu_slot_##name) : (acu_fn)(fn)) }
+#define FUNCTION(name, fn) {#name, _Generic((fn), __typeof__(acu_slot_##name): (acu_fn)(fn))}
 
 acu_fn acu_sim_nvrtc_symbol(const char *symbol) {
     static const struct {

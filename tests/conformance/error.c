@@ -300,7 +300,9 @@ LONE_CASE(callbacks_are_told_of_a_fault) {
     EQUAL(told.status, 700);
 }
 
-static struct { cudaError_t last, synchronise; } elsewhere;
+static struct {
+    cudaError_t last, synchronise;
+} elsewhere;
 
 static void *errors_elsewhere(void *unused) {
     (void)unused;
