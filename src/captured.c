@@ -63,6 +63,34 @@ bool acu_capture_is_active(uint64_t id) {
     return active;
 }
 
+static int refuse(const char *what) {
+    acu_record(ACU_ERROR_CAPTURE, "%s would break the capture that is under way", what);
+    acu_hint("do it before the capture begins or after its end");
+    return ACU_ERROR_CAPTURE;
+}
+
+int acu_capture_allows(void) {
+    return ACU_LIKELY(!acu_capture_delays(NULL)) ? 0 : refuse("this");
+}
+
+static bool is_on(const acu_capture *capture, int device) {
+    bool on = capture->origin->object.device == device;
+    for (const acu_stream *s = capture->joined; s && !on; s = s->next_joined)
+        on = s->object.device == device;
+    return on;
+}
+
+int acu_capture_allows_device(int device) {
+    bool captured = false;
+    if (ACU_LIKELY(!__atomic_load_n(&captures, __ATOMIC_RELAXED)))
+        return 0;
+    pthread_mutex_lock(&lock);
+    for (const acu_capture *c = captures; c && !captured; c = c->next)
+        captured = is_on(c, device);
+    pthread_mutex_unlock(&lock);
+    return captured ? refuse("waiting for the device") : 0;
+}
+
 bool acu_capture_delays(const acu_object *object) {
     bool delays = false;
     if (ACU_LIKELY(!__atomic_load_n(&captures, __ATOMIC_RELAXED)))

@@ -85,7 +85,7 @@ static int copy_plain(const copy_job *job, const void *data) {
 
 /* Copies that end in or begin at memory of which we only know the address end before we return. */
 static int copy_and_wait(const copy_job *job) {
-    int code = acu_stream_not_captured(job->on);
+    int code = acu_stream_may_wait(job->on);
     if (!code)
         code = run_job(job);
     if (code)
@@ -150,7 +150,7 @@ acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at
     ACU_NEED(event, acu_event_class);
     ACU_NEED_STREAM(on);
     ACU_TRY(check_host_copy(__func__, buffer, at, dtype, host, count, &on));
-    int code = acu_stream_not_captured(on);
+    int code = acu_stream_may_wait(on);
     if (!code)
         code = (int)cudaStreamWaitEvent(on->raw, event->raw, 0);
     if (!code && count > 0)

@@ -332,8 +332,11 @@ acu_result acu_device_disable_peer(acu_device device, acu_device peer) {
     ON_DEVICE(device, disable_peer(peer));
 }
 
-static cudaError_t synchronize(acu_device device) {
-    cudaError_t code = cudaDeviceSynchronize();
+static int synchronize(acu_device device) {
+    int code = acu_capture_allows_device(device);
+    if (code)
+        return code;
+    code = (int)cudaDeviceSynchronize();
     if (code)
         acu_closures_abandon(device);
     acu_destroy_deferred(); /* what waited for this */

@@ -130,8 +130,11 @@ static bool is_captured(const acu_event *event) {
 }
 
 #define NEED_UNCAPTURED(event)                                                                     \
-    ACU_REQUIRE(!is_captured(event), ACU_ERROR_CAPTURE,                                            \
-                "the event means work that is being captured")
+    do {                                                                                           \
+        ACU_REQUIRE(!is_captured(event), ACU_ERROR_CAPTURE,                                        \
+                    "the event means work that is being captured");                                \
+        ACU_TRY(OUTCOME((event), acu_capture_allows()));                                           \
+    } while (0)
 
 acu_result acu_event_query(acu_event *event) {
     ACU_NEED(event, acu_event_class);

@@ -250,6 +250,9 @@ acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *optio
     if (o->upload)
         ACU_NEED_STREAM(o->upload);
     ACU_TRY(acu_graph_not_captured(__func__, graph));
+    ACU_TRY(OUTCOME(graph, acu_capture_allows()));
+    if (o->upload)
+        ACU_TRY(OUTCOME(o->upload, acu_stream_not_captured(o->upload)));
     acu_exec *made = new_exec(__func__);
     if (!made)
         return ACU_ERROR_HOST_MEMORY;

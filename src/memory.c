@@ -230,7 +230,7 @@ static int allocate_once(acu_storage *s, void **at) {
 /* Gives back what pools keep. Failures do not matter: the allocation is tried again anyway. */
 static void make_room(const acu_storage *s) {
     cudaMemPool_t pools[2] = {NULL, NULL};
-    bool captured = acu_stream_not_captured(s->home) != 0;
+    bool captured = acu_stream_may_wait(s->home) != 0;
     if (captured ||
         cudaStreamSynchronize(s->home->raw)) /* frees before it may still be under way */
         return;

@@ -141,6 +141,8 @@ static int settle(const acu_module *module) {
     int code = 0;
     for (size_t i = 0; i < ACU_MODULE_STREAMS && module->streams[i] && !code; i++)
         code = acu_timeline_settle(module->streams[i], ACU_EVERYTHING);
+    if (!code && module->crowded)
+        code = acu_capture_allows_device(module->place.device);
     if (code || !module->crowded)
         return code;
     code = acu_guard_enter(&guard, module->place.device);

@@ -94,6 +94,11 @@ void acu_destroy_deferred(void);
 
 /* Destroying anything now would break a capture, except `object`, whose capture ends with it. */
 bool acu_capture_delays(const acu_object *object);
+/* 0, or ACU_ERROR_CAPTURE, recorded: before the thread waits, asks or makes what CUDA lets break
+ * the captures that are under way; */
+int acu_capture_allows(void);
+/* or before it waits for a whole device, which breaks even relaxed ones there. */
+int acu_capture_allows_device(int device);
 
 /* The runtime is being unloaded: nothing of it may be called any more. */
 bool acu_is_unloading(void);

@@ -147,6 +147,8 @@ int acu_timeline_settle(acu_timeline *timeline, uint64_t number) {
         code = record_mark(timeline);
     cudaEvent_t mark = timeline->mark;
     pthread_mutex_unlock(&timeline->lock);
+    if (!code && mark)
+        code = acu_capture_allows();
     return code || !mark ? code : (int)cudaEventSynchronize(mark);
 }
 
@@ -419,6 +421,11 @@ int acu_stream_not_captured(const acu_stream *stream) {
     return code;
 }
 
+int acu_stream_may_wait(const acu_stream *stream) {
+    int code = acu_stream_not_captured(stream);
+    return code ? code : acu_capture_allows();
+}
+
 acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing_now) {
     ACU_NEED_POINTER(capturing_now);
     *capturing_now = false;
@@ -439,6 +446,8 @@ acu_result acu_stream_query(acu_stream *stream) {
     ACU_NEED_STREAM(stream);
     int code = acu_stream_enter(stream, &guard);
     if (!code)
+        code = acu_stream_may_wait(stream);
+    if (!code)
         code = (int)cudaStreamQuery(stream->raw);
     acu_guard_leave(&guard);
     if (code == ACU_NOT_READY) {
@@ -449,7 +458,7 @@ acu_result acu_stream_query(acu_stream *stream) {
 }
 
 static int synchronize(acu_stream *stream) {
-    int code = acu_stream_not_captured(stream);
+    int code = acu_stream_may_wait(stream);
     if (!code)
         code = (int)cudaStreamSynchronize(stream->raw);
     acu_destroy_deferred(); /* what waited for this */

@@ -97,6 +97,9 @@ static inline void acu_stream_came_after(acu_stream *stream, uint64_t capture) {
 
 /* 0, or ACU_ERROR_CAPTURE, recorded, before CUDA would break the capture. */
 int acu_stream_not_captured(const acu_stream *stream);
+/* The same before the thread waits for the stream or asks after its work, which also breaks the
+ * thread's captures of other streams. */
+int acu_stream_may_wait(const acu_stream *stream);
 
 /* CUDA keeps "not ready" as its last error, where it hides a real one from who asks later. */
 void acu_forget_not_ready(void);

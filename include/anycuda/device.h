@@ -166,7 +166,8 @@ ACU_CHECKED acu_result acu_device_enable_peer(acu_device device, acu_device peer
 /** Ends that; success if it could not. */
 ACU_CHECKED acu_result acu_device_disable_peer(acu_device device, acu_device peer);
 
-/** Waits until all work of the device is done, and returns the error of any that failed. */
+/** Waits until all work of the device is done, and returns the error of any that failed;
+ * ACU_ERROR_CAPTURE while any of its streams is captured, which CUDA would break. */
 ACU_CHECKED acu_result acu_device_synchronize(acu_device device);
 
 /**

@@ -53,10 +53,11 @@ acu_device acu_event_device(const acu_event *event);
  * together. */
 ACU_CHECKED acu_result acu_event_record(acu_event *event, acu_stream *stream);
 
-/** Success if what it means is done, or it was never recorded; ACU_NOT_READY if not. */
+/** Success if what it means is done, or it was never recorded; ACU_NOT_READY if not;
+ * ACU_ERROR_CAPTURE as of acu_stream_synchronize(). */
 ACU_CHECKED acu_result acu_event_query(acu_event *event);
 
-/** Waits until what it means is done. */
+/** Waits until what it means is done; ACU_ERROR_CAPTURE as of acu_stream_synchronize(). */
 ACU_CHECKED acu_result acu_event_synchronize(acu_event *event);
 
 /**

@@ -39,7 +39,9 @@ typedef struct acu_exec_options {
  * Makes an executable graph; the caller owns it. `options` may be NULL.
  *
  * A failure tells the node at fault and what is wrong with it, where the runtime does (12.0).
- * ACU_ERROR_CAPTURE while the graph is being captured into.
+ * ACU_ERROR_CAPTURE while the graph is being captured into, while the thread captures (or any one,
+ * with ACU_CAPTURE_GLOBAL; unless with ACU_CAPTURE_RELAXED), and where `upload` is captured: CUDA
+ * would break the capture.
  */
 ACU_CHECKED acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *options,
                                              acu_exec **exec);

@@ -119,11 +119,12 @@ ACU_CHECKED acu_result acu_stream_set_access_window(acu_stream *stream,
 /** Copies all attributes from one stream to another of the same device. */
 ACU_CHECKED acu_result acu_stream_copy_attributes(acu_stream *to, acu_stream *from);
 
-/** Success if all its work is done, ACU_NOT_READY if not, or the error of work that failed. */
+/** Success if all its work is done, ACU_NOT_READY if not, or the error of work that failed;
+ * ACU_ERROR_CAPTURE as of acu_stream_synchronize(). */
 ACU_CHECKED acu_result acu_stream_query(acu_stream *stream);
 
-/** Waits until all its work is done; ACU_ERROR_CAPTURE, and the capture goes on, if it is captured.
- */
+/** Waits until all its work is done; ACU_ERROR_CAPTURE, and the capture goes on, if it is captured,
+ * or the thread captures another stream and CUDA would break that. */
 ACU_CHECKED acu_result acu_stream_synchronize(acu_stream *stream);
 
 /** Whether the stream is being captured into a graph, and nothing has broken that. */

@@ -3,6 +3,8 @@
 
 #include <anycuda/cudart.h>
 
+#include "object.h"
+
 #include <pthread.h>
 
 static acu_stream *a, *b;
@@ -246,6 +248,89 @@ static void what_would_break_it_is_refused(void **state) {
     assert_int_equal(status, ACU_CAPTURE_ACTIVE);
     OK(acu_stream_end_capture(a, &graph));
     OK(acu_graph_release(graph));
+}
+
+/* CUDA breaks the thread's capture for what has nothing to do with its streams, too. */
+static void what_would_break_it_elsewhere_is_refused(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *plain = NULL;
+    acu_event *event = NULL;
+    acu_exec *exec = NULL;
+    int32_t number = 1;
+    OK(acu_graph_create(&plain));
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_event_record(event, b));
+    fill(y, b, 1);
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 1);
+    FAILS(acu_graph_instantiate(plain, NULL, &exec), ACU_ERROR_CAPTURE, "would break the capture");
+    assert_null(exec);
+    assert_non_null(strstr(acu_last_error_details().hint, "after its end"));
+    FAILS(acu_stream_query(a), ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_stream_query(b), ACU_ERROR_CAPTURE, "would break the capture");
+    FAILS(acu_stream_synchronize(b), ACU_ERROR_CAPTURE, "would break the capture");
+    FAILS(acu_event_query(event), ACU_ERROR_CAPTURE, "would break the capture");
+    FAILS(acu_event_synchronize(event), ACU_ERROR_CAPTURE, "would break the capture");
+    FAILS(acu_buffer_read(y, &number, 1), ACU_ERROR_CAPTURE, "would break the capture");
+    FAILS(acu_buffer_synchronize(y), ACU_ERROR_CAPTURE, "would break the capture");
+    FAILS(acu_device_synchronize(0), ACU_ERROR_CAPTURE, "would break the capture");
+    OK(acu_device_synchronize(1)); /* no stream of that one is captured */
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_event_synchronize(event));
+    OK(acu_event_release(event));
+    OK(acu_graph_release(plain));
+    launch_and_release(graph);
+    expect(x, 1);
+}
+
+static void a_relaxed_capture_allows_more(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *plain = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_graph_create(&plain));
+    OK(acu_stream_begin_capture(a, &(acu_capture_options){.mode = ACU_CAPTURE_RELAXED}));
+    fill(x, a, 1);
+    FAILS(acu_graph_instantiate(plain, &(acu_exec_options){.flags = ACU_EXEC_UPLOAD, .upload = a},
+                                &exec),
+          ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_device_synchronize(0), ACU_ERROR_CAPTURE, "would break the capture");
+    OK(acu_stream_synchronize(b));
+    OK(acu_graph_instantiate(plain, NULL, &exec));
+    OK(acu_exec_release(exec));
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_release(plain));
+    launch_and_release(graph);
+    expect(x, 1);
+}
+
+/* Streams, events, pools, execs and modules alike. */
+static void everything_released_meanwhile_goes_afterwards(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *plain = NULL;
+    acu_exec *exec = NULL;
+    acu_event *event = NULL;
+    acu_pool *pool = NULL;
+    acu_stream *stream = NULL;
+    acu_kernel *kernel = kernel_on(0, "scale");
+    OK(acu_graph_create(&plain));
+    OK(acu_graph_instantiate(plain, NULL, &exec));
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_pool_create(0, NULL, &pool));
+    OK(acu_stream_create(0, NULL, &stream));
+    int alive = acu_objects_alive(0);
+    OK(acu_stream_begin_capture(a, NULL));
+    fill(x, a, 1);
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(plain));
+    OK(acu_event_release(event));
+    OK(acu_pool_release(pool));
+    OK(acu_stream_release(stream));
+    OK(acu_kernel_release(kernel));
+    assert_int_equal(acu_objects_alive(0), alive);
+    OK(acu_stream_end_capture(a, &graph)); /* it was not broken */
+    assert_true(acu_objects_alive(0) <= alive - 3);
+    launch_and_release(graph);
+    expect(x, 1);
 }
 
 static void what_is_released_meanwhile_goes_afterwards(void **state) {
@@ -597,6 +682,9 @@ int main(void) {
         TEST(events_carry_the_capture),
         TEST(a_joined_stream_may_be_released),
         TEST(what_would_break_it_is_refused),
+        TEST(what_would_break_it_elsewhere_is_refused),
+        TEST(a_relaxed_capture_allows_more),
+        TEST(everything_released_meanwhile_goes_afterwards),
         TEST(what_is_released_meanwhile_goes_afterwards),
         TEST(a_graph_that_is_captured_into_is_not_used),
         TEST(a_graph_goes_with_a_capture_into_it_that_fails),
