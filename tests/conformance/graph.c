@@ -390,7 +390,8 @@ CASE(a_copy_node_in_three_dimensions) {
     static unsigned char from[2][3][8], to[2][3][8];
     struct cudaMemcpy3DParms copy = {.extent = {4, 2, 2}, .kind = cudaMemcpyHostToDevice}, got;
     void *device = NULL;
-    for (size_t i = 0; i < sizeof from; i++)
+    const size_t bytes = sizeof from;
+    for (size_t i = 0; i < bytes; i++)
         ((unsigned char *)from)[i] = (unsigned char)i;
     memset(to, 0, sizeof to);
     OK(cudaMalloc(&device, sizeof from));

@@ -313,10 +313,11 @@ static bool is_asked_for(const test_case *it, char **names) {
     const char *area = area_of(it);
     bool any = false;
     for (; *names; names++) {
-        size_t length = strcspn(*names, ".");
+        const char *dot = strchr(*names, '.');
+        size_t length = dot ? (size_t)(dot - *names) : strlen(*names);
         any = true;
-        if (strncmp(area, *names, length) == 0 && !area[length] &&
-            (!(*names)[length] || strcmp(*names + length + 1, it->name) == 0))
+        if (strlen(area) == length && strncmp(area, *names, length) == 0 &&
+            (!dot || strcmp(dot + 1, it->name) == 0))
             return true;
     }
     return !any;

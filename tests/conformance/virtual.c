@@ -12,7 +12,7 @@ static size_t chunk(void) {
     size_t granularity = 0;
     if (cudaFree(NULL) ||
         cuMemGetAllocationGranularity(&granularity, &on_device, CU_MEM_ALLOC_GRANULARITY_MINIMUM))
-        return 0;
+        return 1; /* which no chunk is as small as */
     return granularity;
 }
 
