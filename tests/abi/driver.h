@@ -71,7 +71,7 @@ extern unsigned *seen_scenario;
 const spy_value *find(const spy_log *log, const char *path);
 
 /* decisions.c: what spec/decisions.yaml promises, one test each; returns the number of failures. */
-int check_decisions(int version, int *checks);
+int check_decisions(int loaded, int *done);
 void fail(const char *where, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

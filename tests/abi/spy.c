@@ -22,14 +22,13 @@ void spy_pattern(const char *path, int salt, void *bytes, size_t size) {
 
 const spy_alternative *spy_active(const spy_union *u, unsigned toolkit, unsigned scenario,
                                   int *index) {
-    int have = 0, seen = 0;
+    unsigned have = 0, seen = 0;
 
     for (int i = 0; i < u->count; i++) {
         have += (u->alternatives[i].present >> toolkit) & 1;
     }
     for (int i = 0; i < u->count && have > 0; i++) {
-        if (((u->alternatives[i].present >> toolkit) & 1) &&
-            seen++ == (int)(scenario % (unsigned)have)) {
+        if (((u->alternatives[i].present >> toolkit) & 1) && seen++ == scenario % have) {
             *index = i;
             return &u->alternatives[i];
         }

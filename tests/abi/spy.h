@@ -12,7 +12,7 @@ typedef struct spy_leaf {
     uint32_t present; /* bit per toolkit whose layout has it; in a spy: 1 */
     /* Where it lies in unions: it is active if each of these unions is at the alternative. */
     struct {
-        int8_t of, alternative;
+        int of, alternative;
     } unions[3];
     int8_t tag_of;                  /* it is the discriminator of this union, or -1 */
     uint8_t kind;                   /* spy_kind */
