@@ -22,6 +22,7 @@ TEST(listeners_come_and_go) {
     FAILS(cudaErrorInvalidDevice, cudaDeviceUnregisterAsyncNotification(-1, callback));
 }
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): the signature is CUDA's */
 static void hear_log(void *data, cudaLogLevel level, char *text, size_t length) {
     (void)data, (void)level, (void)text, (void)length;
 }
@@ -40,7 +41,10 @@ TEST(the_log_is_empty) {
     FAILS(cudaErrorInvalidValue, cudaLogsCurrent(NULL, 0));
     FAILS(cudaErrorInvalidValue, cudaLogsCurrent(&at, 1));
     int file = mkstemp(path);
-    assert_true(file >= 0);
+    if (file < 0) {
+        fail_msg("no file can be made at %s", path);
+        return;
+    }
     assert_int_equal(write(file, "x", 1), 1);
     OK(cudaLogsDumpToFile(NULL, path, 0));
     assert_int_equal(lseek(file, 0, SEEK_END), 0);
