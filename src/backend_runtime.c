@@ -36,10 +36,19 @@ static void leave(acu_backend_guard *guard) {
 /* ---- modules ------------------------------------------------------------------------------------
  */
 
+/* CUDA loads lazily, and tells what is wrong with the code to whom first needs it: that is here. */
 static int load(void **module, const void *image, acu_jit *jit) {
     cudaLibrary_t library = NULL;
+    unsigned kernels;
+    acu_saved_error why;
     int code = (int)cudaLibraryLoadData(&library, image, jit->options, jit->values, jit->count,
                                         NULL, NULL, 0);
+    if (!code && (code = (int)cudaLibraryGetKernelCount(&kernels, library)) != 0) {
+        acu_error_save(&why);
+        (void)cudaLibraryUnload(library);
+        acu_error_restore(&why);
+        library = NULL;
+    }
     *module = library;
     return code;
 }

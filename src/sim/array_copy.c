@@ -14,11 +14,7 @@ typedef struct place { /* in an array, or memory */
     size_t pitch;
 } place;
 
-static bool divides(size_t element, size_t x, size_t width) {
-    return x % element == 0 && width % element == 0;
-}
-
-/* Bytes become elements; what is between two of them cannot be named. */
+/* Bytes become elements; within an element nothing begins, but that is no mistake. */
 static cudaError_t box_of(const place *to, const place *from, size_t width, size_t height,
                           enum cudaMemcpyKind kind, struct cudaMemcpy3DParms *box) {
     const acu_sim_array *target = acu_sim_array_of(to->array);
@@ -26,7 +22,7 @@ static cudaError_t box_of(const place *to, const place *from, size_t width, size
     if ((!target && !to->memory) || (!source && !from->memory))
         return to->array || from->array ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
     const size_t element = target ? target->element : source->element;
-    if (!divides(element, target ? to->x : 0, width) || !divides(element, source ? from->x : 0, 0))
+    if (width % element)
         return cudaErrorInvalidValue;
     *box = (struct cudaMemcpy3DParms){.extent = {width / element, height, 1}, .kind = kind};
     if (target) {
@@ -46,10 +42,13 @@ static cudaError_t box_of(const place *to, const place *from, size_t width, size
     return cudaSuccess;
 }
 
-static cudaError_t judge_pitch(const acu_sim_device *device, const place *p, size_t width) {
+/* A single row is no copy of rows. */
+static cudaError_t judge_pitch(const acu_sim_device *device, const place *p, size_t width,
+                               size_t height) {
     const size_t largest = (size_t)acu_sim_attribute(device, cudaDevAttrMaxPitch);
-    return !p->array && (p->pitch < width || p->pitch > largest) ? cudaErrorInvalidPitchValue
-                                                                 : cudaSuccess;
+    if (p->array || (p->pitch >= width && p->pitch <= largest))
+        return cudaSuccess;
+    return height == 1 ? cudaErrorInvalidValue : cudaErrorInvalidPitchValue;
 }
 
 /* A whole call. */
@@ -59,9 +58,9 @@ static cudaError_t copy_box(place to, place from, size_t width, size_t height,
     struct cudaMemcpy3DParms box;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
     if (!result)
-        result = judge_pitch(device, &to, width);
+        result = judge_pitch(device, &to, width, height);
     if (!result)
-        result = judge_pitch(device, &from, width);
+        result = judge_pitch(device, &from, width, height);
     if (!result)
         result = box_of(&to, &from, width, height, kind, &box);
     if (!result)

@@ -57,7 +57,6 @@ static void add(batch *b, const struct cudaMemcpy3DParms *copy,
     b->early[b->count++] = order == cudaMemcpySrcAccessOrderDuringApiCall;
 }
 
-/* An empty copy is none. */
 static cudaError_t fill_batch(batch *b, void *const *dsts, const void *const *srcs,
                               const size_t *sizes, size_t count,
                               const struct cudaMemcpyAttributes *attributes, const size_t *indices,
@@ -65,12 +64,11 @@ static cudaError_t fill_batch(batch *b, void *const *dsts, const void *const *sr
     size_t set = 0;
     for (size_t i = 0; i < count; i++) {
         set = set_of(indices, sets, i, set);
-        if (!is_order(attributes[set].srcAccessOrder, attributes[set].flags))
+        if (!sizes[i] || !is_order(attributes[set].srcAccessOrder, attributes[set].flags))
             return cudaErrorInvalidValue;
         const struct cudaMemcpy3DParms copy =
             acu_sim_copy_params(dsts[i], srcs[i], sizes[i], cudaMemcpyDefault);
-        if (sizes[i])
-            add(b, &copy, attributes[set].srcAccessOrder);
+        add(b, &copy, attributes[set].srcAccessOrder);
     }
     return cudaSuccess;
 }
@@ -109,6 +107,8 @@ cudaError_t acu_sim_cudaMemcpyWithAttributesAsync(void *dst, const void *src, si
                                                   cudaStream_t stream) {
     size_t first = 0;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuMemcpyWithAttributesAsync);
     if (!result)
         result = copy_batch(&dst, &src, &size, 1, attr, &first, 1, stream);
     return acu_sim_leave(result);
@@ -185,6 +185,8 @@ cudaError_t acu_sim_cudaMemcpy3DBatchAsync(size_t numOps, struct cudaMemcpy3DBat
 cudaError_t acu_sim_cudaMemcpy3DWithAttributesAsync(struct cudaMemcpy3DBatchOp *op,
                                                     unsigned long long flags, cudaStream_t stream) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuMemcpy3DWithAttributesAsync);
     if (!result)
         result = copy_boxes(op, 1, flags, stream);
     return acu_sim_leave(result);
@@ -266,6 +268,8 @@ cudaError_t acu_sim_cudaMemGetLocationInfo(void *devPtr, size_t size, size_t sum
     const acu_sim_range *range = acu_sim_managed_range(devPtr, size);
     const bool pageable = devPtr && size && !acu_sim_is_device_address(devPtr) &&
                           !acu_sim_range_in((uintptr_t)devPtr, size);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuMemGetLocationInfo);
     if (!result && ((!range && !pageable) || !location_out || !summaryGranularity ||
                     summaryGranularity > size || samplingGranularity > summaryGranularity))
         result = cudaErrorInvalidValue;

@@ -1,15 +1,14 @@
 /*
  * Conditional nodes: which of their graphs are run, a value decides that kernels set.
  *
- * A handle is a graph's, and so is the value's default; the value itself is an instance's.
+ * A handle is a number of its graph's, and so is the value's default; the value itself is an
+ * instance's. Another graph's handle is the own one of that number.
  */
 #include "graph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static unsigned long long last_handle;
 
 acu_sim_condition *acu_sim_condition_of(const acu_sim_graph *root,
                                         cudaGraphConditionalHandle handle) {
@@ -40,7 +39,7 @@ static cudaError_t create(acu_sim_graph *graph, unsigned value, unsigned flags,
     if (!grown)
         return cudaErrorMemoryAllocation;
     root->conditions = grown;
-    *handle = ++last_handle;
+    *handle = root->condition_count + 1;
     grown[root->condition_count++] = (acu_sim_condition){
         .handle = *handle, .start = value, .value = value, .assigned = flags != 0};
     return cudaSuccess;
@@ -89,8 +88,6 @@ static bool is_size(const struct cudaConditionalNodeParams *params) {
 cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
                                    acu_sim_graph *graph, acu_sim_op **op) {
     acu_sim_condition *condition = acu_sim_condition_of(acu_sim_graph_root(graph), params->handle);
-    if (!condition)
-        condition = acu_sim_condition_anywhere(params->handle);
     if (!condition || condition->used || !is_size(params) ||
         !acu_sim_knows(&acu_cudart_type_cudaGraphConditionalNodeType, params->type))
         return cudaErrorInvalidValue;
@@ -135,7 +132,6 @@ static bool is_in_conditional(const acu_sim_graph *graph) {
     return graph->owner != NULL;
 }
 
-/* A node takes any graph's handle, but only its own works. */
 bool acu_sim_conditional_takes(const acu_sim_node *node) {
     const acu_sim_op *op = node->op;
     if (op->type == cudaGraphNodeTypeConditional)

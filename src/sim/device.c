@@ -208,6 +208,7 @@ cudaError_t acu_sim_cudaDeviceReset(void) {
     if (!result) {
         acu_sim_device_clear(d, false);
         d->flags = 0;
+        d->keeps_local = false;
     }
     return acu_sim_leave(result);
 }

@@ -86,6 +86,11 @@ CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int versi
     return result;
 }
 
+cudaError_t acu_sim_driver_has(const acu_function *function) {
+    return function->since > acu_sim_configuration()->driver ? cudaErrorCallRequiresNewerDriver
+                                                             : cudaSuccess;
+}
+
 CUresult acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
                                   CUdriverProcAddressQueryResult *symbolStatus) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_NOTHING, NULL);
@@ -109,12 +114,14 @@ static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int vers
                                     enum cudaDriverEntryPointQueryResult *driverStatus) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     CUdriverProcAddressQueryResult status;
+    if (!version) /* a driver refuses what is newer than itself */
+        version = acu_sim_configuration()->runtime;
     if (!result && (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream ||
                     version > acu_sim_configuration()->driver))
         result = cudaErrorInvalidValue;
     if (!result) {
-        status = acu_sim_find_driver(symbol, version ? version : acu_sim_configuration()->runtime,
-                                     flags == cudaEnablePerThreadDefaultStream, funcPtr);
+        status = acu_sim_find_driver(symbol, version, flags == cudaEnablePerThreadDefaultStream,
+                                     funcPtr);
         if (driverStatus)
             *driverStatus = (enum cudaDriverEntryPointQueryResult)status;
     }
@@ -531,7 +538,7 @@ CUresult acu_sim_cuCtxGetFlags(unsigned int *flags) {
     acu_sim_device *d;
     cudaError_t result = enter_context(NULL, flags != NULL, &d);
     if (!result)
-        *flags = d->flags | CU_CTX_MAP_HOST;
+        *flags = d->flags | CU_CTX_MAP_HOST | (d->keeps_local ? CU_CTX_LMEM_RESIZE_TO_MAX : 0);
     return leave(result);
 }
 

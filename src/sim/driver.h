@@ -6,8 +6,6 @@
 
 #include <anycuda/cuda.h>
 
-#include "cuda_tables.h"
-
 #define DRIVER(name) extern __typeof__(*acu_slot_##name) acu_sim_##name;
 #define DRIVER_PTDS(name, suffix, params, args)                                                    \
     extern __typeof__(*acu_slot_##name) acu_sim_##name, acu_sim_##name##_##suffix;

@@ -200,7 +200,7 @@ CUresult acu_sim_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, &device);
     acu_sim_library *l = acu_sim_library_of(library);
     if (!result)
-        result = !pMod ? cudaErrorInvalidValue : !l ? cudaErrorInvalidResourceHandle : cudaSuccess;
+        result = !pMod ? cudaErrorInvalidValue : !l ? cudaErrorInvalidResourceHandle : l->why;
     if (!result)
         result = acu_sim_library_module(l, device, &module);
     if (!result)

@@ -34,8 +34,9 @@ const char *acu_sim_cudaGetErrorString(cudaError_t error) {
     return error ? name_of(error) : "no error";
 }
 
+/* It initialises the driver, if there is one; whether that works is not told. */
 cudaError_t acu_sim_cudaDriverGetVersion(int *driverVersion) {
-    (void)acu_sim_enter(SIM_NEEDS_NOTHING, NULL);
+    (void)acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     if (!driverVersion)
         return acu_sim_leave(cudaErrorInvalidValue);
     *driverVersion = acu_sim_configuration()->driver;

@@ -252,6 +252,8 @@ static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *param
             !can_launch_on_device(node))
             result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
                             cudaErrorInvalidValue);
+        if (node && node->op->type == cudaGraphNodeTypeConditional)
+            graph->device->keeps_local = true;
         if (!result && node && !acu_sim_conditional_takes(node))
             result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
                             cudaErrorInvalidValue);
@@ -344,6 +346,8 @@ cudaError_t acu_sim_cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned lo
 cudaError_t acu_sim_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int *graphID) {
     acu_sim_exec *exec;
     cudaError_t result = enter(hGraphExec, &exec);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuGraphExecGetId);
     if (!result && !graphID)
         result = cudaErrorInvalidValue;
     if (!result)

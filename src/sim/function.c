@@ -264,6 +264,8 @@ cudaError_t acu_sim_cudaFuncGetName(const char **name, const void *func) {
 cudaError_t acu_sim_cudaFuncGetParamCount(const void *func, size_t *paramCount) {
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuFuncGetParamCount);
     if (!result && !paramCount)
         result = cudaErrorInvalidValue;
     if (!result)
@@ -371,17 +373,33 @@ cudaError_t acu_sim_max_cluster(const acu_sim_function *f, const cudaLaunchConfi
     return cudaSuccess;
 }
 
+/*
+ * A cluster is within a group of processors, one block of it on each, and a processor takes eight
+ * blocks of clusters. Which groups a chip has differs; these are 132, and fit what a GPU answered.
+ */
+static int clusters_that_fit(const acu_sim_function *f, unsigned size, unsigned blocks) {
+    static const unsigned char groups[] = {18, 18, 16, 16, 16, 16, 18, 14};
+    enum { MOST = 8 };
+    unsigned places = 0;
+    if (size == 1)
+        return (int)blocks * device_has(f, cudaDevAttrMultiProcessorCount);
+    for (size_t i = 0; i < sizeof groups; i++)
+        places += groups[i] / size;
+    return (int)(places * (blocks < MOST ? blocks : MOST));
+}
+
 cudaError_t acu_sim_max_clusters(const acu_sim_function *f, const cudaLaunchConfig_t *config,
                                  int *count) {
     int most = 0;
     cudaError_t result = acu_sim_max_cluster(f, config, &most);
     unsigned size = result ? 0 : cluster_of(f, config);
-    if (!result && (size == 0 || size > (unsigned)(f->big_clusters ? 16 : 8)))
+    size = size ? size : 1; /* it need not be said */
+    if (!result && size > (unsigned)(f->big_clusters ? 16 : 8))
         result = cudaErrorInvalidClusterSize;
     unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
     if (!result)
-        *count = (int)(device_has(f, cudaDevAttrMultiProcessorCount) *
-                       acu_sim_occupancy(f, threads, config->dynamicSmemBytes) / size);
+        *count =
+            clusters_that_fit(f, size, acu_sim_occupancy(f, threads, config->dynamicSmemBytes));
     return result;
 }
 

@@ -158,13 +158,6 @@ cudaError_t acu_sim_cudaGraphDestroy(cudaGraph_t graph) {
     return acu_sim_leave(result);
 }
 
-acu_sim_condition *acu_sim_condition_anywhere(cudaGraphConditionalHandle handle) {
-    acu_sim_condition *found = NULL;
-    for (const acu_sim_graph *graph = graphs; graph && !found; graph = graph->next)
-        found = acu_sim_condition_of(graph, handle);
-    return found;
-}
-
 bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {
     bool found = graph->memory_count != 0;
     for (size_t i = 0; graph->body_count && i < graph->size && !found; i++) {
@@ -253,6 +246,8 @@ cudaError_t acu_sim_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pR
 cudaError_t acu_sim_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
     acu_sim_graph *g;
     cudaError_t result = enter(hGraph, &g);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuGraphGetId);
     if (!result && !graphID)
         result = cudaErrorInvalidValue;
     if (!result)

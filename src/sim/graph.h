@@ -148,8 +148,6 @@ void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2
 /* NULL if the graph has no such handle. */
 acu_sim_condition *acu_sim_condition_of(const acu_sim_graph *root,
                                         cudaGraphConditionalHandle handle);
-/* Of any of the program's graphs. */
-acu_sim_condition *acu_sim_condition_anywhere(cudaGraphConditionalHandle handle);
 bool acu_sim_conditions_copy(acu_sim_graph *to, const acu_sim_graph *from);
 cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
                                    acu_sim_graph *graph, acu_sim_op **op);

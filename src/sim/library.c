@@ -53,7 +53,7 @@ static cudaError_t enter(cudaLibrary_t handle, acu_sim_device **device, acu_sim_
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, device);
     if (!result && !(*library = acu_sim_library_of(handle)))
         result = cudaErrorInvalidResourceHandle;
-    return result;
+    return result ? result : (*library)->why;
 }
 
 cudaError_t acu_sim_cudaLibraryUnload(cudaLibrary_t library) {

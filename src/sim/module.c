@@ -41,13 +41,15 @@ static bool fits(const acu_sim_image *image) {
                                    : image->target <= cc;
 }
 
+#define FAT_BINARY "\x50\xed\x55\xba" /* how one begins */
+
 static cudaError_t read_image(const void *code, acu_sim_image **image, char *why, size_t room) {
     const char *text = code;
     why[0] = '\0';
     /* Machine code has the number of a system behind its head; nothing is not a text. */
     if (strncmp(code, "\177ELF", 4) == 0 && !(text[4] && text[5] && text[6] && text[7]))
         return cudaErrorInvalidKernelImage;
-    if (strncmp(code, "\177ELF", 4) == 0 || strncmp(code, "\x50\xed\x55\xba", 4) == 0)
+    if (strncmp(code, "\177ELF", 4) == 0 || strncmp(code, FAT_BINARY, 4) == 0)
         return cudaErrorNoKernelImageForDevice; /* machine code of a GPU */
     if (!acu_sim_is_ptx(code))
         return cudaErrorInvalidKernelImage;
@@ -325,10 +327,26 @@ static cudaError_t make_kernels(acu_sim_library *library) {
     return cudaSuccess;
 }
 
+/* Libraries are loaded lazily: whether text can be read is told to whom first needs it. */
+static cudaError_t load_lazily(const char *code, const acu_sim_options *options,
+                               acu_sim_image **image, cudaError_t *why) {
+    cudaError_t result = load_image(code, options, image);
+    bool is_text = code && strncmp(code, "\177ELF", 4) != 0 && strncmp(code, FAT_BINARY, 4) != 0;
+    *why = cudaSuccess;
+    if (!result || !is_text || result == cudaErrorInvalidValue ||
+        result == cudaErrorMemoryAllocation)
+        return result;
+    *why = result;
+    if (!(*image = calloc(1, sizeof **image)))
+        return cudaErrorMemoryAllocation;
+    (*image)->refs = 1;
+    return cudaSuccess;
+}
+
 cudaError_t acu_sim_library_load(const void *code, const acu_sim_options *options,
                                  const void *where, acu_sim_library **library) {
     acu_sim_image *image = NULL;
-    cudaError_t result = load_image(code, options, &image);
+    cudaError_t why, result = load_lazily(code, options, &image, &why);
     if (result)
         return result;
     acu_sim_library *made = calloc(1, sizeof *made);
@@ -336,7 +354,7 @@ cudaError_t acu_sim_library_load(const void *code, const acu_sim_options *option
         release_image(image);
         return cudaErrorMemoryAllocation;
     }
-    *made = (acu_sim_library){.image = image, .where = where, .next = libraries};
+    *made = (acu_sim_library){.image = image, .why = why, .where = where, .next = libraries};
     libraries = made;
     made->kernels = calloc(at_least_one(image->entry_count), sizeof *made->kernels);
     made->managed = calloc(at_least_one(image->variable_count), sizeof *made->managed);

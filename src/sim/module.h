@@ -68,7 +68,8 @@ typedef struct acu_sim_kernel_handle { /* a CUkernel */
 } acu_sim_kernel_handle;
 
 struct acu_sim_library {
-    acu_sim_image *image;
+    acu_sim_image *image; /* with nothing in it, if it could not be read */
+    cudaError_t why;      /* it could not: who needs what is in it is told */
     acu_sim_module *modules[SIM_DEVICES];
     acu_sim_kernel_handle *kernels; /* as the image's entries */
     void **managed;                 /* as the image's variables */

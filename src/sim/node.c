@@ -377,6 +377,8 @@ cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
     acu_sim_node *n;
     cudaError_t result = enter(node, nodeParams, &n);
     if (!result)
+        result = acu_sim_driver_has(&acu_function_cuGraphNodeGetParams);
+    if (!result)
         describe(n, nodeParams);
     return acu_sim_leave(result);
 }
@@ -396,6 +398,8 @@ cudaError_t acu_sim_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaG
     acu_sim_node *n;
     cudaError_t result = enter(hNode, phGraph, &n);
     if (!result)
+        result = acu_sim_driver_has(&acu_function_cuGraphNodeGetContainingGraph);
+    if (!result)
         *phGraph = acu_sim_graph_handle(n->graph);
     return acu_sim_leave(result);
 }
@@ -403,6 +407,8 @@ cudaError_t acu_sim_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaG
 cudaError_t acu_sim_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int *nodeId) {
     acu_sim_node *n;
     cudaError_t result = enter(hNode, nodeId, &n);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuGraphNodeGetLocalId);
     if (!result)
         *nodeId = n->id;
     return acu_sim_leave(result);

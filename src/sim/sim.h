@@ -23,6 +23,7 @@
 #pragma GCC visibility pop
 #endif
 
+#include "cuda_tables.h"
 #include "cudart_tables.h"
 #include "internal.h"
 
@@ -87,6 +88,8 @@ typedef enum acu_sim_need {
  * leaves, whatever enter said. `device`: the thread's current one, may be NULL.
  */
 cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device);
+/* Whether the driver is new enough for the function of its own that a call needs. */
+cudaError_t acu_sim_driver_has(const acu_function *function);
 /* A mistake of the program's, for those that CUDA tells before it looks at the context. */
 cudaError_t acu_sim_mistake(cudaError_t result, bool mistaken, cudaError_t code);
 /* Gives the lock up and makes the result the thread's last error, if it is one; returns it. */
@@ -151,6 +154,7 @@ struct acu_sim_device {
     bool lost;          /* it was reset then: nothing makes another */
     bool was_reset;
     unsigned flags;
+    bool keeps_local; /* local memory does not shrink: conditional nodes have been there */
     size_t limits[16];
     enum cudaFuncCache cache;
     bool peers[SIM_DEVICES]; /* whose memory it may access */

@@ -8,9 +8,9 @@
 
 typedef struct object {
     acu_sim_device *device;
-    bool is_surface, has_view;
     struct cudaResourceDesc resource;
     struct cudaTextureDesc texture;
+    bool is_surface;
     struct cudaResourceViewDesc view;
     const void *where;
     struct object *next, *before;
@@ -57,16 +57,20 @@ static bool is_memory(const void *address, size_t size) {
     return range && size && size <= range->base + range->size - (uintptr_t)address;
 }
 
+/* The attribute holds for the largest elements, of 16 bytes. */
+static size_t linear_width(const acu_sim_device *device, size_t element) {
+    return (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture1DLinearWidth) * 16 / element;
+}
+
 static cudaError_t judge_linear(const acu_sim_device *device, const struct cudaResourceDesc *r) {
     const size_t element = acu_sim_format_size(&r->res.linear.desc);
-    const size_t most = (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture1DLinearWidth);
     if (!element)
         return cudaErrorInvalidChannelDescriptor;
     return is_memory(r->res.linear.devPtr, r->res.linear.sizeInBytes) &&
                    (uintptr_t)r->res.linear.devPtr %
                            (size_t)acu_sim_attribute(device, cudaDevAttrTextureAlignment) ==
                        0 &&
-                   r->res.linear.sizeInBytes / element <= most
+                   r->res.linear.sizeInBytes / element <= linear_width(device, element)
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
@@ -168,7 +172,6 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     if (!result) {
         content.resource = *pResDesc;
         content.texture = *pTexDesc;
-        content.has_view = pResViewDesc != NULL;
         if (pResViewDesc)
             content.view = *pResViewDesc;
         if (!(o = new_object(&content)))
@@ -225,23 +228,20 @@ cudaError_t acu_sim_cudaGetTextureObjectResourceViewDesc(struct cudaResourceView
                                                          cudaTextureObject_t texObject) {
     const object *o;
     cudaError_t result = enter(pResViewDesc, texObject, false, &o);
-    if (!result && !o->has_view)
-        result = cudaErrorInvalidValue;
     if (!result)
-        *pResViewDesc = o->view;
+        *pResViewDesc = o->view; /* zeros if it was given none */
     return acu_sim_leave(result);
 }
 
 /* ---- surfaces -----------------------------------------------------------------------------------
  */
 
+/* That the array was made for surfaces is not looked at. */
 static cudaError_t judge_surface(const struct cudaResourceDesc *resource) {
     if (resource->resType != cudaResourceTypeArray)
         return cudaErrorInvalidValue;
-    const acu_sim_array *array = acu_sim_array_of(resource->res.array.array);
-    if (!array)
-        return cudaErrorInvalidResourceHandle;
-    return array->flags & cudaArraySurfaceLoadStore ? cudaSuccess : cudaErrorInvalidValue;
+    return acu_sim_array_of(resource->res.array.array) ? cudaSuccess
+                                                       : cudaErrorInvalidResourceHandle;
 }
 
 cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
@@ -286,7 +286,7 @@ cudaError_t acu_sim_cudaDeviceGetTexture1DLinearMaxWidth(
     if (!result && !acu_sim_format_size(fmtDesc))
         result = cudaErrorInvalidChannelDescriptor;
     if (!result)
-        *maxWidthInElements = (size_t)acu_sim_attribute(d, cudaDevAttrMaxTexture1DLinearWidth);
+        *maxWidthInElements = linear_width(d, acu_sim_format_size(fmtDesc));
     return acu_sim_leave(result);
 }
 

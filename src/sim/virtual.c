@@ -262,6 +262,14 @@ static bool are_mappings(uintptr_t base, size_t size) {
     return size && at == base + size;
 }
 
+/* One of them is only partly at these addresses. */
+static bool cuts_a_mapping(uintptr_t base, size_t size) {
+    for (const mapping *m = mapping_in(base, size); m && m->base < base + size; m = m->next)
+        if (m->base < base || m->size > base + size - m->base)
+            return true;
+    return false;
+}
+
 /* ---- the API: addresses -------------------------------------------------------------------------
  */
 
@@ -373,20 +381,24 @@ CUresult acu_sim_cuMemRetainAllocationHandle(CUmemGenericAllocationHandle *handl
 CUresult acu_sim_cuMemMap(CUdeviceptr ptr, size_t size, size_t offset,
                           CUmemGenericAllocationHandle handle, unsigned long long flags) {
     memory *m = NULL;
-    cudaError_t result = enter(handle, !offset && !flags, &m);
+    cudaError_t result = enter(handle, !flags, &m);
     reservation *r = reservation_of((uintptr_t)ptr, size);
-    if (!result && (!r || !is_multiple(size) || size > m->size || ptr % GRANULARITY ||
-                    mapping_in((uintptr_t)ptr, size)))
+    if (!result && (!r || !is_multiple(size) || ptr % GRANULARITY))
+        result = cudaErrorInvalidValue;
+    if (!result && (offset || size > m->size))
+        result = cudaErrorNotSupported;
+    if (!result && mapping_in((uintptr_t)ptr, size))
         result = cudaErrorInvalidValue;
     if (!result)
         result = map(r, (uintptr_t)ptr, m, size);
     return leave(result);
 }
 
-/* What uses it is waited for. */
+/* What uses it is waited for. Where nothing is, there is nothing to do. */
 CUresult acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result && !are_mappings((uintptr_t)ptr, size))
+    if (!result && (!is_multiple(size) || !reservation_of((uintptr_t)ptr, size) ||
+                    cuts_a_mapping((uintptr_t)ptr, size)))
         result = cudaErrorInvalidValue;
     if (!result)
         acu_sim_wait_device(NULL);
@@ -403,7 +415,7 @@ static cudaError_t judge_access(const CUmemAccessDesc *desc) {
     if (desc->location.type != CU_MEM_LOCATION_TYPE_DEVICE)
         return cudaErrorNotSupported;
     if (!acu_sim_device_at(desc->location.id))
-        return cudaErrorInvalidDevice;
+        return cudaErrorInvalidValue;
     return desc->flags == CU_MEM_ACCESS_FLAGS_PROT_NONE ||
                    desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READ ||
                    desc->flags == CU_MEM_ACCESS_FLAGS_PROT_READWRITE

@@ -220,10 +220,9 @@ CASE(rows_of_bytes_go_to_and_from_arrays) {
     EQUAL(out[4][7], in[3][5]);
     FAILS(cudaErrorInvalidValue,
           cudaMemcpy2DToArray(a, 0, 1, in, 16, 16, 5, cudaMemcpyHostToDevice));
-    FAILS(cudaErrorInvalidPitchValue,
+    FAILS(cudaErrorInvalidValue,
           cudaMemcpy2DToArray(a, 0, 0, in, 15, 16, 1, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy2DToArray(a, 2, 0, in, 16, 12, 1, cudaMemcpyHostToDevice));
-    (void)cudaGetLastError();
+    OK(cudaMemcpy2DToArray(a, 2, 0, in, 16, 12, 1, cudaMemcpyHostToDevice));
     OK(cudaFreeArray(a));
     OK(cudaFreeArray(b));
 }
@@ -295,7 +294,7 @@ CASE(textures_remember_what_they_are_made_of) {
     OK(cudaGetTextureObjectTextureDesc(&same_d, t));
     EQUAL(same_d.maxAnisotropy, 3);
     EQUAL(same_d.filterMode, cudaFilterModeLinear);
-    FAILS(cudaErrorInvalidValue, cudaGetTextureObjectResourceViewDesc(&v, t));
+    OK(cudaGetTextureObjectResourceViewDesc(&v, t)); /* though it has none */
     OK(cudaDestroyTextureObject(t));
     ASK(cudaDestroyTextureObject(0));
     (void)cudaGetLastError();
@@ -320,7 +319,7 @@ CASE(textures_of_memory) {
     r.resType = (enum cudaResourceType)77;
     FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&t, &r, &d, NULL));
     OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &floats, 0));
-    EQUAL(most, 256 * MIB);
+    EQUAL(most, 1024 * MIB); /* 4 GiB of any elements */
     OK(cudaFree(at));
 }
 
@@ -336,8 +335,8 @@ CASE(surfaces_are_of_arrays) {
     IS(same.res.array.array == stored);
     OK(cudaDestroySurfaceObject(s));
     r.res.array.array = plain;
-    ASK(cudaCreateSurfaceObject(&s, &r));
-    (void)cudaGetLastError();
+    OK(cudaCreateSurfaceObject(&s, &r)); /* that the array is for surfaces is not looked at */
+    OK(cudaDestroySurfaceObject(s));
     OK(cudaFreeArray(plain));
     OK(cudaFreeArray(stored));
 }

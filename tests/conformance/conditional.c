@@ -93,8 +93,8 @@ CASE(mistakes_with_conditional_nodes) {
     FAILS(cudaErrorInvalidValue,
           add_conditional(graph, handle, cudaGraphCondTypeWhile, 2, &bodies));
     FAILS(cudaErrorInvalidValue, add_conditional(graph, handle, cudaGraphCondTypeIf, 0, &bodies));
+    /* a number, which the graph has, too: the same as its own, which is used then */
     OK(add_conditional(graph, foreign, cudaGraphCondTypeIf, 1, &bodies));
-    OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
     FAILS(cudaErrorInvalidValue, add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
     OK(cudaGraphDestroy(graph));
     OK(cudaGraphDestroy(other));

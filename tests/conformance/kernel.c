@@ -42,16 +42,24 @@ CASE(no_library) {
           cudaLibraryLoadData(&library, module_text, NULL, NULL, 1, NULL, NULL, 0));
 }
 
-/* Libraries are loaded lazily on a GPU, so nothing is found yet; the simulator reads them at once.
- */
+/* Libraries are loaded lazily: nothing is found yet. */
 CASE(malformed_ptx) {
     cudaLibrary_t library = NULL;
-    ASK(cudaLibraryLoadData(&library, "this is no PTX", NULL, NULL, 0, NULL, NULL, 0));
-    ASK(library ? cudaLibraryUnload(library) : cudaSuccess);
+    OK(cudaLibraryLoadData(&library, "this is no PTX", NULL, NULL, 0, NULL, NULL, 0));
+    OK(library ? cudaLibraryUnload(library) : cudaSuccess);
     library = NULL;
-    ASK(cudaLibraryLoadData(&library, PTX_HEAD ".entry f(", NULL, NULL, 0, NULL, NULL, 0));
-    ASK(library ? cudaLibraryUnload(library) : cudaSuccess);
-    (void)cudaGetLastError();
+    OK(cudaLibraryLoadData(&library, PTX_HEAD ".entry f(", NULL, NULL, 0, NULL, NULL, 0));
+    OK(library ? cudaLibraryUnload(library) : cudaSuccess);
+}
+
+CASE(who_needs_malformed_ptx_is_told) {
+    unsigned count = 0;
+    cudaKernel_t kernel = NULL;
+    cudaLibrary_t library = NULL;
+    OK(cudaLibraryLoadData(&library, PTX_HEAD ".entry f(", NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidPtx, cudaLibraryGetKernelCount(&count, library));
+    FAILS(cudaErrorInvalidPtx, cudaLibraryGetKernel(&kernel, library, "f"));
+    OK(cudaLibraryUnload(library));
 }
 
 CASE(counts_and_lists) {

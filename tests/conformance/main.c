@@ -25,7 +25,7 @@ static struct shared {
     volatile int begun; /* cases: the newest of the child's, and when */
     volatile time_t since;
     int passed, failed, skipped, checks;
-} *shared;
+} * shared;
 
 /* The case that runs. */
 static struct {
@@ -167,6 +167,7 @@ bool has_devices(int count) {
 
 static struct {
     int held, open, passed, timed;
+    long patience; /* milliseconds */
 } gate;
 
 static pthread_t gatekeeper;
@@ -200,13 +201,12 @@ void let_go(void) {
     gate.held = gate.timed = 0;
 }
 
-/* Long enough for any call that does not wait, also where a GPU is shared. */
 static void *open_in_the_end(void *unused) {
     struct timespec then;
     (void)unused;
     clock_gettime(CLOCK_REALTIME, &then);
-    then.tv_nsec += is_simulated() ? 20000000 : 250000000;
-    then.tv_sec += then.tv_nsec / 1000000000;
+    then.tv_nsec += gate.patience % 1000 * 1000000;
+    then.tv_sec += gate.patience / 1000 + then.tv_nsec / 1000000000;
     then.tv_nsec %= 1000000000;
     pthread_mutex_lock(&gate_lock);
     while (!gate.open && pthread_cond_timedwait(&gate_called, &gate_lock, &then) == 0)
@@ -217,10 +217,20 @@ static void *open_in_the_end(void *unused) {
     return NULL;
 }
 
-void hold_briefly(cudaStream_t stream) {
+static void hold_for(cudaStream_t stream, long milliseconds) {
     gone_on = 0;
+    gate.patience = milliseconds;
     hold(stream);
     gate.timed = pthread_create(&gatekeeper, NULL, open_in_the_end, NULL) == 0;
+}
+
+/* Long enough for most calls that do not wait, also where a GPU is shared. */
+void hold_briefly(cudaStream_t stream) {
+    hold_for(stream, is_simulated() ? 20 : 250);
+}
+
+void hold_long(cudaStream_t stream) {
+    hold_for(stream, PATIENCE * 500);
 }
 
 bool has_gone_on(void) {

@@ -524,19 +524,20 @@ TEST(mapping_that_is_refused) {
     assert_int_equal(at % (4 * CHUNK), 0);
     OK(cuMemCreate(&handle, CHUNK, &on_device, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at + 1, CHUNK, 0, handle, 0));
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, 2 * CHUNK, 0, handle, 0));
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, CHUNK, CHUNK, handle, 0));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemMap(at, 2 * CHUNK, 0, handle, 0));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuMemMap(at, CHUNK, CHUNK, handle, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, CHUNK, 0, 1234, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at + 2 * CHUNK, CHUNK, 0, handle, 0));
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(at, CHUNK));
+    OK(cuMemUnmap(at, CHUNK)); /* nothing is there */
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(at + 2 * CHUNK, CHUNK));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, CHUNK, &access, 1));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemGetAccess(&flags, &access.location, at));
     OK(cuMemMap(at, CHUNK, 0, handle, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemMap(at, CHUNK, 0, handle, 0));
     access.location.id = 9;
-    SAYS(CUDA_ERROR_INVALID_DEVICE, cuMemSetAccess(at, CHUNK, &access, 1));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, CHUNK, &access, 1));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemSetAccess(at, CHUNK, NULL, 1));
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemUnmap(at, 2 * CHUNK));
+    OK(cuMemUnmap(at, 2 * CHUNK));
     OK(cuMemUnmap(at, CHUNK));
     OK(cuMemRelease(handle));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemAddressFree(at, CHUNK));
@@ -803,7 +804,7 @@ TEST(occupancy) {
     OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, nothing, 2, 64));
     OK(cuOccupancyMaxPotentialClusterSize(&size, nothing, &config));
     assert_int_equal(size, 8);
-    SAYS(CUDA_ERROR_INVALID_CLUSTER_SIZE, cuOccupancyMaxActiveClusters(&size, nothing, &config));
+    OK(cuOccupancyMaxActiveClusters(&size, nothing, &config));
     SAYS(CUDA_ERROR_INVALID_VALUE,
          cuOccupancyMaxActiveBlocksPerMultiprocessor(NULL, nothing, 1024, 0));
     SAYS(CUDA_ERROR_INVALID_HANDLE,

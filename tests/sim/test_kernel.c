@@ -531,13 +531,14 @@ TEST(occupancy_of_clusters) {
     cudaLaunchConfig_t config = {.gridDim = dim(8, 1, 1), .blockDim = dim(64, 1, 1)};
     OK(cudaOccupancyMaxPotentialClusterSize(&size, nothing, &config));
     assert_int_equal(size, 8);
-    FAILS(cudaErrorInvalidClusterSize, cudaOccupancyMaxActiveClusters(&count, nothing, &config));
+    OK(cudaOccupancyMaxActiveClusters(&count, nothing, &config)); /* without clusters */
+    assert_int_equal(count, 132 * 32);
     attribute.val.clusterDim.x = 4;
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     config.attrs = &attribute;
     config.numAttrs = 1;
     OK(cudaOccupancyMaxActiveClusters(&count, nothing, &config));
-    assert_int_equal(count, 132 * 32 / 4);
+    assert_int_equal(count, 248);
     FAILS(cudaErrorInvalidValue, cudaOccupancyMaxActiveClusters(NULL, nothing, &config));
     FAILS(cudaErrorInvalidValue, cudaOccupancyMaxPotentialClusterSize(&size, nothing, NULL));
     FAILS(cudaErrorInvalidDeviceFunction,
