@@ -14,7 +14,8 @@ struct acu_sim_plan {
 struct acu_sim_flight {
     acu_sim_exec *exec;
     acu_sim_plan *plan;
-    acu_sim_op **marks; /* of each event's step: what it ends or waits for; may be NULL */
+    acu_sim_op **marks;     /* of each event's step: what it ends or waits for; may be NULL */
+    acu_sim_device *device; /* that of the stream, once it runs */
 };
 
 static acu_sim_exec *execs;
@@ -358,8 +359,12 @@ cudaError_t acu_sim_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int 
 /* ---- launching ----------------------------------------------------------------------------------
  */
 
-static void pass_event(const acu_sim_op *step, acu_sim_op *mark, bool lost) {
+/* Who waited for it finds the context lost, if it is. */
+static void pass_event(const acu_sim_op *step, acu_sim_op *mark, acu_sim_device *device,
+                       cudaError_t lost) {
     pthread_mutex_lock(&acu_sim_lock);
+    if (lost && !device->sticky)
+        device->sticky = lost;
     if (mark && step->type == cudaGraphNodeTypeEventRecord)
         acu_sim_op_finish(mark);
     else if (mark && !lost)
@@ -409,7 +414,7 @@ static cudaError_t run_plan(const acu_sim_plan *plan, const acu_sim_flight *flig
     for (size_t i = 0, event = 0; i < plan->count; i++) {
         acu_sim_op *op = plan->steps[i].op;
         if (is_event(op))
-            pass_event(op, flight->marks[event++], result != cudaSuccess);
+            pass_event(op, flight->marks[event++], flight->device, result);
         else if (!result && op->type == cudaGraphNodeTypeConditional)
             result = run_conditional(&plan->steps[i], flight);
         else if (!result)
@@ -419,9 +424,10 @@ static cudaError_t run_plan(const acu_sim_plan *plan, const acu_sim_flight *flig
 }
 
 static cudaError_t fly(acu_sim_op *op) {
-    const acu_sim_flight *flight = op->with.flight;
+    acu_sim_flight *flight = op->with.flight;
     acu_sim_thread *self = acu_sim_self();
     pthread_mutex_lock(&acu_sim_lock);
+    flight->device = op->stream->device;
     acu_sim_conditions_start(flight->exec->graph);
     pthread_mutex_unlock(&acu_sim_lock);
     self->graph = flight->exec->graph;
