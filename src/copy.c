@@ -76,10 +76,14 @@ typedef struct plain_copy {
     const void *from;
     size_t bytes;
     enum cudaMemcpyKind kind;
+    int to_device, from_device; /* named where they differ */
 } plain_copy;
 
 static int copy_plain(const copy_job *job, const void *data) {
     const plain_copy *copy = data;
+    if (copy->to_device != copy->from_device) /* a pool's memory is its own device's only */
+        return (int)cudaMemcpyPeerAsync(copy->to, copy->to_device, copy->from, copy->from_device,
+                                        copy->bytes, job->on->raw);
     return (int)cudaMemcpyAsync(copy->to, copy->from, copy->bytes, copy->kind, job->on->raw);
 }
 
@@ -123,8 +127,8 @@ acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype
     if (count == 0)
         return 0;
     size_t size = acu_dtype_size(buffer->dtype);
-    plain_copy copy = {buffer->pointer + at * size, host, count * size,
-                       acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice};
+    plain_copy copy = {.to = buffer->pointer + at * size, .from = host, .bytes = count * size};
+    copy.kind = acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
     copy_job job = {.to = buffer, .on = on, .run = copy_plain, .data = &copy};
     return OUTCOME(buffer, copy_and_wait(&job));
 }
@@ -132,8 +136,8 @@ acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype
 static int read_job(acu_buffer *buffer, size_t at, void *host, size_t count, acu_stream *on,
                     bool unordered) {
     size_t size = acu_dtype_size(buffer->dtype);
-    plain_copy copy = {host, buffer->pointer + at * size, count * size,
-                       acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost};
+    plain_copy copy = {.to = host, .from = buffer->pointer + at * size, .bytes = count * size};
+    copy.kind = acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
     copy_job job = {
         .from = buffer, .on = on, .unordered = unordered, .run = copy_plain, .data = &copy};
     return copy_and_wait(&job);
@@ -196,6 +200,11 @@ int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const a
     return 0;
 }
 
+static bool is_device_only(const acu_buffer *buffer) {
+    acu_memory memory = buffer->storage->memory;
+    return memory == ACU_MEMORY_POOL || memory == ACU_MEMORY_DEVICE;
+}
+
 static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer *from,
                       size_t from_at, size_t count, acu_stream *on) {
     int code = acu_copy_check(call, to, to_at, from, from_at, count);
@@ -204,8 +213,14 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
     if (code)
         return code;
     size_t size = acu_dtype_size(to->dtype);
-    plain_copy copy = {to->pointer + to_at * size, from->pointer + from_at * size, count * size,
-                       acu_copy_kind(to, from)};
+    plain_copy copy = {.to = to->pointer + to_at * size,
+                       .from = from->pointer + from_at * size,
+                       .bytes = count * size,
+                       .kind = acu_copy_kind(to, from)};
+    if (is_device_only(to) && is_device_only(from)) {
+        copy.to_device = to->object.device;
+        copy.from_device = from->object.device;
+    }
     copy_job job = {.to = to, .from = from, .on = on, .run = copy_plain, .data = &copy};
     return count == 0 ? 0 : acu_outcome(call, to, run_job(&job));
 }

@@ -1,6 +1,8 @@
 /* Graphs: their life, their parts, what they keep, and what can be asked of them. */
 #include "graph.h"
 
+#include <anycuda/cuda.h>
+
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -403,6 +405,20 @@ const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[6
     return text;
 }
 
+/* Runtimes before 13.0 say "unknown" of their own conditional nodes; the driver knows them. */
+static int type_of(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
+    acu_saved_error before;
+    CUgraphNodeType theirs;
+    acu_error_save(&before);
+    int code = (int)cudaGraphNodeGetType(raw, type);
+    if (code != cudaErrorUnknown || cuGraphNodeGetType(raw, &theirs) != CUDA_SUCCESS)
+        return code;
+    acu_error_restore(&before);
+    (void)cudaGetLastError();
+    *type = (enum cudaGraphNodeType)theirs;
+    return 0;
+}
+
 acu_result acu_node_type(acu_node node, acu_node_kind *kind) {
     enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
     cudaGraphNode_t raw = NULL;
@@ -410,7 +426,7 @@ acu_result acu_node_type(acu_node node, acu_node_kind *kind) {
     *kind = ACU_NODE_EMPTY;
     ACU_TRY(acu_node_check(__func__, node, &raw));
     acu_graph_lock(node.graph);
-    int code = (int)cudaGraphNodeGetType(raw, &type);
+    int code = type_of(raw, &type);
     acu_graph_unlock(node.graph);
     *kind = (acu_node_kind)type;
     return OUTCOME(node.graph, code);

@@ -15,6 +15,7 @@
 typedef struct shared_variable { /* of the module; a kernel has those that it names */
     const char *name;
     size_t length, size;
+    size_t align;
 } shared_variable;
 
 typedef struct parser {
@@ -395,7 +396,7 @@ static bool read_shared(parser *p, bool is_extern) {
     shared_variable *shared = append(p, (void **)&p->shared, &p->shared_count, sizeof *p->shared);
     if (!shared)
         return false;
-    *shared = (shared_variable){d.name, d.length, is_extern ? 0 : d.size};
+    *shared = (shared_variable){d.name, d.length, is_extern ? 0 : d.size, d.align};
     return expect(p, ";");
 }
 
@@ -503,6 +504,16 @@ static bool read_block(parser *p, acu_sim_entry *entry, bool *used) {
     return true;
 }
 
+/* Dynamic shared memory comes behind the static one, aligned as the module asks; a GPU does that in
+ * kernels, too, that do not name it. */
+static void make_room_for_dynamic(const parser *p, acu_sim_entry *entry) {
+    for (size_t i = 0; i < p->shared_count; i++) {
+        size_t align = p->shared[i].align;
+        if (p->shared[i].size == 0 && align)
+            entry->shared = (entry->shared + align - 1) / align * align;
+    }
+}
+
 static bool read_body(parser *p, acu_sim_entry *entry) {
     if (accept(p, ";"))
         return true;
@@ -510,6 +521,8 @@ static bool read_body(parser *p, acu_sim_entry *entry) {
         return unexpected(p);
     bool *used = p->shared_count ? calloc(p->shared_count, sizeof *used) : NULL;
     bool good = read_block(p, entry, used);
+    if (entry)
+        make_room_for_dynamic(p, entry);
     free(used);
     return good;
 }

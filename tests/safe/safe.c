@@ -14,8 +14,12 @@ void close_gate(gate *at, acu_stream *stream) {
     OK(acu_stream_call_function(stream, wait_at, at));
 }
 
-void open_gate(gate *at) {
+void unlock_gate(gate *at) {
     __atomic_store_n(&at->open, 1, __ATOMIC_RELEASE);
+}
+
+void open_gate(gate *at) {
+    unlock_gate(at);
     while (!__atomic_load_n(&at->passed, __ATOMIC_ACQUIRE))
         sched_yield();
 }

@@ -95,5 +95,6 @@ typedef struct gate {
 } gate;
 void close_gate(gate *at, acu_stream *stream);
 void open_gate(gate *at);
+void unlock_gate(gate *at); /* does not wait */
 
 #endif

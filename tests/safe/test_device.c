@@ -105,7 +105,9 @@ static void memory_limits_flags_priorities(void **state) {
     int least = 5, greatest = 5;
     unsigned flags = 99;
     OK(acu_device_memory(0, &left, &total));
-    assert_int_equal(total, (size_t)1 << 30u);
+    assert_true(total > 0);
+    if (is_simulated())
+        assert_int_equal(total, (size_t)1 << 30u);
     assert_true(left <= total);
     OK(acu_device_memory(1, NULL, NULL));
     OK(acu_device_priorities(0, &least, &greatest));

@@ -235,6 +235,7 @@ static void managed_variables_too(void **state) {
     acu_buffer *everywhere = NULL;
     acu_stream *stream = stream_on(0);
     acu_module *module = module_on(0);
+    (void)cudaGetLastError();
     OK(acu_module_global(module, "everywhere", stream, ACU_U32, &everywhere));
     OK(acu_buffer_read(everywhere, &three, 1));
     assert_int_equal(three, 3);

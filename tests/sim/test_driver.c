@@ -688,7 +688,7 @@ TEST(function_attributes) {
     CUfunctionLoadingState loaded;
     int value;
     OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, function));
-    assert_int_equal(value, 1400);
+    assert_int_equal(value, 1408);
     OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, function));
     assert_int_equal(value, 1024);
     OK(cuFuncGetAttribute(&value, CU_FUNC_ATTRIBUTE_BINARY_VERSION, function));

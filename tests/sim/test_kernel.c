@@ -416,8 +416,8 @@ TEST(attributes) {
     assert_int_equal(a.preferredShmemCarveout, -1);
     assert_int_equal(a.constSizeBytes, 12);
     OK(cudaFuncGetAttributes(&a, kernel_of(library, "sharing")));
-    assert_int_equal(a.sharedSizeBytes, 1400);
-    assert_int_equal(a.maxDynamicSharedSizeBytes, 49152 - 1400);
+    assert_int_equal(a.sharedSizeBytes, 1408);
+    assert_int_equal(a.maxDynamicSharedSizeBytes, 49152 - 1408);
     OK(cudaFuncGetAttributes(&a, kernel_of(library, "at_most_64")));
     assert_int_equal(a.maxThreadsPerBlock, 64);
     OK(cudaFuncGetAttributes(&a, kernel_of(library, "few_registers")));
