@@ -536,7 +536,8 @@ static bool lay_out_fill(const struct cudaMemsetParams *fill, layout *to) {
 static cudaError_t fill(acu_sim_op *op) {
     const struct cudaMemsetParams *fill = &op->with.fill.params;
     layout to;
-    (void)lay_out_fill(fill, &to);
+    if (!lay_out_fill(fill, &to))
+        return cudaErrorInvalidValue;
     pthread_mutex_lock(&acu_sim_lock);
     to.at = bytes_at(&to, true);
     pthread_mutex_unlock(&acu_sim_lock);

@@ -382,7 +382,7 @@ static int clusters_that_fit(const acu_sim_function *f, unsigned size, unsigned 
     enum { MOST = 8 };
     unsigned places = 0;
     if (size == 1)
-        return (int)blocks * device_has(f, cudaDevAttrMultiProcessorCount);
+        return (int)(blocks * device_has(f, cudaDevAttrMultiProcessorCount));
     for (size_t i = 0; i < sizeof groups; i++)
         places += groups[i] / size;
     return (int)(places * (blocks < MOST ? blocks : MOST));

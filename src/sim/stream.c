@@ -157,6 +157,7 @@ static void run(acu_sim_stream *stream, acu_sim_op *op) {
 static void *work(void *data) {
     acu_sim_stream *stream = data;
     pthread_mutex_lock(&acu_sim_lock);
+    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one that has a thread is freed here only */
     while (stream->head || !stream->closing) {
         acu_sim_op *op = stream->head;
         bool ready = op && is_ready(op);
@@ -347,7 +348,8 @@ static acu_sim_stream *new_stream(acu_sim_device *device, unsigned flags, int pr
     stream->id = ++last_id;
     stream->where = where;
     stream->is_default = !where;
-    stream->sync_policy = (enum cudaSynchronizationPolicy)(-1); /* none was set */
+    /* None was set. NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
+    stream->sync_policy = (enum cudaSynchronizationPolicy)(-1);
     stream->domains.remote = 1;
     stream->next = streams;
     if (streams)
@@ -446,7 +448,7 @@ static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, co
     bool mistaken = !stream || flags & ~(unsigned)cudaStreamNonBlocking;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
     result = acu_sim_mistake(result, mistaken, cudaErrorInvalidValue);
-    if (!result) {
+    if (!result && stream) {
         acu_sim_stream *made = new_stream(device, flags, priority, where);
         if (made && acu_sim_set_add(&handles, made))
             *stream = (cudaStream_t)(void *)made;
@@ -687,7 +689,7 @@ acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data) {
 
 static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamCallback_t callback,
                                void *data, unsigned flags, unsigned allowed) {
-    acu_sim_stream *s;
+    acu_sim_stream *s = NULL;
     acu_sim_op *op = NULL;
     cudaError_t result = acu_sim_enter_stream(stream, &s);
     result = acu_sim_mistake(result, (!fn && !callback) || flags > allowed, cudaErrorInvalidValue);
@@ -695,9 +697,9 @@ static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamC
         result = acu_sim_driver_has(&acu_function_cuLaunchHostFunc_v2);
     if (!result && callback)
         result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result && !(op = acu_sim_op_host(fn, data)))
+    if (!result && s && !(op = acu_sim_op_host(fn, data)))
         result = cudaErrorMemoryAllocation;
-    if (!result) {
+    if (op) {
         op->with.host.callback = callback;
         op->with.host.handle = stream;
         op->always = callback != NULL;
