@@ -114,7 +114,7 @@ bool is_simulated(void);
 
 typedef const char *name_of_code(long long code);
 name_of_code runtime_code, driver_code;
-#define CODE_NAME(call) _Generic((call), cudaError_t : runtime_code, default : driver_code)
+#define CODE_NAME(call) _Generic((call), cudaError_t: runtime_code, default: driver_code)
 
 bool check_code(int line, const char *call, name_of_code *name, long long got, long long expected);
 void check_last(int line, const char *call, long long expected);

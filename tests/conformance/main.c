@@ -25,7 +25,7 @@ static struct shared {
     volatile int begun; /* cases: the newest of the child's, and when */
     volatile time_t since;
     int passed, failed, skipped, checks;
-} * shared;
+} *shared;
 
 /* The case that runs. */
 static struct {
