@@ -470,7 +470,8 @@ cudaError_t acu_sim_judge_location(struct cudaMemLocation location) {
 static cudaError_t advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
                           struct cudaMemLocation location) {
     bool device = location.type == cudaMemLocationTypeDevice;
-    uint64_t bit = device ? (uint64_t)1 << location.id : 0;
+    bool known = device && location.id >= 0 && location.id < SIM_DEVICES;
+    uint64_t bit = known ? (uint64_t)1 << location.id : 0;
     switch (advice) {
     case cudaMemAdviseSetReadMostly:
     case cudaMemAdviseUnsetReadMostly:

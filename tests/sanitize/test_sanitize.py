@@ -55,7 +55,7 @@ def toolkits() -> Toolkits:
 
 def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
     assert "__asan_init" in works(["nm", addressed / "tests/unit/unit_adapt"])
-    ctest(addressed)
+    ctest(addressed, "-E", "^sim_guard$")  # that one writes beside its memory on purpose
 
 
 @pytest.mark.parametrize("version", SPIED_ON)

@@ -38,7 +38,7 @@ static inline cudaGraphNode_t add_empty(cudaGraph_t graph, const cudaGraphNode_t
 /* Each call of it adds one digit. */
 static inline void add_digit(void *data) {
     int *number = data;
-    number[0] = number[0] * 10 + ++number[1];
+    number[0] = (int)((unsigned)number[0] * 10 + (unsigned)++number[1]); /* may wrap */
 }
 
 /* Counts its calls. */
