@@ -44,4 +44,14 @@ int kernel_version(void);
             FAILS(call, 801, "needs CUDA");                                                        \
     } while (0)
 
+/* What the runtime asks its driver for, which may be older than it is. */
+#define OK_SINCE_IN_DRIVER(since, call)                                                            \
+    do {                                                                                           \
+        const acu_load_info *driver_here = acu_loaded(ACU_CUDA);                                   \
+        if (runtime_version() >= (since) && driver_here && driver_here->version < (since))         \
+            FAILS(call, 36, "driver");                                                             \
+        else                                                                                       \
+            OK_SINCE(since, call);                                                                 \
+    } while (0)
+
 #endif

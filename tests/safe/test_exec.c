@@ -28,7 +28,7 @@ static void lives_and_dies_once(void **state) {
     OK(acu_graph_instantiate(graph, &(acu_exec_options){.flags = ACU_EXEC_AUTO_FREE}, &exec));
     OK_SINCE(12000, acu_exec_flags(exec, &flags));
     assert_int_equal(flags, runtime_version() >= 12000 ? ACU_EXEC_AUTO_FREE : 0);
-    OK_SINCE(13010, acu_exec_id(exec, &id));
+    OK_SINCE_IN_DRIVER(13010, acu_exec_id(exec, &id));
     OK(acu_exec_wrap(acu_exec_raw(exec), &borrowed));
     OK(acu_exec_launch(borrowed, stream));
     OK(acu_stream_synchronize(stream));

@@ -348,8 +348,8 @@ static void has_numbers(void **state) {
     unsigned id = 0, of_node = 0;
     OK(acu_graph_create(&graph));
     OK(acu_graph_add_empty(graph, NULL, 0, &node));
-    OK_SINCE(13010, acu_graph_id(graph, &id));
-    OK_SINCE(13010, acu_node_id(node, &of_node));
+    OK_SINCE_IN_DRIVER(13010, acu_graph_id(graph, &id));
+    OK_SINCE_IN_DRIVER(13010, acu_node_id(node, &of_node));
     FAILS(acu_node_id(node, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
     FAILS(acu_node_type(node, NULL), ACU_ERROR_ARGUMENT, "'kind' is NULL");
     FAILS(acu_node_child(node, NULL), ACU_ERROR_ARGUMENT, "'child' is NULL");

@@ -382,7 +382,8 @@ static void conditions_are_checked(void **state) {
     FAILS(ADD(mine, ACU_IF, bodies, 0), ACU_ERROR_ARGUMENT, "0 bodies");
     FAILS(ADD(mine, ACU_IF, bodies, 3), ACU_ERROR_ARGUMENT, "3 bodies");
     FAILS(ADD(mine, ACU_WHILE, bodies, 2), ACU_ERROR_ARGUMENT, "2 bodies");
-    if (runtime_version() < 12080) {
+    if (runtime_version() < 12080 &&
+        is_simulated()) { /* a driver that knows it does it for an older runtime */
         FAILS(ADD(mine, ACU_SWITCH, bodies, 2), 801, "needs CUDA 12.8");
         assert_null(bodies[0]);
     }
