@@ -122,8 +122,9 @@ void acu_sim_guard_end(acu_sim_range *range) {
 }
 
 void acu_sim_guard_check(void) {
-    if (is_on())
-        acu_sim_ranges_each(check);
+    for (acu_sim_range *range = is_on() ? acu_sim_range_next(0) : NULL; range;
+         range = acu_sim_range_next(range->base + range->size))
+        check(range);
 }
 
 void acu_sim_guard_explain(const void *address) {

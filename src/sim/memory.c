@@ -16,95 +16,6 @@
 
 enum { ALIGNMENT = 512, PITCH = 512 };
 
-/* All ranges, by address. Those of a device in the order of its addresses, too. */
-static acu_sim_range **ranges;
-static size_t count, room;
-
-/* ---- ranges -------------------------------------------------------------------------------------
- */
-
-/* The index of the first range that ends behind the address. */
-static size_t first_after(uintptr_t address) {
-    size_t low = 0, high = count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (ranges[middle]->base + ranges[middle]->size > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-acu_sim_range *acu_sim_range_in(uintptr_t base, size_t size) {
-    size_t i = first_after(base);
-    return i < count && ranges[i]->base < base + size ? ranges[i] : NULL;
-}
-
-acu_sim_range *acu_sim_range_of(const void *address) {
-    acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
-    return range && !range->freed ? range : NULL;
-}
-
-bool acu_sim_is_device_address(const void *address) {
-    for (int i = 0; i < acu_sim_configuration()->devices; i++) {
-        const acu_sim_device *device = acu_sim_device_at(i);
-        if ((uintptr_t)address - device->base < device->span)
-            return true;
-    }
-    return acu_sim_is_reserved(address);
-}
-
-void *acu_sim_view(const acu_sim_range *range, const void *address) {
-    if (range->bytes)
-        return range->bytes + ((uintptr_t)address - range->base);
-    if (range->kind != SIM_DEVICE)
-        return (void *)(uintptr_t)address;
-    return range->device->view + ((uintptr_t)address - range->device->base);
-}
-
-bool acu_sim_range_add(acu_sim_range *range) {
-    if (count == room) {
-        size_t larger = room * 2 + 64;
-        acu_sim_range **grown = realloc(ranges, larger * sizeof(acu_sim_range *));
-        if (!grown)
-            return false;
-        ranges = grown;
-        room = larger;
-    }
-    size_t i = first_after(range->base);
-    memmove(ranges + i + 1, ranges + i, (count - i) * sizeof(acu_sim_range *));
-    ranges[i] = range;
-    count++;
-    return true;
-}
-
-void acu_sim_ranges_each(void (*visit)(acu_sim_range *range)) {
-    for (size_t i = 0; i < count; i++)
-        visit(ranges[i]);
-}
-
-void acu_sim_range_remove(acu_sim_range *range) {
-    size_t i = first_after(range->base);
-    memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof(acu_sim_range *));
-    count--;
-    free(range);
-}
-
-static acu_sim_range *new_range(uintptr_t base, size_t size, acu_sim_memory kind,
-                                acu_sim_device *device, const void *where) {
-    acu_sim_range *range = calloc(1, sizeof *range);
-    if (!range)
-        return NULL;
-    *range =
-        (acu_sim_range){.base = base, .size = size, .kind = kind, .device = device, .where = where};
-    range->preferred.id = range->prefetched.id = cudaInvalidDeviceId;
-    if (acu_sim_range_add(range))
-        return range;
-    free(range);
-    return NULL;
-}
-
 /* ---- device memory ------------------------------------------------------------------------------
  */
 
@@ -122,10 +33,11 @@ bool acu_sim_charge(acu_sim_device *device, uint64_t bytes) {
 
 /* The first gap of that size between two addresses of the device; 0 if there is none. */
 static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_t to, size_t size) {
-    for (size_t i = first_after(from); to > from && to - from >= size; i++) {
-        if (i == count || ranges[i]->base >= from + size)
+    while (to > from && to - from >= size) {
+        const acu_sim_range *next = acu_sim_range_next(from);
+        if (!next || next->base >= from + size)
             return from;
-        from = device->base + acu_sim_rounded(ranges[i]->base + ranges[i]->size - device->base) +
+        from = device->base + acu_sim_rounded(next->base + next->size - device->base) +
                acu_sim_guard_size();
     }
     return 0;
@@ -139,7 +51,7 @@ acu_sim_range *acu_sim_place(acu_sim_device *device, size_t size) {
         base = find_gap(device, device->base, end, taken);
     if (!base)
         return NULL;
-    acu_sim_range *range = new_range(base, size, SIM_DEVICE, device, NULL);
+    acu_sim_range *range = acu_sim_range_new(base, size, SIM_DEVICE, device, NULL);
     if (!range)
         return NULL;
     device->cursor = base + taken - device->base;
@@ -314,7 +226,7 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
         return cudaSuccess;
     if (size > SIZE_MAX / 2 || !(*at = new_bytes(size)))
         return cudaErrorMemoryAllocation;
-    acu_sim_range *range = new_range((uintptr_t)*at, size, kind, device, where);
+    acu_sim_range *range = acu_sim_range_new((uintptr_t)*at, size, kind, device, where);
     if (!range) {
         free(*at);
         return cudaErrorMemoryAllocation;
@@ -375,7 +287,8 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result) {
-        acu_sim_range *range = new_range((uintptr_t)ptr, size, SIM_REGISTERED, device, SIM_CALLER);
+        acu_sim_range *range =
+            acu_sim_range_new((uintptr_t)ptr, size, SIM_REGISTERED, device, SIM_CALLER);
         if (range)
             range->flags = flags;
         else
@@ -428,9 +341,6 @@ cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     return acu_sim_leave(result);
 }
 
-/* ---- managed memory -----------------------------------------------------------------------------
- */
-
 cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
     acu_sim_device *device;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
@@ -441,205 +351,6 @@ cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int f
     if (!result)
         result = allocate_host(device, SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
     return acu_sim_leave(result);
-}
-
-/* The managed range that has all these bytes. */
-acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {
-    acu_sim_range *range = acu_sim_range_of(address);
-    return range && range->kind == SIM_MANAGED && size &&
-                   size <= range->base + range->size - (uintptr_t)address
-               ? range
-               : NULL;
-}
-
-/* The CPU is {Host, anything}; a device's number is checked, and that of a node. */
-cudaError_t acu_sim_judge_location(struct cudaMemLocation location) {
-    switch ((int)location.type) {
-    case cudaMemLocationTypeDevice:
-        return acu_sim_device_at(location.id) ? cudaSuccess : cudaErrorInvalidDevice;
-    case cudaMemLocationTypeHost:
-    case cudaMemLocationTypeHostNumaCurrent:
-        return cudaSuccess;
-    case cudaMemLocationTypeHostNuma:
-        return location.id == 0 ? cudaSuccess : cudaErrorInvalidValue;
-    default:
-        return cudaErrorInvalidValue;
-    }
-}
-
-static cudaError_t advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
-                          struct cudaMemLocation location) {
-    bool device = location.type == cudaMemLocationTypeDevice;
-    bool known = device && location.id >= 0 && location.id < SIM_DEVICES;
-    uint64_t bit = known ? (uint64_t)1 << location.id : 0;
-    switch (advice) {
-    case cudaMemAdviseSetReadMostly:
-    case cudaMemAdviseUnsetReadMostly:
-        range->read_mostly = advice == cudaMemAdviseSetReadMostly;
-        break;
-    case cudaMemAdviseSetPreferredLocation:
-        range->preferred = location;
-        break;
-    case cudaMemAdviseUnsetPreferredLocation:
-        range->preferred = (struct cudaMemLocation){.id = cudaInvalidDeviceId};
-        break;
-    case cudaMemAdviseSetAccessedBy:
-        range->accessed_by |= bit;
-        range->cpu_accesses |= !device;
-        break;
-    case cudaMemAdviseUnsetAccessedBy:
-        range->accessed_by &= ~bit;
-        range->cpu_accesses &= device;
-        break;
-    }
-    return cudaSuccess;
-}
-
-/* Where nothing is said of a place, none is looked at. */
-static bool has_place(enum cudaMemoryAdvise advice) {
-    return advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
-           advice == cudaMemAdviseUnsetAccessedBy;
-}
-
-/* Accesses are by devices and the CPU as a whole. From 12.2 on, with places in the call, a device
- * that does not exist is a value like others. */
-static cudaError_t judge_place(enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
-    cudaError_t result = acu_sim_judge_location(location);
-    if (result == cudaErrorInvalidDevice && acu_sim_configuration()->runtime >= 12020)
-        result = cudaErrorInvalidValue;
-    if (!result && advice != cudaMemAdviseSetPreferredLocation &&
-        (location.type == cudaMemLocationTypeHostNuma ||
-         location.type == cudaMemLocationTypeHostNumaCurrent))
-        result = cudaErrorInvalidValue;
-    return result;
-}
-
-cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count_, enum cudaMemoryAdvise advice,
-                                  struct cudaMemLocation location) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    acu_sim_range *range = acu_sim_managed_range(devPtr, count_);
-    if (!result && (!range || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice)))
-        result = cudaErrorInvalidValue;
-    if (!result && has_place(advice))
-        result = judge_place(advice, location);
-    if (!result)
-        result = advise(range, advice, location);
-    return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count_,
-                                         struct cudaMemLocation location, unsigned int flags,
-                                         cudaStream_t stream) {
-    acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    acu_sim_range *range = acu_sim_managed_range(devPtr, count_);
-    if (!result && (flags || !range))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_judge_location(location);
-    if (!result)
-        result = acu_sim_stream_of(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result)
-        range->prefetched = location;
-    return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
-                                             unsigned int flags) {
-    acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    acu_sim_range *range = acu_sim_range_of(devPtr);
-    if (!result && (!range || range->kind != SIM_MANAGED || range->base != (uintptr_t)devPtr ||
-                    (length && length != range->size) ||
-                    (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
-                     flags != cudaMemAttachSingle)))
-        result = cudaErrorInvalidValue;
-    if (!result && flags == cudaMemAttachSingle && (!stream || stream == cudaStreamLegacy))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = acu_sim_stream_of(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    return acu_sim_leave(result);
-}
-
-/* A place as the older attributes number it: a device, or -1 for the CPU, or -2 for none. */
-static int number_of(struct cudaMemLocation location) {
-    switch ((int)location.type) {
-    case cudaMemLocationTypeDevice:
-        return location.id;
-    case cudaMemLocationTypeInvalid:
-        return cudaInvalidDeviceId;
-    default:
-        return cudaCpuDeviceId;
-    }
-}
-
-static void list_accessors(const acu_sim_range *range, int *list, size_t room_) {
-    size_t used = 0;
-    for (int i = 0; i < SIM_DEVICES && used < room_; i++)
-        if (range->accessed_by >> i & 1)
-            list[used++] = i;
-    if (range->cpu_accesses && used < room_)
-        list[used++] = cudaCpuDeviceId;
-    while (used < room_)
-        list[used++] = cudaInvalidDeviceId;
-}
-
-static cudaError_t get_attribute(const acu_sim_range *range, enum cudaMemRangeAttribute attribute,
-                                 int *data, size_t size) {
-    bool list = attribute == cudaMemRangeAttributeAccessedBy;
-    if (!data || !acu_sim_knows(&acu_cudart_type_cudaMemRangeAttribute, attribute) ||
-        (list ? size == 0 || size % sizeof(int) : size != sizeof(int)))
-        return cudaErrorInvalidValue;
-    switch (attribute) {
-    case cudaMemRangeAttributeReadMostly:
-        *data = range->read_mostly;
-        break;
-    case cudaMemRangeAttributeAccessedBy:
-        list_accessors(range, data, size / sizeof(int));
-        break;
-    case cudaMemRangeAttributePreferredLocation:
-        *data = number_of(range->preferred);
-        break;
-    case cudaMemRangeAttributePreferredLocationType:
-        *data = (int)range->preferred.type;
-        break;
-    case cudaMemRangeAttributePreferredLocationId:
-        *data = range->preferred.id;
-        break;
-    case cudaMemRangeAttributeLastPrefetchLocation:
-        *data = number_of(range->prefetched);
-        break;
-    case cudaMemRangeAttributeLastPrefetchLocationType:
-        *data = (int)range->prefetched.type;
-        break;
-    case cudaMemRangeAttributeLastPrefetchLocationId:
-        *data = range->prefetched.id;
-        break;
-    }
-    return cudaSuccess;
-}
-
-cudaError_t acu_sim_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
-                                              enum cudaMemRangeAttribute *attributes,
-                                              size_t numAttributes, const void *devPtr,
-                                              size_t count_) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    const acu_sim_range *range = acu_sim_managed_range(devPtr, count_);
-    if (!result && (!data || !dataSizes || !attributes || !numAttributes || !range))
-        result = cudaErrorInvalidValue;
-    for (size_t i = 0; !result && i < numAttributes; i++)
-        result = get_attribute(range, attributes[i], data[i], dataSizes[i]);
-    return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_cudaMemRangeGetAttribute(void *data, size_t dataSize,
-                                             enum cudaMemRangeAttribute attribute,
-                                             const void *devPtr, size_t count_) {
-    return acu_sim_cudaMemRangeGetAttributes(&data, &dataSize, &attribute, 1, devPtr, count_);
 }
 
 /* ---- variables of modules -----------------------------------------------------------------------
@@ -669,69 +380,34 @@ void acu_sim_variable_free(void *at) {
     }
 }
 
-/* ---- what a pointer is --------------------------------------------------------------------------
- */
-
-static void describe(const acu_sim_range *range, void *address, struct cudaPointerAttributes *a) {
-    static const enum cudaMemoryType types[] = {[SIM_DEVICE] = cudaMemoryTypeDevice,
-                                                [SIM_PINNED] = cudaMemoryTypeHost,
-                                                [SIM_REGISTERED] = cudaMemoryTypeHost,
-                                                [SIM_MANAGED] = cudaMemoryTypeManaged};
-    memset(a, 0, sizeof *a);
-    a->localityDomainOrdinal = -1;
-    a->device = cudaInvalidDeviceId;
-    if (!range) {
-        a->hostPointer = address;
-        return;
-    }
-    a->type = types[range->kind];
-    a->device = range->device->index;
-    a->devicePointer = address;
-    a->hostPointer = range->kind == SIM_DEVICE ? NULL : address;
-}
-
-cudaError_t acu_sim_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
-                                             const void *ptr) {
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
-    if (!result && !attributes)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        describe(acu_sim_range_of(ptr), (void *)(uintptr_t)ptr, attributes);
-    return acu_sim_leave(result);
-}
-
 /* ---- taking back --------------------------------------------------------------------------------
  */
 
 void acu_sim_memory_reset(acu_sim_device *device) {
-    for (size_t i = count; i-- > 0;)
-        if (!device || ranges[i]->device == device) {
-            acu_sim_range *range = ranges[i];
-            if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
-                drop_host(range);
-            else if (range->kind == SIM_DEVICE && range->device->span)
-                acu_sim_drop(range);
-            else
-                acu_sim_range_remove(range);
-        }
-    if (device)
-        return;
-    free(ranges);
-    ranges = NULL;
-    room = 0;
+    uintptr_t end = 0;
+    for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
+        end = range->base + range->size;
+        if (device && range->device != device)
+            continue;
+        if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
+            drop_host(range);
+        else if (range->kind == SIM_DEVICE && range->device->span)
+            acu_sim_drop(range);
+        else
+            acu_sim_range_remove(range);
+    }
 }
 
 int acu_sim_memory_leaks(int print) {
     static const char *const names[] = {"device memory", "pinned memory", "registered memory",
                                         "managed memory"};
     int leaks = 0;
-    for (size_t i = 0; i < count; i++)
-        if (!ranges[i]->freed && !ranges[i]->dormant && !ranges[i]->of_module &&
-            !ranges[i]->bytes) {
+    for (const acu_sim_range *range = acu_sim_range_next(0); range;
+         range = acu_sim_range_next(range->base + range->size))
+        if (!range->freed && !range->dormant && !range->of_module && !range->bytes) {
             leaks++;
             if (print)
-                acu_sim_report(names[ranges[i]->kind], (void *)ranges[i]->base, ranges[i]->size,
-                               ranges[i]->where);
+                acu_sim_report(names[range->kind], (void *)range->base, range->size, range->where);
         }
     return leaks;
 }

@@ -207,10 +207,15 @@ struct acu_sim_range {
 acu_sim_range *acu_sim_range_of(const void *address);
 /* Any range that has a byte of these. */
 acu_sim_range *acu_sim_range_in(uintptr_t base, size_t size);
+/* The first that ends behind the address. */
+acu_sim_range *acu_sim_range_next(uintptr_t address);
 /* The address is one that only devices have, allocated or not. */
 bool acu_sim_is_device_address(const void *address);
 /* Where the bytes are. */
 void *acu_sim_view(const acu_sim_range *range, const void *address);
+/* NULL without memory. */
+acu_sim_range *acu_sim_range_new(uintptr_t base, size_t size, acu_sim_memory kind,
+                                 acu_sim_device *device, const void *where);
 bool acu_sim_range_add(acu_sim_range *range);
 void acu_sim_range_remove(acu_sim_range *range);
 /* Device memory at a new address; charges nothing. NULL if there is no room. */
@@ -242,7 +247,6 @@ void acu_sim_guard_check(void);
 /* The address is used, and is nobody's. */
 void acu_sim_guard_explain(const void *address);
 void acu_sim_guard_reset(void);
-void acu_sim_ranges_each(void (*visit)(acu_sim_range *range));
 
 /* ---- arrays -------------------------------------------------------------------------------------
  */
@@ -392,6 +396,8 @@ struct acu_sim_event {
 /* The handle's stream; the default streams are those of the current device. */
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device);
+/* The nearest priority that there is. */
+int acu_sim_priority(int priority);
 
 /* Enters, and finds the stream. */
 cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream);

@@ -12,7 +12,6 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 
 static acu_sim_stream *streams; /* all, also those that only finish their work */
 static acu_sim_set handles;
@@ -331,7 +330,7 @@ void acu_sim_wait_device(acu_sim_device *device) {
 /* ---- making and finding -------------------------------------------------------------------------
  */
 
-static int clamped(int priority) {
+int acu_sim_priority(int priority) {
     return priority < -5 ? -5 : priority > 0 ? 0 : priority;
 }
 
@@ -344,7 +343,7 @@ static acu_sim_stream *new_stream(acu_sim_device *device, unsigned flags, int pr
     }
     stream->device = device;
     stream->flags = flags;
-    stream->priority = clamped(priority);
+    stream->priority = acu_sim_priority(priority);
     stream->id = ++last_id;
     stream->where = where;
     stream->is_default = !where;
@@ -518,228 +517,4 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
         result = device->sticky;
     }
     return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
-    acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && !flags)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *flags = s->flags;
-    return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
-    acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && !priority)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *priority = s->priority;
-    return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId) {
-    acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && !streamId)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *streamId = s->id;
-    return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
-    acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && !device)
-        result = cudaErrorInvalidValue;
-    if (!result)
-        *device = s->device->index;
-    return acu_sim_leave(result);
-}
-
-/* ---- attributes ---------------------------------------------------------------------------------
- */
-
-/* 11.7 had the first two, by another name; 11.8 knew the others for launches only, 11.7 did not
- * look. */
-static bool has_attribute(cudaLaunchAttributeID id) {
-    return id == cudaLaunchAttributeAccessPolicyWindow ||
-           id == cudaLaunchAttributeSynchronizationPolicy ||
-           ((id == cudaLaunchAttributePriority || id == cudaLaunchAttributeMemSyncDomainMap ||
-             id == cudaLaunchAttributeMemSyncDomain) &&
-            acu_sim_configuration()->runtime / 10 != 1108);
-}
-
-cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
-                                           cudaLaunchAttributeValue *value_out) {
-    acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && (!value_out || !has_attribute(attr)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        switch ((int)attr) {
-        case cudaLaunchAttributeAccessPolicyWindow:
-            value_out->accessPolicyWindow = s->window;
-            break;
-        case cudaLaunchAttributeSynchronizationPolicy:
-            value_out->syncPolicy = s->sync_policy;
-            break;
-        case cudaLaunchAttributePriority:
-            value_out->priority = s->priority;
-            break;
-        case cudaLaunchAttributeMemSyncDomainMap:
-            value_out->memSyncDomainMap = s->domains;
-            break;
-        default:
-            value_out->memSyncDomain = s->domain;
-        }
-    return acu_sim_leave(result);
-}
-
-static bool is_window(const acu_sim_stream *stream, const struct cudaAccessPolicyWindow *window) {
-    int largest = acu_sim_attribute(stream->device, cudaDevAttrMaxAccessPolicyWindowSize);
-    return window->num_bytes <= (size_t)largest && window->hitRatio >= 0 && window->hitRatio <= 1 &&
-           (unsigned)window->missProp <= cudaAccessPropertyStreaming;
-}
-
-static cudaError_t set_attribute(acu_sim_stream *s, cudaLaunchAttributeID id,
-                                 const cudaLaunchAttributeValue *value) {
-    int domains = acu_sim_attribute(s->device, cudaDevAttrMemSyncDomainCount);
-    switch ((int)id) {
-    case cudaLaunchAttributeAccessPolicyWindow:
-        if (!is_window(s, &value->accessPolicyWindow))
-            return cudaErrorInvalidValue;
-        s->window = value->accessPolicyWindow;
-        return cudaSuccess;
-    case cudaLaunchAttributeSynchronizationPolicy:
-        if (!acu_sim_knows(&acu_cudart_type_cudaSynchronizationPolicy, value->syncPolicy))
-            return cudaErrorInvalidValue;
-        s->sync_policy = value->syncPolicy;
-        return cudaSuccess;
-    case cudaLaunchAttributePriority:
-        s->priority = clamped(value->priority);
-        return cudaSuccess;
-    case cudaLaunchAttributeMemSyncDomainMap:
-        if (value->memSyncDomainMap.default_ >= domains ||
-            value->memSyncDomainMap.remote >= domains)
-            return cudaErrorInvalidValue;
-        s->domains = value->memSyncDomainMap;
-        return cudaSuccess;
-    default:
-        if ((unsigned)value->memSyncDomain > cudaLaunchMemSyncDomainRemote)
-            return cudaErrorInvalidValue;
-        s->domain = value->memSyncDomain;
-        return cudaSuccess;
-    }
-}
-
-cudaError_t acu_sim_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
-                                           const cudaLaunchAttributeValue *value) {
-    acu_sim_stream *s;
-    cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result && (!value || !has_attribute(attr)))
-        result = cudaErrorInvalidValue;
-    if (!result)
-        result = set_attribute(s, attr, value);
-    return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
-    acu_sim_stream *from, *to = NULL;
-    cudaError_t result = acu_sim_enter_stream(src, &from);
-    if (!result)
-        result = acu_sim_stream_of(dst, &to);
-    if (!result && from->device != to->device)
-        result = cudaErrorInvalidValue;
-    if (!result) {
-        to->window = from->window;
-        to->sync_policy = from->sync_policy;
-        to->priority = from->priority;
-        to->domains = from->domains;
-        to->domain = from->domain;
-    }
-    return acu_sim_leave(result);
-}
-
-/* ---- host functions -----------------------------------------------------------------------------
- */
-
-static cudaError_t call_host(acu_sim_op *op) {
-    acu_sim_thread *self = acu_sim_self();
-    self->in_callback = true;
-    if (op->with.host.callback)
-        op->with.host.callback(op->with.host.handle, op->status, op->with.host.data);
-    else
-        op->with.host.fn(op->with.host.data);
-    self->in_callback = false;
-    return cudaSuccess;
-}
-
-acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data) {
-    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeHost, call_host);
-    if (op) {
-        op->with.host.fn = fn;
-        op->with.host.data = data;
-    }
-    return op;
-}
-
-static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamCallback_t callback,
-                               void *data, unsigned flags, unsigned allowed) {
-    acu_sim_stream *s = NULL;
-    acu_sim_op *op = NULL;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    result = acu_sim_mistake(result, (!fn && !callback) || flags > allowed, cudaErrorInvalidValue);
-    if (!result && allowed)
-        result = acu_sim_driver_has(&acu_function_cuLaunchHostFunc_v2);
-    if (!result && callback)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result && s && !(op = acu_sim_op_host(fn, data)))
-        result = cudaErrorMemoryAllocation;
-    if (op) {
-        op->with.host.callback = callback;
-        op->with.host.handle = stream;
-        op->always = callback != NULL;
-        result = acu_sim_submit(s, op, false);
-    }
-    return acu_sim_leave(result);
-}
-
-cudaError_t acu_sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
-    return launch_host(stream, fn, NULL, userData, 0, 0);
-}
-
-cudaError_t acu_sim_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void *userData,
-                                          unsigned int syncMode) {
-    return launch_host(stream, fn, NULL, userData, syncMode, cudaHostTaskSpinWait);
-}
-
-cudaError_t acu_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
-                                          void *userData, unsigned int flags) {
-    return launch_host(stream, NULL, callback, userData, flags, 0);
-}
-
-/* ---- for people who test ------------------------------------------------------------------------
- */
-
-static cudaError_t fault(acu_sim_op *op) {
-    return op->with.code;
-}
-
-int acu_sim_fault(void *stream, int code) {
-    acu_sim_stream *s;
-    acu_sim_op *op = NULL;
-    cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (!result)
-        result = acu_sim_capture_allows(s, SIM_REFUSES);
-    if (!result && !(op = acu_sim_op_new(cudaGraphNodeTypeKernel, fault)))
-        result = cudaErrorMemoryAllocation;
-    if (!result) {
-        op->with.code = (cudaError_t)code;
-        result = acu_sim_submit(s, op, false);
-    }
-    return (int)acu_sim_leave(result);
 }

@@ -1,0 +1,79 @@
+/* Host functions in streams, and what makes a stream fail. */
+#include "sim.h"
+
+static cudaError_t call_host(acu_sim_op *op) {
+    acu_sim_thread *self = acu_sim_self();
+    self->in_callback = true;
+    if (op->with.host.callback)
+        op->with.host.callback(op->with.host.handle, op->status, op->with.host.data);
+    else
+        op->with.host.fn(op->with.host.data);
+    self->in_callback = false;
+    return cudaSuccess;
+}
+
+acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeHost, call_host);
+    if (op) {
+        op->with.host.fn = fn;
+        op->with.host.data = data;
+    }
+    return op;
+}
+
+static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamCallback_t callback,
+                               void *data, unsigned flags, unsigned allowed) {
+    acu_sim_stream *s = NULL;
+    acu_sim_op *op = NULL;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    result = acu_sim_mistake(result, (!fn && !callback) || flags > allowed, cudaErrorInvalidValue);
+    if (!result && allowed)
+        result = acu_sim_driver_has(&acu_function_cuLaunchHostFunc_v2);
+    if (!result && callback)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result && s && !(op = acu_sim_op_host(fn, data)))
+        result = cudaErrorMemoryAllocation;
+    if (op) {
+        op->with.host.callback = callback;
+        op->with.host.handle = stream;
+        op->always = callback != NULL;
+        result = acu_sim_submit(s, op, false);
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
+    return launch_host(stream, fn, NULL, userData, 0, 0);
+}
+
+cudaError_t acu_sim_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void *userData,
+                                          unsigned int syncMode) {
+    return launch_host(stream, fn, NULL, userData, syncMode, cudaHostTaskSpinWait);
+}
+
+cudaError_t acu_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
+                                          void *userData, unsigned int flags) {
+    return launch_host(stream, NULL, callback, userData, flags, 0);
+}
+
+/* ---- for people who test ------------------------------------------------------------------------
+ */
+
+static cudaError_t fault(acu_sim_op *op) {
+    return op->with.code;
+}
+
+int acu_sim_fault(void *stream, int code) {
+    acu_sim_stream *s;
+    acu_sim_op *op = NULL;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result && !(op = acu_sim_op_new(cudaGraphNodeTypeKernel, fault)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        op->with.code = (cudaError_t)code;
+        result = acu_sim_submit(s, op, false);
+    }
+    return (int)acu_sim_leave(result);
+}
