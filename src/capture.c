@@ -37,11 +37,11 @@ static void free_capture(graph_capture *capture) {
 static void graph_is_lost(const graph_capture *capture, bool ended_well) {
     if (capture->graph->root != capture->graph || (capture->into && ended_well))
         return;
-    acu_graph_lock(capture->graph);
+    acu_graph_lock();
     capture->graph->raw = NULL;
     capture->graph->owned = false;
     acu_nodes_forget(capture->graph);
-    acu_graph_unlock(capture->graph);
+    acu_graph_unlock();
 }
 
 /* The streams are free again, whatever became of it. */
@@ -117,10 +117,10 @@ static int begin_raw(const char *call, acu_stream *stream, const acu_capture_opt
     int code = raw_nodes(call, o->into, o->after, o->count, &after);
     if (code)
         return code;
-    acu_graph_lock(o->into);
+    acu_graph_lock();
     code =
         (int)cudaStreamBeginCaptureToGraph(stream->raw, o->into->raw, after, NULL, o->count, mode);
-    acu_graph_unlock(o->into);
+    acu_graph_unlock();
     free(after);
     return acu_outcome(call, stream, code);
 }
@@ -334,7 +334,7 @@ acu_result acu_stream_capture_dependencies(acu_stream *stream, acu_node *nodes, 
     size_t room = *count;
     *count = 0;
     ACU_TRY(need_active(__func__, stream, &s, &graph));
-    acu_graph_lock(graph);
+    acu_graph_lock();
     bool memory = acu_nodes_reserve(graph, s.count);
     if (memory) {
         acu_nodes_tell(graph, s.nodes, s.count, nodes, room);
@@ -342,7 +342,7 @@ acu_result acu_stream_capture_dependencies(acu_stream *stream, acu_node *nodes, 
             acu_edges_tell(s.edges, s.count, edges, room);
         *count = s.count;
     }
-    acu_graph_unlock(graph);
+    acu_graph_unlock();
     ACU_REQUIRE(memory, ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", s.count);
     return 0;
 }

@@ -70,12 +70,12 @@ acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_update *update)
     ACU_TRY(acu_graph_not_captured(__func__, graph));
     acu_change *old = calloc(1, sizeof *old);
     ACU_REQUIRE(old, ACU_ERROR_HOST_MEMORY, "no memory for an update");
-    acu_graph_lock(graph);
+    acu_graph_lock();
     pthread_mutex_lock(&exec->lock);
     int code = update_locked(exec, graph, old, told);
     acu_change *unused = acu_exec_take_unused(exec);
     pthread_mutex_unlock(&exec->lock);
-    acu_graph_unlock(graph);
+    acu_graph_unlock();
     if (code)
         free(old);
     acu_changes_free(unused);
@@ -90,7 +90,6 @@ typedef struct changing {
     const char *call;
     acu_exec *exec;
     acu_node node;
-    acu_graph *other; /* a child, locked as well */
     cudaGraphNode_t raw;
     acu_change *change;
     acu_guard guard;
@@ -120,7 +119,7 @@ static int keep_in(acu_change *change, const acu_kept *keeps, size_t count) {
 
 static void unlock(changing *c) {
     pthread_mutex_unlock(&c->exec->lock);
-    acu_graph_unlock_both(c->node.graph, c->other ? c->other : c->node.graph);
+    acu_graph_unlock();
 }
 
 /* On success, end() follows. */
@@ -133,7 +132,7 @@ static int begin(changing *c, int device, const acu_kept *keeps, size_t count) {
     if (!c->change)
         return acu_fault(c->call, "", ACU_ERROR_HOST_MEMORY, "no memory for a change");
     c->change->node = c->node.id;
-    acu_graph_lock_both(c->node.graph, c->other ? c->other : c->node.graph);
+    acu_graph_lock();
     pthread_mutex_lock(&c->exec->lock);
     c->guard.changed = false;
     code = keep_in(c->change, keeps, count);
@@ -251,7 +250,6 @@ acu_result acu_exec_set_child(acu_exec *exec, acu_node node, acu_graph *child) {
     CHANGING(c);
     ACU_NEED(child, acu_graph_class);
     ACU_TRY(acu_graph_not_captured(__func__, child));
-    c.other = child;
     ACU_TRY(begin(&c, -1, NULL, 0));
     c.change->bag = acu_graph_bag(child);
     int code = reserve(&c);
@@ -291,7 +289,7 @@ static int with_node(changing *c, bool set, unsigned *enabled) {
     int code = check_change(c);
     if (code)
         return code;
-    acu_graph_lock(c->node.graph);
+    acu_graph_lock();
     pthread_mutex_lock(&c->exec->lock);
     code = (int)(set ? cudaGraphNodeSetEnabled(c->exec->raw, c->raw, *enabled)
                      : cudaGraphNodeGetEnabled(c->exec->raw, c->raw, enabled));

@@ -230,11 +230,11 @@ static int make_exec(const char *call, acu_graph *graph, const acu_exec_options 
     int code = acu_outcome(call, graph, acu_exec_reserve(exec, 0));
     if (code)
         return code;
-    acu_graph_lock(graph);
+    acu_graph_lock();
     code = instantiate(graph, o, &exec->raw, &params);
     if (code)
         blame_node(call, graph, &params, code);
-    acu_graph_unlock(graph);
+    acu_graph_unlock();
     exec->owned = !code;
     return code;
 }

@@ -19,9 +19,9 @@ static_assert((int)ACU_GRAPH_MEMORY_RESERVED_HIGH == (int)cudaGraphMemAttrReserv
 #define ON_GRAPH(graph, call)                                                                      \
     do {                                                                                           \
         ACU_NEED((graph), acu_graph_class);                                                        \
-        acu_graph_lock(graph);                                                                     \
+        acu_graph_lock();                                                                          \
         int code = (int)(call);                                                                    \
-        acu_graph_unlock(graph);                                                                   \
+        acu_graph_unlock();                                                                        \
         return OUTCOME((graph), code);                                                             \
     } while (0)
 
@@ -36,25 +36,14 @@ static_assert((int)ACU_GRAPH_MEMORY_RESERVED_HIGH == (int)cudaGraphMemAttrReserv
 /* ---- locks -------------------------------------------------------------------------------------
  */
 
-void acu_graph_lock(acu_graph *graph) {
-    pthread_mutex_lock(&graph->root->lock);
+static pthread_mutex_t all_graphs = PTHREAD_MUTEX_INITIALIZER;
+
+void acu_graph_lock(void) {
+    pthread_mutex_lock(&all_graphs);
 }
 
-void acu_graph_unlock(acu_graph *graph) {
-    pthread_mutex_unlock(&graph->root->lock);
-}
-
-void acu_graph_lock_both(acu_graph *a, acu_graph *b) {
-    bool in_order = (uintptr_t)a->root <= (uintptr_t)b->root;
-    acu_graph_lock(in_order ? a : b);
-    if (a->root != b->root)
-        acu_graph_lock(in_order ? b : a);
-}
-
-void acu_graph_unlock_both(acu_graph *a, acu_graph *b) {
-    acu_graph_unlock(a);
-    if (a->root != b->root)
-        acu_graph_unlock(b);
+void acu_graph_unlock(void) {
+    pthread_mutex_unlock(&all_graphs);
 }
 
 /* ---- life --------------------------------------------------------------------------------------
@@ -69,11 +58,13 @@ static int destroy_graph(acu_object *object) {
         graph->parts = part->next;
         (void)acu_object_release(NULL, part, &acu_graph_class);
     }
-    if (graph->owned && !acu_is_unloading())
+    if (graph->owned && !acu_is_unloading()) {
+        acu_graph_lock();
         code = acu_released((int)cudaGraphDestroy(graph->raw));
+        acu_graph_unlock();
+    }
     if (graph->root == graph) {
         kept = acu_bag_release(graph->bag);
-        pthread_mutex_destroy(&graph->lock);
         pthread_mutex_destroy(&graph->bag_lock);
     }
     acu_nodes_forget(graph);
@@ -103,7 +94,6 @@ acu_graph *acu_graph_new(const char *call) {
     if (!graph)
         return NULL;
     graph->root = graph;
-    pthread_mutex_init(&graph->lock, NULL);
     pthread_mutex_init(&graph->bag_lock, NULL);
     return graph;
 }
@@ -204,10 +194,10 @@ acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
     acu_graph *made = acu_graph_new(__func__);
     if (!made)
         return ACU_ERROR_HOST_MEMORY;
-    acu_graph_lock(graph);
+    acu_graph_lock();
     int code = (int)cudaGraphClone(&made->raw, graph->raw);
     made->bag = acu_graph_bag(graph);
-    acu_graph_unlock(graph);
+    acu_graph_unlock();
     made->owned = !code;
     if (code) {
         (void)acu_object_release(NULL, made, &acu_graph_class);
@@ -317,10 +307,10 @@ acu_node acu_node_of(acu_graph *graph, cudaGraphNode_t raw) {
 static cudaGraphNode_t find_node(acu_node node) {
     uint32_t index = (uint32_t)node.id - 1;
     acu_graph *graph = node.graph;
-    acu_graph_lock(graph);
+    acu_graph_lock();
     bool known = node.id >> 32u == graph->salt && index < graph->node_count;
     cudaGraphNode_t raw = known ? graph->nodes[index] : NULL;
-    acu_graph_unlock(graph);
+    acu_graph_unlock();
     return raw;
 }
 
@@ -346,11 +336,11 @@ acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *raw, acu_node 
     *node = (acu_node){NULL, 0};
     ACU_NEED(graph, acu_graph_class);
     ACU_NEED_POINTER(raw);
-    acu_graph_lock(graph);
+    acu_graph_lock();
     bool room = acu_nodes_reserve(graph, 1);
     if (room)
         *node = acu_node_of(graph, raw);
-    acu_graph_unlock(graph);
+    acu_graph_unlock();
     ACU_REQUIRE(room, ACU_ERROR_HOST_MEMORY, "no memory for a node");
     return 0;
 }
@@ -425,9 +415,9 @@ acu_result acu_node_type(acu_node node, acu_node_kind *kind) {
     ACU_NEED_POINTER(kind);
     *kind = ACU_NODE_EMPTY;
     ACU_TRY(acu_node_check(__func__, node, &raw));
-    acu_graph_lock(node.graph);
+    acu_graph_lock();
     int code = type_of(raw, &type);
-    acu_graph_unlock(node.graph);
+    acu_graph_unlock();
     *kind = (acu_node_kind)type;
     return OUTCOME(node.graph, code);
 }
@@ -470,9 +460,9 @@ acu_result acu_node_in_clone(acu_node node, acu_graph *clone, acu_node *copy) {
     *copy = (acu_node){NULL, 0};
     ACU_TRY(acu_node_check(__func__, node, &raw));
     ACU_NEED(clone, acu_graph_class);
-    acu_graph_lock_both(node.graph, clone);
+    acu_graph_lock();
     int code = find_in_clone(raw, clone, copy);
-    acu_graph_unlock_both(node.graph, clone);
+    acu_graph_unlock();
     return OUTCOME(clone, code);
 }
 
@@ -519,10 +509,10 @@ static int change_with(const dependencies *d, cudaGraphNode_t *raw, cudaGraphEdg
         code = gather_nodes(d, d->to, to);
     if (code)
         return code;
-    acu_graph_lock(d->graph);
+    acu_graph_lock();
     code = (int)(d->add ? cudaGraphAddDependencies(d->graph->raw, raw, to, edges, d->count)
                         : cudaGraphRemoveDependencies(d->graph->raw, raw, to, edges, d->count));
-    acu_graph_unlock(d->graph);
+    acu_graph_unlock();
     return acu_outcome(d->call, d->graph, code);
 }
 
@@ -626,12 +616,12 @@ static int answer(const question *q) {
     *q->count = 0;
     if (!acu_is(q->graph, &acu_graph_class))
         return acu_bad_handle(q->call, q->graph, &acu_graph_class);
-    acu_graph_lock(q->graph);
+    acu_graph_lock();
     int code = ask(q, NULL, NULL, NULL, &count);
     *q->count = code ? 0 : count;
     if (!code && count > 0 && room > 0 && (q->from || q->to || q->edges))
         code = tell(q, count, room);
-    acu_graph_unlock(q->graph);
+    acu_graph_unlock();
     return acu_outcome(q->call, q->graph, code);
 }
 

@@ -2,10 +2,12 @@
  * Graphs as the rest of the safe layer sees them.
  *
  * Child graphs and bodies are parts of a graph: handles of their own, which it owns, while owners
- * are counted, locks held and objects kept at the whole, `root`.
+ * are counted and objects kept at the whole, `root`.
  *
- * Two locks: `lock` is held around CUDA's calls on the graph, `bag_lock`, taken last, around the
- * bag. Where an exec's lock is needed, too, it comes between them.
+ * One lock for all graphs is held around CUDA's calls on them: what is done to one concerns others,
+ * since CUDA keeps a clone and its original connected, and a child and its copy in a node. (On GPUs
+ * cudaGraphDestroy() of a clone crashes while another thread adds to the original.) `bag_lock`,
+ * taken last, is held around the bag. Where an exec's lock is needed, too, it comes between them.
  */
 #ifndef ACU_SRC_GRAPH_H
 #define ACU_SRC_GRAPH_H
@@ -30,7 +32,7 @@ struct acu_graph {
     uint32_t node_count, node_room;
     uint32_t *slots; /* hashed: index + 1 into `nodes`; twice as many as there is room */
     /* Of the root: */
-    pthread_mutex_t lock, bag_lock;
+    pthread_mutex_t bag_lock;
     acu_bag *bag;
     acu_graph *parts;
     unsigned capturing; /* atomic: captures into the graph or its parts */
@@ -45,11 +47,8 @@ acu_graph *acu_part_new(const char *call, acu_graph *parent);
 void acu_part_add(acu_graph *part, cudaGraph_t raw, cudaGraphNode_t within);
 void acu_part_discard(acu_graph *part);
 
-void acu_graph_lock(acu_graph *graph);
-void acu_graph_unlock(acu_graph *graph);
-/* Of two graphs, which may be parts of one, or the same. */
-void acu_graph_lock_both(acu_graph *a, acu_graph *b);
-void acu_graph_unlock_both(acu_graph *a, acu_graph *b);
+void acu_graph_lock(void);
+void acu_graph_unlock(void);
 
 /* Room for `more` nodes; false without memory. */
 bool acu_nodes_reserve(acu_graph *graph, size_t more);

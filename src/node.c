@@ -23,7 +23,6 @@ typedef struct adding {
     const acu_node *after;
     size_t count;
     acu_node *node;
-    acu_graph *other; /* a child, locked as well */
     /* What CUDA's calls are given: */
     cudaGraphNode_t raw;
     cudaGraphNode_t *deps;
@@ -86,7 +85,7 @@ static int begin(adding *a, int device, const acu_kept *keeps, size_t count) {
         free_deps(a);
         return code;
     }
-    acu_graph_lock_both(a->graph, a->other ? a->other : a->graph);
+    acu_graph_lock();
     a->guard.changed = false;
     if (!acu_nodes_reserve(a->graph, 1))
         code = no_memory(a->call);
@@ -94,7 +93,7 @@ static int begin(adding *a, int device, const acu_kept *keeps, size_t count) {
         code = acu_outcome(a->call, a->graph, acu_guard_enter(&a->guard, device));
     if (!code)
         return 0;
-    acu_graph_unlock_both(a->graph, a->other ? a->other : a->graph);
+    acu_graph_unlock();
     free_deps(a);
     return code;
 }
@@ -104,7 +103,7 @@ static int end(adding *a, int code) {
     acu_guard_leave(&a->guard);
     if (!code && a->node)
         *a->node = acu_node_of(a->graph, a->raw);
-    acu_graph_unlock_both(a->graph, a->other ? a->other : a->graph);
+    acu_graph_unlock();
     free_deps(a);
     return acu_outcome(a->call, a->graph, code);
 }
@@ -340,7 +339,6 @@ acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after, size_t c
     ACU_NEED(child, acu_graph_class);
     ACU_REQUIRE(child != graph, ACU_ERROR_ARGUMENT, "a graph cannot be its own child");
     ACU_TRY(acu_graph_not_captured(__func__, child));
-    a.other = child;
     ACU_TRY(begin(&a, -1, NULL, 0));
     return end(&a, add_child(&a, child));
 }
@@ -468,9 +466,9 @@ acu_result acu_conditional_create(acu_graph *graph, unsigned default_value, unsi
     ACU_NEED_POINTER(conditional);
     *conditional = (acu_conditional){NULL, 0};
     ACU_NEED(graph, acu_graph_class);
-    acu_graph_lock(graph);
+    acu_graph_lock();
     int code = (int)cudaGraphConditionalHandleCreate(&raw, graph->raw, default_value, flags);
-    acu_graph_unlock(graph);
+    acu_graph_unlock();
     if (!code)
         *conditional = (acu_conditional){graph, raw};
     return acu_outcome(__func__, graph, code);

@@ -10,7 +10,8 @@
  * Nodes are plain values: a graph and a number. They are checked at each use: one of a released
  * graph, or one that was destroyed, is ACU_ERROR_HANDLE.
  *
- * CUDA's graphs must not be used by two threads at once; these have a lock, so they may. Callbacks
+ * CUDA's graphs must not be used by two threads at once, nor a clone and its original; these have a
+ * lock for all, so they may. Callbacks
  * of a graph run on threads of CUDA and must not call it.
  */
 #ifndef ACU_GRAPH_H
