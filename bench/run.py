@@ -11,6 +11,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench import ratios
 from generator import render
 from generator.extract import extract_all, sources
 from generator.fetch import Toolkits
@@ -46,7 +47,7 @@ class Spread:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("calls", "first", "safe", "fake", "library"):
+    for name in ("calls", "first", "safe", "sim", "fake", "library"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--cc", default="cc")
     options = parser.parse_args()
@@ -59,6 +60,9 @@ def main() -> int:
     print(run(options.safe, ANYCUDA_CUDART=str(options.fake)), end="", flush=True)
     print("\n## The same on the simulator\n")
     print(run(options.safe, ANYCUDA_CUDART="sim"), end="", flush=True)
+
+    print("\n## The simulator: calls, copies, graphs\n")
+    print("\n".join(ratios.table(ratios.read(run(options.sim, ANYCUDA_CUDART="sim")), {})), flush=True)
 
     print("\n## Once per process\n")
     print("| what | µs: min / median / max | bar |\n|---|---|---|")

@@ -52,11 +52,13 @@ build_safe() {
 }
 
 # What is timed: the same loops over anycuda and over NVIDIA's library, which is linked, so one program for each runtime;
-# and the safe layer over the raw calls, through any of them.
+# the safe layer over the raw calls, through any of them; and the simulator, which does the same as one of them.
 build_bench() {
     objects bench "$root/bench/calls.c" "$root/bench/loops.c" "$root/bench/pairs.c"
     objects safe "$root/bench/safe.c" "$root/bench/pairs.c"
     program safe "$build"/objects/safe/*.o
+    objects bench_sim "$root"/bench/sim*.c "$root/bench/pairs.c"
+    program sim "$build"/objects/bench_sim/*.o "$build"/objects/sim/*.o
     define=-DDIRECT objects direct "$root/bench/loops.c"
     for library in "$ANYCUDA_TOOLKITS"/[0-9]*/lib/libcudart.so.*; do
         version=$(basename "$(dirname "$(dirname "$library")")")

@@ -2,8 +2,8 @@
 
     python3 tests/gpu/report.py SMOKE [FOLDER]
 
-FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), and calls-<version> (bench/calls.c
-linked with that runtime).
+FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), sim (bench/sim.c), and
+calls-<version> (bench/calls.c linked with that runtime).
 
 Needs Python's own library only. The runtimes are $ANYCUDA_TOOLKITS/<version>/lib/libcudart.so.*; the report
 goes to the standard output and, if it is set, to $OUT/gpu.md. Exits with 1 if anything failed, with 77 if
@@ -22,6 +22,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from bench import ratios
 from tests.gpu import suites
 
 SKIPPED = 77
@@ -68,7 +69,8 @@ def main() -> int:
         lines += [
             line for version, library in newest(runtimes) for line in time_safe(Path(folder[0]), version, library)
         ]
-        lines += ["## The same through cuda-python and CuPy", "", *time_peers()]
+        lines += ["## The simulator against the newest library", "", *time_sim(Path(folder[0]), runtimes[-1][1])]
+        lines += ["## The safe layer's work through cuda-python and CuPy", "", *time_peers()]
     report = "\n".join(lines) + "\n"
     print(report)
     if os.environ.get("OUT"):
@@ -183,6 +185,19 @@ def table(version: str, done: subprocess.CompletedProcess[str]) -> list[str]:
 def newest(runtimes: list[tuple[str, Path]]) -> list[tuple[str, Path]]:
     """One of each major version."""
     return list({version.partition(".")[0]: (version, library) for version, library in runtimes}.values())
+
+
+def time_sim(folder: Path, library: Path) -> list[str]:
+    """Each of them twice, in turn."""
+    said: dict[str, list[ratios.Rows]] = {str(library): [], "sim": []}
+    complaints: list[str] = []
+    for cudart in (str(library), "sim", "sim", str(library)):
+        done = run_for_a_while([str(folder / "sim")], ANYCUDA_CUDART=cudart)
+        complaints += [f"- {Path(cudart).name}: {line}" for line in done.stderr.splitlines()]
+        if done.returncode != 0:
+            return [f"{cudart}: exit status {done.returncode} {done.stdout.strip()[-300:]}", *complaints, ""]
+        said[cudart].append(ratios.read(done.stdout))
+    return [*ratios.table(ratios.middle(said["sim"]), ratios.middle(said[str(library)])), "", *complaints, ""]
 
 
 def time_peers() -> list[str]:

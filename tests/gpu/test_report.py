@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bench import ratios
 from tests.gpu import suites
 
 SMOKE = """#!/bin/sh
@@ -87,3 +88,10 @@ def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
     assert "- `stream`: broken, on all" in lines
     assert "- `stream`: elsewhere, on all" in lines
     assert "Not run: there are none; they need cmocka where they are compiled." in lines
+
+
+def test_divides_what_both_have() -> None:
+    real = ratios.middle([ratios.read("a\t10.0\t\nb\t1\t\n"), ratios.read("a\t30.0\t\n")])
+    assert real == {"a": (20, 0)}
+    rows = ratios.table(ratios.read("a\t50.0\t\ncopy\t2000000.0\t1800000.0\n"), real)[2:]
+    assert rows == ["| a | 20 ns | 50 ns | 2.50 |  |", "| copy |  | 2.00 ms |  | 90% |"]
