@@ -11,8 +11,7 @@
  * graph, or one that was destroyed, is ACU_ERROR_HANDLE.
  *
  * CUDA's graphs must not be used by two threads at once, nor a clone and its original; these have a
- * lock for all, so they may. Callbacks
- * of a graph run on threads of CUDA and must not call it.
+ * lock for all, so they may. Callbacks of a graph run on threads of CUDA and must not call it.
  */
 #ifndef ACU_GRAPH_H
 #define ACU_GRAPH_H
