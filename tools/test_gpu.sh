@@ -1,8 +1,9 @@
 #!/bin/sh
 # Tests and times anycuda on a GPU against all real libcudarts, and prints a report in Markdown.
 #
-#   tools/test_gpu.sh [build|run]    ANYCUDA_TOOLKITS=folder with <version>/lib/libcudart.so.*   OUT=folder for the report
+#   tools/test_gpu.sh [build|run [PART…]]    ANYCUDA_TOOLKITS=folder with <version>/lib/libcudart.so.*   OUT=for the report
 #
+# All takes some ten minutes with 16 processors. PART is smoke, conformance, tests, examples, faults, memcheck or timing.
 # `build` needs a C compiler, and cmocka for the safe layer's tests; `run` needs a GPU and python3, and neither needs a
 # network. Without a word both are done. What is built in build/gpu runs on any machine with as new a C library, so that
 # one with a GPU need not have a compiler or cmocka. Exits with 1 if anything failed, and with 77, saying so, where there
@@ -83,5 +84,6 @@ build_all() {
 }
 
 step=${1:-all}
+[ $# -eq 0 ] || shift
 [ "$step" = run ] || build_all
-[ "$step" = build ] || exec python3 "$root/tests/gpu/report.py" "$build/gpu_smoke" "$build"
+[ "$step" = build ] || exec python3 "$root/tests/gpu/report.py" "$build/gpu_smoke" "$build" "$@"

@@ -1,7 +1,8 @@
 """Runs the smoke test against each real libcudart and prints a report in Markdown.
 
-    python3 tests/gpu/report.py SMOKE [FOLDER]
+    python3 tests/gpu/report.py SMOKE [FOLDER [PART…]]
 
+PART is smoke, conformance, tests, examples, faults, memcheck or timing; all of them unless some are named.
 FOLDER has the other programs (suites.py), and what is timed: safe (bench/safe.c), sim (bench/sim.c), and
 calls-<version> (bench/calls.c linked with that runtime).
 
@@ -26,6 +27,7 @@ from bench import ratios
 from tests.gpu import suites
 
 SKIPPED = 77
+PARTS = ("smoke", *suites.PARTS, "timing")
 TIMEOUT = 120  # seconds for one runtime
 
 
@@ -45,32 +47,30 @@ class Run:
 
 
 def main() -> int:
-    smoke, *folder = sys.argv[1:]
+    smoke, *more = sys.argv[1:]
+    folder = Path(more[0]) if more else None
+    parts = more[1:] or (PARTS if folder else ["smoke"])
+    if unknown := [part for part in parts if part not in PARTS]:
+        print(f"error: no part is called {unknown[0]}; there are {', '.join(PARTS)}", file=sys.stderr)
+        return 1
     runtimes = find_runtimes()
     if not runtimes:
         print("error: no libcudart found; set ANYCUDA_TOOLKITS to the folder of the toolkits", file=sys.stderr)
         return 1
-    runs = []
-    for version, library in runtimes:
-        print(f"{version} …", file=sys.stderr)
-        runs.append(run_all(smoke, version, library))
-        if runs[-1].no_gpu:
-            print(f"skipped: {runs[-1].no_gpu}")
-            return SKIPPED
-    differences = compare(runs)
-    lines = summary(runs, differences) + details(runs)
-    good = not differences and not any(run.failed for run in runs)
+    runs = run_smoke(smoke, runtimes if "smoke" in parts else runtimes[:1])
+    if runs[-1].no_gpu:
+        print(f"skipped: {runs[-1].no_gpu}")
+        return SKIPPED
+    lines: list[str] = []
+    good = True
+    if "smoke" in parts:
+        differences = compare(runs)
+        lines = summary(runs, differences) + details(runs)
+        good = not differences and not any(run.failed for run in runs)
     if folder:
-        more, well = suites.everything(Path(folder[0]), runtimes)
-        good = good and well
-        lines += [*more, "", "## Timing against NVIDIA's library, directly linked", ""]
-        lines += [line for version, library in runtimes for line in time_one(Path(folder[0]), version, library)]
-        lines += ["## The safe layer against the raw calls", ""]
-        lines += [
-            line for version, library in newest(runtimes) for line in time_safe(Path(folder[0]), version, library)
-        ]
-        lines += ["## The simulator against the newest library", "", *time_sim(Path(folder[0]), runtimes[-1][1])]
-        lines += ["## The safe layer's work through cuda-python and CuPy", "", *time_peers()]
+        told, well = suites.everything(folder, runtimes, parts)
+        lines, good = lines + told, good and well
+        lines += timing(folder, runtimes) if "timing" in parts else []
     report = "\n".join(lines) + "\n"
     print(report)
     if os.environ.get("OUT"):
@@ -82,6 +82,16 @@ def find_runtimes() -> list[tuple[str, Path]]:
     folder = Path(os.environ.get("ANYCUDA_TOOLKITS") or Path.home() / ".cache/anycuda/toolkits")
     found = [path for path in folder.glob("*/lib/libcudart.so.*") if re.fullmatch(r"\d+\.\d+", path.parts[-3])]
     return [(path.parts[-3], path) for path in sorted(found, key=lambda p: tuple(map(int, p.parts[-3].split("."))))]
+
+
+def run_smoke(smoke: str, runtimes: list[tuple[str, Path]]) -> list[Run]:
+    runs: list[Run] = []
+    for version, library in runtimes:
+        print(f"{version} …", file=sys.stderr)
+        runs.append(run_all(smoke, version, library))
+        if runs[-1].no_gpu:
+            break
+    return runs
 
 
 def run_all(smoke: str, version: str, library: Path) -> Run:
@@ -168,6 +178,15 @@ def details(runs: list[Run]) -> list[str]:
     return lines
 
 
+def timing(folder: Path, runtimes: list[tuple[str, Path]]) -> list[str]:
+    lines = ["", "## Timing against NVIDIA's library, directly linked", ""]
+    lines += [line for version, library in runtimes for line in time_one(folder, version, library)]
+    lines += ["## The safe layer against the raw calls", ""]
+    lines += [line for version, library in suites.newest(runtimes) for line in time_safe(folder, version, library)]
+    lines += ["## The simulator against the newest library", "", *time_sim(folder, runtimes[-1][1])]
+    return [*lines, "## The safe layer's work through cuda-python and CuPy", "", *time_peers()]
+
+
 def time_one(folder: Path, version: str, library: Path) -> list[str]:
     return table(version, run_for_a_while([str(folder / f"calls-{version}")], LD_LIBRARY_PATH=str(library.parent)))
 
@@ -180,11 +199,6 @@ def table(version: str, done: subprocess.CompletedProcess[str]) -> list[str]:
     if done.returncode != 0:
         return [f"{version}: exit status {done.returncode} {done.stdout.strip()} {done.stderr.strip()}", ""]
     return [f"### {version}", "", done.stdout.rstrip(), ""]
-
-
-def newest(runtimes: list[tuple[str, Path]]) -> list[tuple[str, Path]]:
-    """One of each major version."""
-    return list({version.partition(".")[0]: (version, library) for version, library in runtimes}.values())
 
 
 def time_sim(folder: Path, library: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Runs the other programs on each real libcudart: conformance cases, tests of the safe layer, examples, memcheck.
+"""Runs the other programs on each real libcudart: conformance cases, tests of the safe layer, examples.
 
 They print themselves what failed. The conformance cases also run on the simulator, as the same version on the same
 machine, and what each call answered is compared.
@@ -19,8 +19,11 @@ from pathlib import Path
 from typing import Any
 
 SKIPPED = 77
-TIMEOUT = 120  # seconds for one program on one runtime
-SIDE_BY_SIDE = 8  # processes that use the GPU at a time
+TIMEOUT = 200  # seconds for one program on one runtime
+SIDE_BY_SIDE = max(2, (os.cpu_count() or 2) * 3 // 4)  # processes that use the GPU at a time
+NEVER_AT_ONCE = {"faults"}  # among tests/: thousands of processes, which have a part of their own
+
+PARTS = ("conformance", "tests", "examples", "faults", "memcheck")
 
 Runtime = tuple[str, Path]  # "12.4", its libcudart
 
@@ -146,14 +149,28 @@ def read_cmocka(version: str, program: str, done: subprocess.CompletedProcess[st
     return outcome
 
 
+def one_test(program: Path, version: str, library: Path, *words: str) -> Outcome:
+    environment = {"ANYCUDA_CUDART": str(library), "LD_LIBRARY_PATH": str(program.parent)}
+    return read_cmocka(version, program.name, run([str(program), *words], **environment))
+
+
 def each(programs: list[Path], runtimes: list[Runtime]) -> list[Outcome]:
     """Every program on every runtime."""
+    return at_once([partial(one_test, program, *runtime) for program in programs for runtime in runtimes])
 
-    def one(program: Path, version: str, library: Path) -> Outcome:
-        environment = {"ANYCUDA_CUDART": str(library), "LD_LIBRARY_PATH": str(program.parent)}
-        return read_cmocka(version, program.name, run([str(program)], **environment))
 
-    return at_once([partial(one, program, *runtime) for program in programs for runtime in runtimes])
+def newest(runtimes: list[Runtime]) -> list[Runtime]:
+    """One of each major version."""
+    return list({version.partition(".")[0]: (version, library) for version, library in runtimes}.values())
+
+
+def faults(program: Path, runtimes: list[Runtime]) -> tuple[list[str], bool]:
+    """Every CUDA call of every scenario fails once, each in a process of its own."""
+    scenarios = run([str(program), "--list"], LD_LIBRARY_PATH=str(program.parent)).stdout.split()
+    some = newest(runtimes)
+    outcomes = at_once([partial(one_test, program, *runtime, scenario) for runtime in some for scenario in scenarios])
+    good = bool(scenarios) and not any(outcome.failed for outcome in outcomes)
+    return tell("Injected faults", outcomes, [version for version, _ in some]), good
 
 
 def tell(title: str, outcomes: list[Outcome], versions: list[str]) -> list[str]:
@@ -190,7 +207,9 @@ def memcheck(programs: list[Path], runtime: Runtime) -> list[str]:
     options = ["--tool", "memcheck", "--leak-check", "full", "--report-api-errors", "no", "--error-exitcode", "9"]
 
     def one(program: Path) -> str:
-        environment = {"ANYCUDA_CUDART": str(runtime[1]), "LD_LIBRARY_PATH": str(program.parent)}
+        library, folder = str(runtime[1]), str(program.parent)
+        # It runs kernels one by one: a test where one waits for another would not end.
+        environment = {"ANYCUDA_CUDART": library, "LD_LIBRARY_PATH": folder, "ANYCUDA_TESTS_SERIAL": "1"}
         done = run([tool, *options, str(program)], **environment)
         summary = re.findall(r"^=+ ((?:ERROR|LEAK) SUMMARY.*)$", done.stdout + done.stderr, re.M)
         return f"| {program.name} | {'; '.join(summary) or f'exit status {done.returncode}'} |"
@@ -202,20 +221,31 @@ def memcheck(programs: list[Path], runtime: Runtime) -> list[str]:
 # ---- all of it -------------------------------------------------------------------------------------------------------
 
 
-def everything(folder: Path, runtimes: list[Runtime]) -> tuple[list[str], bool]:
-    """Runs conformance, tests/* and examples/* of the folder. Returns lines of Markdown, and whether all is well."""
-    lines, good = conformance(folder / "conformance", runtimes, folder / "records")
+def programs_of(folder: Path) -> list[Path]:
+    files = (path for path in folder.glob("*") if os.access(path, os.X_OK) and ".so" not in path.name)
+    return sorted(path for path in files if path.name not in NEVER_AT_ONCE)
+
+
+def everything(folder: Path, runtimes: list[Runtime], parts: Collection[str] = PARTS) -> tuple[list[str], bool]:
+    """Runs these parts of what is in the folder. Returns lines of Markdown, and whether all is well."""
+    lines: list[str] = []
+    good = True
+    if "conformance" in parts:
+        lines, good = conformance(folder / "conformance", runtimes, folder / "records")
     versions = [version for version, _ in runtimes]
     for name, title in (("tests", "The safe layer's tests"), ("examples", "The examples")):
-        programs = sorted(
-            path for path in (folder / name).glob("*") if os.access(path, os.X_OK) and ".so" not in path.name
-        )
+        programs = programs_of(folder / name)
+        if name not in parts:
+            continue
         if not programs:
             lines += ["", f"## {title}", "", "Not run: there are none; they need cmocka where they are compiled."]
             continue
         outcomes = each(programs, runtimes)
         lines += tell(title, outcomes, versions)
         good = good and not any(outcome.failed for outcome in outcomes)
-        if name == "tests":
-            lines += memcheck(programs, runtimes[-1])
+    if "faults" in parts and (folder / "tests/faults").exists():
+        more, well = faults(folder / "tests/faults", runtimes)
+        lines, good = lines + more, good and well
+    if "memcheck" in parts:
+        lines += memcheck(programs_of(folder / "tests"), runtimes[-1])
     return lines, good

@@ -73,6 +73,11 @@ exit 1
 """
 
 
+FAULTS = """#!/bin/sh
+case $1 in --list) echo pools streams;; pools) echo '[       OK ] pools';; *) echo "[  FAILED  ] $1"; exit 1;; esac
+"""
+
+
 def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
     for name, script in (("conformance", CONFORMANCE), ("tests/stream", CMOCKA)):
         program = tmp_path / "programs" / name
@@ -80,6 +85,8 @@ def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
         program.write_text(script)
         program.chmod(0o755)
     runtimes = [(version, toolkits / version / "lib/libcudart.so.1") for version in ("12.9", "13.0")]
+    (tmp_path / "programs/tests/faults").write_text(FAULTS)
+    (tmp_path / "programs/tests/faults").chmod(0o755)
     lines, good = suites.everything(tmp_path / "programs", runtimes)
     assert not good
     assert "| 13.0 | 1 | 0 | 1 | 1 | 1 |" in lines
@@ -88,6 +95,8 @@ def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
     assert "- `stream`: broken, on all" in lines
     assert "- `stream`: elsewhere, on all" in lines
     assert "Not run: there are none; they need cmocka where they are compiled." in lines
+    assert "- `faults`: streams, on all" in lines
+    assert suites.everything(tmp_path / "programs", runtimes, ["faults"])[0][1] == "## Injected faults"
 
 
 def test_divides_what_both_have() -> None:
@@ -95,3 +104,10 @@ def test_divides_what_both_have() -> None:
     assert real == {"a": (20, 0)}
     rows = ratios.table(ratios.read("a\t50.0\t\ncopy\t2000000.0\t1800000.0\n"), real)[2:]
     assert rows == ["| a | 20 ns | 50 ns | 2.50 |  |", "| copy |  | 2.00 ms |  | 90% |"]
+
+
+def test_an_unknown_part_is_refused(tmp_path: Path) -> None:
+    command = [sys.executable, str(Path(__file__).with_name("report.py")), "smoke", str(tmp_path), "all"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "no part is called all; there are smoke, conformance, " in done.stderr

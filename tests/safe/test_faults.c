@@ -559,9 +559,14 @@ static const scenario scenarios[] = {
     {"launches", launches},
 };
 
-/* A word names the scenario to be run; others can run beside it. */
+/* A word names the scenario to be run, so that others can run beside it; or --list. */
 int main(int count, char **words) {
     struct CMUnitTest tests[COUNT(scenarios)];
+    if (count > 1 && strcmp(words[1], "--list") == 0) {
+        for (size_t i = 0; i < COUNT(scenarios); i++)
+            puts(scenarios[i].name);
+        return 0;
+    }
     if (count > 1)
         cmocka_set_test_filter(words[1]);
     close(mkstemp(trace_file));
