@@ -42,11 +42,32 @@ SAME(ACU_DEVICE_BLOCK, cudaDeviceScheduleBlockingSync);
 SAME(ACU_DEVICE_MAP_HOST, cudaDeviceMapHost);
 SAME(ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX, cudaDeviceLmemResizeToMax);
 
+/* 0, or the failure that the device does not exist. */
+static int check_known(const char *call, acu_device device, int known) {
+    if (device >= 0 && device < known)
+        return 0;
+    return acu_fault(call, "", cudaErrorInvalidDevice, "there is no device %d; there are %d",
+                     device, known);
+}
+
+/* CUDA, told of a device that does not exist, does not tell how many there are. */
+static int explain_device(const char *call, acu_device device) {
+    int known = 0;
+    acu_saved_error said;
+    acu_error_save(&said);
+    if (!cudaGetDeviceCount(&known) && check_known(call, device, known))
+        return cudaErrorInvalidDevice;
+    acu_error_restore(&said);
+    return 0;
+}
+
 /* Blames the public function it stands in, with the device as object. */
 static int outcome(const char *call, acu_device device, int code) {
     char text[32];
     if (ACU_LIKELY(code == 0))
         return 0;
+    if (code == cudaErrorInvalidDevice && explain_device(call, device))
+        return code;
     snprintf(text, sizeof text, "device %d", device);
     return acu_blame(call, text, code);
 }
@@ -91,10 +112,7 @@ int acu_device_resolve(const char *call, acu_device *device) {
     }
     if (code)
         return outcome(call, *device, code);
-    if (*device >= 0 && *device < known)
-        return 0;
-    return acu_fault(call, "", cudaErrorInvalidDevice, "there is no device %d; there are %d",
-                     *device, known);
+    return check_known(call, *device, known);
 }
 
 acu_result acu_device_count(int *count) {

@@ -1,5 +1,7 @@
 #include "kernels.h"
 
+#include <anycuda/cudart.h>
+
 #define INDEX                                                                                      \
     "    mov.u32 %r2, %ctaid.x;\n"                                                                 \
     "    mov.u32 %r3, %ntid.x;\n"                                                                  \
@@ -145,6 +147,12 @@ acu_buffer *numbers_on(acu_stream *stream, size_t count) {
 
 int runtime_version(void) {
     return acu_loaded(ACU_CUDART)->version;
+}
+
+int driver_version(void) {
+    int version = 0;
+    assert_int_equal(cudaDriverGetVersion(&version), 0);
+    return version;
 }
 
 int kernel_version(void) {

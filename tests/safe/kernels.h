@@ -9,12 +9,15 @@
 
 #include "safe.h"
 
+#define acu_stream_begin_capture(stream, ...) acu_stream_begin_capture(noted(stream), __VA_ARGS__)
+#define acu_stream_capture(stream, ...)       acu_stream_capture(noted(stream), __VA_ARGS__)
+
 extern const char kernels_ptx[];
 
 /* As `begin`, and with the kernels' functions. */
 int begin_kernels(void **state);
 
-#define KERNEL_TEST(function) cmocka_unit_test_setup_teardown(function, begin_kernels, nothing_left)
+#define KERNEL_TEST(function) SAFE_TEST(function, begin_kernels, nothing_left)
 
 acu_stream *stream_on(acu_device device);
 acu_module *module_on(acu_device device);
@@ -32,6 +35,9 @@ typedef struct mixture {
 /* The version that CUDA, here the simulator, says it has: 12040. */
 int runtime_version(void);
 
+/* The version of CUDA that its driver knows. */
+int driver_version(void);
+
 /* The same of what loads and launches kernels: the runtime, or, before 12.8, the driver. */
 int kernel_version(void);
 
@@ -47,8 +53,7 @@ int kernel_version(void);
 /* What the runtime asks its driver for, which may be older than it is. */
 #define OK_SINCE_IN_DRIVER(since, call)                                                            \
     do {                                                                                           \
-        const acu_load_info *driver_here = acu_loaded(ACU_CUDA);                                   \
-        if (runtime_version() >= (since) && driver_here && driver_here->version < (since))         \
+        if (runtime_version() >= (since) && driver_version() < (since))                            \
             FAILS(call, 36, "driver");                                                             \
         else                                                                                       \
             OK_SINCE(since, call);                                                                 \

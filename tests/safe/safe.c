@@ -1,6 +1,56 @@
 #include "safe.h"
 
 #include <sched.h>
+#include <stdbool.h>
+
+/* ---- around each test ---------------------------------------------------------------------- */
+
+static bool at_its_end;
+static acu_stream *captured[16]; /* the last ones; they may be gone */
+static size_t captures;
+
+acu_stream *noted(acu_stream *stream) {
+    captured[captures++ % COUNT(captured)] = stream;
+    return stream;
+}
+
+static void end_captures(void) {
+    for (size_t i = 0; i < captures && i < COUNT(captured); i++) {
+        acu_graph *graph = NULL;
+        if (!acu_stream_end_capture(captured[i], &graph))
+            (void)acu_graph_release(graph);
+    }
+}
+
+int begin(void **state) {
+    (void)state;
+    acu_quarantine(64);
+    return begin_on(NULL);
+}
+
+void run_whole(void **state) {
+    at_its_end = false;
+    captures = 0;
+    ((const safe_test *)*state)->run(state);
+    at_its_end = true;
+}
+
+int nothing_left(void **state) {
+    acu_error error;
+    (void)state;
+    acu_fail_when(NULL);
+    if (!at_its_end) {
+        end_captures();
+        return 0; /* what else it left, was told */
+    }
+    if (acu_release_error(&error)) {
+        print_error("a release failed: %s\n", error.message);
+        return -1;
+    }
+    return acu_sim_leaks(1) ? -1 : 0;
+}
+
+/* ---- gates --------------------------------------------------------------------------------- */
 
 static void wait_at(void *data) {
     gate *here = data;

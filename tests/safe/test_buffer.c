@@ -140,7 +140,16 @@ static void fills(void **state) {
     assert_true(back[3] == 1);
     FAILS(acu_buffer_fill(floats, &(int){1}), ACU_ERROR_DTYPE, "holds f32, the host i32");
     FAILS(acu_buffer_fill_typed(floats, ACU_F32, NULL, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    OK(acu_buffer_release(floats));
+}
+
+static void fills_from_another_device(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    acu_buffer *floats = NULL;
     acu_stream *other = NULL;
+    float one = 1;
+    OK(acu_buffer_create(stream, ACU_F32, 4, &floats));
     OK(acu_stream_create(1, NULL, &other));
     FAILS(acu_buffer_zero(floats, other), ACU_ERROR_DEVICE, "stream to device 1");
     FAILS(acu_buffer_fill_typed(floats, ACU_F32, &one, other), ACU_ERROR_DEVICE, "device 1");
@@ -154,7 +163,7 @@ static void copies(void **state) {
     int16_t back[6] = {0}, *host = NULL;
     acu_buffer *a = NULL, *b = NULL, *pinned = NULL, *far = NULL, *bytes = NULL;
     acu_stream *other = NULL;
-    OK(acu_stream_create(1, NULL, &other));
+    OK(acu_stream_create(another_device(), NULL, &other));
     OK(acu_buffer_create(stream, ACU_I16, 6, &a));
     OK(acu_buffer_create(stream, ACU_I16, 6, &b));
     OK(acu_buffer_create(other, ACU_I16, 6, &far));
@@ -445,7 +454,7 @@ static void one_failed_allocation_is_tried_again(void **state) {
 }
 
 #undef TEST
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
+#define TEST(function) SAFE_TEST(function, start, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -453,6 +462,7 @@ int main(void) {
         TEST(all_types),
         TEST(slices_and_views),
         TEST(fills),
+        TEST(fills_from_another_device),
         TEST(copies),
         TEST(kinds_of_memory),
         TEST(wrap_and_adopt),

@@ -278,7 +278,7 @@ static void what_cannot_be_compiled(void **state) {
 }
 
 #undef TEST
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin_compiling, end_compiling)
+#define TEST(function) SAFE_TEST(function, begin_compiling, end_compiling)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

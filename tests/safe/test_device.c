@@ -7,7 +7,9 @@ static void counts(void **state) {
     (void)state;
     int count = -1;
     OK(acu_device_count(&count));
-    assert_int_equal(count, 2);
+    assert_true(count >= 1);
+    if (is_simulated())
+        assert_int_equal(count, another_device() + 1);
     FAILS(acu_device_count(NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
 }
 
@@ -25,12 +27,12 @@ static void tells_why_there_is_none(void **state) {
 static void current_device_is_the_threads(void **state) {
     (void)state;
     acu_device device = -1;
-    OK(acu_device_set(1));
+    OK(acu_device_set(another_device()));
     OK(acu_device_current(&device));
-    assert_int_equal(device, 1);
+    assert_int_equal(device, another_device());
     OK(acu_device_set(ACU_DEVICE_CURRENT));
     OK(acu_device_set(0));
-    FAILS(acu_device_set(5), 101, "device 5");
+    FAILS(acu_device_set(5), 101, "there is no device 5; there are ");
     FAILS(acu_device_current(NULL), ACU_ERROR_ARGUMENT, "NULL");
 }
 
@@ -43,15 +45,15 @@ static acu_result in_scope(acu_device device, acu_device *seen) {
 static void a_guard_changes_it_back(void **state) {
     (void)state;
     acu_device device = -1;
-    OK(in_scope(1, &device));
-    assert_int_equal(device, 1);
+    OK(in_scope(another_device(), &device));
+    assert_int_equal(device, another_device());
     OK(acu_device_current(&device));
     assert_int_equal(device, 0);
-    FAILS(in_scope(9, &device), 101, "device 9");
+    FAILS(in_scope(9, &device), 101, "there is no device 9; there are ");
     FAILS(acu_device_enter(NULL, 0), ACU_ERROR_ARGUMENT, "'guard' is NULL");
     OK(acu_device_leave(NULL));
     acu_device_guard guard;
-    OK(acu_device_enter(&guard, 1));
+    OK(acu_device_enter(&guard, another_device()));
     OK(acu_device_leave(&guard));
     OK(acu_device_leave(&guard)); /* does nothing */
     OK(acu_device_current(&device));
@@ -62,23 +64,24 @@ static void describes(void **state) {
     (void)state;
     acu_device_info info;
     int value = 0;
+    acu_device device = another_device();
     char pci[ACU_PCI_ID_SIZE], uuid[ACU_UUID_SIZE];
     acu_device same = -1;
-    OK(acu_device_get_info(1, &info));
+    OK(acu_device_get_info(device, &info));
     assert_true(*info.name);
     assert_true(info.multiprocessors > 0);
-    OK(acu_device_attribute(1, ACU_DEVICE_MULTIPROCESSORS, &value));
+    OK(acu_device_attribute(device, ACU_DEVICE_MULTIPROCESSORS, &value));
     assert_int_equal(info.multiprocessors, value);
-    OK(acu_device_attribute(1, ACU_DEVICE_COMPUTE_MAJOR, &value));
+    OK(acu_device_attribute(device, ACU_DEVICE_COMPUTE_MAJOR, &value));
     assert_int_equal(info.compute_major, value);
-    OK(acu_device_pci_id(1, pci));
+    OK(acu_device_pci_id(device, pci));
     assert_string_equal(pci, info.pci_id);
     OK(acu_device_by_pci_id(pci, &same));
-    assert_int_equal(same, 1);
-    OK(acu_device_uuid(1, uuid));
+    assert_int_equal(same, device);
+    OK(acu_device_uuid(device, uuid));
     assert_memory_equal(uuid, "GPU-", 4);
     assert_int_equal(strlen(uuid), 40);
-    FAILS(acu_device_get_info(2, &info), 101, "there is no device 2");
+    FAILS(acu_device_get_info(64, &info), 101, "there is no device 64; there are ");
     FAILS(acu_device_get_info(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_device_attribute(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_device_attribute(0, -3, &value), 1, "cudaDeviceGetAttribute");
@@ -109,7 +112,7 @@ static void memory_limits_flags_priorities(void **state) {
     if (is_simulated())
         assert_int_equal(total, (size_t)1 << 30u);
     assert_true(left <= total);
-    OK(acu_device_memory(1, NULL, NULL));
+    OK(acu_device_memory(another_device(), NULL, NULL));
     OK(acu_device_priorities(0, &least, &greatest));
     assert_true(greatest <= least);
     OK(acu_device_set_limit(0, ACU_LIMIT_STACK_SIZE, 4096));
@@ -117,16 +120,17 @@ static void memory_limits_flags_priorities(void **state) {
     assert_true(limit >= 4096);
     FAILS(acu_device_limit(0, (acu_device_limit_id)no_such, &limit), 1, "cudaDeviceGetLimit");
     FAILS(acu_device_limit(0, ACU_LIMIT_STACK_SIZE, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    OK(acu_device_set_flags(1, ACU_DEVICE_BLOCK));
-    OK(acu_device_flags(1, &flags));
+    OK(acu_device_set_flags(another_device(), ACU_DEVICE_BLOCK));
+    OK(acu_device_flags(another_device(), &flags));
     assert_int_equal(flags & 7u, ACU_DEVICE_BLOCK);
-    FAILS(acu_device_flags(1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_flags(another_device(), NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_device_priorities(0, NULL, &greatest), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_memory(3, &left, NULL), 101, "device 3");
+    FAILS(acu_device_memory(3, &left, NULL), 101, "there is no device 3; there are ");
 }
 
 static void peers(void **state) {
     (void)state;
+    NEEDS_TWO_DEVICES();
     bool can = false;
     OK(acu_device_can_access(0, 1, &can));
     if (can) {
@@ -136,9 +140,9 @@ static void peers(void **state) {
         OK(acu_device_disable_peer(0, 1));
     }
     FAILS(acu_device_can_access(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_can_access(0, 4, &can), 101, "device 4");
-    FAILS(acu_device_enable_peer(0, 4), 101, "device 4");
-    FAILS(acu_device_disable_peer(0, 4), 101, "device 4");
+    FAILS(acu_device_can_access(0, 4, &can), 101, "there is no device 4; there are ");
+    FAILS(acu_device_enable_peer(0, 4), 101, "there is no device 4; there are ");
+    FAILS(acu_device_disable_peer(0, 4), 101, "there is no device 4; there are ");
 }
 
 static void reset_spares_what_is_alive(void **state) {
@@ -147,11 +151,12 @@ static void reset_spares_what_is_alive(void **state) {
     OK(acu_device_synchronize(0));
     OK(acu_stream_create(0, NULL, &stream));
     FAILS(acu_device_reset(0), ACU_ERROR_STATE, "1 object of device 0 is still alive");
-    OK(acu_device_reset(1));
+    if (another_device() != 0)
+        OK(acu_device_reset(another_device()));
     OK(acu_stream_release(stream));
     OK(acu_device_reset(0));
-    FAILS(acu_device_reset(3), 101, "device 3");
-    FAILS(acu_device_synchronize(3), 101, "device 3");
+    FAILS(acu_device_reset(3), 101, "there is no device 3; there are ");
+    FAILS(acu_device_synchronize(3), 101, "there is no device 3; there are ");
 }
 
 int main(void) {

@@ -39,9 +39,8 @@ static void misuse(void **state) {
     acu_quarantine(100);
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_event_create(0, NULL, &event));
-    OK(acu_event_create(1, NULL, &other));
-    assert_int_equal(acu_event_device(other), 1);
-    FAILS(acu_event_record(other, stream), ACU_ERROR_DEVICE, "event belongs to device 1");
+    OK(acu_event_create(another_device(), NULL, &other));
+    assert_int_equal(acu_event_device(other), another_device());
     FAILS(acu_event_record(NULL, stream), ACU_ERROR_ARGUMENT, "the event is NULL");
     FAILS(acu_event_record(event, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
     FAILS(acu_event_create(0, NULL, NULL), ACU_ERROR_ARGUMENT, "NULL");
@@ -64,7 +63,19 @@ static void misuse(void **state) {
     acu_quarantine(0);
 }
 
+static void events_of_other_devices(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    acu_stream *stream = NULL;
+    acu_event *other = NULL;
+    OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_event_create(1, NULL, &other));
+    FAILS(acu_event_record(other, stream), ACU_ERROR_DEVICE, "event belongs to device 1");
+    OK(acu_event_release(other));
+    OK(acu_stream_release(stream));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(timing), TEST(misuse)};
+    const struct CMUnitTest tests[] = {TEST(timing), TEST(misuse), TEST(events_of_other_devices)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

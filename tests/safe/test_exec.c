@@ -418,7 +418,7 @@ static void changes_events(void **state) {
 }
 
 #undef TEST
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) SAFE_TEST(function, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -17,7 +17,7 @@ enum { STATIC_SHARED = 1008 }; /* 1000 bytes, and what aligns the dynamic ones *
 static void info(void **state) {
     (void)state;
     acu_kernel_info i;
-    acu_kernel *small = kernel_on(1, "small"), *sharing = kernel_on(0, "sharing");
+    acu_kernel *small = kernel_on(another_device(), "small"), *sharing = kernel_on(0, "sharing");
     OK(acu_kernel_get_info(small, &i));
     assert_int_equal(i.max_threads, 64);
     assert_int_equal(i.static_shared, 0);
@@ -28,7 +28,7 @@ static void info(void **state) {
     OK(acu_kernel_get_info(sharing, &i));
     assert_int_equal(i.static_shared, STATIC_SHARED);
     assert_int_equal(i.max_threads, 1024);
-    assert_int_equal(acu_kernel_device(small), 1);
+    assert_int_equal(acu_kernel_device(small), another_device());
     assert_string_equal(acu_kernel_name(small), "small");
     FAILS(acu_kernel_get_info(small, NULL), ACU_ERROR_ARGUMENT, "'info' is NULL");
     FAILS(acu_kernel_get_info(NULL, &i), ACU_ERROR_ARGUMENT, "the kernel is NULL");

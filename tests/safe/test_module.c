@@ -33,9 +33,10 @@ static void text_image_and_file(void **state) {
     char *unended = malloc(size); /* exactly: a sanitizer sees who reads on */
     for (size_t i = 0; i < size; i++)
         unended[i] = kernels_ptx[i];
-    OK(acu_module_load(1, &(acu_module_source){.image = unended, .size = size}, &module));
+    OK(acu_module_load(another_device(), &(acu_module_source){.image = unended, .size = size},
+                       &module));
     free(unended);
-    assert_int_equal(acu_module_device(module), 1);
+    assert_int_equal(acu_module_device(module), another_device());
     has_add(module);
     int file = mkstemp(path);
     assert_int_equal(write(file, kernels_ptx, size), size);
@@ -248,15 +249,13 @@ static void managed_variables_too(void **state) {
 static void variables_that_cannot_be(void **state) {
     (void)state;
     acu_buffer *buffer = NULL;
-    acu_stream *stream = stream_on(0), *other = stream_on(1);
+    acu_stream *stream = stream_on(0);
     acu_module *module = module_on(0);
     FAILS(acu_module_global(module, "missing", stream, ACU_U32, &buffer), 500,
           "there is no variable \"missing\"");
     FAILS(acu_module_global(module, "table", stream, ACU_F64, &buffer), ACU_ERROR_DTYPE,
           "100 bytes, which are no whole elements of f64");
     FAILS(acu_module_global(module, "table", stream, 0x77, &buffer), ACU_ERROR_DTYPE, "100 bytes");
-    FAILS(acu_module_global(module, "table", other, ACU_U8, &buffer), ACU_ERROR_DEVICE,
-          "the stream on device 1");
     FAILS(acu_module_global(NULL, "table", stream, ACU_U8, &buffer), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_module_global(module, NULL, stream, ACU_U8, &buffer), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_module_global(module, "table", NULL, ACU_U8, &buffer), ACU_ERROR_ARGUMENT, "NULL");
@@ -264,6 +263,17 @@ static void variables_that_cannot_be(void **state) {
     assert_null(buffer);
     OK(acu_module_release(module));
     OK(acu_stream_release(stream));
+}
+
+static void variables_of_other_devices(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    acu_buffer *buffer = NULL;
+    acu_stream *other = stream_on(1);
+    acu_module *module = module_on(0);
+    FAILS(acu_module_global(module, "table", other, ACU_U8, &buffer), ACU_ERROR_DEVICE,
+          "the stream on device 1");
+    OK(acu_module_release(module));
     OK(acu_stream_release(other));
 }
 
@@ -383,14 +393,23 @@ static void unloading_waits_for_kernels(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        KERNEL_TEST(text_image_and_file),         KERNEL_TEST(what_is_no_source),
-        KERNEL_TEST(images_that_are_cut_off),     KERNEL_TEST(what_the_compiler_says_is_told),
-        KERNEL_TEST(options_of_the_compiler),     KERNEL_TEST(names_of_kernels),
-        KERNEL_TEST(names_without_ptx),           KERNEL_TEST(a_kernel_that_is_not_there),
-        KERNEL_TEST(variables_are_buffers),       KERNEL_TEST(managed_variables_too),
-        KERNEL_TEST(variables_that_cannot_be),    KERNEL_TEST(one_raw_handle_each),
-        KERNEL_TEST(libraries_of_someone_else),   KERNEL_TEST(libraries_before_there_were_any),
-        KERNEL_TEST(modules_of_the_driver),       KERNEL_TEST(kernels_keep_modules),
+        KERNEL_TEST(text_image_and_file),
+        KERNEL_TEST(what_is_no_source),
+        KERNEL_TEST(images_that_are_cut_off),
+        KERNEL_TEST(what_the_compiler_says_is_told),
+        KERNEL_TEST(options_of_the_compiler),
+        KERNEL_TEST(names_of_kernels),
+        KERNEL_TEST(names_without_ptx),
+        KERNEL_TEST(a_kernel_that_is_not_there),
+        KERNEL_TEST(variables_are_buffers),
+        KERNEL_TEST(managed_variables_too),
+        KERNEL_TEST(variables_that_cannot_be),
+        KERNEL_TEST(variables_of_other_devices),
+        KERNEL_TEST(one_raw_handle_each),
+        KERNEL_TEST(libraries_of_someone_else),
+        KERNEL_TEST(libraries_before_there_were_any),
+        KERNEL_TEST(modules_of_the_driver),
+        KERNEL_TEST(kernels_keep_modules),
         KERNEL_TEST(unloading_waits_for_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

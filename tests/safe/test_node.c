@@ -445,7 +445,7 @@ static void edges_have_data(void **state) {
 }
 
 #undef TEST
-#define TEST(function) cmocka_unit_test_setup_teardown(function, setup, teardown)
+#define TEST(function) SAFE_TEST(function, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -2,11 +2,6 @@
  * reports 11.8. */
 #include "safe.h"
 
-static int old(void **state) {
-    (void)state;
-    return begin_on("devices=2,memory=1GiB,runtime=11.8,driver=11.8");
-}
-
 static void stream_ids_came_with_12_0(void **state) {
     (void)state;
     acu_stream *stream = NULL;
@@ -23,9 +18,6 @@ static void codes_that_it_does_not_know_have_names(void **state) {
     assert_string_equal(acu_result_name(721), "cudaErrorTensorMemoryLeak");
     assert_string_equal(acu_result_string(721), "tensor memory leak");
 }
-
-#undef TEST
-#define TEST(function) cmocka_unit_test_setup_teardown(function, old, nothing_left)
 
 int main(void) {
     if (!is_simulated() && acu_loaded(ACU_CUDART)->version >= 12000) {

@@ -237,6 +237,7 @@ static void a_pipelined_read_waits_for_its_event_only(void **state) {
 
 static void devices_wait_for_each_other(void **state) {
     (void)state;
+    NEEDS_TWO_DEVICES();
     gate held;
     acu_stream *far = NULL;
     acu_buffer *x = make(a), *y = NULL;
@@ -278,7 +279,7 @@ static void memory_of_another_threads_stream_is_freed_in_order(void **state) {
 }
 
 #undef TEST
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, stop)
+#define TEST(function) SAFE_TEST(function, start, stop)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -6,12 +6,12 @@ static volatile int no_such = 99;
 static void life(void **state) {
     (void)state;
     acu_pool *pool = NULL, *same = NULL;
-    OK(acu_pool_create(1, &(acu_pool_options){.threshold = 4096}, &pool));
+    OK(acu_pool_create(another_device(), &(acu_pool_options){.threshold = 4096}, &pool));
     uint64_t value = 0;
-    assert_int_equal(acu_pool_device(pool), 1);
+    assert_int_equal(acu_pool_device(pool), another_device());
     OK(acu_pool_get(pool, ACU_POOL_THRESHOLD, &value));
     assert_int_equal(value, 4096);
-    OK(acu_pool_wrap(1, acu_pool_raw(pool), &same));
+    OK(acu_pool_wrap(another_device(), acu_pool_raw(pool), &same));
     OK(acu_pool_set(same, ACU_POOL_REUSE_OPPORTUNISTIC, 0));
     OK(acu_pool_get(pool, ACU_POOL_REUSE_OPPORTUNISTIC, &value));
     assert_int_equal(value, 0);
@@ -60,6 +60,7 @@ static void default_and_current(void **state) {
 
 static void access_of_devices(void **state) {
     (void)state;
+    NEEDS_TWO_DEVICES();
     acu_pool *pool = NULL;
     acu_access access = ACU_ACCESS_NONE;
     bool can = false;

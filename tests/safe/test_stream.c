@@ -11,8 +11,8 @@ static void life(void **state) {
     unsigned flags = 0;
     int priority = 0;
     uint64_t id = 0;
-    OK(acu_stream_create(1, &options, &stream));
-    assert_int_equal(acu_stream_device(stream), 1);
+    OK(acu_stream_create(another_device(), &options, &stream));
+    assert_int_equal(acu_stream_device(stream), another_device());
     OK(acu_stream_flags(stream, &flags));
     assert_int_equal(flags, ACU_STREAM_NON_BLOCKING);
     OK(acu_stream_priority(stream, &priority));
@@ -94,9 +94,10 @@ static void default_streams(void **state) {
     (void)state;
     acu_stream *legacy = NULL, *own = NULL;
     acu_event *event = NULL;
-    OK(acu_stream_legacy(1, &legacy)); /* not the current device */
-    OK(acu_stream_per_thread(1, &own));
-    OK(acu_event_create(1, NULL, &event));
+    acu_device there = another_device(); /* not the current one */
+    OK(acu_stream_legacy(there, &legacy));
+    OK(acu_stream_per_thread(there, &own));
+    OK(acu_event_create(there, NULL, &event));
     OK(acu_event_record(event, legacy));
     OK(acu_stream_synchronize(legacy));
     OK(acu_event_record(event, own));
@@ -177,7 +178,7 @@ static void fork_and_join(void **state) {
     acu_stream *main_stream = NULL, *side[3] = {NULL};
     OK(acu_stream_create(0, NULL, &main_stream));
     for (size_t i = 0; i < COUNT(side); i++)
-        OK(acu_stream_create((acu_device)(i % 2), NULL, &side[i]));
+        OK(acu_stream_create(i % 2 ? another_device() : 0, NULL, &side[i]));
     close_gate(&held, main_stream);
     OK(acu_stream_fork(main_stream, side, COUNT(side)));
     for (size_t i = 0; i < COUNT(side); i++)
