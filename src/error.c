@@ -356,6 +356,18 @@ void acu_device_reason(char *why, size_t size) {
         snprintf(why, size, "the driver sees no device");
 }
 
+/* A runtime has functions that an older driver of its major version cannot do. */
+static void newer_driver_reason(const acu_function *function, char *why, size_t size) {
+    int driver = acu_driver_version(function->library), since = function->since;
+    if (driver > 0 && since > driver)
+        snprintf(why, size, "the driver knows CUDA %d.%d, and %s came with %d.%d",
+                 ACU_MAJOR(driver), ACU_MINOR(driver), function->name, ACU_MAJOR(since),
+                 ACU_MINOR(since));
+    else if (driver > 0)
+        snprintf(why, size, "the driver, which knows CUDA %d.%d, is too old for this use of it",
+                 ACU_MAJOR(driver), ACU_MINOR(driver));
+}
+
 static int explain_result(const acu_function *function, int result, const char *note) {
     char why[160] = "", text[ACU_LOADED_SIZE];
     const acu_library *library = function->library;
@@ -364,6 +376,8 @@ static int explain_result(const acu_function *function, int result, const char *
         acu_driver_reason(library, why, sizeof why);
     else if (result == info->error_no_device && info->error_no_device)
         acu_device_reason(why, sizeof why);
+    else if (result == info->error_newer_driver && info->error_newer_driver)
+        newer_driver_reason(function, why, sizeof why);
     else if (result == info->error_stub && info->error_stub != info->error_missing)
         snprintf(why, sizeof why, "a stub library was loaded");
     acu_record(result, "%s failed with %s (%d)%s%s%s; %s", function->name,

@@ -173,6 +173,7 @@ typedef struct acu_library_info {
     int error_invalid;           /* invalid value */
     int error_no_driver;         /* what it says without a driver; 0 if never */
     int error_no_device;         /* what it says without a device; 0 if never */
+    int error_newer_driver;      /* what it says of what its driver is too old for; 0 if never */
     const acu_type *result_type; /* names of its result codes */
 } acu_library_info;
 

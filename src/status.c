@@ -39,6 +39,7 @@ static const words cudas[] = {
     {cudaErrorMemoryAllocation, "", "", "release buffers, trim pools, or work in smaller pieces"},
     {cudaErrorStubLibrary, "", "", "acu_load_trace() tells where a real library was looked for"},
     {cudaErrorInsufficientDriver, "", "", "install a newer driver, or use an older CUDA runtime"},
+    {cudaErrorCallRequiresNewerDriver, "", "", "install a newer driver, or do without the call"},
     {cudaErrorNoDevice, "", "", "look at CUDA_VISIBLE_DEVICES, and at what nvidia-smi lists"},
     {cudaErrorInvalidDevice, "", "", "acu_device_count() tells how many there are"},
     {cudaErrorSharedObjectInitFailed, "", "",

@@ -39,5 +39,6 @@ const acu_library_info acu_cudart_info = {
     .error_invalid = cudaErrorInvalidValue,
     .error_no_driver = cudaErrorInsufficientDriver,
     .error_no_device = cudaErrorNoDevice,
+    .error_newer_driver = cudaErrorCallRequiresNewerDriver,
     .result_type = &acu_cudart_type_cudaError,
 };

@@ -350,6 +350,10 @@ static void has_numbers(void **state) {
     OK(acu_graph_add_empty(graph, NULL, 0, &node));
     OK_SINCE_IN_DRIVER(13010, acu_graph_id(graph, &id));
     OK_SINCE_IN_DRIVER(13010, acu_node_id(node, &of_node));
+    if (runtime_version() >= 13010 && driver_version() == 13000) {
+        FAILS(acu_graph_id(graph, &id), 36, "knows CUDA 13.0, and cudaGraphGetId came with 13.1");
+        assert_non_null(strstr(acu_last_error_details().hint, "install a newer driver"));
+    }
     FAILS(acu_node_id(node, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
     FAILS(acu_node_type(node, NULL), ACU_ERROR_ARGUMENT, "'kind' is NULL");
     FAILS(acu_node_child(node, NULL), ACU_ERROR_ARGUMENT, "'child' is NULL");
