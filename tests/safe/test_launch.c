@@ -119,6 +119,7 @@ static void other_streams_wait(void **state) {
 
 static void readers_do_not_wait_for_readers(void **state) {
     (void)state;
+    NEEDS_KERNELS_AT_ONCE();
     enum { N = 64 };
     gate g;
     acu_stream *writer = stream_on(0), *first = stream_on(0), *second = stream_on(0);
@@ -253,6 +254,7 @@ static void handles_that_do_not_live(void **state) {
 
 static void things_of_other_devices(void **state) {
     (void)state;
+    NEEDS_TWO_DEVICES();
     bench b = open_bench();
     const acu_grid one = grid_of(1, 1);
     acu_stream *there = stream_on(1);
@@ -274,6 +276,7 @@ static void things_of_other_devices(void **state) {
 /* A kernel of a device that is not current runs there, and the current one stays. */
 static void the_current_device_does_not_matter(void **state) {
     (void)state;
+    NEEDS_TWO_DEVICES();
     acu_device current = -1;
     acu_stream *there = stream_on(1);
     acu_kernel *scale = kernel_on(1, "scale");
