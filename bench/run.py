@@ -47,7 +47,7 @@ class Spread:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    for name in ("calls", "first", "safe", "sim", "fake", "library"):
+    for name in ("calls", "first", "safe", "sim", "fake", "cold", "library"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--cc", default="cc")
     options = parser.parse_args()
@@ -58,6 +58,8 @@ def main() -> int:
 
     print("\n## The safe layer, against raw calls that are empty functions: what it adds\n")
     print(run(options.safe, ANYCUDA_CUDART=str(options.fake)), end="", flush=True)
+    print("\n## The same where each raw call leaves nothing of it in the first caches\n")
+    print(run(options.safe, ANYCUDA_CUDART=str(options.cold)), end="", flush=True)
     print("\n## The same on the simulator\n")
     print(run(options.safe, ANYCUDA_CUDART="sim"), end="", flush=True)
 

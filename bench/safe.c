@@ -47,6 +47,7 @@ static void give_up(const char *call) {
 
 static void synchronize(void) {
     OK(cudaStreamSynchronize(raw_stream));
+    OK(acu_stream_synchronize(stream));
 }
 
 LOOP(raw_create, void *made; OK(cudaMallocAsync(&made, BYTES, raw_stream));
@@ -127,9 +128,11 @@ int main(void) {
         printf("%s\n", acu_last_error_message());
         return 77;
     }
+    acu_quarantine(0); /* as in a release build */
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_buffer_create(stream, ACU_F32, BYTES / 4, &memory));
-    raw_stream = acu_stream_raw(stream);
+    /* Its own, as a stream whose raw handle is given out is asked whether someone captures it. */
+    OK(cudaStreamCreate(&raw_stream));
     raw_memory = acu_buffer_raw(memory);
     print_header("raw", "safe");
     compare("create and release, against cudaMallocAsync and cudaFreeAsync", raw_create,
@@ -141,6 +144,7 @@ int main(void) {
     compare("zero of 1 KiB, against cudaMemsetAsync", raw_zero, safe_zero, QUEUED, synchronize);
     launches();
     OK(acu_buffer_release(memory));
+    OK(cudaStreamDestroy(raw_stream));
     OK(acu_stream_release(stream));
     return 0;
 }

@@ -2,11 +2,10 @@
 #include "stream.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of this */
-static acu_capture *captures;                            /* atomic to look at */
 static uint64_t captures_begun;
 
 static acu_capture *find(uint64_t id) {
-    acu_capture *capture = captures;
+    acu_capture *capture = acu_watched.captures;
     while (capture && capture->id != id)
         capture = capture->next;
     return capture;
@@ -22,8 +21,8 @@ void acu_capture_begins(acu_capture *capture, acu_stream *origin) {
     capture->id = ++captures_begun;
     capture->origin = origin;
     capture->thread = pthread_self();
-    capture->next = captures;
-    __atomic_store_n(&captures, capture, __ATOMIC_RELEASE);
+    capture->next = acu_watched.captures;
+    __atomic_store_n(&acu_watched.captures, capture, __ATOMIC_RELEASE);
     set_capture(origin, capture);
     pthread_mutex_unlock(&lock);
 }
@@ -41,7 +40,7 @@ void acu_capture_joins(uint64_t id, acu_stream *stream) {
 
 void acu_capture_ends(acu_capture *capture) {
     pthread_mutex_lock(&lock);
-    acu_capture **link = &captures;
+    acu_capture **link = &acu_watched.captures;
     while (*link != capture)
         link = &(*link)->next;
     __atomic_store_n(link, capture->next, __ATOMIC_RELEASE);
@@ -82,21 +81,19 @@ static bool is_on(const acu_capture *capture, int device) {
 
 int acu_capture_allows_device(int device) {
     bool captured = false;
-    if (ACU_LIKELY(!__atomic_load_n(&captures, __ATOMIC_RELAXED)))
+    if (ACU_LIKELY(!ACU_WATCHED(captures)))
         return 0;
     pthread_mutex_lock(&lock);
-    for (const acu_capture *c = captures; c && !captured; c = c->next)
+    for (const acu_capture *c = acu_watched.captures; c && !captured; c = c->next)
         captured = is_on(c, device);
     pthread_mutex_unlock(&lock);
     return captured ? refuse("waiting for the device") : 0;
 }
 
-bool acu_capture_delays(const acu_object *object) {
+bool acu_a_capture_delays(const acu_object *object) {
     bool delays = false;
-    if (ACU_LIKELY(!__atomic_load_n(&captures, __ATOMIC_RELAXED)))
-        return false;
     pthread_mutex_lock(&lock);
-    for (const acu_capture *c = captures; c; c = c->next) {
+    for (const acu_capture *c = acu_watched.captures; c; c = c->next) {
         if (&c->origin->object == object) { /* the capture goes with it */
             delays = false;
             break;

@@ -77,14 +77,11 @@ static int outcome(const char *call, acu_device device, int code) {
 /* ---- the current device ------------------------------------------------------------------------
  */
 
-/* As of the last time that somebody named a device, which whoever creates something does. Where
- * there is one alone it is current, and CUDA need not be asked at each launch. */
-static int devices;
-
+/* Where there is one alone it is current. Their number is as of the last time that somebody named a
+ * device, which whoever creates something does. */
 int acu_guard_enter(acu_guard *guard, int device) {
     *guard = (acu_guard){0};
-    if (__atomic_load_n(&devices, __ATOMIC_RELAXED) == 1 &&
-        (device == 0 || device == ACU_DEVICE_CURRENT))
+    if (ACU_WATCHED(devices) == 1 && (device == 0 || device == ACU_DEVICE_CURRENT))
         return 0;
     int code = (int)cudaGetDevice(&guard->previous);
     if (code || device == ACU_DEVICE_CURRENT || device == guard->previous)
@@ -105,7 +102,7 @@ int acu_device_resolve(const char *call, acu_device *device) {
     int known = 0, current = 0;
     int code = (int)cudaGetDeviceCount(&known);
     if (!code)
-        __atomic_store_n(&devices, known, __ATOMIC_RELAXED);
+        __atomic_store_n(&acu_watched.devices, known, __ATOMIC_RELAXED);
     if (!code && *device == ACU_DEVICE_CURRENT) {
         code = (int)cudaGetDevice(&current);
         *device = current;

@@ -27,11 +27,10 @@ static const struct {
     {"c128", ACU_C128, true},
 };
 
+/* The first byte of a type is its place in the table, from 1 on. */
 static int find(acu_dtype dtype) {
-    for (int i = 0; i < (int)(sizeof types / sizeof *types); i++)
-        if (types[i].dtype == dtype)
-            return i;
-    return -1;
+    int i = (int)(dtype >> 24) - 1;
+    return i >= 0 && i < (int)(sizeof types / sizeof *types) && types[i].dtype == dtype ? i : -1;
 }
 
 static bool is_bytes(acu_dtype dtype) {

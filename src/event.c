@@ -68,7 +68,7 @@ static int take_event(const char *call, acu_device device, cudaEvent_t raw, bool
     *event = NULL;
     int code = new_event(call, device, raw, owned, true, event);
     if (!code)
-        (*event)->recorded = true; /* who knows */
+        (*event)->recorded = (*event)->shared = true; /* who knows */
     return code;
 }
 
@@ -81,7 +81,10 @@ acu_result acu_event_adopt(acu_device device, struct CUevent_st *raw, acu_event 
 }
 
 struct CUevent_st *acu_event_raw(const acu_event *event) {
-    return event ? event->raw : NULL;
+    if (!event)
+        return NULL;
+    acu_share((bool *)&event->shared);
+    return event->raw;
 }
 
 acu_event *acu_event_retain(acu_event *event) {
@@ -119,6 +122,8 @@ acu_result acu_event_record(acu_event *event, acu_stream *stream) {
         uint64_t capture = __atomic_load_n(&stream->timeline->capture, __ATOMIC_ACQUIRE);
         __atomic_store_n(&event->capture, capture, __ATOMIC_RELEASE);
         __atomic_store_n(&event->recorded, true, __ATOMIC_RELAXED);
+        if (acu_is_shared(&stream->shared))
+            acu_share(&event->shared);
     }
     return OUTCOME(event, code);
 }

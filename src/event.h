@@ -10,6 +10,7 @@ struct acu_event {
     cudaEvent_t raw;
     bool owned, timed;
     bool recorded;    /* atomic: by us; of a wrapped one it is not known */
+    bool shared;      /* atomic: it may mean work of a capture that nobody told us of */
     uint64_t capture; /* atomic: the number of the capture that it was last recorded in; 0: none */
 };
 

@@ -439,6 +439,14 @@ static int note_use(const acu_prepared *p, acu_stream *stream) {
     return 0;
 }
 
+static void note_events(const acu_prepared *p, const acu_stream *stream) {
+    for (unsigned i = 0; i < p->event_count && i < ACU_MAX_EVENTS; i++) {
+        __atomic_store_n(&p->events[i]->recorded, true, __ATOMIC_RELAXED);
+        if (acu_is_shared(&stream->shared))
+            acu_share(&p->events[i]->shared);
+    }
+}
+
 static int launch_prepared(const acu_prepared *p, acu_stream *stream) {
     acu_ticket tickets[ACU_MAX_ARGUMENTS];
     unsigned begun = 0;
@@ -447,8 +455,8 @@ static int launch_prepared(const acu_prepared *p, acu_stream *stream) {
         code = begin_uses(p, stream, tickets, &begun);
     if (!code)
         code = put_on(p, stream);
-    for (unsigned i = 0; i < p->event_count && i < ACU_MAX_EVENTS && !code; i++)
-        __atomic_store_n(&p->events[i]->recorded, true, __ATOMIC_RELAXED);
+    if (p->event_count > 0 && !code)
+        note_events(p, stream);
     return end_uses(p, stream, tickets, begun, code);
 }
 

@@ -13,6 +13,18 @@ static acu_timeline *sole_of(const acu_storage *storage) {
     return __atomic_load_n(&storage->sole, __ATOMIC_SEQ_CST);
 }
 
+static bool is_homes(const acu_storage *storage, const acu_timeline *timeline) {
+    return storage->home && storage->home->timeline == timeline;
+}
+
+static acu_timeline *hold(const acu_storage *storage, acu_timeline *timeline) {
+    return is_homes(storage, timeline) ? timeline : acu_timeline_retain(timeline);
+}
+
+static int let_go(const acu_storage *storage, acu_timeline *timeline) {
+    return is_homes(storage, timeline) ? 0 : acu_timeline_release(timeline);
+}
+
 static acu_use *find_use(acu_storage *storage, const acu_timeline *timeline) {
     for (unsigned i = 0; i < storage->use_count; i++)
         if (storage->uses[i].timeline == timeline)
@@ -29,7 +41,7 @@ static void open_table(acu_storage *storage) {
     uint64_t version = ++storage->version;
     storage->uses[0] = (acu_use){
         .timeline = sole, /* with its reference */
-        .number = __atomic_load_n(&sole->issued, __ATOMIC_SEQ_CST),
+        .number = acu_timeline_now(sole),
         .added = version,
         .written = version,
         .seen = version,
@@ -38,7 +50,7 @@ static void open_table(acu_storage *storage) {
 }
 
 static void drop_use(acu_storage *storage, unsigned index) {
-    if (acu_timeline_release(storage->uses[index].timeline))
+    if (let_go(storage, storage->uses[index].timeline))
         acu_keep_release_error();
     storage->uses[index] = storage->uses[--storage->use_count];
 }
@@ -109,7 +121,7 @@ static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64
         if (storage->use_count == ACU_USES)
             code = fold_use(storage, stream);
         mine = &storage->uses[storage->use_count++];
-        *mine = (acu_use){.timeline = acu_timeline_retain(stream->timeline)};
+        *mine = (acu_use){.timeline = hold(storage, stream->timeline)};
     }
     mine->number = acu_timeline_issue(stream->timeline);
     mine->added = ++storage->version;
@@ -278,7 +290,9 @@ static int allocate(acu_storage *s, void *given) {
     if (s->memory != ACU_MEMORY_POOL && acu_capture_delays(NULL))
         return acu_record(ACU_ERROR_CAPTURE,
                           "allocating such memory would break the capture that is under way");
-    int code = acu_guard_enter(&guard, s->device);
+    /* A stream tells its device. */
+    int code = s->memory == ACU_MEMORY_POOL ? acu_stream_enter(s->home, &guard)
+                                            : acu_guard_enter(&guard, s->device);
     if (!code)
         code = allocate_once(s, &at);
     if (code == cudaErrorMemoryAllocation && s->memory != ACU_MEMORY_REGISTERED) {
@@ -314,7 +328,7 @@ static int gather_uses(acu_storage *s) {
 
 static int free_to_pool(acu_storage *s) {
     acu_guard guard;
-    int code = acu_guard_enter(&guard, s->device);
+    int code = acu_stream_enter(s->home, &guard);
     /* Another thread's default stream is not known here; the legacy one comes after it. */
     cudaStream_t raw = acu_stream_is_foreign(s->home) ? cudaStreamLegacy : s->home->raw;
     if (!code)
@@ -378,13 +392,14 @@ static int destroy_storage(acu_object *object) {
     int code = mine && !acu_is_unloading() ? free_memory(s) : 0;
     if (code == ACU_LATER)
         return code;
-    int gone = acu_timeline_release(sole_of(s));
+    int gone = let_go(s, sole_of(s));
     while (s->use_count > 0)
         drop_use(s, s->use_count - 1);
-    int pool = acu_object_release(NULL, s->pool, &acu_pool_class);
+    int pool = s->pool ? acu_object_release(NULL, s->pool, &acu_pool_class) : 0;
     int home = acu_object_release(NULL, s->home, &acu_stream_class);
     int owner = s->owner ? acu_object_release(NULL, s->owner, s->owner->was) : 0;
-    pthread_mutex_destroy(&s->lock);
+    if (s->version > 0) /* else nobody has come to need it */
+        pthread_mutex_destroy(&s->lock);
     return code ? code : gone ? gone : pool ? pool : home ? home : owner;
 }
 
@@ -413,19 +428,29 @@ acu_storage *acu_storage_retain(acu_storage *storage) {
     return acu_object_retain(__func__, storage, &acu_storage_class);
 }
 
-static acu_storage *new_storage(const char *call, const acu_request *r, size_t bytes) {
-    acu_storage *s = acu_object_new(call, &acu_storage_class, sizeof *s, -1);
-    if (!s)
+/* Field by field, because most of it is not looked at before there are uses on other streams. */
+static acu_storage *new_storage(const char *call, const acu_request *r, int device, size_t bytes) {
+    acu_storage *s = malloc(sizeof *s);
+    if (!s) {
+        acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a buffer");
         return NULL;
+    }
+    acu_object_init(&s->object, &acu_storage_class, -1);
     s->memory = r->options.memory;
     s->flags = r->options.flags;
+    s->device = device;
     s->owned = r->owned;
-    s->device = r->stream->object.device;
+    s->sole = NULL;
+    s->home = r->stream;
+    s->pointer = s->host = NULL;
     s->bytes = bytes;
-    pthread_mutex_init(&s->lock, NULL);
-    s->home = acu_stream_retain(r->stream);
-    s->pool = r->options.pool ? acu_pool_retain(r->options.pool) : NULL;
-    s->owner = r->owner ? acu_object_retain(call, r->owner, r->owner->was) : NULL;
+    s->pool = r->options.pool;
+    s->owner = r->owner;
+    s->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    s->version = s->use_count = 0;
+    acu_object_own(s->home);
+    acu_object_own(s->pool);
+    acu_object_own(s->owner);
     return s;
 }
 
@@ -466,13 +491,10 @@ int acu_storage_of_graph(const char *call, int device, acu_dtype dtype, size_t c
     int code = size_of(call, dtype, count, &bytes);
     if (code)
         return code;
-    acu_storage *s = acu_object_new(call, &acu_storage_class, sizeof *s, -1);
+    const acu_request request = {.options = {.memory = ACU_MEMORY_GRAPH}};
+    acu_storage *s = new_storage(call, &request, device, bytes);
     if (!s)
         return ACU_ERROR_HOST_MEMORY;
-    s->memory = ACU_MEMORY_GRAPH;
-    s->device = device;
-    s->bytes = bytes;
-    pthread_mutex_init(&s->lock, NULL);
     *buffer = first_buffer(s, dtype, count);
     return 0;
 }
@@ -483,7 +505,7 @@ int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer)
     int code = size_of(call, r->dtype, r->count, &bytes);
     if (code)
         return code;
-    acu_storage *s = new_storage(call, r, bytes);
+    acu_storage *s = new_storage(call, r, r->stream->object.device, bytes);
     if (!s)
         return ACU_ERROR_HOST_MEMORY;
     code = bytes == 0 ? 0 : is_there(r) ? adopt(s, r->given) : allocate(s, r->given);
@@ -498,7 +520,7 @@ int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer)
     if (!acu_has(s->flags, ACU_BUFFER_UNORDERED)) {
         /* What was put on its stream comes first: the allocation, or what filled it. */
         (void)acu_timeline_issue(s->home->timeline);
-        s->sole = acu_timeline_retain(s->home->timeline);
+        s->sole = s->home->timeline;
     }
     *buffer = first_buffer(s, r->dtype, r->count);
     return 0;

@@ -37,21 +37,22 @@ struct acu_buffer {
 typedef struct acu_storage {
     acu_object object;
     acu_memory memory;
-    bool owned;
+    unsigned flags;
     int device;
+    bool owned;
+    /* Atomic; an owner, unless it is the home's, which that keeps; NULL: the table tells. */
+    acu_timeline *sole;
+    acu_stream *home;     /* an owner of it; NULL of a graph's memory */
     char *pointer, *host; /* host: NULL if it cannot reach it */
     size_t bytes;
-    acu_stream *home;  /* an owner of it */
-    acu_pool *pool;    /* likewise, or NULL */
+    acu_pool *pool;    /* an owner of it, or NULL */
     acu_object *owner; /* whose memory it is, and likewise; or NULL */
+    acu_buffer first;  /* saves an allocation */
+    /* Where one stream alone uses it, this and what follows is not looked at. */
     pthread_mutex_t lock;
-    uint64_t version; /* this and below, up to the uses, under the lock */
+    uint64_t version; /* this and below under the lock */
     unsigned use_count;
-    acu_use uses[ACU_USES];
-    /* What each operation looks at lies together. */
-    unsigned flags;
-    acu_timeline *sole; /* atomic; an owner; NULL: the table tells */
-    acu_buffer first;   /* saves an allocation */
+    acu_use uses[ACU_USES]; /* what is beyond the count is not even zero */
 } acu_storage;
 
 extern const acu_class acu_buffer_class, acu_storage_class;

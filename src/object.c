@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(NDEBUG)
+enum { QUARANTINE = 0 };
+#else
+enum { QUARANTINE = 1024 };
+#endif
+
+acu_watch acu_watched __attribute__((aligned(64))) = {.quarantine = QUARANTINE};
+
 /* ---- counting ----------------------------------------------------------------------------------
  */
 
@@ -32,16 +40,11 @@ int acu_objects_alive(int device) {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both lists */
 static acu_object *oldest, *newest;                      /* dead, oldest first */
 static size_t held;
-#if defined(NDEBUG)
-static size_t room;
-#else
-static size_t room = 1024;
-#endif
 
 /* Takes the objects out that are too many; the caller frees them without the lock. */
 static acu_object *take_surplus(void) {
     acu_object *surplus = NULL;
-    while (held > room && oldest) {
+    while (held > ACU_WATCHED(quarantine) && oldest) {
         acu_object *object = oldest;
         oldest = object->next;
         if (!oldest)
@@ -61,11 +64,7 @@ static void free_all(acu_object *objects) {
     }
 }
 
-static void bury(acu_object *object) {
-    if (__atomic_load_n(&room, __ATOMIC_RELAXED) == 0) {
-        free(object);
-        return;
-    }
+static void put_in_quarantine(acu_object *object) {
     pthread_mutex_lock(&lock);
     object->next = NULL;
     if (newest)
@@ -79,9 +78,16 @@ static void bury(acu_object *object) {
     free_all(surplus);
 }
 
+static void bury(acu_object *object) {
+    if (ACU_LIKELY(ACU_WATCHED(quarantine) == 0))
+        free(object);
+    else
+        put_in_quarantine(object);
+}
+
 void acu_quarantine(size_t objects) {
     pthread_mutex_lock(&lock);
-    __atomic_store_n(&room, objects, __ATOMIC_RELAXED);
+    __atomic_store_n(&acu_watched.quarantine, objects, __ATOMIC_RELAXED);
     acu_object *surplus = take_surplus();
     pthread_mutex_unlock(&lock);
     free_all(surplus);
@@ -94,6 +100,7 @@ void acu_object_init(acu_object *object, const acu_class *kind, int device) {
     object->was = kind;
     object->references = 1;
     object->device = device;
+    object->embedded = false;
     __atomic_store_n(&object->kind, kind, __ATOMIC_RELAXED);
     count(device, 1);
 }
@@ -154,34 +161,34 @@ int acu_outcome(const char *call, const void *handle, int code) {
 /* ---- the end -----------------------------------------------------------------------------------
  */
 
-static bool unloading;
-
-bool acu_is_unloading(void) {
-    return __atomic_load_n(&unloading, __ATOMIC_RELAXED);
-}
-
 int acu_released(int result) {
     if (result != cudaErrorCudartUnloading)
         return result;
-    __atomic_store_n(&unloading, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&acu_watched.unloading, true, __ATOMIC_RELAXED);
     return 0;
 }
 
 static _Thread_local int in_callback;
-static acu_object *deferred; /* atomic to look at, under the lock to change */
 
 void acu_callback_begins(void) {
     in_callback++;
+    __atomic_add_fetch(&acu_watched.callbacks, 1, __ATOMIC_RELAXED);
 }
 
 void acu_callback_ends(void) {
+    __atomic_sub_fetch(&acu_watched.callbacks, 1, __ATOMIC_RELAXED);
     in_callback--;
+}
+
+/* The thread's own count costs more to look at. */
+static bool is_in_callback(void) {
+    return !ACU_LIKELY(ACU_WATCHED(callbacks) == 0) && in_callback;
 }
 
 static void defer(acu_object *object) {
     pthread_mutex_lock(&lock);
-    object->next = deferred;
-    __atomic_store_n(&deferred, object, __ATOMIC_RELAXED);
+    object->next = acu_watched.deferred;
+    __atomic_store_n(&acu_watched.deferred, object, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
 }
 
@@ -201,29 +208,48 @@ static int destroy_object(acu_object *object) {
     return code;
 }
 
-static int destroy_quietly(const char *call, acu_object *object) {
-    acu_saved_error before;
+ACU_COLD static void keep_failure(const char *call, const acu_class *kind, uintptr_t address,
+                                  int code) {
     char text[64];
+    snprintf(text, sizeof text, "%s 0x%" PRIxPTR, kind->name, address);
+    acu_blame(call, text, code);
+    acu_keep_release_error();
+}
+
+static int destroy_loudly(const char *call, acu_object *object) {
     const acu_class *kind = object->was;
     uintptr_t address = (uintptr_t)object; /* only to be told */
-    acu_error_save(&before);
     int code = destroy_object(object);
-    if (code) {
-        snprintf(text, sizeof text, "%s 0x%" PRIxPTR, kind->name, address);
-        acu_blame(call, text, code);
-        acu_keep_release_error();
-    }
+    if (!ACU_LIKELY(code == 0))
+        keep_failure(call, kind, address, code);
+    return code;
+}
+
+/* Apart, as its frame is large and seldom needed. */
+__attribute__((noinline)) static int destroy_beside_error(const char *call, acu_object *object) {
+    acu_saved_error before;
+    acu_error_save(&before);
+    int code = destroy_loudly(call, object);
     acu_error_restore(&before);
     return code;
 }
 
-void acu_destroy_deferred(void) {
-    if (ACU_LIKELY(!__atomic_load_n(&deferred, __ATOMIC_RELAXED)) || in_callback ||
-        acu_capture_delays(NULL))
+static int destroy_quietly(const char *call, acu_object *object) {
+    static const acu_saved_error none;
+    if (acu_last_error())
+        return destroy_beside_error(call, object);
+    int code = destroy_loudly(call, object);
+    if (!ACU_LIKELY(acu_last_error() == 0)) /* also where it could be helped in the end */
+        acu_error_restore(&none);
+    return code;
+}
+
+void acu_destroy_what_waits(void) {
+    if (is_in_callback() || acu_capture_delays(NULL))
         return;
     pthread_mutex_lock(&lock);
-    acu_object *object = deferred;
-    __atomic_store_n(&deferred, NULL, __ATOMIC_RELAXED);
+    acu_object *object = acu_watched.deferred;
+    __atomic_store_n(&acu_watched.deferred, NULL, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&lock);
     while (object) {
         acu_object *next = object->next;
@@ -238,8 +264,14 @@ void *acu_object_retain(const char *call, void *handle, const acu_class *kind) {
         acu_bad_handle(call, handle, kind);
         return NULL;
     }
-    __atomic_add_fetch(&object->references, 1, __ATOMIC_RELAXED);
+    acu_object_own(object);
     return object;
+}
+
+/* Whoever owns it alone need not count down: nobody else is there to count at the same time. */
+static bool is_last_owner(acu_object *object) {
+    return __atomic_load_n(&object->references, __ATOMIC_ACQUIRE) == 1 ||
+           __atomic_sub_fetch(&object->references, 1, __ATOMIC_ACQ_REL) == 0;
 }
 
 int acu_object_release(const char *call, void *handle, const acu_class *kind) {
@@ -248,9 +280,10 @@ int acu_object_release(const char *call, void *handle, const acu_class *kind) {
         return 0;
     if (!acu_is(object, kind))
         return acu_bad_handle(call, handle, kind);
-    if (__atomic_sub_fetch(&object->references, 1, __ATOMIC_ACQ_REL) > 0)
+    if (!is_last_owner(object))
         return 0;
-    if (in_callback || acu_capture_delays(object)) {
+    if (is_in_callback() || acu_capture_delays(object)) {
+        __atomic_store_n(&object->kind, NULL, __ATOMIC_RELAXED);
         defer(object);
         return 0;
     }

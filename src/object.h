@@ -34,8 +34,25 @@ struct acu_object {
     acu_object *next;      /* waiting to be destroyed, or in quarantine */
 };
 
+/*
+ * What is looked at by most operations, and mostly says that there is nothing out of the ordinary:
+ * together, so that it is one line of the cache. All of it is atomic.
+ */
+typedef struct acu_watch {
+    struct acu_capture *captures; /* under way */
+    acu_object *deferred;         /* to be destroyed later */
+    size_t quarantine;            /* how many dead objects it takes */
+    int callbacks;                /* of the host that run now, on any thread */
+    int devices;                  /* that there are; 0: nobody has asked yet */
+    bool unloading;               /* the runtime is */
+} acu_watch;
+extern acu_watch acu_watched;
+
+#define ACU_WATCHED(what) __atomic_load_n(&acu_watched.what, __ATOMIC_RELAXED)
+
 /* Zeroed, with one reference; NULL and a recorded failure where the host has no memory. */
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device);
+/* The same of memory that need not be zeroed. */
 void acu_object_init(acu_object *object, const acu_class *kind, int device);
 
 /* Frees one that acu_object_new made and whose construction failed: nothing is destroyed. */
@@ -71,6 +88,11 @@ static inline bool acu_is(const void *handle, const acu_class *kind) {
     ACU_REQUIRE((pointer) != NULL, ACU_ERROR_ARGUMENT, "'" #pointer "' is NULL")
 
 void *acu_object_retain(const char *call, void *handle, const acu_class *kind);
+/* One more owner of what is known to be alive; nothing of NULL. */
+static inline void acu_object_own(void *handle) {
+    if (handle)
+        __atomic_add_fetch(&((acu_object *)handle)->references, 1, __ATOMIC_RELAXED);
+}
 /*
  * The result of the destruction, 0 if there was none. A failure is kept for acu_release_error(),
  * and the thread's last error is as before. Without `call` another object's destruction goes on:
@@ -90,10 +112,17 @@ int acu_outcome(const char *call, const void *handle, int code);
  */
 void acu_callback_begins(void);
 void acu_callback_ends(void);
-void acu_destroy_deferred(void);
+void acu_destroy_what_waits(void) ACU_COLD;
+static inline void acu_destroy_deferred(void) {
+    if (!ACU_LIKELY(!ACU_WATCHED(deferred)))
+        acu_destroy_what_waits();
+}
 
 /* Destroying anything now would break a capture, except `object`, whose capture ends with it. */
-bool acu_capture_delays(const acu_object *object);
+bool acu_a_capture_delays(const acu_object *object) ACU_COLD;
+static inline bool acu_capture_delays(const acu_object *object) {
+    return !ACU_LIKELY(!ACU_WATCHED(captures)) && acu_a_capture_delays(object);
+}
 /* 0, or ACU_ERROR_CAPTURE, recorded: before the thread waits, asks or makes what CUDA lets break
  * the captures that are under way; */
 int acu_capture_allows(void);
@@ -101,7 +130,9 @@ int acu_capture_allows(void);
 int acu_capture_allows_device(int device);
 
 /* The runtime is being unloaded: nothing of it may be called any more. */
-bool acu_is_unloading(void);
+static inline bool acu_is_unloading(void) {
+    return ACU_WATCHED(unloading);
+}
 /* The result of a call that releases something: notes that the runtime is unloading, and forgives
  * it. */
 int acu_released(int result);

@@ -77,11 +77,11 @@ static int record_mark(acu_timeline *timeline) {
     int code = acu_guard_enter(&guard, timeline->device);
     if (!code && !timeline->mark)
         code = (int)cudaEventCreateWithFlags(&timeline->mark, cudaEventDisableTiming);
-    uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
+    uint64_t now = acu_timeline_now(timeline);
     if (!code)
         code = (int)cudaEventRecord(timeline->mark, raw_here(timeline));
     if (!code)
-        timeline->marked = issued;
+        timeline->marked = now;
     acu_guard_leave(&guard);
     return code;
 }
@@ -116,8 +116,10 @@ static int wait_locked(acu_timeline *timeline, uint64_t number, acu_stream *by) 
         code = record_mark(timeline);
     if (!code && timeline->mark)
         code = (int)cudaStreamWaitEvent(by->raw, timeline->mark, 0);
-    if (captured)
+    if (captured) {
         timeline->marked = 0;
+        acu_share(&by->shared);
+    }
     return code;
 }
 
@@ -159,13 +161,13 @@ static int ask_stream(acu_timeline *timeline, bool *over) {
     *over = !captured;
     if (code || captured)
         return code;
-    uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
+    uint64_t now = acu_timeline_now(timeline);
     code = (int)cudaStreamQuery(raw_here(timeline));
     *over = code != cudaErrorNotReady;
     if (!*over)
         code = record_mark(timeline);
     else if (!code)
-        timeline->done = issued;
+        timeline->done = now;
     return code;
 }
 
@@ -268,6 +270,7 @@ static int new_stream(const char *call, acu_device device, cudaStream_t raw, boo
     stream->raw = raw;
     stream->owned = owned;
     stream->is_default = raw == cudaStreamLegacy || raw == cudaStreamPerThread;
+    stream->shared = !owned;
     *out = stream;
     return 0;
 }
@@ -320,11 +323,17 @@ acu_result acu_stream_adopt(acu_device device, struct CUstream_st *raw, acu_stre
     *stream = NULL;
     ACU_REQUIRE(raw && raw != cudaStreamLegacy && raw != cudaStreamPerThread, ACU_ERROR_ARGUMENT,
                 "a default stream cannot be taken over");
-    return new_stream(__func__, device, raw, true, stream);
+    int code = new_stream(__func__, device, raw, true, stream);
+    if (!code)
+        acu_share(&(*stream)->shared);
+    return code;
 }
 
 struct CUstream_st *acu_stream_raw(const acu_stream *stream) {
-    return stream ? stream->raw : NULL;
+    if (!stream)
+        return NULL;
+    acu_share((bool *)&stream->shared);
+    return stream->raw;
 }
 
 acu_stream *acu_stream_retain(acu_stream *stream) {
@@ -421,7 +430,7 @@ int acu_stream_not_captured(const acu_stream *stream) {
     return code;
 }
 
-int acu_stream_may_wait(const acu_stream *stream) {
+int acu_stream_asks(const acu_stream *stream) {
     int code = acu_stream_not_captured(stream);
     return code ? code : acu_capture_allows();
 }
@@ -473,6 +482,8 @@ static int wait_for_event(acu_stream *stream, const acu_event *event) {
     int code = (int)cudaStreamWaitEvent(stream->raw, event->raw, 0);
     if (!code)
         acu_stream_came_after(stream, __atomic_load_n(&event->capture, __ATOMIC_ACQUIRE));
+    if (acu_is_shared(&event->shared))
+        acu_share(&stream->shared);
     return code;
 }
 

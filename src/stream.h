@@ -3,8 +3,8 @@
  *
  * A timeline is what a stream has done, and outlives it: who remembers a use of memory remembers
  * the timeline and a number on it. The numbers are given after the work they stand for was put on
- * the stream. One event per timeline marks how far it has got; it is recorded only when somebody
- * else has to wait, and once more when the stream dies.
+ * the stream, the same one to all work between two marks. One event per timeline marks how far it
+ * has got; it is recorded only when somebody else has to wait, and once more when the stream dies.
  */
 #ifndef ACU_SRC_STREAM_H
 #define ACU_SRC_STREAM_H
@@ -20,7 +20,8 @@ typedef struct acu_timeline {
     int device;
     bool per_thread;
     pthread_t thread; /* whose default stream it is */
-    uint64_t issued;  /* atomic: the number given last */
+    uint64_t issued;  /* atomic: an even number, which is the last one marked; or, once work was put
+                         on the stream since then, the odd one after it */
     uint64_t capture; /* atomic: the number of the capture that the stream is in; 0: of none */
     pthread_mutex_t lock;
     /* under the lock: */
@@ -63,6 +64,7 @@ struct acu_stream {
     acu_stream *next_joined; /* in that capture */
     bool owned;
     bool is_default; /* means something else on each device */
+    bool shared;     /* atomic: others may know the raw stream, and capture it without telling */
 };
 
 extern const acu_class acu_stream_class;
@@ -89,6 +91,16 @@ static inline acu_capture *acu_capture_of(const acu_stream *stream) {
     return __atomic_load_n(&stream->capture, __ATOMIC_ACQUIRE);
 }
 
+/* From now on only CUDA knows whether the stream, or what waits for the event, is being captured.
+ */
+static inline void acu_share(bool *shared) {
+    if (!__atomic_load_n(shared, __ATOMIC_RELAXED))
+        __atomic_store_n(shared, true, __ATOMIC_RELAXED);
+}
+static inline bool acu_is_shared(const bool *shared) {
+    return __atomic_load_n(shared, __ATOMIC_RELAXED);
+}
+
 /* What is put on the stream now, waits for what this capture captured. */
 static inline void acu_stream_came_after(acu_stream *stream, uint64_t capture) {
     if (capture)
@@ -98,8 +110,12 @@ static inline void acu_stream_came_after(acu_stream *stream, uint64_t capture) {
 /* 0, or ACU_ERROR_CAPTURE, recorded, before CUDA would break the capture. */
 int acu_stream_not_captured(const acu_stream *stream);
 /* The same before the thread waits for the stream or asks after its work, which also breaks the
- * thread's captures of other streams. */
-int acu_stream_may_wait(const acu_stream *stream);
+ * thread's captures of other streams. CUDA need not be asked where a capture would be known. */
+int acu_stream_asks(const acu_stream *stream);
+static inline int acu_stream_may_wait(const acu_stream *stream) {
+    bool known = !ACU_WATCHED(captures) && !acu_is_shared(&stream->shared);
+    return ACU_LIKELY(known) ? 0 : acu_stream_asks(stream);
+}
 
 /* CUDA keeps "not ready" as its last error, where it hides a real one from who asks later. */
 void acu_forget_not_ready(void);
@@ -109,9 +125,27 @@ void acu_forget_not_ready(void);
 
 static const uint64_t ACU_EVERYTHING = UINT64_MAX; /* also what was put on the raw stream */
 
-/* The number of what was just put on the stream. */
+/*
+ * The number of what was just put on the stream. That mostly follows other work without a mark in
+ * between, so that nothing is written: this is passed by each operation.
+ */
 static inline uint64_t acu_timeline_issue(acu_timeline *timeline) {
-    return __atomic_add_fetch(&timeline->issued, 1, __ATOMIC_SEQ_CST);
+    uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
+    if (!ACU_LIKELY(issued & 1))
+        issued = __atomic_fetch_or(&timeline->issued, 1, __ATOMIC_SEQ_CST) | 1;
+    return issued + 1;
+}
+
+/* The number of all that was put on the stream until now. Who asks before recording the mark can be
+ * sure that the mark is behind all that has this number, or a smaller one. */
+static inline uint64_t acu_timeline_now(acu_timeline *timeline) {
+    uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
+    if (!(issued & 1))
+        return issued;
+    uint64_t now = issued + 1; /* if it is already, someone else was faster */
+    (void)__atomic_compare_exchange_n(&timeline->issued, &issued, now, false, __ATOMIC_SEQ_CST,
+                                      __ATOMIC_SEQ_CST);
+    return now;
 }
 
 static inline acu_timeline *acu_timeline_retain(acu_timeline *timeline) {

@@ -4,6 +4,7 @@
 #include <anycuda/cudart.h>
 
 void *captured;
+int devices_there = 1;
 
 /* One function for each symbol that may be counted, since a function does not know its name. */
 #define COUNTED(name) static size_t count_##name;
@@ -29,14 +30,16 @@ void *captured;
         return 0;                                                                                  \
     }
 
-ANSWERS(cudaGetDeviceCount, 1)
+ANSWERS(cudaGetDeviceCount, devices_there)
 ANSWERS(cudaGetDevice, 0)
+SIMPLE(cudaSetDevice)
 ANSWERS(cudaRuntimeGetVersion, 13050)
 ANSWERS(cuDriverGetVersion, 13050)
 MAKES(cudaStreamCreateWithPriority)
 MAKES(cudaEventCreateWithFlags)
 MAKES(cudaMallocAsync)
 SIMPLE(cudaStreamSynchronize)
+SIMPLE(cudaStreamQuery)
 SIMPLE(cudaStreamAddCallback)
 SIMPLE(cudaStreamWaitEvent)
 SIMPLE(cudaEventRecord)
@@ -113,12 +116,14 @@ static const struct {
 } played[] = {
     PLAY(cudaGetDeviceCount),
     PLAY(cudaGetDevice),
+    PLAY(cudaSetDevice),
     PLAY(cudaRuntimeGetVersion),
     PLAY(cuDriverGetVersion),
     PLAY(cudaMallocAsync),
     PLAY(cudaStreamCreateWithPriority),
     PLAY(cudaEventCreateWithFlags),
     PLAY(cudaStreamSynchronize),
+    PLAY(cudaStreamQuery),
     PLAY(cudaStreamAddCallback),
     PLAY(cudaStreamWaitEvent),
     PLAY(cudaEventRecord),

@@ -10,6 +10,9 @@ void play_cuda(void);
 /* The raw stream that is being captured, or NULL. */
 extern void *captured;
 
+/* 1 until a test says something else. */
+extern int devices_there;
+
 /* How often a call was made whose name begins so. */
 size_t calls_of(const char *beginning);
 

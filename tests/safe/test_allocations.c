@@ -1,7 +1,7 @@
 /*
  * Nothing is allocated on the heap where a program does it often: record, wait, query, fill,
- * launch, and uses on two streams. CUDA itself is played by functions that do nothing, so that all
- * that is counted is ours.
+ * launch, and uses on two streams; and nothing else of CUDA is called than the call itself. CUDA is
+ * played by functions that do nothing, so that all that is counted is ours.
  */
 #include "played.h"
 #include "safe.h"
@@ -85,6 +85,40 @@ static void nothing_is_allocated_in_what_is_done_often(void **state) {
     OK(acu_stream_release(b));
 }
 
+/* What is called by `call`: the one function, so many times. */
+#define CALLS_ONLY(name, times, call)                                                              \
+    do {                                                                                           \
+        size_t all = calls_of("cu"), those = calls_of(name);                                       \
+        call;                                                                                      \
+        assert_int_equal(calls_of(name) - those, times);                                           \
+        assert_int_equal(calls_of("cu") - all, times);                                             \
+    } while (0)
+
+/* There are two devices, and the stream's is not the current one, which does not matter to these.
+ */
+static void nothing_else_is_called(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    acu_buffer *made = NULL;
+    float number = 1;
+    devices_there = 2;
+    OK(acu_stream_create(1, NULL, &stream));
+    OK(acu_buffer_create(stream, ACU_F32, 8, &made));
+    CALLS_ONLY("cudaFreeAsync", 1, OK(acu_buffer_release(made)));
+    CALLS_ONLY("cudaMallocAsync", 1, OK(acu_buffer_create(stream, ACU_F32, 8, &made)));
+    size_t waits = calls_of("cudaStreamSynchronize");
+    CALLS_ONLY("cudaStreamQuery", 1, OK(acu_stream_query(stream)));
+    CALLS_ONLY("cudaStreamSynchronize", 1, OK(acu_stream_synchronize(stream)));
+    CALLS_ONLY("cuda", 2, OK(acu_buffer_write(made, &number, 1)));
+    CALLS_ONLY("cuda", 2, OK(acu_buffer_read(made, &number, 1)));
+    assert_int_equal(calls_of("cudaStreamSynchronize") - waits, 3);
+    OK(acu_buffer_release(made));
+    OK(acu_stream_release(stream));
+    devices_there = 1;
+    OK(acu_stream_create(0, NULL, &stream)); /* so that this is known */
+    OK(acu_stream_release(stream));
+}
+
 static void launch_on(acu_exec *exec, acu_stream *a, acu_stream *b) {
     OK(acu_exec_launch(exec, a));
     OK(acu_exec_launch(exec, b));
@@ -121,7 +155,10 @@ static void nothing_is_allocated_to_launch_a_graph(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_allocated_in_what_is_done_often),
-                                       cmocka_unit_test(nothing_is_allocated_to_launch_a_graph)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_allocated_in_what_is_done_often),
+        cmocka_unit_test(nothing_else_is_called),
+        cmocka_unit_test(nothing_is_allocated_to_launch_a_graph),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,59 @@ static void what_would_break_the_capture_is_refused(void **state) {
     OK(acu_buffer_zero(x, NULL)); /* can be captured */
 }
 
+static void asks(acu_stream *stream, bool whether) {
+    size_t before = calls_of("cudaStreamIsCapturing");
+    OK(acu_stream_query(stream));
+    assert_int_equal(calls_of("cudaStreamIsCapturing") - before, whether);
+}
+
+/* Someone else's capture reaches a stream by its raw handle, or by an event. */
+static void cuda_is_asked_where_others_may_capture(void **state) {
+    (void)state;
+    acu_stream *c = NULL, *d = NULL, *wrapped = NULL;
+    acu_event *event = NULL;
+    OK(acu_stream_create(0, NULL, &c));
+    OK(acu_stream_create(0, NULL, &d));
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_event_record(event, c));
+    OK(acu_stream_wait(d, event));
+    OK(acu_stream_wait_stream(d, c));
+    asks(c, false);
+    asks(d, false);
+    assert_non_null(acu_stream_raw(c));
+    asks(c, true);
+    asks(d, false);
+    OK(acu_event_record(event, c));
+    OK(acu_stream_wait(d, event));
+    asks(d, true);
+    OK(acu_stream_release(d));
+    OK(acu_stream_create(0, NULL, &d));
+    captured = acu_stream_raw(c);
+    OK(acu_stream_wait_stream(d, c)); /* which brings it into the capture */
+    captured = NULL;
+    asks(d, true);
+    OK(acu_stream_wrap(0, acu_stream_raw(c), &wrapped));
+    asks(wrapped, true);
+    OK(acu_stream_release(wrapped));
+    OK(acu_event_release(event));
+    OK(acu_stream_release(c));
+    OK(acu_stream_release(d));
+}
+
+static void events_of_others_may_bring_a_capture(void **state) {
+    (void)state;
+    static long raw;
+    acu_stream *c = NULL;
+    acu_event *event = NULL;
+    OK(acu_stream_create(0, NULL, &c));
+    OK(acu_event_wrap(0, (struct CUevent_st *)&raw, &event));
+    asks(c, false);
+    OK(acu_stream_wait(c, event));
+    asks(c, true);
+    OK(acu_event_release(event));
+    OK(acu_stream_release(c));
+}
+
 static void a_capture_does_not_wait_for_what_is_outside(void **state) {
     (void)state;
     captured = acu_stream_raw(b);
@@ -126,6 +179,8 @@ static int load(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(what_would_break_the_capture_is_refused),
+        TEST(cuda_is_asked_where_others_may_capture),
+        TEST(events_of_others_may_bring_a_capture),
         TEST(a_capture_does_not_wait_for_what_is_outside),
         TEST(a_capture_is_told_what_it_uses),
         TEST(memory_is_freed_after_the_capture),
