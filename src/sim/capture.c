@@ -5,6 +5,7 @@
  * knows its tips: the nodes that its next node depends on; an event, those of when it was recorded.
  * What a capture does not allow makes it invalid, and then it must still be ended.
  */
+#include "context.h"
 #include "graph.h"
 
 #include <stdlib.h>
@@ -132,9 +133,16 @@ static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
 }
 
-static bool has(const acu_sim_capture *capture, const acu_sim_device *device, bool blocking) {
+static bool blocks(const acu_sim_capture *capture, const acu_sim_device *device) {
     for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
-        if (s->device == device && (!blocking || is_blocking(s)))
+        if (s->device == device && is_blocking(s))
+            return true;
+    return false;
+}
+
+static bool is_in(const acu_sim_capture *capture, const acu_sim_context *context) {
+    for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
+        if (acu_sim_context_has(context, s))
             return true;
     return false;
 }
@@ -143,7 +151,7 @@ static bool has(const acu_sim_capture *capture, const acu_sim_device *device, bo
 static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
-        if (has(c, stream->device, true)) {
+        if (blocks(c, stream->device)) {
             result = cudaErrorStreamCaptureImplicit;
             if (!looks)
                 invalidate(c);
@@ -151,10 +159,10 @@ static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
     return result;
 }
 
-cudaError_t acu_sim_capture_allows_device(const acu_sim_device *device) {
+cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
-        if (has(c, device, false)) {
+        if (is_in(c, context)) {
             result = cudaErrorStreamCaptureUnsupported;
             invalidate(c);
         }

@@ -2,7 +2,7 @@
  * attributes.c. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
-#include "sim.h"
+#include "context.h"
 
 #include <string.h>
 #include <sys/mman.h>
@@ -174,6 +174,7 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device) {
 void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     acu_sim_captures_reset(device);
     acu_sim_streams_reset(device);
+    acu_sim_contexts_reset(device);
     acu_sim_execs_reset(device);
     acu_sim_graphs_reset(device);
     acu_sim_events_reset(device);
@@ -217,7 +218,7 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     acu_sim_device *d;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
     if (!result)
-        result = acu_sim_capture_allows_device(d);
+        result = acu_sim_capture_allows_context(acu_sim_primary_context(d));
     if (!result) {
         acu_sim_wait_device(d);
         acu_sim_pools_settle();

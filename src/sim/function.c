@@ -373,19 +373,22 @@ cudaError_t acu_sim_max_cluster(const acu_sim_function *f, const cudaLaunchConfi
     return cudaSuccess;
 }
 
-/*
- * A cluster is within a group of processors, one block of it on each, and a processor takes eight
- * blocks of clusters. Which groups a chip has differs; these are 132, and fit what a GPU answered.
- */
-static int clusters_that_fit(const acu_sim_function *f, unsigned size, unsigned blocks) {
-    static const unsigned char groups[] = {18, 18, 16, 16, 16, 16, 18, 14};
+/* The processors are the stream's, or the device's where there is no such stream. */
+static acu_sim_processors processors_of(const acu_sim_function *f, cudaStream_t handle) {
+    acu_sim_device *device = f->module->device;
+    acu_sim_stream *stream;
+    return handle && !acu_sim_stream_of(handle, &stream) && stream->device == device
+               ? acu_sim_context_of_stream(stream)->processors
+               : acu_sim_all_processors(device);
+}
+
+/* A cluster is within a group of processors, one block of it on each, and a processor takes eight
+ * blocks of clusters. */
+static int clusters_that_fit(const acu_sim_processors *processors, unsigned size, unsigned blocks) {
     enum { MOST = 8 };
-    unsigned places = 0;
     if (size == 1)
-        return (int)(blocks * device_has(f, cudaDevAttrMultiProcessorCount));
-    for (size_t i = 0; i < sizeof groups; i++)
-        places += groups[i] / size;
-    return (int)(places * (blocks < MOST ? blocks : MOST));
+        return (int)(blocks * acu_sim_processors_count(processors));
+    return (int)(acu_sim_processors_sets(processors, size) * (blocks < MOST ? blocks : MOST));
 }
 
 cudaError_t acu_sim_max_clusters(const acu_sim_function *f, const cudaLaunchConfig_t *config,
@@ -397,9 +400,10 @@ cudaError_t acu_sim_max_clusters(const acu_sim_function *f, const cudaLaunchConf
     if (!result && size > (unsigned)(f->big_clusters ? 16 : 8))
         result = cudaErrorInvalidClusterSize;
     unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
+    const acu_sim_processors processors = processors_of(f, config->stream);
     if (!result)
-        *count =
-            clusters_that_fit(f, size, acu_sim_occupancy(f, threads, config->dynamicSmemBytes));
+        *count = clusters_that_fit(&processors, size,
+                                   acu_sim_occupancy(f, threads, config->dynamicSmemBytes));
     return result;
 }
 

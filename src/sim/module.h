@@ -6,7 +6,7 @@
 #ifndef ACU_SIM_MODULE_H
 #define ACU_SIM_MODULE_H
 
-#include "sim.h"
+#include "context.h"
 
 typedef struct acu_sim_module acu_sim_module;
 typedef struct acu_sim_library acu_sim_library;

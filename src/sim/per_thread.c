@@ -122,6 +122,11 @@ cudaError_t acu_sim_cudaStreamGetId_ptsz(cudaStream_t hStream, unsigned long lon
     return acu_sim_cudaStreamGetId(own(hStream), streamId);
 }
 
+cudaError_t acu_sim_cudaStreamGetDevResource_ptsz(cudaStream_t hStream, cudaDevResource *resource,
+                                                  enum cudaDevResourceType type) {
+    return acu_sim_cudaStreamGetDevResource(own(hStream), resource, type);
+}
+
 cudaError_t acu_sim_cudaStreamGetPriority_ptsz(cudaStream_t hStream, int *priority) {
     return acu_sim_cudaStreamGetPriority(own(hStream), priority);
 }

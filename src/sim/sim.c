@@ -364,7 +364,8 @@ int acu_sim_leaks(int print) {
                 acu_sim_user_objects_leaks(print) + acu_sim_graphs_leaks(print) +
                 acu_sim_execs_leaks(print) + acu_sim_modules_leaks(print) +
                 acu_sim_virtual_leaks(print) + acu_sim_programs_leaks(print);
-    count += acu_sim_arrays_leaks(print) + acu_sim_textures_leaks(print);
+    count +=
+        acu_sim_arrays_leaks(print) + acu_sim_textures_leaks(print) + acu_sim_contexts_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;
 }
@@ -378,6 +379,7 @@ void acu_sim_reset(const char *configuration) {
     acu_sim_virtual_reset(NULL);
     acu_sim_listeners_reset();
     acu_sim_programs_reset();
+    acu_sim_descriptors_reset();
     acu_sim_user_objects_reset();
     acu_sim_memory_reset(NULL);
     acu_sim_guard_reset();

@@ -46,6 +46,7 @@ typedef struct acu_sim_pool acu_sim_pool;
 typedef struct acu_sim_op acu_sim_op;
 typedef struct acu_sim_range acu_sim_range;
 typedef struct acu_sim_device acu_sim_device;
+typedef struct acu_sim_context acu_sim_context;
 typedef struct acu_sim_function acu_sim_function;
 typedef struct acu_sim_prepared acu_sim_prepared;
 typedef struct acu_sim_capture acu_sim_capture;
@@ -164,7 +165,8 @@ struct acu_sim_device {
     uintptr_t base;
     char *view;
     size_t span, cursor;
-    acu_sim_stream *legacy; /* its default stream */
+    acu_sim_stream *legacy;  /* its default stream */
+    acu_sim_stream *records; /* what events of contexts are recorded in; nobody else knows it */
     acu_sim_pool *default_pool, *pool;
 };
 
@@ -362,6 +364,8 @@ typedef struct acu_sim_links {
 
 struct acu_sim_stream {
     acu_sim_device *device;
+    acu_sim_context *context; /* a green one; NULL: the device's */
+    bool detached;            /* that is gone */
     unsigned flags;
     int priority;
     unsigned long long id;
@@ -398,6 +402,13 @@ cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device);
 /* The nearest priority that there is. */
 int acu_sim_priority(int priority);
+
+/* A new one of the program's, in a context; NULL without memory. */
+acu_sim_stream *acu_sim_stream_new(acu_sim_context *context, unsigned flags, int priority,
+                                   const void *where);
+/* The context's stream behind another one, or its first; NULL: no more. */
+acu_sim_stream *acu_sim_stream_in(const acu_sim_context *context, acu_sim_stream *after);
+acu_sim_stream *acu_sim_stream_of_records(acu_sim_device *device);
 
 /* Enters, and finds the stream. */
 cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream);
@@ -469,6 +480,7 @@ void acu_sim_op_finish(acu_sim_op *op);
 /* Until it is done; gives the lock up meanwhile. */
 void acu_sim_wait(acu_sim_op *op);
 void acu_sim_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
+void acu_sim_wait_context(const acu_sim_context *context);
 bool acu_sim_is_idle(const acu_sim_stream *stream);
 /* What is waited for on it now, is done at once. */
 bool acu_sim_is_free(const acu_sim_stream *stream);
@@ -550,8 +562,8 @@ typedef enum acu_sim_use {
 
 /* Why not, because of a capture; then that is invalid from now on, unless one only looked. */
 cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use);
-/* The same for what a device waits for as a whole. */
-cudaError_t acu_sim_capture_allows_device(const acu_sim_device *device);
+/* The same for what a device, or one of its contexts, waits for as a whole. */
+cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context);
 /* The same for calls that a capture would not see, like cudaMalloc(). */
 cudaError_t acu_sim_capture_allows_unsafe(void);
 /* The same for asking after an event that was recorded in it; `looks`: for its time. */
@@ -586,6 +598,13 @@ void acu_sim_execs_reset(acu_sim_device *device);
 int acu_sim_execs_leaks(int print);
 
 void acu_sim_listeners_reset(void);
+
+/* ---- execution contexts: context.h has the rest -------------------------------------------------
+ */
+
+void acu_sim_contexts_reset(const acu_sim_device *device);
+int acu_sim_contexts_leaks(int print);
+void acu_sim_descriptors_reset(void);
 
 /* "in main+0x1a", or "at 0x55..." */
 void acu_sim_name_caller(const void *where, char *text, size_t size);

@@ -7,7 +7,7 @@
  */
 #define _GNU_SOURCE /* sigset_t */
 
-#include "sim.h"
+#include "context.h"
 #include "loader/platform.h"
 
 #include <signal.h>
@@ -310,6 +310,10 @@ static void wait_for(bool (*matches)(const acu_sim_stream *stream, const void *d
     free(ops);
 }
 
+static bool is_of_context(const acu_sim_stream *stream, const void *context) {
+    return acu_sim_context_has(context, stream);
+}
+
 static bool is_of_device(const acu_sim_stream *stream, const void *device) {
     return !device || stream->device == device;
 }
@@ -325,6 +329,10 @@ static bool is_it(const acu_sim_stream *stream, const void *other) {
 
 void acu_sim_wait_device(acu_sim_device *device) {
     wait_for(is_of_device, device);
+}
+
+void acu_sim_wait_context(const acu_sim_context *context) {
+    wait_for(is_of_context, context);
 }
 
 /* ---- making and finding -------------------------------------------------------------------------
@@ -366,6 +374,43 @@ static void close_stream(acu_sim_stream *stream) {
         pthread_cond_signal(&stream->wake);
     else if (!stream->head)
         free_stream(stream);
+}
+
+/* What streams of the context that are yet to come were told to wait for. */
+static bool wait_at_gate(acu_sim_stream *stream, const acu_sim_op *gate) {
+    acu_sim_op *op = gate ? acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL) : NULL;
+    bool good = !gate || op;
+    for (size_t i = 0; good && gate && i < gate->wait_count; i++)
+        good = acu_sim_op_after(op, gate->waits[i]);
+    if (good && op && op->wait_count)
+        return acu_sim_submit(stream, op, false) == cudaSuccess;
+    acu_sim_op_release(op);
+    return good;
+}
+
+acu_sim_stream *acu_sim_stream_new(acu_sim_context *context, unsigned flags, int priority,
+                                   const void *where) {
+    acu_sim_stream *stream = new_stream(context->device, flags, priority, where);
+    if (!stream)
+        return NULL;
+    stream->context = context->is_primary ? NULL : context;
+    if (acu_sim_set_add(&handles, stream) && wait_at_gate(stream, context->gate))
+        return stream;
+    close_stream(stream);
+    return NULL;
+}
+
+acu_sim_stream *acu_sim_stream_in(const acu_sim_context *context, acu_sim_stream *after) {
+    acu_sim_stream *s = after ? after->next : streams;
+    while (s && (s->closing || s == s->device->records || !acu_sim_context_has(context, s)))
+        s = s->next;
+    return s;
+}
+
+acu_sim_stream *acu_sim_stream_of_records(acu_sim_device *device) {
+    if (!device->records)
+        device->records = new_stream(device, cudaStreamNonBlocking, 0, NULL);
+    return device->records;
 }
 
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device) {
@@ -414,13 +459,15 @@ cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
         *stream = named;
     else
         return cudaErrorInvalidResourceHandle;
+    if (*stream && (*stream)->detached)
+        return cudaErrorStreamDetached;
     return *stream ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 void acu_sim_streams_reset(acu_sim_device *device) {
     acu_sim_wait_device(device);
     acu_sim_stream *next;
-    device->legacy = NULL;
+    device->legacy = device->records = NULL;
     for (acu_sim_stream *s = streams; s; s = next) {
         next = s->next;
         if (s->device == device && !s->closing)
@@ -448,8 +495,9 @@ static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, co
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
     result = acu_sim_mistake(result, mistaken, cudaErrorInvalidValue);
     if (!result && stream) {
-        acu_sim_stream *made = new_stream(device, flags, priority, where);
-        if (made && acu_sim_set_add(&handles, made))
+        acu_sim_stream *made =
+            acu_sim_stream_new(acu_sim_primary_context(device), flags, priority, where);
+        if (made)
             *stream = (cudaStream_t)(void *)made;
         else
             result = cudaErrorMemoryAllocation;
@@ -482,6 +530,8 @@ cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream) {
 cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
     acu_sim_stream *s;
     cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (result == cudaErrorStreamDetached && acu_sim_configuration()->driver >= 13010)
+        result = cudaSuccess;
     if (!result && s->is_default)
         result = cudaErrorInvalidResourceHandle;
     if (!result)

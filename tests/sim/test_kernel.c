@@ -539,6 +539,20 @@ TEST(occupancy_of_clusters) {
     config.numAttrs = 1;
     OK(cudaOccupancyMaxActiveClusters(&count, nothing, &config));
     assert_int_equal(count, 248);
+    cudaDevResource all, part;
+    cudaDevResourceDesc_t desc;
+    cudaExecutionContext_t green;
+    unsigned one = 1;
+    OK(cudaDeviceGetDevResource(0, &all, cudaDevResourceTypeSm));
+    OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 16));
+    OK(cudaDevResourceGenerateDesc(&desc, &part, 1));
+    OK(cudaGreenCtxCreate(&green, desc, 0, 0));
+    OK(cudaExecutionCtxStreamCreate(&config.stream, green, 0, 0));
+    OK(cudaOccupancyMaxActiveClusters(&count, nothing, &config)); /* on its processors only */
+    assert_int_equal(count, 16 / 4 * 8);
+    OK(cudaStreamDestroy(config.stream));
+    OK(cudaExecutionCtxDestroy(green));
+    config.stream = NULL;
     FAILS(cudaErrorInvalidValue, cudaOccupancyMaxActiveClusters(NULL, nothing, &config));
     FAILS(cudaErrorInvalidValue, cudaOccupancyMaxPotentialClusterSize(&size, nothing, NULL));
     FAILS(cudaErrorInvalidDeviceFunction,

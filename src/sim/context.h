@@ -1,0 +1,52 @@
+/* Execution contexts, and the processors of a device that they have. */
+#ifndef ACU_SIM_CONTEXT_H
+#define ACU_SIM_CONTEXT_H
+
+#include "sim.h"
+
+/* Which of a device's processors, a bit each. */
+typedef struct acu_sim_processors {
+    uint64_t bits[3];
+} acu_sim_processors;
+
+/* A device's own, or a green one: some of its processors, and streams that use only these. */
+struct acu_sim_context {
+    acu_sim_device *device;
+    unsigned long long id;
+    bool is_primary; /* the device's own: also the green ones' streams are in it */
+    acu_sim_processors processors;
+    struct cudaDevWorkqueueConfigResource queues;
+    acu_sim_op *gate; /* never submitted: what streams that are yet to come wait for; may be NULL */
+    const void *where;
+    acu_sim_context *next;
+};
+
+/* ---- processors ---------------------------------------------------------------------------------
+ */
+
+acu_sim_processors acu_sim_all_processors(const acu_sim_device *device);
+unsigned acu_sim_processors_count(const acu_sim_processors *processors);
+/* How many sets of so many that are close enough to each other for one cluster. */
+unsigned acu_sim_processors_sets(const acu_sim_processors *processors, unsigned size);
+
+/* The descriptor's; false if there is none such. */
+bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **device,
+                             acu_sim_processors *processors,
+                             struct cudaDevWorkqueueConfigResource *queues);
+/* What a context, or a device, has of a type. */
+cudaError_t acu_sim_resource_get(const acu_sim_context *context, enum cudaDevResourceType type,
+                                 cudaDevResource *resource);
+struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *device);
+
+/* ---- contexts -----------------------------------------------------------------------------------
+ */
+
+/* NULL if there is none. */
+acu_sim_context *acu_sim_execution_context_of(cudaExecutionContext_t handle);
+/* The device's own; made with it. */
+acu_sim_context *acu_sim_primary_context(acu_sim_device *device);
+/* The one that a stream was made in. */
+acu_sim_context *acu_sim_context_of_stream(const acu_sim_stream *stream);
+bool acu_sim_context_has(const acu_sim_context *context, const acu_sim_stream *stream);
+
+#endif

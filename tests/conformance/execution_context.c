@@ -1,0 +1,278 @@
+/* Execution contexts, and what a device's processors are split into. */
+#include "conformance.h"
+
+/* The runtime's calls came with 13.1; which of them an older driver does is not known. */
+static bool has_contexts(void) {
+    cudaDevResource r;
+    if (driver() >= 13010)
+        return true;
+    ASK(cudaDeviceGetDevResource(0, &r, cudaDevResourceTypeSm));
+    ASK(r.sm.smCount);
+    (void)cudaGetLastError();
+    skip("the driver is older than the calls");
+    return false;
+}
+
+/* A green context of the device's with at least so many processors. */
+static cudaExecutionContext_t green(unsigned count, cudaDevResource *part) {
+    cudaDevResource all;
+    cudaDevResourceDesc_t desc;
+    cudaExecutionContext_t context = NULL;
+    unsigned parts = 1;
+    if (cudaDeviceGetDevResource(0, &all, cudaDevResourceTypeSm) ||
+        cudaDevSmResourceSplitByCount(part, &parts, &all, NULL, 0, count) ||
+        cudaDevResourceGenerateDesc(&desc, part, 1) || cudaGreenCtxCreate(&context, desc, 0, 0))
+        return NULL;
+    return context;
+}
+
+CASE(processors_of_a_device) {
+    cudaDevResource r;
+    int count, major;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetDevResource(0, &r, cudaDevResourceTypeSm));
+    OK(cudaDeviceGetAttribute(&count, cudaDevAttrMultiProcessorCount, 0));
+    OK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    EQUAL(r.type, cudaDevResourceTypeSm);
+    EQUAL(r.sm.smCount, count);
+    EQUAL(r.sm.smCoscheduledAlignment, major >= 9 ? 8 : 2);
+    ASK(r.sm.minSmPartitionSize);
+    ASK(r.sm.flags);
+    OK(cudaDeviceGetDevResource(0, &r, cudaDevResourceTypeWorkqueueConfig));
+    EQUAL(r.wqConfig.device, 0);
+    EQUAL(r.wqConfig.sharingScope, cudaDevWorkqueueConfigScopeDeviceCtx);
+    ASK(r.wqConfig.wqConcurrencyLimit);
+    ASK(cudaDeviceGetDevResource(0, &r, cudaDevResourceTypeWorkqueue));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetDevResource(0, NULL, cudaDevResourceTypeSm));
+    FAILS(cudaErrorInvalidDevice, cudaDeviceGetDevResource(-1, &r, cudaDevResourceTypeSm));
+    FAILS(cudaErrorInvalidResourceType,
+          cudaDeviceGetDevResource(0, &r, (enum cudaDevResourceType)7));
+}
+
+CASE(parts_of_one_size) {
+    cudaDevResource all, parts[4], rest;
+    unsigned count = 2, possible = 0;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetDevResource(0, &all, cudaDevResourceTypeSm));
+    unsigned together = all.sm.smCoscheduledAlignment;
+    OK(cudaDevSmResourceSplitByCount(NULL, &possible, &all, NULL, 0, together));
+    IS(possible * together <= all.sm.smCount);
+    ASK(possible);
+    OK(cudaDevSmResourceSplitByCount(parts, &count, &all, &rest, 0, 11));
+    EQUAL(count, 2);
+    EQUAL(parts[0].sm.smCount, together == 8 ? 16 : 12);
+    EQUAL(parts[1].sm.smCount, parts[0].sm.smCount);
+    EQUAL(rest.sm.smCount, all.sm.smCount - 2 * parts[0].sm.smCount);
+    ASK(parts[0].sm.smCoscheduledAlignment);
+    ASK(rest.sm.smCoscheduledAlignment);
+    ASK(rest.sm.flags);
+    OK(cudaDevSmResourceSplitByCount(parts, &count, &all, &rest,
+                                     cudaDevSmResourceSplitIgnoreSmCoscheduling, 11));
+    EQUAL(parts[0].sm.smCount, 12);
+    ASK(parts[0].sm.minSmPartitionSize);
+    ASK(cudaDevSmResourceSplitByCount(parts, &count, &all, &rest,
+                                      cudaDevSmResourceSplitMaxPotentialClusterSize, 16));
+    count = 4;
+    OK(cudaDevSmResourceSplitByCount(parts, &count, &all, &rest, 0, all.sm.smCount / 2 + 1));
+    EQUAL(count, 1); /* as many as there are */
+    (void)cudaGetLastError();
+}
+
+CASE(splits_that_are_wrong) {
+    cudaDevResource all, part, queues;
+    unsigned one = 1, none = 0;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetDevResource(0, &all, cudaDevResourceTypeSm));
+    OK(cudaDeviceGetDevResource(0, &queues, cudaDevResourceTypeWorkqueueConfig));
+    FAILS(cudaErrorInvalidResourceType,
+          cudaDevSmResourceSplitByCount(&part, &one, &queues, NULL, 0, 8));
+    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, NULL, &all, NULL, 0, 8));
+    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &one, NULL, NULL, 0, 8));
+    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 64, 8));
+    ASK(cudaDevSmResourceSplitByCount(&part, &none, &all, NULL, 0, 8));
+    ASK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount));
+    ASK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount + 1));
+    one = 1;
+    OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 16));
+    ASK(cudaDevSmResourceSplitByCount(&all, &one, &part, NULL, 0, 8)); /* of a part */
+    (void)cudaGetLastError();
+}
+
+CASE(groups_of_processors) {
+    cudaDevResource all, parts[2], rest;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetDevResource(0, &all, cudaDevResourceTypeSm));
+    cudaDevSmResourceGroupParams asked[2] = {
+        {.smCount = 10, .coscheduledSmCount = 2},
+        {.coscheduledSmCount = 2, .flags = cudaDevSmResourceGroupBackfill}};
+    OK(cudaDevSmResourceSplit(parts, 2, &all, &rest, 0, asked));
+    EQUAL(parts[0].sm.smCount, 10);
+    EQUAL(parts[1].sm.smCount, all.sm.smCount - 10);
+    EQUAL(asked[1].smCount, all.sm.smCount - 10);
+    EQUAL(rest.type, cudaDevResourceTypeInvalid);
+    ASK(parts[0].sm.smCoscheduledAlignment);
+    ASK(parts[1].sm.flags);
+    cudaDevSmResourceGroupParams discovered = {0};
+    OK(cudaDevSmResourceSplit(NULL, 1, &all, &rest, 0, &discovered));
+    EQUAL(discovered.smCount % all.sm.smCoscheduledAlignment, 0);
+    ASK(discovered.smCount);
+    ASK(discovered.coscheduledSmCount);
+    ASK(rest.sm.smCount);
+    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplit(parts, 1, &all, NULL, 1, &discovered));
+    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplit(parts, 1, NULL, NULL, 0, &discovered));
+    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplit(parts, 1, &all, NULL, 0, NULL));
+    ASK(cudaDevSmResourceSplit(parts, 0, &all, NULL, 0, &discovered));
+    asked[0] = (cudaDevSmResourceGroupParams){.smCount = 7};
+    ASK(cudaDevSmResourceSplit(parts, 1, &all, NULL, 0, asked));
+    asked[0] = (cudaDevSmResourceGroupParams){.smCount = 32, .coscheduledSmCount = 32};
+    ASK(cudaDevSmResourceSplit(parts, 1, &all, NULL, 0, asked));
+    asked[0] = (cudaDevSmResourceGroupParams){.smCount = 8, .reserved = {1}};
+    ASK(cudaDevSmResourceSplit(parts, 1, &all, NULL, 0, asked));
+    (void)cudaGetLastError();
+}
+
+CASE(descriptors_of_resources) {
+    cudaDevResource all, parts[2], others[2];
+    cudaDevResourceDesc_t desc;
+    unsigned two = 2;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetDevResource(0, &all, cudaDevResourceTypeSm));
+    OK(cudaDevSmResourceSplitByCount(parts, &two, &all, NULL, 0, 8));
+    OK(cudaDevSmResourceSplitByCount(others, &two, &all, NULL, 0, 8));
+    OK(cudaDevResourceGenerateDesc(&desc, parts, 2));
+    others[0] = parts[0];
+    FAILS(cudaErrorInvalidResourceConfiguration, /* of two splits */
+          cudaDevResourceGenerateDesc(&desc, others, 2));
+    FAILS(cudaErrorInvalidValue, cudaDevResourceGenerateDesc(NULL, parts, 1));
+    FAILS(cudaErrorInvalidValue, cudaDevResourceGenerateDesc(&desc, NULL, 1));
+    ASK(cudaDevResourceGenerateDesc(&desc, parts, 0));
+    parts[0].type = cudaDevResourceTypeInvalid;
+    FAILS(cudaErrorInvalidResourceType, cudaDevResourceGenerateDesc(&desc, parts, 1));
+    (void)cudaGetLastError();
+}
+
+CASE(what_a_context_is) {
+    cudaDevResource part, has;
+    cudaExecutionContext_t context, primary;
+    unsigned long long id, other;
+    int device = -1;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetExecutionCtx(&primary, 0));
+    IS((context = green(8, &part)) != NULL);
+    OK(cudaExecutionCtxGetDevice(&device, context));
+    EQUAL(device, 0);
+    OK(cudaExecutionCtxGetId(context, &id));
+    OK(cudaExecutionCtxGetId(primary, &other));
+    IS(id != other);
+    OK(cudaExecutionCtxGetDevResource(context, &has, cudaDevResourceTypeSm));
+    EQUAL(has.sm.smCount, part.sm.smCount);
+    ASK(cudaExecutionCtxGetDevResource(context, &has, cudaDevResourceTypeWorkqueueConfig));
+    ASK(cudaExecutionCtxGetDevResource(context, &has, cudaDevResourceTypeWorkqueue));
+    (void)cudaGetLastError();
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxGetDevice(&device, NULL));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxGetId(NULL, &id));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxSynchronize(NULL));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxDestroy(NULL));
+    FAILS(cudaErrorInvalidDevice, cudaDeviceGetExecutionCtx(&primary, -1));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetExecutionCtx(NULL, 0));
+    OK(cudaExecutionCtxDestroy(context));
+}
+
+CASE(streams_of_a_context) {
+    cudaDevResource part, has;
+    cudaExecutionContext_t context, primary;
+    cudaStream_t s, plain;
+    unsigned flags;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetExecutionCtx(&primary, 0));
+    IS((context = green(8, &part)) != NULL);
+    OK(cudaExecutionCtxStreamCreate(&s, context, cudaStreamDefault, 0));
+    OK(cudaExecutionCtxStreamCreate(&plain, primary, cudaStreamDefault, 0));
+    OK(cudaStreamGetFlags(s, &flags));
+    EQUAL(flags, cudaStreamNonBlocking);
+    OK(cudaStreamGetFlags(plain, &flags));
+    EQUAL(flags, cudaStreamDefault);
+    OK(cudaStreamGetDevResource(s, &has, cudaDevResourceTypeSm));
+    EQUAL(has.sm.smCount, part.sm.smCount);
+    OK(cudaStreamGetDevResource(plain, &has, cudaDevResourceTypeSm));
+    IS(has.sm.smCount > part.sm.smCount);
+    FAILS(cudaErrorInvalidResourceType,
+          cudaStreamGetDevResource(s, &has, cudaDevResourceTypeWorkqueueConfig));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&plain, NULL, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(NULL, context, 0, 0));
+    ASK(cudaExecutionCtxStreamCreate(&plain, context, 2, 0));
+    (void)cudaGetLastError();
+    OK(cudaStreamDestroy(plain));
+    OK(cudaExecutionCtxDestroy(context));
+    FAILS(cudaErrorStreamDetached, cudaStreamSynchronize(s));
+    FAILS(cudaErrorStreamDetached, cudaStreamQuery(s));
+    OK(cudaStreamDestroy(s));
+}
+
+CASE(events_of_contexts) {
+    cudaDevResource part;
+    cudaExecutionContext_t context, primary;
+    cudaStream_t s, outside;
+    cudaEvent_t e, of_all;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetExecutionCtx(&primary, 0));
+    IS((context = green(8, &part)) != NULL);
+    OK(cudaExecutionCtxStreamCreate(&s, context, 0, 0));
+    OK(cudaStreamCreateWithFlags(&outside, cudaStreamNonBlocking));
+    OK(cudaEventCreate(&e));
+    OK(cudaEventCreate(&of_all));
+    hold(s);
+    OK(cudaExecutionCtxRecordEvent(context, e));
+    OK(cudaExecutionCtxRecordEvent(primary, of_all));
+    SAYS(cudaErrorNotReady, cudaEventQuery(e));
+    SAYS(cudaErrorNotReady, cudaEventQuery(of_all));
+    OK(cudaStreamQuery(outside));
+    OK(cudaExecutionCtxWaitEvent(primary, e));
+    SAYS(cudaErrorNotReady, cudaStreamQuery(outside));
+    let_go();
+    OK(cudaExecutionCtxSynchronize(primary));
+    OK(cudaStreamQuery(outside));
+    OK(cudaEventQuery(of_all));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxRecordEvent(NULL, e));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxWaitEvent(NULL, e));
+    OK(cudaEventDestroy(e));
+    OK(cudaEventDestroy(of_all));
+    OK(cudaStreamDestroy(outside));
+    OK(cudaStreamDestroy(s));
+    OK(cudaExecutionCtxDestroy(context));
+}
+
+CASE(contexts_and_captures) {
+    cudaDevResource part;
+    cudaExecutionContext_t context, primary;
+    cudaStream_t s;
+    cudaEvent_t e;
+    cudaGraph_t graph;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetExecutionCtx(&primary, 0));
+    IS((context = green(8, &part)) != NULL);
+    OK(cudaExecutionCtxStreamCreate(&s, context, 0, 0));
+    OK(cudaEventCreate(&e));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    FAILS(cudaErrorStreamCaptureUnsupported, cudaExecutionCtxRecordEvent(context, e));
+    FAILS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(s, &graph));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    FAILS(cudaErrorStreamCaptureUnsupported, cudaExecutionCtxWaitEvent(context, e));
+    FAILS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(s, &graph));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    ASK(cudaExecutionCtxSynchronize(context));
+    ASK(cudaStreamEndCapture(s, &graph));
+    (void)cudaGetLastError();
+    OK(cudaEventDestroy(e));
+    OK(cudaExecutionCtxDestroy(context));
+    OK(cudaStreamDestroy(s));
+}
