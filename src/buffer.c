@@ -155,7 +155,7 @@ acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffe
  */
 
 void *acu_buffer_raw(const acu_buffer *buffer) {
-    return buffer ? buffer->pointer : NULL;
+    return acu_is(buffer, &acu_buffer_class) ? buffer->pointer : NULL;
 }
 
 acu_dtype acu_buffer_dtype(const acu_buffer *buffer) {

@@ -66,6 +66,9 @@ static int run_job(const copy_job *job) {
 static int choose_stream(const char *call, const acu_buffer *buffer, acu_stream **on) {
     if (!*on)
         *on = buffer->storage->home;
+    if (!*on)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
+                         "a graph's memory belongs to no stream; name the one to use");
     if (!acu_is(*on, &acu_stream_class))
         return acu_bad_handle(call, *on, &acu_stream_class);
     if (acu_stream_is_foreign(*on))

@@ -81,7 +81,7 @@ acu_result acu_event_adopt(acu_device device, struct CUevent_st *raw, acu_event 
 }
 
 struct CUevent_st *acu_event_raw(const acu_event *event) {
-    if (!event)
+    if (!acu_is(event, &acu_event_class))
         return NULL;
     acu_share((bool *)&event->shared);
     return event->raw;

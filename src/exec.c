@@ -169,7 +169,7 @@ acu_result acu_exec_adopt(struct CUgraphExec_st *raw, acu_exec **exec) {
 }
 
 struct CUgraphExec_st *acu_exec_raw(const acu_exec *exec) {
-    return exec ? exec->raw : NULL;
+    return acu_is(exec, &acu_exec_class) ? exec->raw : NULL;
 }
 
 acu_exec *acu_exec_retain(acu_exec *exec) {

@@ -156,7 +156,7 @@ acu_result acu_graph_adopt(struct CUgraph_st *raw, acu_graph **graph) {
 }
 
 struct CUgraph_st *acu_graph_raw(const acu_graph *graph) {
-    return graph ? graph->raw : NULL;
+    return acu_is(graph, &acu_graph_class) ? graph->raw : NULL;
 }
 
 /* Owners of a part are owners of the whole. */

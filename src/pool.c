@@ -112,7 +112,7 @@ acu_result acu_pool_adopt(acu_device device, struct CUmemPoolHandle_st *raw, acu
 }
 
 struct CUmemPoolHandle_st *acu_pool_raw(const acu_pool *pool) {
-    return pool ? pool->raw : NULL;
+    return acu_is(pool, &acu_pool_class) ? pool->raw : NULL;
 }
 
 acu_pool *acu_pool_retain(acu_pool *pool) {

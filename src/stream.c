@@ -330,7 +330,7 @@ acu_result acu_stream_adopt(acu_device device, struct CUstream_st *raw, acu_stre
 }
 
 struct CUstream_st *acu_stream_raw(const acu_stream *stream) {
-    if (!stream)
+    if (!acu_is(stream, &acu_stream_class))
         return NULL;
     acu_share((bool *)&stream->shared);
     return stream->raw;

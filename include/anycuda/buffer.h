@@ -110,7 +110,7 @@ void acu_buffer_cleanup(acu_buffer **buffer);
 
 /* ---- what it is ---- */
 
-/** The address that kernels use; it stays the buffer's. NULL of NULL. */
+/** The address that kernels use; it stays the buffer's. NULL if it is no buffer. */
 void *acu_buffer_raw(const acu_buffer *buffer);
 
 /**
@@ -176,9 +176,9 @@ ACU_CHECKED acu_result acu_buffer_read_typed(acu_buffer *buffer, size_t at, acu_
                                              void *host, size_t count, acu_stream *on);
 
 /**
- * Reads to the host what is there when an event has come: `on` waits for the event, copies, and is
- * the only stream that is waited for. Uses after the event are not, so the event alone makes it
- * right.
+ * Reads to the host what is there when an event has come: `on`, which cannot be NULL, waits for the
+ * event, copies, and is the only stream that is waited for. Uses after the event are not, so the
+ * event alone makes it right.
  */
 ACU_CHECKED acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at,
                                              acu_dtype dtype, void *host, size_t count,

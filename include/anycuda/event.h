@@ -35,7 +35,7 @@ ACU_CHECKED acu_result acu_event_wrap(acu_device device, struct CUevent_st *raw,
 ACU_CHECKED acu_result acu_event_adopt(acu_device device, struct CUevent_st *raw,
                                        acu_event **event);
 
-/** The cudaEvent_t, which is a CUevent, too; it stays the handle's. NULL of NULL. */
+/** The cudaEvent_t, which is a CUevent, too; it stays the handle's. NULL if it is no event. */
 struct CUevent_st *acu_event_raw(const acu_event *event);
 
 /** One more owner; returns the event, NULL if it is none. */

@@ -52,7 +52,8 @@ ACU_CHECKED acu_result acu_exec_wrap(struct CUgraphExec_st *raw, acu_exec **exec
 /** Like acu_exec_wrap(), but takes the raw exec over. */
 ACU_CHECKED acu_result acu_exec_adopt(struct CUgraphExec_st *raw, acu_exec **exec);
 
-/** The cudaGraphExec_t, which is a CUgraphExec, too; it stays the handle's. NULL of NULL. */
+/** The cudaGraphExec_t, which is a CUgraphExec, too; it stays the handle's. NULL if it is no exec.
+ */
 struct CUgraphExec_st *acu_exec_raw(const acu_exec *exec);
 
 /** One more owner; returns the exec, NULL if it is none. */

@@ -50,7 +50,7 @@ ACU_CHECKED acu_result acu_graph_wrap(struct CUgraph_st *raw, acu_graph **graph)
 /** Like acu_graph_wrap(), but takes the raw graph over. */
 ACU_CHECKED acu_result acu_graph_adopt(struct CUgraph_st *raw, acu_graph **graph);
 
-/** The cudaGraph_t, which is a CUgraph, too; it stays the handle's. NULL of NULL. */
+/** The cudaGraph_t, which is a CUgraph, too; it stays the handle's. NULL if it is no graph. */
 struct CUgraph_st *acu_graph_raw(const acu_graph *graph);
 
 /** One more owner; returns the graph, NULL if it is none. A part of a graph counts for the whole.

@@ -46,7 +46,8 @@ ACU_CHECKED acu_result acu_pool_wrap(acu_device device, struct CUmemPoolHandle_s
 ACU_CHECKED acu_result acu_pool_adopt(acu_device device, struct CUmemPoolHandle_st *raw,
                                       acu_pool **pool);
 
-/** The cudaMemPool_t, which is a CUmemoryPool, too; it stays the handle's. NULL of NULL. */
+/** The cudaMemPool_t, which is a CUmemoryPool, too; it stays the handle's. NULL if it is no pool.
+ */
 struct CUmemPoolHandle_st *acu_pool_raw(const acu_pool *pool);
 
 /** One more owner; returns the pool, NULL if it is none. */

@@ -240,7 +240,7 @@ static void memory_outlives_its_launch(void **state) {
     OK(acu_stream_synchronize(other));
     FAILS(acu_buffer_free_graph_memory(x, other), ACU_ERROR_MEMORY_KIND, "no graph has allocated");
     FAILS(acu_buffer_free_graph_memory(z, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
-    FAILS(acu_buffer_read(z, &(int32_t){0}, 1), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(acu_buffer_read(z, &(int32_t){0}, 1), ACU_ERROR_ARGUMENT, "belongs to no stream");
     OK(acu_buffer_release(z));
     OK(acu_exec_release(exec));
     OK(acu_stream_release(other));

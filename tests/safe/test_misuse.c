@@ -1,0 +1,421 @@
+/* Misuse of devices, streams, captures, events, memory and code. */
+#include "misuse.h"
+
+/* ---- devices and streams ------------------------------------------------------------------- */
+
+static void devices(void **state) {
+    (void)state;
+    int number;
+    size_t bytes;
+    unsigned flags;
+    bool can;
+    acu_device_info info;
+    acu_device_guard guard;
+    char text[ACU_UUID_SIZE];
+    NO_DEVICE(acu_device_set(absent));
+    NO_DEVICE(acu_device_enter(&guard, absent));
+    NO_DEVICE(acu_device_attribute(absent, ACU_DEVICE_WARP_SIZE, &number));
+    NO_DEVICE(acu_device_get_info(absent, &info));
+    NO_DEVICE(acu_device_pci_id(absent, text));
+    NO_DEVICE(acu_device_uuid(absent, text));
+    NO_DEVICE(acu_device_memory(absent, &bytes, &bytes));
+    NO_DEVICE(acu_device_priorities(absent, &number, &number));
+    NO_DEVICE(acu_device_limit(absent, ACU_LIMIT_STACK_SIZE, &bytes));
+    NO_DEVICE(acu_device_set_limit(absent, ACU_LIMIT_STACK_SIZE, 1024));
+    NO_DEVICE(acu_device_flags(absent, &flags));
+    NO_DEVICE(acu_device_set_flags(absent, 0));
+    NO_DEVICE(acu_device_can_access(absent, 0, &can));
+    NO_DEVICE(acu_device_can_access(0, absent, &can));
+    NO_DEVICE(acu_device_enable_peer(absent, 0));
+    NO_DEVICE(acu_device_enable_peer(0, absent));
+    NO_DEVICE(acu_device_disable_peer(absent, 0));
+    NO_DEVICE(acu_device_disable_peer(0, absent));
+    NO_DEVICE(acu_device_synchronize(absent));
+    NO_DEVICE(acu_device_reset(absent));
+    NOT_NULL(acu_device_count(NULL));
+    NOT_NULL(acu_device_current(NULL));
+    NOT_NULL(acu_device_enter(NULL, 0));
+    NOT_NULL(acu_device_attribute(0, ACU_DEVICE_WARP_SIZE, NULL));
+    NOT_NULL(acu_device_get_info(0, NULL));
+    NOT_NULL(acu_device_pci_id(0, NULL));
+    NOT_NULL(acu_device_by_pci_id(NULL, &number));
+    NOT_NULL(acu_device_by_pci_id("0000:00:00.0", NULL));
+    NOT_NULL(acu_device_uuid(0, NULL));
+    NOT_NULL(acu_device_priorities(0, NULL, &number));
+    NOT_NULL(acu_device_priorities(0, &number, NULL));
+    NOT_NULL(acu_device_limit(0, ACU_LIMIT_STACK_SIZE, NULL));
+    NOT_NULL(acu_device_flags(0, NULL));
+    NOT_NULL(acu_device_can_access(0, 0, NULL));
+    OK(acu_device_leave(NULL));
+    acu_device_guard_cleanup(NULL);
+}
+
+static void streams_are_made(void **state) {
+    (void)state;
+    acu_stream *made = NULL;
+    struct CUstream_st *raw = acu_stream_raw(good.stream);
+    NO_DEVICE(acu_stream_create(absent, NULL, &made));
+    NO_DEVICE(acu_stream_legacy(absent, &made));
+    NO_DEVICE(acu_stream_per_thread(absent, &made));
+    NO_DEVICE(acu_stream_wrap(absent, raw, &made));
+    NO_DEVICE(acu_stream_adopt(absent, raw, &made));
+    NOT_NULL(acu_stream_create(0, NULL, NULL));
+    NOT_NULL(acu_stream_legacy(0, NULL));
+    NOT_NULL(acu_stream_per_thread(0, NULL));
+    NOT_NULL(acu_stream_wrap(0, raw, NULL));
+    NOT_NULL(acu_stream_adopt(0, raw, NULL));
+    FAILS(acu_stream_adopt(0, NULL, &made), ACU_ERROR_ARGUMENT, "cannot be taken over");
+    assert_null(made);
+    SAYS(NULL, acu_stream_raw(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_stream_device(bad));
+    OWNERS(stream);
+}
+
+static void streams(void **state) {
+    (void)state;
+    bool yes;
+    int number;
+    unsigned flags;
+    uint64_t id;
+    acu_sync_policy policy;
+    acu_stream *const nobody[] = {NULL};
+    HANDLE(acu_stream_flags(bad, &flags));
+    HANDLE(acu_stream_priority(bad, &number));
+    HANDLE(acu_stream_id(bad, &id));
+    HANDLE(acu_stream_sync_policy(bad, &policy));
+    HANDLE(acu_stream_set_sync_policy(bad, ACU_SYNC_SPIN));
+    HANDLE(acu_stream_set_access_window(bad, NULL));
+    HANDLE(acu_stream_copy_attributes(bad, good.stream));
+    HANDLE(acu_stream_copy_attributes(good.stream, bad));
+    HANDLE(acu_stream_query(bad));
+    HANDLE(acu_stream_synchronize(bad));
+    HANDLE(acu_stream_is_capturing(bad, &yes));
+    HANDLE(acu_stream_wait(bad, good.event));
+    HANDLE(acu_stream_wait(good.stream, bad));
+    HANDLE(acu_stream_wait_stream(bad, good.stream));
+    HANDLE(acu_stream_wait_stream(good.stream, bad));
+    HANDLE(acu_stream_fork(bad, &good.stream, 1));
+    HANDLE(acu_stream_fork(good.stream, (acu_stream *const[]){bad}, 1));
+    HANDLE(acu_stream_join(bad, &good.stream, 1));
+    HANDLE(acu_stream_join(good.stream, (acu_stream *const[]){bad}, 1));
+    HANDLE(acu_stream_call_function(bad, good_closure.call, NULL));
+    NOT_NULL(acu_stream_flags(good.stream, NULL));
+    NOT_NULL(acu_stream_priority(good.stream, NULL));
+    NOT_NULL(acu_stream_id(good.stream, NULL));
+    NOT_NULL(acu_stream_sync_policy(good.stream, NULL));
+    NOT_NULL(acu_stream_is_capturing(good.stream, NULL));
+    NOT_NULL(acu_stream_fork(good.stream, NULL, 1));
+    NOT_NULL(acu_stream_join(good.stream, NULL, 1));
+    NOT_NULL(acu_stream_join(good.stream, nobody, 1));
+    NOT_NULL(acu_stream_call_function(good.stream, NULL, NULL));
+    destroyed = 0;
+    HANDLE(acu_stream_call(bad, good_closure));
+    NOT_NULL(acu_stream_call(good.stream, empty_closure));
+    assert_int_equal(destroyed, 4); /* in any case, once */
+}
+
+static acu_result captures_nothing(acu_stream *stream, void *data) {
+    (void)stream;
+    (void)data;
+    return ACU_SUCCESS;
+}
+
+static void captures(void **state) {
+    (void)state;
+    size_t count = 0;
+    acu_graph *graph = NULL;
+    acu_capture_status status;
+    acu_capture_info info;
+    HANDLE(acu_stream_begin_capture(bad, NULL));
+    OPTIONAL_HANDLE(
+        acu_stream_begin_capture(good.stream, &(acu_capture_options){.into = (acu_graph *)bad}));
+    HANDLE(acu_stream_end_capture(bad, &graph));
+    HANDLE(acu_stream_capture(bad, NULL, captures_nothing, NULL, &graph));
+    HANDLE(acu_stream_capture_status(bad, &status));
+    HANDLE(acu_stream_capture_info(bad, &info));
+    HANDLE(acu_stream_capture_dependencies(bad, NULL, NULL, &count));
+    HANDLE(acu_stream_set_capture_dependencies(bad, NULL, 0, false));
+    NOT_NULL(acu_stream_end_capture(good.stream, NULL));
+    NOT_NULL(acu_stream_capture(good.stream, NULL, NULL, NULL, &graph));
+    NOT_NULL(acu_stream_capture(good.stream, NULL, captures_nothing, NULL, NULL));
+    NOT_NULL(acu_stream_capture_status(good.stream, NULL));
+    NOT_NULL(acu_stream_capture_info(good.stream, NULL));
+    NOT_NULL(acu_stream_capture_dependencies(good.stream, NULL, NULL, NULL));
+    NOT_NULL(acu_stream_set_capture_dependencies(good.stream, NULL, 1, false));
+    assert_null(graph);
+    OK(acu_stream_synchronize(good.stream)); /* which is not captured */
+}
+
+static void events(void **state) {
+    (void)state;
+    float ms;
+    acu_event *made = NULL;
+    struct CUevent_st *raw = acu_event_raw(good.event);
+    NO_DEVICE(acu_event_create(absent, NULL, &made));
+    NO_DEVICE(acu_event_wrap(absent, raw, &made));
+    NO_DEVICE(acu_event_adopt(absent, raw, &made));
+    NOT_NULL(acu_event_create(0, NULL, NULL));
+    NOT_NULL(acu_event_wrap(0, raw, NULL));
+    NOT_NULL(acu_event_wrap(0, NULL, &made));
+    NOT_NULL(acu_event_adopt(0, raw, NULL));
+    NOT_NULL(acu_event_adopt(0, NULL, &made));
+    assert_null(made);
+    HANDLE(acu_event_record(bad, good.stream));
+    HANDLE(acu_event_record(good.event, bad));
+    HANDLE(acu_event_query(bad));
+    HANDLE(acu_event_synchronize(bad));
+    HANDLE(acu_event_elapsed(bad, good.event, &ms));
+    HANDLE(acu_event_elapsed(good.event, bad, &ms));
+    NOT_NULL(acu_event_elapsed(good.event, good.event, NULL));
+    SAYS(NULL, acu_event_raw(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_event_device(bad));
+    OWNERS(event);
+}
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static void pools(void **state) {
+    (void)state;
+    uint64_t value;
+    acu_access access;
+    acu_pool *made = NULL;
+    struct CUmemPoolHandle_st *raw = acu_pool_raw(good.pool);
+    NO_DEVICE(acu_pool_create(absent, NULL, &made));
+    NO_DEVICE(acu_pool_default(absent, &made));
+    NO_DEVICE(acu_pool_current(absent, &made));
+    NO_DEVICE(acu_pool_wrap(absent, raw, &made));
+    NO_DEVICE(acu_pool_adopt(absent, raw, &made));
+    NO_DEVICE(acu_pool_access(good.pool, absent, &access));
+    NO_DEVICE(acu_pool_set_access(good.pool, absent, ACU_ACCESS_READ));
+    NOT_NULL(acu_pool_create(0, NULL, NULL));
+    NOT_NULL(acu_pool_default(0, NULL));
+    NOT_NULL(acu_pool_current(0, NULL));
+    NOT_NULL(acu_pool_wrap(0, raw, NULL));
+    NOT_NULL(acu_pool_wrap(0, NULL, &made));
+    NOT_NULL(acu_pool_adopt(0, raw, NULL));
+    NOT_NULL(acu_pool_adopt(0, NULL, &made));
+    assert_null(made);
+    HANDLE(acu_pool_make_current(bad));
+    HANDLE(acu_pool_get(bad, ACU_POOL_USED, &value));
+    HANDLE(acu_pool_set(bad, ACU_POOL_THRESHOLD, 0));
+    HANDLE(acu_pool_trim(bad, 0));
+    HANDLE(acu_pool_access(bad, 0, &access));
+    HANDLE(acu_pool_set_access(bad, 0, ACU_ACCESS_READ_WRITE));
+    NOT_NULL(acu_pool_get(good.pool, ACU_POOL_USED, NULL));
+    NOT_NULL(acu_pool_access(good.pool, 0, NULL));
+    SAYS(NULL, acu_pool_raw(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_pool_device(bad));
+    OWNERS(pool);
+}
+
+static void buffers_are_made(void **state) {
+    (void)state;
+    static float numbers[8];
+    acu_buffer *made = NULL;
+    void *raw = acu_buffer_raw(good.buffer);
+    HANDLE(acu_buffer_create(bad, ACU_F32, 8, &made));
+    HANDLE(acu_buffer_create_with(bad, ACU_F32, 8, NULL, &made));
+    OPTIONAL_HANDLE(
+        acu_buffer_create_with(good.stream, ACU_F32, 8, &(acu_buffer_options){.pool = bad}, &made));
+    HANDLE(acu_buffer_register(bad, ACU_F32, numbers, 8, 0, &made));
+    HANDLE(acu_buffer_wrap(bad, ACU_F32, raw, 8, ACU_MEMORY_POOL, &made));
+    HANDLE(acu_buffer_adopt(bad, ACU_F32, raw, 8, ACU_MEMORY_POOL, &made));
+    HANDLE(acu_buffer_slice(bad, 0, 1, &made));
+    HANDLE(acu_buffer_reinterpret(bad, ACU_U8, &made));
+    NOT_NULL(acu_buffer_create(good.stream, ACU_F32, 8, NULL));
+    NOT_NULL(acu_buffer_create_with(good.stream, ACU_F32, 8, NULL, NULL));
+    NOT_NULL(acu_buffer_register(good.stream, ACU_F32, NULL, 8, 0, &made));
+    NOT_NULL(acu_buffer_register(good.stream, ACU_F32, numbers, 8, 0, NULL));
+    NOT_NULL(acu_buffer_wrap(good.stream, ACU_F32, NULL, 8, ACU_MEMORY_POOL, &made));
+    NOT_NULL(acu_buffer_wrap(good.stream, ACU_F32, raw, 8, ACU_MEMORY_POOL, NULL));
+    NOT_NULL(acu_buffer_adopt(good.stream, ACU_F32, NULL, 8, ACU_MEMORY_POOL, &made));
+    NOT_NULL(acu_buffer_adopt(good.stream, ACU_F32, raw, 8, ACU_MEMORY_POOL, NULL));
+    NOT_NULL(acu_buffer_slice(good.buffer, 0, 1, NULL));
+    NOT_NULL(acu_buffer_reinterpret(good.buffer, ACU_U8, NULL));
+    assert_null(made);
+    SAYS(NULL, acu_buffer_raw(bad));
+    SAYS(ACU_ANY, acu_buffer_dtype(bad));
+    SAYS(0, acu_buffer_count(bad));
+    SAYS(0, acu_buffer_bytes(bad));
+    SAYS(ACU_MEMORY_POOL, acu_buffer_memory(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_buffer_device(bad));
+    SAYS(NULL, acu_buffer_stream(bad));
+    OWNERS(buffer);
+}
+
+static void buffers(void **state) {
+    (void)state;
+    float numbers[8] = {0};
+    void *host;
+    const acu_strides one = {0};
+    acu_buffer *other = numbers_on(good.stream, 8);
+    HANDLE(acu_buffer_host(bad, &host));
+    HANDLE(acu_buffer_synchronize(bad));
+    HANDLE(acu_buffer_begin_use(bad, good.stream, true));
+    HANDLE(acu_buffer_begin_use(good.buffer, bad, true));
+    HANDLE(acu_buffer_end_use(bad, good.stream, true));
+    HANDLE(acu_buffer_end_use(good.buffer, bad, true));
+    HANDLE(acu_buffer_write_typed(bad, 0, ACU_F32, numbers, 8, NULL));
+    OPTIONAL_HANDLE(acu_buffer_write_typed(good.buffer, 0, ACU_F32, numbers, 8, bad));
+    HANDLE(acu_buffer_read_typed(bad, 0, ACU_F32, numbers, 8, NULL));
+    OPTIONAL_HANDLE(acu_buffer_read_typed(good.buffer, 0, ACU_F32, numbers, 8, bad));
+    HANDLE(acu_buffer_read_after(bad, good.event, 0, ACU_F32, numbers, 8, good.stream));
+    HANDLE(acu_buffer_read_after(good.buffer, bad, 0, ACU_F32, numbers, 8, good.stream));
+    HANDLE(acu_buffer_read_after(good.buffer, good.event, 0, ACU_F32, numbers, 8, bad));
+    HANDLE(acu_buffer_copy(bad, good.buffer, NULL));
+    HANDLE(acu_buffer_copy(good.buffer, bad, NULL));
+    OPTIONAL_HANDLE(acu_buffer_copy(good.buffer, other, bad));
+    OK(acu_buffer_release(other));
+    HANDLE(acu_buffer_copy_range(bad, 0, good.buffer, 0, 1, NULL));
+    HANDLE(acu_buffer_copy_range(good.buffer, 0, bad, 0, 1, NULL));
+    OPTIONAL_HANDLE(acu_buffer_copy_range(good.buffer, 0, good.buffer, 4, 1, bad));
+    HANDLE(acu_buffer_copy_strided(bad, good.buffer, &one, NULL));
+    HANDLE(acu_buffer_copy_strided(good.buffer, bad, &one, NULL));
+    OPTIONAL_HANDLE(acu_buffer_copy_strided(good.buffer, good.buffer, &one, bad));
+    HANDLE(acu_buffer_fill_typed(bad, ACU_F32, numbers, NULL));
+    OPTIONAL_HANDLE(acu_buffer_fill_typed(good.buffer, ACU_F32, numbers, bad));
+    HANDLE(acu_buffer_zero(bad, NULL));
+    OPTIONAL_HANDLE(acu_buffer_zero(good.buffer, bad));
+    HANDLE(acu_buffer_prefetch(bad, 0, NULL));
+    HANDLE(acu_buffer_advise(bad, ACU_ADVICE_READ_MOSTLY, 0));
+    HANDLE(acu_buffer_free_graph_memory(bad, good.stream));
+    NOT_NULL(acu_buffer_host(good.buffer, NULL));
+    NOT_NULL(acu_buffer_write_typed(good.buffer, 0, ACU_F32, NULL, 8, NULL));
+    NOT_NULL(acu_buffer_read_typed(good.buffer, 0, ACU_F32, NULL, 8, NULL));
+    NOT_NULL(acu_buffer_read_after(good.buffer, good.event, 0, ACU_F32, NULL, 8, good.stream));
+    FAILS(acu_buffer_copy_strided(good.buffer, good.buffer, NULL, NULL), ACU_ERROR_ARGUMENT,
+          "no shape");
+    FAILS(acu_buffer_copy_strided(good.buffer, good.buffer, &(acu_strides){.rank = 1}, NULL),
+          ACU_ERROR_ARGUMENT, "no shape");
+    NOT_NULL(acu_buffer_fill_typed(good.buffer, ACU_F32, NULL, NULL));
+}
+
+/* ---- code ---------------------------------------------------------------------------------- */
+
+static void modules(void **state) {
+    (void)state;
+    size_t count;
+    acu_module *made = NULL;
+    acu_kernel *kernel = NULL;
+    acu_buffer *buffer = NULL;
+    const char *const *names;
+    const acu_module_source source = {.ptx = kernels_ptx};
+    const acu_module_program program = {.text = ""};
+    struct CUlib_st *library = (struct CUlib_st *)good.kernel; /* is not looked at */
+    struct CUmod_st *module = (struct CUmod_st *)good.kernel;
+    NO_DEVICE(acu_module_load(absent, &source, &made));
+    NO_DEVICE(acu_module_compile(absent, &program, &made));
+    NO_DEVICE(acu_module_wrap(absent, library, &made));
+    NO_DEVICE(acu_module_adopt(absent, library, &made));
+    NO_DEVICE(acu_module_wrap_driver(absent, module, &made));
+    NO_DEVICE(acu_module_adopt_driver(absent, module, &made));
+    NOT_NULL(acu_module_load(0, NULL, &made));
+    NOT_NULL(acu_module_load(0, &source, NULL));
+    NOT_NULL(acu_module_compile(0, NULL, &made));
+    FAILS(acu_module_compile(0, &(acu_module_program){0}, &made), ACU_ERROR_ARGUMENT, "no text");
+    NOT_NULL(acu_module_compile(0, &program, NULL));
+    NOT_NULL(acu_module_wrap(0, NULL, &made));
+    NOT_NULL(acu_module_wrap(0, library, NULL));
+    NOT_NULL(acu_module_adopt(0, NULL, &made));
+    NOT_NULL(acu_module_adopt(0, library, NULL));
+    NOT_NULL(acu_module_wrap_driver(0, NULL, &made));
+    NOT_NULL(acu_module_wrap_driver(0, module, NULL));
+    NOT_NULL(acu_module_adopt_driver(0, NULL, &made));
+    NOT_NULL(acu_module_adopt_driver(0, module, NULL));
+    assert_null(made);
+    HANDLE(acu_module_kernel(bad, "nothing", &kernel));
+    HANDLE(acu_module_kernel_names(bad, &names, &count));
+    HANDLE(acu_module_global(bad, "table", good.stream, ACU_U8, &buffer));
+    HANDLE(acu_module_global(good.module, "table", bad, ACU_U8, &buffer));
+    NOT_NULL(acu_module_kernel(good.module, NULL, &kernel));
+    NOT_NULL(acu_module_kernel(good.module, "nothing", NULL));
+    NOT_NULL(acu_module_kernel_names(good.module, NULL, &count));
+    NOT_NULL(acu_module_kernel_names(good.module, &names, NULL));
+    NOT_NULL(acu_module_global(good.module, NULL, good.stream, ACU_U8, &buffer));
+    NOT_NULL(acu_module_global(good.module, "table", good.stream, ACU_U8, NULL));
+    SAYS(NULL, acu_module_raw(bad));
+    SAYS(NULL, acu_module_raw_driver(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_module_device(bad));
+    SAYS('\0', *acu_module_log(bad));
+    OWNERS(module);
+    assert_non_null(acu_compile_log());
+}
+
+static void kernels(void **state) {
+    (void)state;
+    int number;
+    size_t count;
+    acu_kernel *made = NULL;
+    acu_kernel_info info;
+    acu_parameter parameter;
+    struct CUfunc_st *function = (struct CUfunc_st *)good.kernel; /* is not looked at */
+    NO_DEVICE(acu_kernel_wrap(absent, function, &made));
+    NO_DEVICE(acu_kernel_wrap_driver(absent, function, &made));
+    NOT_NULL(acu_kernel_wrap(0, NULL, &made));
+    NOT_NULL(acu_kernel_wrap(0, function, NULL));
+    NOT_NULL(acu_kernel_wrap_driver(0, NULL, &made));
+    NOT_NULL(acu_kernel_wrap_driver(0, function, NULL));
+    assert_null(made);
+    HANDLE(acu_kernel_get_info(bad, &info));
+    HANDLE(acu_kernel_set(bad, ACU_KERNEL_MAX_SHARED, 0));
+    HANDLE(acu_kernel_parameter_count(bad, &count));
+    HANDLE(acu_kernel_parameter(bad, 0, &parameter));
+    HANDLE(acu_kernel_blocks_per_multiprocessor(bad, 32, 0, 0, &number));
+    HANDLE(acu_kernel_best_block(bad, NULL, &count, &count));
+    HANDLE(acu_kernel_available_shared(bad, 1, 32, &count));
+    HANDLE(acu_kernel_max_clusters(bad, &good.grid, &number));
+    HANDLE(acu_kernel_max_cluster_size(bad, &good.grid, &number));
+    NOT_NULL(acu_kernel_get_info(good.kernel, NULL));
+    NOT_NULL(acu_kernel_parameter_count(good.kernel, NULL));
+    NOT_NULL(acu_kernel_parameter(good.kernel, 0, NULL));
+    NOT_NULL(acu_kernel_blocks_per_multiprocessor(good.kernel, 32, 0, 0, NULL));
+    NOT_NULL(acu_kernel_available_shared(good.kernel, 1, 32, NULL));
+    NOT_NULL(acu_kernel_max_clusters(good.kernel, NULL, &number));
+    NOT_NULL(acu_kernel_max_clusters(good.kernel, &good.grid, NULL));
+    NOT_NULL(acu_kernel_max_cluster_size(good.kernel, NULL, &number));
+    NOT_NULL(acu_kernel_max_cluster_size(good.kernel, &good.grid, NULL));
+    OK(acu_kernel_best_block(good.kernel, NULL, NULL, NULL));
+    SAYS(NULL, acu_kernel_raw(bad));
+    SAYS(NULL, acu_kernel_raw_driver(bad));
+    SAYS(ACU_DEVICE_CURRENT, acu_kernel_device(bad));
+    SAYS('\0', *acu_kernel_name(bad));
+    SAYS(NULL, acu_kernel_module(bad));
+    SAYS(ACU_CHECK_NOTHING, acu_kernel_check(bad));
+    OWNERS(kernel);
+}
+
+static void launches(void **state) {
+    (void)state;
+    acu_grid recording = good.grid;
+    acu_arg given;
+    HANDLE(acu_launch_args(bad, good.kernel, &good.grid, NULL, 0));
+    HANDLE(acu_launch_args(good.stream, bad, &good.grid, NULL, 0));
+    HANDLE(acu_launch_list(bad, good.kernel, &good.grid, good.args));
+    HANDLE(acu_launch_list(good.stream, bad, &good.grid, good.args));
+    OPTIONAL_HANDLE((recording.programmatic_event = bad,
+                     acu_launch_args(good.stream, good.kernel, &recording, NULL, 0)));
+    recording.programmatic_event = NULL;
+    OPTIONAL_HANDLE((recording.begun_event = bad,
+                     acu_launch_args(good.stream, good.kernel, &recording, NULL, 0)));
+    NOT_NULL(acu_launch_args(good.stream, good.kernel, NULL, NULL, 0));
+    FAILS(acu_launch_args(good.stream, good.kernel, &good.grid, NULL, 1), ACU_ERROR_ARGUMENT, "");
+    NOT_NULL(acu_launch_list(good.stream, good.kernel, NULL, good.args));
+    HANDLE((given = acu_in(bad), acu_args_add(good.args, given)));
+    none[OF_ANOTHER_KIND] = good.event; /* as the list is of this kind */
+    HANDLE(acu_args_add(bad, acu_arg_of(1)));
+    HANDLE(acu_args_set(bad, 0, acu_arg_of(1)));
+    HANDLE(acu_args_clear(bad));
+    HANDLE(acu_launch_list(good.stream, good.kernel, &good.grid, bad));
+    NOT_NULL(acu_args_create(NULL));
+    SAYS(0, acu_args_count(bad));
+    OWNERS(args);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        MISUSE(devices),          MISUSE(streams_are_made), MISUSE(streams),
+        MISUSE(captures),         MISUSE(events),           MISUSE(pools),
+        MISUSE(buffers_are_made), MISUSE(buffers),          MISUSE(modules),
+        MISUSE(kernels),          MISUSE(launches)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

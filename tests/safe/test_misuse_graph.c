@@ -1,0 +1,216 @@
+/* Misuse of graphs, nodes and execs. */
+#include "misuse.h"
+
+static void graphs(void **state) {
+    (void)state;
+    size_t count = 0;
+    unsigned id;
+    uint64_t bytes;
+    acu_node node = good.node;
+    acu_graph *made = NULL;
+    struct CUgraph_st *raw = acu_graph_raw(good.graph);
+    NOT_NULL(acu_graph_create(NULL));
+    NOT_NULL(acu_graph_wrap(NULL, &made));
+    NOT_NULL(acu_graph_wrap(raw, NULL));
+    NOT_NULL(acu_graph_adopt(NULL, &made));
+    NOT_NULL(acu_graph_adopt(raw, NULL));
+    HANDLE(acu_graph_clone(bad, &made));
+    NOT_NULL(acu_graph_clone(good.graph, NULL));
+    assert_null(made);
+    HANDLE(acu_graph_keep(bad, good.buffer, true));
+    HANDLE(acu_graph_keep(good.graph, bad, true));
+    HANDLE(acu_graph_nodes(bad, NULL, &count));
+    HANDLE(acu_graph_roots(bad, NULL, &count));
+    HANDLE(acu_graph_edges(bad, NULL, NULL, NULL, &count));
+    HANDLE(acu_graph_add_dependencies(bad, &node, &node, NULL, 1));
+    HANDLE(acu_graph_remove_dependencies(bad, &node, &node, NULL, 1));
+    HANDLE(acu_graph_id(bad, &id));
+    HANDLE(acu_graph_dot(bad, "/dev/null", 0));
+    NOT_NULL(acu_graph_nodes(good.graph, NULL, NULL));
+    NOT_NULL(acu_graph_roots(good.graph, NULL, NULL));
+    NOT_NULL(acu_graph_edges(good.graph, NULL, NULL, NULL, NULL));
+    NOT_NULL(acu_graph_add_dependencies(good.graph, NULL, &node, NULL, 1));
+    NOT_NULL(acu_graph_add_dependencies(good.graph, &node, NULL, NULL, 1));
+    NOT_NULL(acu_graph_remove_dependencies(good.graph, NULL, &node, NULL, 1));
+    NOT_NULL(acu_graph_remove_dependencies(good.graph, &node, NULL, NULL, 1));
+    NOT_NULL(acu_graph_id(good.graph, NULL));
+    NOT_NULL(acu_graph_dot(good.graph, NULL, 0));
+    NO_DEVICE(acu_graph_memory_get(absent, ACU_GRAPH_MEMORY_USED, &bytes));
+    NO_DEVICE(acu_graph_memory_reset(absent, ACU_GRAPH_MEMORY_USED_HIGH));
+    NO_DEVICE(acu_graph_memory_trim(absent));
+    NOT_NULL(acu_graph_memory_get(0, ACU_GRAPH_MEMORY_USED, NULL));
+    destroyed = 0;
+    HANDLE(acu_graph_keep_data(bad, empty_closure));
+    assert_int_equal(destroyed, 3);
+    SAYS(NULL, acu_graph_raw(bad));
+    OWNERS(graph);
+}
+
+/* A node is as bad as its graph, and none without it. */
+#define BAD_NODE ((acu_node){bad, 1})
+
+static void nodes(void **state) {
+    (void)state;
+    size_t count = 0;
+    unsigned id;
+    acu_node copy;
+    acu_node_kind kind;
+    acu_graph *child;
+    HANDLE(acu_node_in_clone(BAD_NODE, good.graph, &copy));
+    HANDLE(acu_node_in_clone(good.node, bad, &copy));
+    HANDLE(acu_node_wrap(bad, acu_node_raw(good.node), &copy));
+    HANDLE(acu_node_destroy(BAD_NODE));
+    HANDLE(acu_node_dependencies(BAD_NODE, NULL, NULL, &count));
+    HANDLE(acu_node_dependents(BAD_NODE, NULL, NULL, &count));
+    HANDLE(acu_node_type(BAD_NODE, &kind));
+    HANDLE(acu_node_child(BAD_NODE, &child));
+    HANDLE(acu_node_id(BAD_NODE, &id));
+    NOT_NULL(acu_node_in_clone(good.node, good.graph, NULL));
+    NOT_NULL(acu_node_wrap(good.graph, acu_node_raw(good.node), NULL));
+    NOT_NULL(acu_node_wrap(good.graph, NULL, &copy));
+    NOT_NULL(acu_node_dependencies(good.node, NULL, NULL, NULL));
+    NOT_NULL(acu_node_dependents(good.node, NULL, NULL, NULL));
+    NOT_NULL(acu_node_type(good.node, NULL));
+    NOT_NULL(acu_node_child(good.node, NULL));
+    NOT_NULL(acu_node_id(good.node, NULL));
+    SAYS(NULL, acu_node_raw(BAD_NODE));
+    for (uint64_t no_id = 2; no_id > 1; no_id *= 2) {
+        FAILS(acu_node_type((acu_node){good.graph, no_id}, &kind), ACU_ERROR_HANDLE,
+              "no such node");
+        FAILS(acu_graph_add_empty(good.graph, &(acu_node){good.graph, no_id}, 1, NULL),
+              ACU_ERROR_HANDLE, "no such node");
+    }
+}
+
+#define ADDED(kind, ...) acu_graph_add_##kind(bad, NULL, 0, __VA_ARGS__, NULL)
+#define GIVEN(kind, ...) acu_graph_add_##kind(good.graph, NULL, 0, __VA_ARGS__, NULL)
+
+static void nodes_are_added(void **state) {
+    (void)state;
+    static int numbers[8];
+    acu_buffer *made = NULL;
+    acu_graph *bodies[1] = {NULL};
+    acu_conditional conditional = {good.graph, 0};
+    const acu_copy copy = {.to = good.buffer, .from = good.buffer, .to_at = 4, .count = 1};
+    const acu_fill fill = {.buffer = good.buffer, .dtype = ACU_F32, .element = numbers};
+    HANDLE(acu_graph_add_empty(bad, NULL, 0, NULL));
+    HANDLE(ADDED(kernel, good.kernel, &good.grid, NULL, 0));
+    HANDLE(GIVEN(kernel, bad, &good.grid, NULL, 0));
+    NOT_NULL(GIVEN(kernel, good.kernel, NULL, NULL, 0));
+    FAILS(GIVEN(kernel, good.kernel, &good.grid, NULL, 1), ACU_ERROR_ARGUMENT, "");
+    HANDLE(ADDED(copy, &copy));
+    HANDLE(GIVEN(copy, &((acu_copy){.to = bad, .from = good.buffer})));
+    HANDLE(GIVEN(copy, &((acu_copy){.to = good.buffer, .from = bad})));
+    NOT_NULL(GIVEN(copy, NULL));
+    HANDLE(ADDED(write, good.buffer, 0, ACU_ANY, numbers, 8));
+    HANDLE(GIVEN(write, bad, 0, ACU_ANY, numbers, 8));
+    NOT_NULL(GIVEN(write, good.buffer, 0, ACU_ANY, NULL, 8));
+    NOT_NULL(GIVEN(memcpy, NULL));
+    HANDLE(ADDED(fill, &fill));
+    HANDLE(GIVEN(fill, &((acu_fill){.buffer = bad, .dtype = ACU_F32, .element = numbers})));
+    NOT_NULL(GIVEN(fill, &((acu_fill){.buffer = good.buffer, .dtype = ACU_F32})));
+    NOT_NULL(GIVEN(fill, NULL));
+    HANDLE(ADDED(child, good.graph));
+    HANDLE(GIVEN(child, bad));
+    HANDLE(ADDED(event_record, good.event));
+    HANDLE(GIVEN(event_record, bad));
+    HANDLE(ADDED(event_wait, good.event));
+    HANDLE(GIVEN(event_wait, bad));
+    HANDLE(ADDED(alloc, 0, ACU_F32, 8, &made));
+    NOT_NULL(GIVEN(alloc, 0, ACU_F32, 8, NULL));
+    NO_DEVICE(GIVEN(alloc, absent, ACU_F32, 8, &made));
+    OK(GIVEN(alloc, 0, ACU_F32, 8, &made));
+    HANDLE(ADDED(free, made));
+    OK(acu_buffer_release(made));
+    HANDLE(GIVEN(free, bad));
+    NOT_NULL(GIVEN(semaphore_signal, NULL));
+    NOT_NULL(GIVEN(semaphore_wait, NULL));
+    HANDLE(acu_conditional_create(bad, 0, 0, &conditional));
+    NOT_NULL(acu_conditional_create(good.graph, 0, 0, NULL));
+    conditional.graph = good.graph;
+    HANDLE(ADDED(conditional, conditional, ACU_IF, bodies, 1));
+    HANDLE(GIVEN(conditional, ((acu_conditional){bad, 0}), ACU_IF, bodies, 1));
+    NOT_NULL(GIVEN(conditional, conditional, ACU_IF, NULL, 1));
+    NOT_NULL(GIVEN(raw, NULL, NULL));
+    destroyed = 0;
+    HANDLE(ADDED(host, good_closure));
+    NOT_NULL(GIVEN(host, empty_closure));
+    assert_int_equal(destroyed, 4);
+    assert_null(bodies[0]);
+    NOT_NULL(acu_graph_add_empty(good.graph, NULL, 1, NULL));
+}
+
+static void execs(void **state) {
+    (void)state;
+    bool yes;
+    unsigned id;
+    uint64_t flags;
+    acu_exec *made = NULL;
+    struct CUgraphExec_st *raw = acu_exec_raw(good.exec);
+    HANDLE(acu_graph_instantiate(bad, NULL, &made));
+    OPTIONAL_HANDLE(acu_graph_instantiate(
+        good.graph, &(acu_exec_options){.flags = ACU_EXEC_UPLOAD, .upload = bad}, &made));
+    NOT_NULL(acu_graph_instantiate(good.graph, NULL, NULL));
+    NOT_NULL(acu_exec_wrap(NULL, &made));
+    NOT_NULL(acu_exec_wrap(raw, NULL));
+    NOT_NULL(acu_exec_adopt(NULL, &made));
+    NOT_NULL(acu_exec_adopt(raw, NULL));
+    assert_null(made);
+    HANDLE(acu_exec_upload(bad, good.stream));
+    HANDLE(acu_exec_upload(good.exec, bad));
+    HANDLE(acu_exec_launch(bad, good.stream));
+    HANDLE(acu_exec_launch(good.exec, bad));
+    HANDLE(acu_exec_flags(bad, &flags));
+    HANDLE(acu_exec_id(bad, &id));
+    HANDLE(acu_exec_update(bad, good.graph, NULL));
+    HANDLE(acu_exec_update(good.exec, bad, NULL));
+    HANDLE(acu_exec_enabled(bad, good.node, &yes));
+    HANDLE(acu_exec_enabled(good.exec, BAD_NODE, &yes));
+    NOT_NULL(acu_exec_flags(good.exec, NULL));
+    NOT_NULL(acu_exec_id(good.exec, NULL));
+    NOT_NULL(acu_exec_enabled(good.exec, good.node, NULL));
+    SAYS(NULL, acu_exec_raw(bad));
+    OWNERS(exec);
+}
+
+#define CHANGED(kind, ...)                                                                         \
+    do {                                                                                           \
+        HANDLE(acu_exec_set_##kind(bad, good.node, __VA_ARGS__));                                  \
+        HANDLE(acu_exec_set_##kind(good.exec, BAD_NODE, __VA_ARGS__));                             \
+    } while (0)
+
+static void execs_are_changed(void **state) {
+    (void)state;
+    static const float one = 1;
+    const acu_copy copy = {.to = good.buffer, .from = good.buffer, .to_at = 4, .count = 1};
+    const acu_fill fill = {.buffer = good.buffer, .dtype = ACU_F32, .element = &one};
+    acu_graph *child = NULL;
+    OK(acu_graph_create(&child));
+    CHANGED(kernel, good.kernel, &good.grid, NULL, 0);
+    CHANGED(copy, &copy);
+    CHANGED(fill, &fill);
+    CHANGED(child, child);
+    CHANGED(event, good.event);
+    CHANGED(enabled, true);
+    HANDLE(acu_exec_set_kernel(good.exec, good.node, bad, &good.grid, NULL, 0));
+    HANDLE(acu_exec_set_copy(good.exec, good.node, &(acu_copy){.to = bad, .from = good.buffer}));
+    HANDLE(acu_exec_set_fill(good.exec, good.node, &(acu_fill){bad, ACU_F32, &one, .at = 0}));
+    HANDLE(acu_exec_set_child(good.exec, good.node, bad));
+    HANDLE(acu_exec_set_event(good.exec, good.node, bad));
+    NOT_NULL(acu_exec_set_kernel(good.exec, good.node, good.kernel, NULL, NULL, 0));
+    NOT_NULL(acu_exec_set_copy(good.exec, good.node, NULL));
+    NOT_NULL(acu_exec_set_memcpy(good.exec, good.node, NULL));
+    NOT_NULL(acu_exec_set_fill(good.exec, good.node, NULL));
+    NOT_NULL(acu_exec_set_raw(good.exec, good.node, NULL));
+    destroyed = 0;
+    CHANGED(host, good_closure);
+    NOT_NULL(acu_exec_set_host(good.exec, good.node, empty_closure));
+    assert_int_equal(destroyed, 7);
+    OK(acu_graph_release(child));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {MISUSE(graphs), MISUSE(nodes), MISUSE(nodes_are_added),
+                                       MISUSE(execs), MISUSE(execs_are_changed)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
