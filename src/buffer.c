@@ -11,29 +11,36 @@ static const acu_buffer_options defaults;
 /* ---- life --------------------------------------------------------------------------------------
  */
 
+static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
+                  const acu_buffer_options *o, acu_buffer **buffer) {
+    if (!buffer)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
+    *buffer = NULL;
+    acu_destroy_deferred();
+    ACU_TRY(acu_stream_check(call, stream));
+    if ((unsigned)o->memory >= ACU_MEMORY_REGISTERED)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d cannot be allocated",
+                         (int)o->memory);
+    if (acu_capture_of(stream))
+        return acu_fault(call, "", ACU_ERROR_CAPTURE,
+                         "memory allocated in a capture belongs to the graph");
+    if (o->pool && !acu_is(o->pool, &acu_pool_class))
+        return acu_bad_handle(call, o->pool, &acu_pool_class);
+    if (o->pool && o->memory != ACU_MEMORY_POOL)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "a pool has no memory of kind %d",
+                         (int)o->memory);
+    acu_request request = {stream, dtype, count, *o, NULL, true, NULL};
+    return acu_storage_new(call, &request, buffer);
+}
+
 acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
                              acu_buffer **buffer) {
-    return acu_buffer_create_with(stream, dtype, count, NULL, buffer);
+    return create(__func__, stream, dtype, count, &defaults, buffer);
 }
 
 acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t count,
                                   const acu_buffer_options *options, acu_buffer **buffer) {
-    const acu_buffer_options *o = options ? options : &defaults;
-    ACU_NEED_POINTER(buffer);
-    *buffer = NULL;
-    acu_destroy_deferred();
-    ACU_NEED_STREAM(stream);
-    ACU_REQUIRE((unsigned)o->memory < ACU_MEMORY_REGISTERED, ACU_ERROR_ARGUMENT,
-                "memory of kind %d cannot be allocated", (int)o->memory);
-    ACU_REQUIRE(!acu_capture_of(stream), ACU_ERROR_CAPTURE,
-                "memory allocated in a capture belongs to the graph");
-    if (o->pool) {
-        ACU_NEED(o->pool, acu_pool_class);
-        ACU_REQUIRE(o->memory == ACU_MEMORY_POOL, ACU_ERROR_ARGUMENT,
-                    "a pool has no memory of kind %d", (int)o->memory);
-    }
-    acu_request request = {stream, dtype, count, *o, NULL, true, NULL};
-    return acu_storage_new(__func__, &request, buffer);
+    return create(__func__, stream, dtype, count, options ? options : &defaults, buffer);
 }
 
 /* Memory that is there already. */
@@ -41,8 +48,7 @@ static int on_given(const char *call, const acu_request *r, acu_buffer **buffer)
     if (!buffer)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
     *buffer = NULL;
-    if (!acu_is(r->stream, &acu_stream_class))
-        return acu_bad_handle(call, r->stream, &acu_stream_class);
+    ACU_TRY(acu_stream_check(call, r->stream));
     if (!r->given && r->count > 0)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the pointer is NULL");
     if ((unsigned)r->options.memory > ACU_MEMORY_REGISTERED)

@@ -143,10 +143,7 @@ static int check_options(const char *call, const acu_stream *stream, const acu_c
 static int begin(const char *call, acu_stream *stream, const acu_capture_options *options) {
     static const acu_capture_options none;
     const acu_capture_options *o = options ? options : &none;
-    if (!acu_is(stream, &acu_stream_class))
-        return acu_bad_handle(call, stream, &acu_stream_class);
-    if (acu_stream_is_foreign(stream))
-        return acu_fault(call, "", ACU_ERROR_STATE, "this is the default stream of another thread");
+    ACU_TRY(acu_stream_check(call, stream));
     int code = check_options(call, stream, o);
     if (code)
         return code;

@@ -161,12 +161,9 @@ static int capture_closure(const char *call, acu_stream *stream, const acu_closu
 }
 
 static int call_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
-    if (!acu_is(stream, &acu_stream_class))
-        return acu_bad_handle(call, stream, &acu_stream_class);
+    ACU_TRY(acu_stream_check(call, stream));
     if (!closure->call)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
-    if (acu_stream_is_foreign(stream))
-        return acu_fault(call, "", ACU_ERROR_STATE, "this is the default stream of another thread");
     if (acu_capture_of(stream))
         return capture_closure(call, stream, closure);
     waiting *w = malloc(sizeof *w);

@@ -69,11 +69,7 @@ static int choose_stream(const char *call, const acu_buffer *buffer, acu_stream 
     if (!*on)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT,
                          "a graph's memory belongs to no stream; name the one to use");
-    if (!acu_is(*on, &acu_stream_class))
-        return acu_bad_handle(call, *on, &acu_stream_class);
-    if (acu_stream_is_foreign(*on))
-        return acu_fault(call, "", ACU_ERROR_STATE, "this is the default stream of another thread");
-    return 0;
+    return acu_stream_check(call, *on);
 }
 
 typedef struct plain_copy {

@@ -351,24 +351,32 @@ acu_parameter_check acu_kernel_check(const acu_kernel *kernel) {
     return acu_is(kernel, &acu_kernel_class) ? kernel->check : ACU_CHECK_NOTHING;
 }
 
+static int check_known(const char *call, const acu_kernel *kernel) {
+    if (!acu_is(kernel, &acu_kernel_class))
+        return acu_bad_handle(call, kernel, &acu_kernel_class);
+    if (kernel->check == ACU_CHECK_NOTHING)
+        return acu_fault(
+            call, "", ACU_NOT_SUPPORTED,
+            "the parameters of %s are not known: that takes PTX, or a driver and runtime 12.4",
+            kernel->name);
+    return 0;
+}
+
 acu_result acu_kernel_parameter_count(acu_kernel *kernel, size_t *count) {
     ACU_NEED_POINTER(count);
     *count = 0;
-    ACU_NEED(kernel, acu_kernel_class);
-    ACU_REQUIRE(kernel->check != ACU_CHECK_NOTHING, ACU_NOT_SUPPORTED,
-                "the parameters of %s are not known: that takes PTX, or a driver and runtime 12.4",
-                kernel->name);
+    ACU_TRY(check_known(__func__, kernel));
     *count = kernel->count;
     return 0;
 }
 
 acu_result acu_kernel_parameter(acu_kernel *kernel, size_t index, acu_parameter *parameter) {
-    size_t count;
     ACU_NEED_POINTER(parameter);
     *parameter = (acu_parameter){0};
-    ACU_TRY(acu_kernel_parameter_count(kernel, &count));
-    ACU_REQUIRE(index < count, ACU_ERROR_RANGE, "%s has %zu parameters, number %zu is asked for",
-                kernel->name, count, index);
+    ACU_TRY(check_known(__func__, kernel));
+    ACU_REQUIRE(index < kernel->count, ACU_ERROR_RANGE,
+                "%s has %zu parameters, number %zu is asked for", kernel->name, kernel->count,
+                index);
     *parameter = kernel->parameters[index];
     return 0;
 }

@@ -463,11 +463,7 @@ static int launch_prepared(const acu_prepared *p, acu_stream *stream) {
 acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                            const acu_arg *args, size_t count) {
     acu_prepared p;
-    if (!acu_is(stream, &acu_stream_class))
-        return acu_bad_handle(launch_name, stream, &acu_stream_class);
-    if (acu_stream_is_foreign(stream))
-        return acu_fault(launch_name, "", ACU_ERROR_STATE,
-                         "this is the default stream of another thread");
+    ACU_TRY(acu_stream_check(launch_name, stream));
     ACU_TRY(acu_prepare(launch_name, kernel, grid, args, count, &p));
     if (stream->object.device != kernel->object.device)
         return REFUSE(launch_name, kernel, ACU_ERROR_DEVICE,

@@ -422,6 +422,14 @@ static int query_capture(const acu_stream *stream, enum cudaStreamCaptureStatus 
     return code;
 }
 
+int acu_stream_refuse(const char *call, const acu_stream *stream) {
+    char text[ACU_OBJECT_TEXT];
+    if (!acu_is(stream, &acu_stream_class))
+        return acu_bad_handle(call, stream, &acu_stream_class);
+    return acu_fault(call, acu_describe(stream, text), ACU_ERROR_STATE,
+                     "this is the default stream of another thread");
+}
+
 int acu_stream_not_captured(const acu_stream *stream) {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     int code = query_capture(stream, &status);

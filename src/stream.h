@@ -74,12 +74,15 @@ static inline bool acu_stream_is_foreign(const acu_stream *stream) {
     return stream->timeline->per_thread && !pthread_equal(stream->timeline->thread, pthread_self());
 }
 
-#define ACU_NEED_STREAM(stream)                                                                    \
-    do {                                                                                           \
-        ACU_NEED((stream), acu_stream_class);                                                      \
-        ACU_REQUIRE(!acu_stream_is_foreign(stream), ACU_ERROR_STATE,                               \
-                    "this is the default stream of another thread");                               \
-    } while (0)
+/* Records what is wrong with a stream that cannot be used; returns the code. */
+int acu_stream_refuse(const char *call, const acu_stream *stream) ACU_COLD;
+
+static inline int acu_stream_check(const char *call, const acu_stream *stream) {
+    bool good = acu_is(stream, &acu_stream_class) && !acu_stream_is_foreign(stream);
+    return ACU_LIKELY(good) ? 0 : acu_stream_refuse(call, stream);
+}
+
+#define ACU_NEED_STREAM(stream) ACU_TRY(acu_stream_check(__func__, (stream)))
 
 /* Makes the stream's device current where that matters. */
 static inline int acu_stream_enter(const acu_stream *stream, acu_guard *guard) {

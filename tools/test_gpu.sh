@@ -48,7 +48,8 @@ build_safe() {
     for test in status device stream event pool buffer order threads old module compile kernel launch graph node exec \
         capture misuse misuse_graph faults; do
         program "tests/$test" "$build/objects/tests/test_$test.o" "$build/objects/tests/safe.o" \
-            "$build/objects/tests/kernels.o" "$build/objects/tests/misuse.o" "$build"/objects/sim/*.o -lcmocka -Wl,-rpath,'$ORIGIN'
+            "$build/objects/tests/kernels.o" "$build/objects/tests/misuse.o" "$build"/objects/sim/*.o \
+            -lcmocka -Wl,-rpath,'$ORIGIN'
     done
 }
 

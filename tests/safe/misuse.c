@@ -45,6 +45,8 @@ void expect_refusal(acu_result result, int how, const char *call) {
     bool told = strstr(said, texts[how]) || (how == A_NULL && strstr(said, "the node is none"));
     if (result != expected || acu_last_error() != expected || !told)
         fail_msg("%s, where it %s, is %d: %s", call, texts[how], result, said);
+    if (!strstr(call, acu_last_error_details().call)) /* the function that the user called */
+        fail_msg("%s says that %s failed", call, acu_last_error_details().call);
 }
 
 int destroyed;

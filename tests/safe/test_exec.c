@@ -131,7 +131,7 @@ static acu_result put_on(acu_stream *on, void *data) {
     return acu_buffer_copy(y, x, on);
 }
 
-static void a_captured_graph_outlives_every_handle(void **state) {
+static void cutile_rs_270_a_captured_graph_outlives_its_buffers(void **state) {
     (void)state;
     acu_graph *captured = NULL;
     acu_exec *exec = NULL;
@@ -426,7 +426,7 @@ int main(void) {
         TEST(needs_its_arguments),
         TEST(a_cycle_is_told),
         TEST(launches_are_uses),
-        TEST(a_captured_graph_outlives_every_handle),
+        TEST(cutile_rs_270_a_captured_graph_outlives_its_buffers),
         TEST(a_launch_that_failed_is_not_the_last),
         TEST(released_before_anyone_waits),
         TEST(updates_to_a_graph_of_the_same_shape),
