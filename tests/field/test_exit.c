@@ -7,6 +7,7 @@
 #define _GNU_SOURCE
 #include <anycuda/anycuda.h>
 #include <anycuda/cudart.h>
+#include <anycuda/sim.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +62,39 @@ static struct {
     acu_pool *pool;
     acu_buffer *buffers[5];
     acu_buffer *slice;
+    acu_module *module;
+    acu_kernel *kernel;
+    acu_graph *graph;
+    acu_exec *exec;
 } held;
+
+static const char ptx[] = ".version 7.0\n.target sm_52\n.address_size 64\n"
+                          ".visible .entry nothing() { ret; }\n";
+
+static void nothing(const acu_sim_launch *launch, void *const *args) {
+    (void)launch;
+    (void)args;
+}
+
+static void call_nothing(void *data) {
+    (void)data;
+}
+
+/* Code, and a graph that owns a buffer, a kernel and a closure. */
+static acu_result hold_graph(void) {
+    const acu_grid grid = acu_grid_1d(1, 1);
+    const float one = 1;
+    const acu_fill fill = {.buffer = held.buffers[1], .dtype = ACU_F32, .element = &one};
+    acu_sim_register("nothing", nothing);
+    ACU_TRY(acu_module_load(0, &(acu_module_source){.ptx = ptx}, &held.module));
+    ACU_TRY(acu_module_kernel(held.module, "nothing", &held.kernel));
+    ACU_TRY(acu_graph_create(&held.graph));
+    ACU_TRY(acu_graph_add_fill(held.graph, NULL, 0, &fill, NULL));
+    ACU_TRY(acu_graph_add_kernel(held.graph, NULL, 0, held.kernel, &grid, NULL, 0, NULL));
+    ACU_TRY(acu_graph_add_host(held.graph, NULL, 0, (acu_closure){call_nothing, NULL, NULL}, NULL));
+    ACU_TRY(acu_graph_instantiate(held.graph, NULL, &held.exec));
+    return acu_exec_launch(held.exec, held.stream);
+}
 
 static acu_result hold(void) {
     static const acu_memory kinds[] = {ACU_MEMORY_POOL, ACU_MEMORY_DEVICE, ACU_MEMORY_PINNED,
@@ -77,14 +110,19 @@ static acu_result hold(void) {
                                    &(acu_buffer_options){.pool = held.pool}, &held.buffers[4]));
     ACU_TRY(acu_buffer_slice(held.buffers[0], 10, 10, &held.slice));
     ACU_TRY(acu_buffer_zero(held.slice, NULL));
+    ACU_TRY(hold_graph());
     return acu_event_record(held.event, held.stream);
 }
 
 /* Says each failure. The order is the least convenient: what is used goes before its users. */
 static void release(void) {
     acu_error kept;
-    acu_result results[9];
+    acu_result results[13];
     int count = 0;
+    results[count++] = acu_module_release(held.module);
+    results[count++] = acu_kernel_release(held.kernel);
+    results[count++] = acu_graph_release(held.graph);
+    results[count++] = acu_exec_release(held.exec);
     results[count++] = acu_pool_release(held.pool);
     results[count++] = acu_stream_release(held.stream);
     for (int i = 0; i < 5; i++)
@@ -227,6 +265,10 @@ static int forks(void) {
         (void)acu_event_release(held.event);
         (void)acu_stream_release(held.stream);
         (void)acu_pool_release(held.pool);
+        (void)acu_exec_release(held.exec);
+        (void)acu_graph_release(held.graph);
+        (void)acu_kernel_release(held.kernel);
+        (void)acu_module_release(held.module);
         exit(0);
     }
     if (status_of(child))
