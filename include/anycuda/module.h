@@ -134,9 +134,8 @@ struct CUmod_st *acu_module_raw_driver(const acu_module *module);
 acu_module *acu_module_retain(acu_module *module);
 
 /**
- * One owner less; the last one, kernels and buffers of the module count as such, unloads it.
- *
- * That does not wait for kernels that run: synchronise first. As acu_stream_release() otherwise.
+ * One owner less; the last one, kernels and buffers of the module count as such, unloads it, after
+ * what runs of it has ended: the calling thread waits. As acu_stream_release() otherwise.
  */
 acu_result acu_module_release(acu_module *module);
 
