@@ -4,6 +4,7 @@
  * A handle is a number of its graph's, and so is the value's default; the value itself is an
  * instance's. Another graph's handle is the own one of that number.
  */
+#include "driver.h"
 #include "graph.h"
 
 #include <stdio.h>
@@ -70,13 +71,16 @@ cudaError_t acu_sim_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHand
 /* ---- nodes --------------------------------------------------------------------------------------
  */
 
+/* It is the driver that must know it, whatever the runtime. */
+static bool is_type(enum cudaGraphConditionalNodeType type) {
+    return acu_sim_driver_knows(&acu_cuda_type_CUgraphConditionalNodeType_enum, type);
+}
+
 /* An if with an else came with switches. */
 static bool is_size(const struct cudaConditionalNodeParams *params) {
     switch (params->type) {
     case cudaGraphCondTypeIf:
-        return params->size == 1 ||
-               (params->size == 2 && acu_sim_knows(&acu_cudart_type_cudaGraphConditionalNodeType,
-                                                   cudaGraphCondTypeSwitch));
+        return params->size == 1 || (params->size == 2 && is_type(cudaGraphCondTypeSwitch));
     case cudaGraphCondTypeWhile:
         return params->size == 1;
     case cudaGraphCondTypeSwitch:
@@ -88,8 +92,7 @@ static bool is_size(const struct cudaConditionalNodeParams *params) {
 cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
                                    acu_sim_graph *graph, acu_sim_op **op) {
     acu_sim_condition *condition = acu_sim_condition_of(acu_sim_graph_root(graph), params->handle);
-    if (!condition || condition->used || !is_size(params) ||
-        !acu_sim_knows(&acu_cudart_type_cudaGraphConditionalNodeType, params->type))
+    if (!condition || condition->used || !is_size(params) || !is_type(params->type))
         return cudaErrorInvalidValue;
     if (!(*op = acu_sim_op_new(cudaGraphNodeTypeConditional, NULL)))
         return cudaErrorMemoryAllocation;

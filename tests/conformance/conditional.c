@@ -59,7 +59,10 @@ CASE(a_while_that_is_never_done) {
 
 CASE(a_switch) {
     unsigned *device = NULL;
-    NEEDS(ACU_FEATURE_GRAPH_SWITCH_NODES);
+    if (driver() < 12080) { /* it is the driver that must know it, whatever the runtime */
+        skip("the driver is older than switches");
+        return;
+    }
     OK(cudaMalloc((void **)&device, 64));
     for (unsigned value = 0; value < 3; value++) {
         cudaGraph_t graph = NULL, *bodies = NULL;

@@ -146,6 +146,29 @@ TEST(switches) {
     OK(cudaFree(list));
 }
 
+static cudaError_t try_conditional(enum cudaGraphConditionalNodeType type, unsigned size) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeConditional};
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t node;
+    params.conditional.handle = new_handle(graph, 0);
+    params.conditional.type = type;
+    params.conditional.size = size;
+    cudaError_t result = cudaGraphAddNode(&node, graph, NULL, NULL, 0, &params);
+    OK(cudaGraphDestroy(graph));
+    (void)cudaGetLastError();
+    return result;
+}
+
+TEST(the_driver_decides_which_kinds_there_are) {
+    acu_sim_reset("runtime=12.4,driver=13.0");
+    assert_int_equal(try_conditional(cudaGraphCondTypeSwitch, 2), cudaSuccess);
+    assert_int_equal(try_conditional(cudaGraphCondTypeIf, 2), cudaSuccess);
+    acu_sim_reset("runtime=12.9,driver=12.4");
+    assert_int_equal(try_conditional(cudaGraphCondTypeSwitch, 2), cudaErrorInvalidValue);
+    assert_int_equal(try_conditional(cudaGraphCondTypeIf, 2), cudaErrorInvalidValue);
+    assert_int_equal(try_conditional(cudaGraphCondTypeIf, 1), cudaSuccess);
+}
+
 TEST(conditional_mistakes) {
     cudaGraph_t graph = new_graph(), other = new_graph(), *bodies;
     cudaGraphExec_t exec;
@@ -380,6 +403,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {K(while_loops),
                                        K(if_and_else),
                                        K(switches),
+                                       T(the_driver_decides_which_kinds_there_are),
                                        K(conditional_mistakes),
                                        K(capturing_into_a_body),
                                        K(kernel_nodes),
