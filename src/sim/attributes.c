@@ -9,98 +9,96 @@
  */
 
 /* What does not depend on the configuration: an H100. What is not here is 0. */
-static const struct {
-    int attribute, value;
-} attributes[] = {
-    {cudaDevAttrMaxThreadsPerBlock, 1024},
-    {cudaDevAttrMaxBlockDimX, 1024},
-    {cudaDevAttrMaxBlockDimY, 1024},
-    {cudaDevAttrMaxBlockDimZ, 64},
-    {cudaDevAttrMaxGridDimX, 2147483647},
-    {cudaDevAttrMaxGridDimY, 65535},
-    {cudaDevAttrMaxGridDimZ, 65535},
-    {cudaDevAttrMaxSharedMemoryPerBlock, 49152},
-    {cudaDevAttrTotalConstantMemory, 65536},
-    {cudaDevAttrWarpSize, 32},
-    {cudaDevAttrMaxPitch, 2147483647},
-    {cudaDevAttrMaxRegistersPerBlock, 65536},
-    {cudaDevAttrClockRate, 1980000},
-    {cudaDevAttrTextureAlignment, 512},
-    {cudaDevAttrGpuOverlap, 1},
-    {cudaDevAttrMultiProcessorCount, 132},
-    {cudaDevAttrCanMapHostMemory, 1},
-    {cudaDevAttrMaxTexture1DWidth, 131072},
-    {cudaDevAttrMaxTexture2DWidth, 131072},
-    {cudaDevAttrMaxTexture2DHeight, 65536},
-    {cudaDevAttrMaxTexture3DWidth, 16384},
-    {cudaDevAttrMaxTexture3DHeight, 16384},
-    {cudaDevAttrMaxTexture3DDepth, 16384},
-    {cudaDevAttrMaxTexture2DLayeredWidth, 32768},
-    {cudaDevAttrMaxTexture2DLayeredHeight, 32768},
-    {cudaDevAttrMaxTexture2DLayeredLayers, 2048},
-    {cudaDevAttrSurfaceAlignment, 512},
-    {cudaDevAttrConcurrentKernels, 1},
-    {cudaDevAttrEccEnabled, 1},
-    {cudaDevAttrMemoryClockRate, 2619000},
-    {cudaDevAttrGlobalMemoryBusWidth, 5120},
-    {cudaDevAttrL2CacheSize, 52428800},
-    {cudaDevAttrMaxThreadsPerMultiProcessor, 2048},
-    {cudaDevAttrAsyncEngineCount, 3},
-    {cudaDevAttrUnifiedAddressing, 1},
-    {cudaDevAttrMaxTexture1DLayeredWidth, 32768},
-    {cudaDevAttrMaxTexture1DLayeredLayers, 2048},
-    {cudaDevAttrMaxTexture2DGatherWidth, 32768},
-    {cudaDevAttrMaxTexture2DGatherHeight, 32768},
-    {cudaDevAttrMaxTexture3DWidthAlt, 8192},
-    {cudaDevAttrMaxTexture3DHeightAlt, 8192},
-    {cudaDevAttrMaxTexture3DDepthAlt, 32768},
-    {cudaDevAttrTexturePitchAlignment, 32},
-    {cudaDevAttrMaxTextureCubemapWidth, 32768},
-    {cudaDevAttrMaxTextureCubemapLayeredWidth, 32768},
-    {cudaDevAttrMaxTextureCubemapLayeredLayers, 2046},
-    {cudaDevAttrMaxSurface1DWidth, 32768},
-    {cudaDevAttrMaxSurface2DWidth, 131072},
-    {cudaDevAttrMaxSurface2DHeight, 65536},
-    {cudaDevAttrMaxSurface3DWidth, 16384},
-    {cudaDevAttrMaxSurface3DHeight, 16384},
-    {cudaDevAttrMaxSurface3DDepth, 16384},
-    {cudaDevAttrMaxSurface1DLayeredWidth, 32768},
-    {cudaDevAttrMaxSurface1DLayeredLayers, 2048},
-    {cudaDevAttrMaxSurface2DLayeredWidth, 32768},
-    {cudaDevAttrMaxSurface2DLayeredHeight, 32768},
-    {cudaDevAttrMaxSurface2DLayeredLayers, 2048},
-    {cudaDevAttrMaxSurfaceCubemapWidth, 32768},
-    {cudaDevAttrMaxSurfaceCubemapLayeredWidth, 32768},
-    {cudaDevAttrMaxSurfaceCubemapLayeredLayers, 2046},
-    {cudaDevAttrMaxTexture1DLinearWidth, 268435456},
-    {cudaDevAttrMaxTexture2DLinearWidth, 131072},
-    {cudaDevAttrMaxTexture2DLinearHeight, 65000},
-    {cudaDevAttrMaxTexture2DLinearPitch, 2097120},
-    {cudaDevAttrMaxTexture2DMipmappedWidth, 32768},
-    {cudaDevAttrMaxTexture2DMipmappedHeight, 32768},
-    {cudaDevAttrMaxTexture1DMipmappedWidth, 32768},
-    {cudaDevAttrStreamPrioritiesSupported, 1},
-    {cudaDevAttrGlobalL1CacheSupported, 1},
-    {cudaDevAttrLocalL1CacheSupported, 1},
-    {cudaDevAttrMaxSharedMemoryPerMultiprocessor, 233472},
-    {cudaDevAttrMaxRegistersPerMultiprocessor, 65536},
-    {cudaDevAttrManagedMemory, 1},
-    {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
-    {cudaDevAttrConcurrentManagedAccess, 1},
-    {cudaDevAttrComputePreemptionSupported, 1},
-    {cudaDevAttrCanUseHostPointerForRegisteredMem, 1},
-    {cudaDevAttrCooperativeLaunch, 1},
-    {cudaDevAttrMaxSharedMemoryPerBlockOptin, 232448},
-    {cudaDevAttrHostRegisterSupported, 1},
-    {cudaDevAttrMaxBlocksPerMultiprocessor, 32},
-    {cudaDevAttrMaxPersistingL2CacheSize, 32768000},
-    {cudaDevAttrMaxAccessPolicyWindowSize, 134217728},
-    {cudaDevAttrHostRegisterReadOnlySupported, 1},
-    {cudaDevAttrReservedSharedMemoryPerBlock, 1024},
-    {cudaDevAttrTimelineSemaphoreInteropSupported, 1},
-    {cudaDevAttrMemoryPoolsSupported, 1},
-    {cudaDevAttrMemSyncDomainCount, 4},
-    {cudaDevAttrNumaId, -1},
+static const int attributes[] = {
+    [cudaDevAttrMaxThreadsPerBlock] = 1024,
+    [cudaDevAttrMaxBlockDimX] = 1024,
+    [cudaDevAttrMaxBlockDimY] = 1024,
+    [cudaDevAttrMaxBlockDimZ] = 64,
+    [cudaDevAttrMaxGridDimX] = 2147483647,
+    [cudaDevAttrMaxGridDimY] = 65535,
+    [cudaDevAttrMaxGridDimZ] = 65535,
+    [cudaDevAttrMaxSharedMemoryPerBlock] = 49152,
+    [cudaDevAttrTotalConstantMemory] = 65536,
+    [cudaDevAttrWarpSize] = 32,
+    [cudaDevAttrMaxPitch] = 2147483647,
+    [cudaDevAttrMaxRegistersPerBlock] = 65536,
+    [cudaDevAttrClockRate] = 1980000,
+    [cudaDevAttrTextureAlignment] = 512,
+    [cudaDevAttrGpuOverlap] = 1,
+    [cudaDevAttrMultiProcessorCount] = 132,
+    [cudaDevAttrCanMapHostMemory] = 1,
+    [cudaDevAttrMaxTexture1DWidth] = 131072,
+    [cudaDevAttrMaxTexture2DWidth] = 131072,
+    [cudaDevAttrMaxTexture2DHeight] = 65536,
+    [cudaDevAttrMaxTexture3DWidth] = 16384,
+    [cudaDevAttrMaxTexture3DHeight] = 16384,
+    [cudaDevAttrMaxTexture3DDepth] = 16384,
+    [cudaDevAttrMaxTexture2DLayeredWidth] = 32768,
+    [cudaDevAttrMaxTexture2DLayeredHeight] = 32768,
+    [cudaDevAttrMaxTexture2DLayeredLayers] = 2048,
+    [cudaDevAttrSurfaceAlignment] = 512,
+    [cudaDevAttrConcurrentKernels] = 1,
+    [cudaDevAttrEccEnabled] = 1,
+    [cudaDevAttrMemoryClockRate] = 2619000,
+    [cudaDevAttrGlobalMemoryBusWidth] = 5120,
+    [cudaDevAttrL2CacheSize] = 52428800,
+    [cudaDevAttrMaxThreadsPerMultiProcessor] = 2048,
+    [cudaDevAttrAsyncEngineCount] = 3,
+    [cudaDevAttrUnifiedAddressing] = 1,
+    [cudaDevAttrMaxTexture1DLayeredWidth] = 32768,
+    [cudaDevAttrMaxTexture1DLayeredLayers] = 2048,
+    [cudaDevAttrMaxTexture2DGatherWidth] = 32768,
+    [cudaDevAttrMaxTexture2DGatherHeight] = 32768,
+    [cudaDevAttrMaxTexture3DWidthAlt] = 8192,
+    [cudaDevAttrMaxTexture3DHeightAlt] = 8192,
+    [cudaDevAttrMaxTexture3DDepthAlt] = 32768,
+    [cudaDevAttrTexturePitchAlignment] = 32,
+    [cudaDevAttrMaxTextureCubemapWidth] = 32768,
+    [cudaDevAttrMaxTextureCubemapLayeredWidth] = 32768,
+    [cudaDevAttrMaxTextureCubemapLayeredLayers] = 2046,
+    [cudaDevAttrMaxSurface1DWidth] = 32768,
+    [cudaDevAttrMaxSurface2DWidth] = 131072,
+    [cudaDevAttrMaxSurface2DHeight] = 65536,
+    [cudaDevAttrMaxSurface3DWidth] = 16384,
+    [cudaDevAttrMaxSurface3DHeight] = 16384,
+    [cudaDevAttrMaxSurface3DDepth] = 16384,
+    [cudaDevAttrMaxSurface1DLayeredWidth] = 32768,
+    [cudaDevAttrMaxSurface1DLayeredLayers] = 2048,
+    [cudaDevAttrMaxSurface2DLayeredWidth] = 32768,
+    [cudaDevAttrMaxSurface2DLayeredHeight] = 32768,
+    [cudaDevAttrMaxSurface2DLayeredLayers] = 2048,
+    [cudaDevAttrMaxSurfaceCubemapWidth] = 32768,
+    [cudaDevAttrMaxSurfaceCubemapLayeredWidth] = 32768,
+    [cudaDevAttrMaxSurfaceCubemapLayeredLayers] = 2046,
+    [cudaDevAttrMaxTexture1DLinearWidth] = 268435456,
+    [cudaDevAttrMaxTexture2DLinearWidth] = 131072,
+    [cudaDevAttrMaxTexture2DLinearHeight] = 65000,
+    [cudaDevAttrMaxTexture2DLinearPitch] = 2097120,
+    [cudaDevAttrMaxTexture2DMipmappedWidth] = 32768,
+    [cudaDevAttrMaxTexture2DMipmappedHeight] = 32768,
+    [cudaDevAttrMaxTexture1DMipmappedWidth] = 32768,
+    [cudaDevAttrStreamPrioritiesSupported] = 1,
+    [cudaDevAttrGlobalL1CacheSupported] = 1,
+    [cudaDevAttrLocalL1CacheSupported] = 1,
+    [cudaDevAttrMaxSharedMemoryPerMultiprocessor] = 233472,
+    [cudaDevAttrMaxRegistersPerMultiprocessor] = 65536,
+    [cudaDevAttrManagedMemory] = 1,
+    [cudaDevAttrSingleToDoublePrecisionPerfRatio] = 2,
+    [cudaDevAttrConcurrentManagedAccess] = 1,
+    [cudaDevAttrComputePreemptionSupported] = 1,
+    [cudaDevAttrCanUseHostPointerForRegisteredMem] = 1,
+    [cudaDevAttrCooperativeLaunch] = 1,
+    [cudaDevAttrMaxSharedMemoryPerBlockOptin] = 232448,
+    [cudaDevAttrHostRegisterSupported] = 1,
+    [cudaDevAttrMaxBlocksPerMultiprocessor] = 32,
+    [cudaDevAttrMaxPersistingL2CacheSize] = 32768000,
+    [cudaDevAttrMaxAccessPolicyWindowSize] = 134217728,
+    [cudaDevAttrHostRegisterReadOnlySupported] = 1,
+    [cudaDevAttrReservedSharedMemoryPerBlock] = 1024,
+    [cudaDevAttrTimelineSemaphoreInteropSupported] = 1,
+    [cudaDevAttrMemoryPoolsSupported] = 1,
+    [cudaDevAttrMemSyncDomainCount] = 4,
+    [cudaDevAttrNumaId] = -1,
 };
 
 static bool is_one_of(int cc, int a, int b, int c) {
@@ -150,21 +148,22 @@ int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribut
     int value = 0;
     if (varies(device, attribute, &value))
         return value;
-    for (size_t i = 0; i < sizeof attributes / sizeof *attributes; i++)
-        if (attributes[i].attribute == (int)attribute)
-            return attributes[i].value;
-    return 0;
+    return (size_t)attribute < sizeof attributes / sizeof *attributes ? attributes[attribute] : 0;
 }
 
 /* It is the driver that is asked, whatever the runtime; to it they are numbers without a gap. */
-static bool is_attribute(int attribute) {
+static int last_attribute(void) {
+    static int last, driver;
     const acu_type *type = &acu_cudart_type_cudaDeviceAttr;
-    int last = 0;
+    if (driver == acu_sim_configuration()->driver)
+        return last;
+    driver = acu_sim_configuration()->driver;
+    last = 0;
     for (uint32_t i = 0; i < type->count; i++)
         if (type->values[i].value != cudaDevAttrMax && type->values[i].value > last &&
-            type->values[i].since <= acu_sim_configuration()->driver)
+            type->values[i].since <= driver)
             last = (int)type->values[i].value;
-    return attribute > 0 && attribute <= last;
+    return last;
 }
 
 cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device) {
@@ -174,7 +173,7 @@ cudaError_t acu_sim_cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr,
         result = cudaErrorInvalidValue;
     if (!result && !d)
         result = cudaErrorInvalidDevice;
-    if (!result && !is_attribute(attr))
+    if (!result && ((int)attr <= 0 || (int)attr > last_attribute()))
         result = cudaErrorInvalidValue;
     if (!result)
         *value = acu_sim_attribute(d, attr);

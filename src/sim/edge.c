@@ -7,18 +7,40 @@
 /* ---- lists --------------------------------------------------------------------------------------
  */
 
+static void move(acu_sim_links *links, size_t to, size_t from, size_t count) {
+    memmove(links->nodes + to, links->nodes + from, count * sizeof *links->nodes);
+    memmove(links->data + to, links->data + from, count * sizeof *links->data);
+}
+
+/* The room before the first is given up. */
+static void close_gap(acu_sim_links *links) {
+    if (!links->gap)
+        return;
+    links->nodes -= links->gap;
+    links->data -= links->gap;
+    move(links, 0, links->gap, links->count);
+    links->gap = 0;
+}
+
+static bool grow(acu_sim_links *links) {
+    size_t room = links->room * 2 + 2;
+    cudaGraphNode_t *nodes = realloc(links->nodes, room * sizeof *nodes);
+    if (!nodes)
+        return false;
+    links->nodes = nodes;
+    cudaGraphEdgeData *data = realloc(links->data, room * sizeof *data);
+    if (!data)
+        return false;
+    links->data = data;
+    links->room = room;
+    return true;
+}
+
 bool acu_sim_links_add(acu_sim_links *links, cudaGraphNode_t node, cudaGraphEdgeData data) {
-    if (links->count == links->room) {
-        size_t room = links->room * 2 + 2;
-        cudaGraphNode_t *nodes = realloc(links->nodes, room * sizeof *nodes);
-        if (!nodes)
+    if (links->gap + links->count == links->room) {
+        close_gap(links);
+        if (2 * links->count >= links->room && !grow(links))
             return false;
-        links->nodes = nodes;
-        cudaGraphEdgeData *grown = realloc(links->data, room * sizeof *grown);
-        if (!grown)
-            return false;
-        links->data = grown;
-        links->room = room;
     }
     links->nodes[links->count] = node;
     links->data[links->count++] = data;
@@ -53,18 +75,25 @@ bool acu_sim_links_merge(acu_sim_links *links, const cudaGraphNode_t *nodes,
 }
 
 void acu_sim_links_clear(acu_sim_links *links) {
+    close_gap(links);
     free(links->nodes);
     free(links->data);
     *links = (acu_sim_links){0};
 }
 
-/* Keeps the order of the others. */
+/* Keeps the order of the others, and moves the fewer: many are removed from the first on. */
 static void remove_at(acu_sim_links *links, size_t at) {
     if (at == links->count)
         return;
     links->count--;
-    memmove(links->nodes + at, links->nodes + at + 1, (links->count - at) * sizeof *links->nodes);
-    memmove(links->data + at, links->data + at + 1, (links->count - at) * sizeof *links->data);
+    if (at > links->count / 2) {
+        move(links, at, at + 1, links->count - at);
+        return;
+    }
+    move(links, 1, 0, at);
+    links->nodes++;
+    links->data++;
+    links->gap++;
 }
 
 /* ---- edges --------------------------------------------------------------------------------------

@@ -14,17 +14,12 @@
 /* ---- who executes a kernel ----------------------------------------------------------------------
  */
 
-/* The place for more: one that runs the PTX itself, say. The first that can run an entry does. */
-typedef struct executor {
-    bool (*can_run)(const acu_sim_entry *entry); /* under the lock; the other is not */
-    void (*run)(const acu_sim_entry *entry, const acu_sim_launch *launch, void *const *args);
-} executor;
-
 static struct {
     char *name;
     acu_sim_kernel function;
 } *registered;
 static size_t registered_count;
+static unsigned registrations = 1;
 
 static acu_sim_kernel function_named(const char *name) {
     for (size_t i = 0; i < registered_count; i++)
@@ -57,29 +52,25 @@ int acu_sim_register(const char *name, acu_sim_kernel function) {
         return cudaErrorInvalidValue;
     pthread_mutex_lock(&acu_sim_lock);
     int result = add_function(name, function);
+    registrations++;
     pthread_mutex_unlock(&acu_sim_lock);
     return result;
 }
 
-static bool is_registered(const acu_sim_entry *entry) {
-    return function_named(entry->name) != NULL;
+static acu_sim_kernel registered_for(acu_sim_entry *entry) {
+    if (entry->looked != registrations)
+        entry->function = function_named(entry->name);
+    entry->looked = registrations;
+    return entry->function;
 }
 
-static void run_registered(const acu_sim_entry *entry, const acu_sim_launch *launch,
-                           void *const *args) {
-    pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_kernel function = function_named(entry->name);
-    pthread_mutex_unlock(&acu_sim_lock);
-    if (function)
-        function(launch, args);
-}
+/* The place for more: one that runs the PTX itself, say. The first that has a function is taken. */
+static acu_sim_kernel (*const executors[])(acu_sim_entry *entry) = {registered_for};
 
-static const executor executors[] = {{is_registered, run_registered}};
-
-static const executor *executor_of(acu_sim_entry *entry) {
+static acu_sim_kernel function_of(acu_sim_entry *entry) {
     for (size_t i = 0; i < sizeof executors / sizeof *executors; i++)
-        if (executors[i].can_run(entry))
-            return &executors[i];
+        if (executors[i](entry))
+            return executors[i](entry);
     if (!entry->told)
         fprintf(stderr,
                 "anycuda: simulator: kernel \"%s\" cannot be launched: nothing says what it does; "
@@ -128,7 +119,7 @@ void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes
     longjmp(run->end, 1);
 }
 
-static cudaError_t execute(const acu_sim_prepared *prepared, const executor *by) {
+static cudaError_t execute(const acu_sim_prepared *prepared, acu_sim_kernel function) {
     const acu_sim_entry *entry = prepared->function->entry;
     struct acu_sim_run run = {.device = prepared->function->module->device};
     acu_sim_launch launch = {.kernel = entry->name,
@@ -140,23 +131,23 @@ static cudaError_t execute(const acu_sim_prepared *prepared, const executor *by)
     memcpy(launch.cluster, prepared->cluster, sizeof launch.cluster);
     acu_sim_self()->in_callback = true;
     if (setjmp(run.end) == 0)
-        by->run(entry, &launch, prepared->args);
+        function(&launch, prepared->args);
     acu_sim_self()->in_callback = false;
     return run.result;
 }
 
 cudaError_t acu_sim_prepared_run(const acu_sim_prepared *prepared) {
-    const executor *by = NULL;
+    acu_sim_kernel function = NULL;
     pthread_mutex_lock(&acu_sim_lock);
     bool loaded = prepared->function->module->loaded;
     if (loaded)
-        by = executor_of(prepared->function->entry);
+        function = function_of(prepared->function->entry);
     else
         fprintf(stderr, "anycuda: simulator: kernel \"%s\" is launched, but was unloaded\n",
                 prepared->function->entry->name);
     pthread_mutex_unlock(&acu_sim_lock);
-    if (by)
-        return execute(prepared, by);
+    if (function)
+        return execute(prepared, function);
     return loaded ? cudaErrorNotSupported : cudaErrorLaunchFailure;
 }
 
@@ -260,7 +251,7 @@ static cudaError_t judge(acu_sim_prepared *p, const acu_sim_device *device,
         result = judge_cluster(p, device);
     if (!result)
         result = judge_cooperation(p, device);
-    if (!result && !executor_of(p->function->entry))
+    if (!result && !function_of(p->function->entry))
         result = cudaErrorNotSupported;
     return result;
 }
@@ -311,18 +302,17 @@ static cudaError_t copy_arguments(acu_sim_prepared *p, void *const *args, void *
 static acu_sim_prepared *new_prepared(acu_sim_function *function,
                                       const cudaLaunchAttribute *attributes, unsigned count) {
     const acu_sim_entry *entry = function->entry;
-    size_t head = (sizeof(acu_sim_prepared) + 63) & ~(size_t)63;
-    size_t listed = count * sizeof *attributes;
-    size_t pointers = (entry->param_count * sizeof(void *) + 63) & ~(size_t)63;
-    char *memory =
-        aligned_alloc(64, (head + listed + pointers + entry->param_bytes + 127) & ~(size_t)63);
+    size_t listed = count * sizeof *attributes, pointers = entry->param_count * sizeof(void *);
+    char *memory = malloc(sizeof(acu_sim_prepared) + listed + pointers + entry->param_bytes + 63);
     if (!memory)
         return NULL;
     acu_sim_prepared *made = (acu_sim_prepared *)(void *)memory;
     *made = (acu_sim_prepared){.function = function, .attribute_count = count};
-    made->attributes = (cudaLaunchAttribute *)(void *)(memory + head);
-    made->args = (void **)(void *)(memory + head + listed);
-    made->arguments = memory + ((head + listed + pointers + 63) & ~(size_t)63);
+    memory += sizeof *made;
+    made->attributes = (cudaLaunchAttribute *)(void *)memory;
+    made->args = (void **)(void *)(memory + listed);
+    memory += listed + pointers;
+    made->arguments = memory + (-(uintptr_t)memory & 63); /* as a GPU aligns them */
     if (count)
         memcpy(made->attributes, attributes, listed);
     for (size_t i = 0; i < entry->param_count; i++)

@@ -23,7 +23,9 @@ typedef struct acu_sim_entry { /* a kernel, as it was declared */
     unsigned max_registers, min_blocks;
     size_t shared, local;
     bool explicit_cluster;
-    bool told; /* that there is no function for it */
+    bool told;               /* that there is no function for it */
+    acu_sim_kernel function; /* what it does, if that is registered; may be out of date */
+    unsigned looked;         /* after so many registrations */
 } acu_sim_entry;
 
 typedef struct acu_sim_variable {

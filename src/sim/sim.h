@@ -359,7 +359,7 @@ struct acu_sim_op {
 typedef struct acu_sim_links {
     cudaGraphNode_t *nodes;
     cudaGraphEdgeData *data;
-    size_t count, room;
+    size_t count, room, gap; /* gap: of the room, before the first */
 } acu_sim_links;
 
 struct acu_sim_stream {

@@ -114,7 +114,8 @@ static void push(acu_sim_stream *stream, acu_sim_op *op) {
 
 /* Wakes whoever may be able to go on. */
 void acu_sim_op_finish(acu_sim_op *op) {
-    op->ns = acu_platform_now_ns();
+    if (!op->run) /* it may end a time that is measured */
+        op->ns = acu_platform_now_ns();
     op->done = true;
     acu_sim_schedule_done(op);
     forget_waits(op);
