@@ -3,7 +3,7 @@
  * else the driver's modules, in the device's primary context and on the runtime's streams.
  *
  * One table of functions each. All return an acu_result whose failure is recorded. `enter` makes
- * current what the calls need, and each call is between it and `leave`.
+ * current what the calls need, and each call but a launch is between it and `leave`.
  */
 #ifndef ACU_BACKEND_H
 #define ACU_BACKEND_H
@@ -11,7 +11,7 @@
 #include <anycuda/cuda_types.h>
 #include <anycuda/cudart.h>
 
-#include "object.h"
+#include "stream.h"
 
 struct acu_prepared;
 
@@ -35,6 +35,8 @@ typedef struct acu_jit {
 } acu_jit;
 
 typedef struct acu_backend {
+    /* Enters and leaves by itself. */
+    int (*launch)(const struct acu_prepared *prepared, const acu_stream *stream);
     /* open: fills the place's context, which close gives up. */
     int (*open)(acu_place *place);
     int (*close)(const acu_place *place);
@@ -59,7 +61,6 @@ typedef struct acu_backend {
     int (*clusters)(int *clusters, const struct acu_prepared *prepared);
     int (*cluster_size)(int *blocks, const struct acu_prepared *prepared);
 
-    int (*launch)(const struct acu_prepared *prepared, cudaStream_t stream);
     int (*add_node)(const struct acu_prepared *prepared, cudaGraph_t graph,
                     const cudaGraphNode_t *after, size_t count, cudaGraphNode_t *node);
     int (*set_node)(const struct acu_prepared *prepared, cudaGraphNode_t node);

@@ -231,7 +231,7 @@ static int cluster_size(int *blocks, const acu_prepared *p) {
 /* ---- launches -----------------------------------------------------------------------------------
  */
 
-static int launch(const acu_prepared *p, cudaStream_t stream) {
+static int launch_on(const acu_prepared *p, cudaStream_t stream) {
     CUfunction function = function_of(p->kernel->raw);
     void **params = (void **)p->params;
     if (ACU_LIKELY(p->attribute_count == 0))
@@ -244,6 +244,15 @@ static int launch(const acu_prepared *p, cudaStream_t stream) {
                                       p->threads.y, p->threads.z, p->shared_bytes, stream, params));
     CUlaunchConfig config = config_of(p, stream);
     return acu_of_driver(cuLaunchKernelEx(&config, function, params, NULL));
+}
+
+static int launch(const acu_prepared *p, const acu_stream *stream) {
+    acu_backend_guard guard;
+    int code = enter(&p->kernel->place, &guard);
+    if (!code)
+        code = launch_on(p, stream->raw);
+    leave(&guard);
+    return code;
 }
 
 static CUDA_KERNEL_NODE_PARAMS node_of(const acu_prepared *p) {

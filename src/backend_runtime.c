@@ -159,17 +159,28 @@ static int cluster_size(int *blocks, const acu_prepared *prepared) {
 /* ---- launches -----------------------------------------------------------------------------------
  */
 
-static int launch(const acu_prepared *p, cudaStream_t stream) {
+ACU_COLD static int launch_with_attributes(const acu_prepared *p, cudaStream_t stream) {
     const void *function = p->kernel->raw;
     void **params = (void **)p->params;
-    if (ACU_LIKELY(p->attribute_count == 0))
-        return (int)cudaLaunchKernel(function, p->blocks, p->threads, params, p->shared_bytes,
-                                     stream);
     if (p->cooperative && p->attribute_count == 1)
         return (int)cudaLaunchCooperativeKernel(function, p->blocks, p->threads, params,
                                                 p->shared_bytes, stream);
     cudaLaunchConfig_t config = config_of(p, stream);
     return (int)cudaLaunchKernelExC(&config, function, params);
+}
+
+static int launch(const acu_prepared *p, const acu_stream *stream) {
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, p->kernel->place.device);
+    if (code)
+        return code;
+    if (ACU_LIKELY(p->attribute_count == 0))
+        code = (int)cudaLaunchKernel(p->kernel->raw, p->blocks, p->threads, (void **)p->params,
+                                     p->shared_bytes, stream->raw);
+    else
+        code = launch_with_attributes(p, stream->raw);
+    acu_guard_leave(&guard);
+    return code;
 }
 
 static struct cudaKernelNodeParams node_of(const acu_prepared *p) {

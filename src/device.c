@@ -77,25 +77,14 @@ static int outcome(const char *call, acu_device device, int code) {
 /* ---- the current device ------------------------------------------------------------------------
  */
 
-/* Where there is one alone it is current. Their number is as of the last time that somebody named a
- * device, which whoever creates something does. */
-int acu_guard_enter(acu_guard *guard, int device) {
+int acu_guard_change(acu_guard *guard, int device) {
     *guard = (acu_guard){0};
-    if (ACU_WATCHED(devices) == 1 && (device == 0 || device == ACU_DEVICE_CURRENT))
-        return 0;
     int code = (int)cudaGetDevice(&guard->previous);
     if (code || device == ACU_DEVICE_CURRENT || device == guard->previous)
         return code;
     code = (int)cudaSetDevice(device);
     guard->changed = code == 0;
     return code;
-}
-
-/* The call that wanted the device has its result; a failure to go back is kept as a release's is.
- */
-void acu_guard_leave(acu_guard *guard) {
-    if (guard->changed)
-        acu_device_guard_cleanup(guard);
 }
 
 int acu_device_resolve(const char *call, acu_device *device) {

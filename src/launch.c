@@ -315,7 +315,8 @@ static int add_buffer(const char *call, acu_prepared *p, size_t i, const acu_arg
     acu_buffer *buffer = arg->value.buffer;
     if (ACU_LIKELY(acu_is(buffer, &acu_buffer_class) && !is_elsewhere(p->kernel, buffer))) {
         p->params[i] = &buffer->pointer;
-        p->uses[p->use_count++] = (acu_prepared_use){buffer, arg->kind != ACU_ARG_IN};
+        p->uses[p->use_count++] =
+            (acu_prepared_use){.buffer = buffer, .writes = arg->kind != ACU_ARG_IN};
         return 0;
     }
     if (!acu_is(buffer, &acu_buffer_class)) {
@@ -370,7 +371,7 @@ int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, cons
  */
 
 /* More about a launch that CUDA refused, where there is more to say. Returns the code. */
-static int explain(const acu_prepared *p, int code) {
+ACU_COLD static int explain(const acu_prepared *p, int code) {
     char said[400];
     size_t threads = (size_t)p->threads.x * p->threads.y * p->threads.z, fit = 0;
     if (code != cudaErrorCooperativeLaunchTooLarge)
@@ -397,35 +398,21 @@ static void hint_at_refusal(const acu_prepared *p, int code) {
 /* ---- on a stream --------------------------------------------------------------------------------
  */
 
-static int begin_uses(const acu_prepared *p, acu_stream *stream, acu_ticket *tickets,
-                      unsigned *begun) {
+static int begin_uses(acu_prepared *p, acu_stream *stream, unsigned *begun) {
     int code = 0;
     for (*begun = 0; *begun < p->use_count && !code; *begun += code == 0) {
-        const acu_prepared_use *use = &p->uses[*begun];
-        code = acu_use_begin(use->buffer->storage, stream, use->writes, &tickets[*begun]);
+        acu_prepared_use *use = &p->uses[*begun];
+        code = acu_use_begin(use->buffer->storage, stream, use->writes, &use->ticket);
     }
     return code;
 }
 
-static int end_uses(const acu_prepared *p, acu_stream *stream, const acu_ticket *tickets,
-                    unsigned begun, int code) {
+static int end_uses(const acu_prepared *p, acu_stream *stream, unsigned begun, int code) {
     for (unsigned i = 0; i < begun; i++) {
         const acu_prepared_use *use = &p->uses[i];
-        int ended = acu_use_end(use->buffer->storage, stream, use->writes, &tickets[i]);
+        int ended = acu_use_end(use->buffer->storage, stream, use->writes, &use->ticket);
         code = code ? code : ended;
     }
-    return code;
-}
-
-static int put_on(const acu_prepared *p, acu_stream *stream) {
-    acu_backend_guard guard;
-    const acu_backend *backend = p->kernel->backend;
-    int code = backend->enter(&p->kernel->place, &guard);
-    if (!code)
-        code = backend->launch(p, stream->raw);
-    if (code)
-        code = explain(p, code);
-    backend->leave(&guard);
     return code;
 }
 
@@ -447,17 +434,18 @@ static void note_events(const acu_prepared *p, const acu_stream *stream) {
     }
 }
 
-static int launch_prepared(const acu_prepared *p, acu_stream *stream) {
-    acu_ticket tickets[ACU_MAX_ARGUMENTS];
+static int launch_prepared(acu_prepared *p, acu_stream *stream) {
     unsigned begun = 0;
     int code = note_use(p, stream);
     if (!code)
-        code = begin_uses(p, stream, tickets, &begun);
+        code = begin_uses(p, stream, &begun);
     if (!code)
-        code = put_on(p, stream);
-    if (p->event_count > 0 && !code)
+        code = p->kernel->backend->launch(p, stream);
+    if (!ACU_LIKELY(code == 0))
+        code = explain(p, code);
+    else if (p->event_count > 0)
         note_events(p, stream);
-    return end_uses(p, stream, tickets, begun, code);
+    return end_uses(p, stream, begun, code);
 }
 
 acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,

@@ -69,26 +69,18 @@ static int wait_for_uses(acu_storage *storage, acu_stream *stream, bool writes) 
     return 0;
 }
 
-/* Apart from acu_use_begin(), so that what is run by each operation is short. */
-__attribute__((noinline)) static int begin_in_table(acu_storage *storage, acu_stream *stream,
-                                                    bool writes, acu_ticket *ticket) {
+int acu_use_begins(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket) {
+    acu_capture *capture = acu_capture_of(stream);
+    if (capture)
+        return capture->use(capture, &storage->object, writes);
+    if (acu_has(storage->flags, ACU_BUFFER_UNORDERED))
+        return 0;
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
     int code = wait_for_uses(storage, stream, writes);
     ticket->version = storage->version;
     pthread_mutex_unlock(&storage->lock);
     return code;
-}
-
-int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket) {
-    acu_capture *capture = acu_capture_of(stream);
-    ticket->version = 0;
-    if (capture)
-        return capture->use(capture, &storage->object, writes);
-    if (ACU_LIKELY(sole_of(storage) == stream->timeline) ||
-        acu_has(storage->flags, ACU_BUFFER_UNORDERED))
-        return 0;
-    return begin_in_table(storage, stream, writes, ticket);
 }
 
 /* The table is full: the stream waits for the oldest use of another one and stands for both. */
@@ -131,8 +123,9 @@ static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64
     return code;
 }
 
-__attribute__((noinline)) static int end_in_table(acu_storage *storage, acu_stream *stream,
-                                                  bool writes, const acu_ticket *ticket) {
+int acu_use_ends(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket) {
+    if (acu_has(storage->flags, ACU_BUFFER_UNORDERED))
+        return 0;
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
     int code = add_use(storage, stream, writes, ticket->version);
@@ -142,16 +135,6 @@ __attribute__((noinline)) static int end_in_table(acu_storage *storage, acu_stre
     }
     pthread_mutex_unlock(&storage->lock);
     return code;
-}
-
-int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket) {
-    if (acu_capture_of(stream) || acu_has(storage->flags, ACU_BUFFER_UNORDERED))
-        return 0;
-    (void)acu_timeline_issue(stream->timeline);
-    /* asked again: another one may have come in between */
-    if (ACU_LIKELY(sole_of(storage) == stream->timeline))
-        return 0;
-    return end_in_table(storage, stream, writes, ticket);
 }
 
 int acu_storage_settle(acu_storage *storage) {
@@ -179,10 +162,16 @@ static unsigned register_flags(unsigned flags) {
            (acu_has(flags, ACU_BUFFER_READ_ONLY) ? cudaHostRegisterReadOnly : 0u);
 }
 
+/* The stream tells its device; only of a default stream it is the current one. */
 static int allocate_from_pool(acu_storage *s, void **at) {
+    acu_guard guard;
     cudaStream_t raw = s->home->raw;
-    return s->pool ? (int)cudaMallocFromPoolAsync(at, s->bytes, s->pool->raw, raw)
-                   : (int)cudaMallocAsync(at, s->bytes, raw);
+    int code = acu_stream_enter(s->home, &guard);
+    if (!code)
+        code = s->pool ? (int)cudaMallocFromPoolAsync(at, s->bytes, s->pool->raw, raw)
+                       : (int)cudaMallocAsync(at, s->bytes, raw);
+    acu_guard_leave(&guard);
+    return code;
 }
 
 /* The address by which the device sees the host's memory. */
@@ -284,24 +273,38 @@ static int explain_no_room(const acu_storage *s) {
                       human(s->bytes, want), s->device, said);
 }
 
-static int allocate(acu_storage *s, void *given) {
+/* Memory that is no pool's is allocated on the current device. */
+__attribute__((noinline)) static int allocate_on_device(acu_storage *s, void **at) {
     acu_guard guard;
-    void *at = given;
-    if (s->memory != ACU_MEMORY_POOL && acu_capture_delays(NULL))
+    if (acu_capture_delays(NULL))
         return acu_record(ACU_ERROR_CAPTURE,
                           "allocating such memory would break the capture that is under way");
-    /* A stream tells its device. */
-    int code = s->memory == ACU_MEMORY_POOL ? acu_stream_enter(s->home, &guard)
-                                            : acu_guard_enter(&guard, s->device);
+    int code = acu_guard_enter(&guard, s->device);
     if (!code)
-        code = allocate_once(s, &at);
-    if (code == cudaErrorMemoryAllocation && s->memory != ACU_MEMORY_REGISTERED) {
-        make_room(s);
-        code = allocate_once(s, &at);
-        if (code == cudaErrorMemoryAllocation)
-            code = explain_no_room(s);
-    }
+        code = allocate_once(s, at);
     acu_guard_leave(&guard);
+    return code;
+}
+
+ACU_COLD static int allocate_again(acu_storage *s, void **at) {
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, s->device);
+    if (!code) {
+        make_room(s);
+        code = allocate_once(s, at);
+    }
+    if (code == cudaErrorMemoryAllocation)
+        code = explain_no_room(s);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+static int allocate(acu_storage *s, void *given) {
+    void *at = given;
+    int code = ACU_LIKELY(s->memory == ACU_MEMORY_POOL) ? allocate_from_pool(s, &at)
+                                                        : allocate_on_device(s, &at);
+    if (code == cudaErrorMemoryAllocation && s->memory != ACU_MEMORY_REGISTERED)
+        code = allocate_again(s, &at);
     s->pointer = at;
     return code;
 }
@@ -310,10 +313,8 @@ static int allocate(acu_storage *s, void *given) {
  */
 
 /* The home stream waits for uses elsewhere; where it cannot, the thread does. */
-static int gather_uses(acu_storage *s) {
+__attribute__((noinline)) static int gather_uses(acu_storage *s) {
     int code = 0;
-    if (sole_of(s) == s->home->timeline) /* and nobody else has it any more */
-        return 0;
     pthread_mutex_lock(&s->lock);
     open_table(s);
     for (unsigned i = 0; i < s->use_count && !code; i++) {
@@ -361,46 +362,91 @@ static bool is_unordered(const acu_storage *s) {
     return acu_has(s->flags, ACU_BUFFER_UNORDERED);
 }
 
-/*
- * Memory must not be lost: where it cannot be freed in order, it is freed after all uses; where a
- * capture forbids either, later.
- */
-static int free_memory(acu_storage *s) {
-    int code = 0;
-    bool in_order = s->memory == ACU_MEMORY_POOL && s->owned;
-    if (in_order && acu_capture_of(s->home))
-        return ACU_LATER;
-    if (in_order) {
-        code = is_unordered(s) ? 0 : gather_uses(s);
-        if (!code)
-            code = free_to_pool(s);
-        if (!code || acu_released(code) == 0)
-            return 0;
-        if (home_is_captured(s))
-            return ACU_LATER;
-    }
+/* `before`: what failed until now; the first failure is told, but for that to free it. */
+static int free_after_all(acu_storage *s, int before) {
     int settled = acu_released(acu_storage_settle(s));
     if (settled == ACU_ERROR_CAPTURE)
         return ACU_LATER;
     int freed = s->owned && !acu_is_unloading() ? acu_released(free_now(s)) : 0;
-    return freed ? freed : in_order ? code : settled;
+    return freed ? freed : before ? before : settled;
+}
+
+ACU_COLD static int free_anyhow(acu_storage *s, int failed) {
+    if (acu_released(failed) == 0)
+        return 0;
+    return home_is_captured(s) ? ACU_LATER : free_after_all(s, failed);
+}
+
+/*
+ * Memory must not be lost: where it cannot be freed in order, it is freed after all uses; where a
+ * capture forbids either, later.
+ */
+static int free_in_order(acu_storage *s) {
+    int code = 0;
+    if (acu_capture_of(s->home))
+        return ACU_LATER;
+    if (!acu_storage_is_only_on(s, s->home->timeline) && !is_unordered(s))
+        code = gather_uses(s);
+    if (!code)
+        code = free_to_pool(s);
+    return ACU_LIKELY(code == 0) ? 0 : free_anyhow(s, code);
+}
+
+static int free_memory(acu_storage *s) {
+    bool mine = s->pointer && s->memory != ACU_MEMORY_GRAPH && !acu_is_unloading();
+    if (!mine)
+        return 0;
+    return s->memory == ACU_MEMORY_POOL && s->owned ? free_in_order(s) : free_after_all(s, 0);
+}
+
+/* What only few have, besides their home. */
+__attribute__((noinline)) static int release_rest(acu_storage *s) {
+    int gone = let_go(s, sole_of(s));
+    while (s->use_count > 0)
+        drop_use(s, s->use_count - 1);
+    int pool = acu_object_release(NULL, s->pool, &acu_pool_class);
+    int owner = s->owner ? acu_object_release(NULL, s->owner, s->owner->was) : 0;
+    if (s->version > 0) /* else nobody has come to need it */
+        pthread_mutex_destroy(&s->lock);
+    return gone ? gone : pool ? pool : owner;
+}
+
+/*
+ * The memory of one dead storage per device waits for the next one: who creates and releases
+ * buffers all the time runs through neither malloc() nor free(), whose code and tables would come
+ * from memory each time, as CUDA has filled the caches in between.
+ */
+static acu_storage **spare_of(int device) {
+    return device >= 0 && device < ACU_COUNTED_DEVICES ? &acu_of_devices[device].spare : NULL;
+}
+
+static void *take_memory(int device) {
+    acu_storage **spare = spare_of(device);
+    bool there = spare && __atomic_load_n(spare, __ATOMIC_RELAXED);
+    void *taken = there ? __atomic_exchange_n(spare, NULL, __ATOMIC_ACQUIRE) : NULL;
+    return taken ? taken : malloc(sizeof(acu_storage));
+}
+
+static void give_memory(acu_storage *s) {
+    acu_storage **spare = spare_of(s->device), *none = NULL;
+    bool kept =
+        spare && ACU_WATCHED(quarantine) == 0 &&
+        __atomic_compare_exchange_n(spare, &none, s, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
+    if (!ACU_LIKELY(kept))
+        acu_object_bury(&s->object);
 }
 
 static int destroy_storage(acu_object *object) {
     acu_storage *s = (acu_storage *)object;
-    bool mine = s->pointer && s->memory != ACU_MEMORY_GRAPH;
-    int code = mine && !acu_is_unloading() ? free_memory(s) : 0;
+    int code = free_memory(s);
     if (code == ACU_LATER)
         return code;
-    int gone = let_go(s, sole_of(s));
-    while (s->use_count > 0)
-        drop_use(s, s->use_count - 1);
-    int pool = s->pool ? acu_object_release(NULL, s->pool, &acu_pool_class) : 0;
+    bool simple = acu_storage_is_only_on(s, s->home ? s->home->timeline : NULL) && !s->pool &&
+                  !s->owner && s->version == 0;
+    int rest = ACU_LIKELY(simple) ? 0 : release_rest(s);
     int home = acu_object_release(NULL, s->home, &acu_stream_class);
-    int owner = s->owner ? acu_object_release(NULL, s->owner, s->owner->was) : 0;
-    if (s->version > 0) /* else nobody has come to need it */
-        pthread_mutex_destroy(&s->lock);
-    return code ? code : gone ? gone : pool ? pool : home ? home : owner;
+    give_memory(s);
+    return code ? code : rest ? rest : home;
 }
 
 const acu_class acu_storage_class = {"memory", destroy_storage, NULL};
@@ -430,12 +476,13 @@ acu_storage *acu_storage_retain(acu_storage *storage) {
 
 /* Field by field, because most of it is not looked at before there are uses on other streams. */
 static acu_storage *new_storage(const char *call, const acu_request *r, int device, size_t bytes) {
-    acu_storage *s = malloc(sizeof *s);
+    acu_storage *s = take_memory(device);
     if (!s) {
         acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a buffer");
         return NULL;
     }
     acu_object_init(&s->object, &acu_storage_class, -1);
+    s->object.embedded = true;
     s->memory = r->options.memory;
     s->flags = r->options.flags;
     s->device = device;

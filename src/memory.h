@@ -67,14 +67,32 @@ typedef struct acu_ticket {
  * use must come after, or a capture is told. end: follows each successful begin, also where the
  * operation failed. Failures are recorded.
  */
-int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket);
-int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket);
+int acu_use_begins(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket);
+int acu_use_ends(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket);
 
 /* Nobody else has used it: what is done there now need neither wait nor be remembered, beyond its
  * number. */
 static inline bool acu_storage_is_only_on(const acu_storage *storage,
                                           const acu_timeline *timeline) {
-    return __atomic_load_n(&storage->sole, __ATOMIC_SEQ_CST) == timeline;
+    return ACU_LIKELY(__atomic_load_n(&storage->sole, __ATOMIC_SEQ_CST) == timeline);
+}
+
+static inline int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes,
+                                acu_ticket *ticket) {
+    bool only_here = acu_storage_is_only_on(storage, stream->timeline) && !acu_capture_of(stream);
+    ticket->version = 0;
+    return ACU_LIKELY(only_here) ? 0 : acu_use_begins(storage, stream, writes, ticket);
+}
+
+/* Whether someone else has come is asked again, once the number was issued. */
+static inline int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes,
+                              const acu_ticket *ticket) {
+    if (acu_capture_of(stream))
+        return 0;
+    (void)acu_timeline_issue(stream->timeline);
+    return acu_storage_is_only_on(storage, stream->timeline)
+               ? 0
+               : acu_use_ends(storage, stream, writes, ticket);
 }
 
 /* The thread waits for all uses. */

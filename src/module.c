@@ -120,7 +120,7 @@ static int with_log(const acu_module *module, int code) {
 /* ---- life ---------------------------------------------------------------------------------------
  */
 
-void acu_module_used_on(acu_module *module, acu_timeline *timeline) {
+void acu_module_note_stream(acu_module *module, acu_timeline *timeline) {
     for (size_t i = 0; i < ACU_MODULE_STREAMS; i++) {
         acu_timeline *here = __atomic_load_n(&module->streams[i], __ATOMIC_RELAXED);
         if (ACU_LIKELY(here == timeline))

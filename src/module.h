@@ -50,7 +50,11 @@ typedef struct acu_image {
 int acu_module_new(const char *call, acu_device device, const acu_image *image,
                    acu_module **module);
 
-/* A kernel of the module is about to be put on the stream. */
-void acu_module_used_on(acu_module *module, acu_timeline *timeline);
+/* A kernel of the module is about to be put on the stream; mostly it is the first one's again. */
+void acu_module_note_stream(acu_module *module, acu_timeline *timeline);
+static inline void acu_module_used_on(acu_module *module, acu_timeline *timeline) {
+    if (!ACU_LIKELY(__atomic_load_n(&module->streams[0], __ATOMIC_RELAXED) == timeline))
+        acu_module_note_stream(module, timeline);
+}
 
 #endif

@@ -20,18 +20,20 @@ acu_watch acu_watched __attribute__((aligned(64))) = {.quarantine = QUARANTINE};
 /* ---- counting ----------------------------------------------------------------------------------
  */
 
-enum { COUNTED_DEVICES = 64 };
-static int alive[COUNTED_DEVICES];
+acu_of_device acu_of_devices[ACU_COUNTED_DEVICES] __attribute__((aligned(64)));
 
-static void count(int device, int change) {
-    if (device >= 0 && device < COUNTED_DEVICES)
-        __atomic_add_fetch(&alive[device], change, __ATOMIC_RELAXED);
+static bool is_counted(int device) {
+    return device >= 0 && device < ACU_COUNTED_DEVICES;
+}
+
+static void count_down(int device) {
+    if (is_counted(device))
+        __atomic_sub_fetch(&acu_of_devices[device].alive, 1, __ATOMIC_RELAXED);
 }
 
 int acu_objects_alive(int device) {
-    return device >= 0 && device < COUNTED_DEVICES
-               ? __atomic_load_n(&alive[device], __ATOMIC_RELAXED)
-               : 0;
+    return is_counted(device) ? __atomic_load_n(&acu_of_devices[device].alive, __ATOMIC_RELAXED)
+                              : 0;
 }
 
 /* ---- the quarantine ----------------------------------------------------------------------------
@@ -78,7 +80,7 @@ static void put_in_quarantine(acu_object *object) {
     free_all(surplus);
 }
 
-static void bury(acu_object *object) {
+void acu_object_bury(acu_object *object) {
     if (ACU_LIKELY(ACU_WATCHED(quarantine) == 0))
         free(object);
     else
@@ -96,15 +98,6 @@ void acu_quarantine(size_t objects) {
 /* ---- making ------------------------------------------------------------------------------------
  */
 
-void acu_object_init(acu_object *object, const acu_class *kind, int device) {
-    object->was = kind;
-    object->references = 1;
-    object->device = device;
-    object->embedded = false;
-    __atomic_store_n(&object->kind, kind, __ATOMIC_RELAXED);
-    count(device, 1);
-}
-
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device) {
     acu_object *object = calloc(1, size);
     if (!object) {
@@ -116,7 +109,7 @@ void *acu_object_new(const char *call, const acu_class *kind, size_t size, int d
 }
 
 void acu_object_discard(acu_object *object) {
-    count(object->device, -1);
+    count_down(object->device);
     free(object);
 }
 
@@ -151,10 +144,8 @@ const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) {
     return text;
 }
 
-int acu_outcome(const char *call, const void *handle, int code) {
+int acu_blame_on(const char *call, const void *handle, int code) {
     char text[ACU_OBJECT_TEXT];
-    if (ACU_LIKELY(code == 0))
-        return 0;
     return acu_blame(call, acu_describe(handle, text), code);
 }
 
@@ -202,9 +193,9 @@ static int destroy_object(acu_object *object) {
         defer(object);
         return 0;
     }
-    count(device, -1);
+    count_down(device);
     if (!embedded)
-        bury(object);
+        acu_object_bury(object);
     return code;
 }
 

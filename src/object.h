@@ -30,7 +30,7 @@ struct acu_object {
     const acu_class *was;  /* its class, alive or dead */
     int references;        /* atomic */
     int device;            /* -1: none */
-    bool embedded;         /* in another object, whose memory it shares */
+    bool embedded;         /* in another object; or destroy() buries it, too */
     acu_object *next;      /* waiting to be destroyed, or in quarantine */
 };
 
@@ -50,10 +50,30 @@ extern acu_watch acu_watched;
 
 #define ACU_WATCHED(what) __atomic_load_n(&acu_watched.what, __ATOMIC_RELAXED)
 
+/* What the objects of a device share: a line of the cache for each device. */
+enum { ACU_COUNTED_DEVICES = 64 };
+typedef struct acu_of_device {
+    int alive;                 /* atomic */
+    struct acu_storage *spare; /* atomic */
+    char apart[48];
+} acu_of_device;
+extern acu_of_device acu_of_devices[ACU_COUNTED_DEVICES];
+
 /* Zeroed, with one reference; NULL and a recorded failure where the host has no memory. */
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device);
 /* The same of memory that need not be zeroed. */
-void acu_object_init(acu_object *object, const acu_class *kind, int device);
+static inline void acu_object_init(acu_object *object, const acu_class *kind, int device) {
+    object->was = kind;
+    object->references = 1;
+    object->device = device;
+    object->embedded = false;
+    __atomic_store_n(&object->kind, kind, __ATOMIC_RELAXED);
+    if (device >= 0 && device < ACU_COUNTED_DEVICES)
+        __atomic_add_fetch(&acu_of_devices[device].alive, 1, __ATOMIC_RELAXED);
+}
+
+/* Frees it, or puts it in quarantine. */
+void acu_object_bury(acu_object *object);
 
 /* Frees one that acu_object_new made and whose construction failed: nothing is destroyed. */
 void acu_object_discard(acu_object *object);
@@ -104,7 +124,10 @@ int acu_object_release(const char *call, void *handle, const acu_class *kind);
 const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
 
 /* acu_blame with an object; nothing on success. */
-int acu_outcome(const char *call, const void *handle, int code);
+int acu_blame_on(const char *call, const void *handle, int code) ACU_COLD;
+static inline int acu_outcome(const char *call, const void *handle, int code) {
+    return ACU_LIKELY(code == 0) ? 0 : acu_blame_on(call, handle, code);
+}
 
 /*
  * Host callbacks must not call CUDA, so what is released in one is destroyed by the next call that
@@ -140,10 +163,24 @@ int acu_released(int result);
 /* Objects of a device that are alive. */
 int acu_objects_alive(int device);
 
-/* The thread's current device for a scope; `changed` is false where it was the right one. */
+/*
+ * The thread's current device for a scope; `changed` is false where it was the right one. A device
+ * that is alone is current; how many there are is as of the last time that somebody named one,
+ * which whoever creates something does.
+ */
 typedef struct acu_device_guard acu_guard;
-int acu_guard_enter(acu_guard *guard, int device);
-void acu_guard_leave(acu_guard *guard);
+int acu_guard_change(acu_guard *guard, int device);
+static inline int acu_guard_enter(acu_guard *guard, int device) {
+    bool alone = ACU_WATCHED(devices) == 1 && (device == 0 || device == ACU_DEVICE_CURRENT);
+    guard->changed = false;
+    return alone ? 0 : acu_guard_change(guard, device);
+}
+/* The call that wanted the device has its result; a failure to go back is kept as a release's is.
+ */
+static inline void acu_guard_leave(acu_guard *guard) {
+    if (guard->changed)
+        acu_device_guard_cleanup(guard);
+}
 
 /* 0, or a recorded failure if there is no such device; ACU_DEVICE_CURRENT is replaced. */
 int acu_device_resolve(const char *call, acu_device *device);
