@@ -22,7 +22,15 @@ typedef struct end {
     bool pinned;       /* host memory that it knows */
     bool host, device; /* who can reach it */
     bool in_array;
+    const acu_sim_range *pooled; /* memory of a pool; NULL: it is none */
 } end;
+
+/* How it is to be done. */
+typedef struct manner {
+    bool async;
+    bool early; /* what the host can read of the source is read before the call returns */
+    bool named; /* the call says which devices */
+} manner;
 
 /* False: not all of it may be touched. */
 static bool find_end(const void *address, size_t size, end *e) {
@@ -37,8 +45,15 @@ static bool find_end(const void *address, size_t size, end *e) {
     *e = (end){.bytes = acu_sim_view(range, address),
                .pinned = range->kind == SIM_PINNED || range->kind == SIM_REGISTERED,
                .host = range->kind != SIM_DEVICE,
-               .device = true};
+               .device = true,
+               .pooled = range->pool ? range : NULL};
     return true;
+}
+
+/* Pools of two devices, none of which is shown to the other device: then a copy must name both. */
+static bool are_apart(const end *to, const end *from) {
+    return to->pooled && from->pooled && !acu_sim_range_lets(to->pooled, from->pooled->device) &&
+           !acu_sim_range_lets(from->pooled, to->pooled->device);
 }
 
 static bool is_direction(enum cudaMemcpyKind kind) {
@@ -162,7 +177,8 @@ static cudaError_t judge_ends(const struct cudaMemcpy3DParms *copy) {
                : cudaSuccess;
 }
 
-static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, end *to, end *from) {
+static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, bool named, end *to,
+                              end *from) {
     layout to_layout, from_layout;
     if (!is_direction(copy->kind))
         return cudaErrorInvalidMemcpyDirection;
@@ -171,7 +187,8 @@ static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, end *to, end
         return why;
     return !is_empty(&copy->extent) && element_of(copy) && lay_out_to(copy, &to_layout) &&
                    lay_out_from(copy, &from_layout) && find_layout(&to_layout, to) &&
-                   find_layout(&from_layout, from) && fits_kind(to, from, copy->kind)
+                   find_layout(&from_layout, from) && fits_kind(to, from, copy->kind) &&
+                   (named || !are_apart(to, from))
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
@@ -249,7 +266,7 @@ static acu_sim_op *copy_op(const struct cudaMemcpy3DParms *copy, const end *to, 
 
 cudaError_t acu_sim_op_copy(const struct cudaMemcpy3DParms *params, acu_sim_op **op) {
     end to, from;
-    cudaError_t why = judge_copy(params, &to, &from);
+    cudaError_t why = judge_copy(params, false, &to, &from);
     if (!why && !(*op = copy_op(params, &to, &from)))
         why = cudaErrorMemoryAllocation;
     return why;
@@ -273,34 +290,31 @@ static cudaError_t allows(acu_sim_stream *stream, bool async) {
     return acu_sim_capture_allows(stream, async ? SIM_ENQUEUES : SIM_REFUSES);
 }
 
-/*
- * Under the lock, after acu_sim_enter(). `early`: what the host can read of the source is read
- * before the call returns.
- */
-static cudaError_t copy_when(const struct cudaMemcpy3DParms *params, cudaStream_t handle,
-                             bool async, bool early) {
+/* Under the lock, after acu_sim_enter(). */
+static cudaError_t copy_so(const struct cudaMemcpy3DParms *params, cudaStream_t handle,
+                           manner how) {
     end to, from;
     acu_sim_stream *stream;
     cudaError_t why = acu_sim_stream_of(handle, &stream);
     if (!why && is_empty(&params->extent))
         return cudaSuccess;
     if (!why)
-        why = judge_copy(params, &to, &from);
+        why = judge_copy(params, how.named, &to, &from);
     if (!why)
-        why = allows(stream, async);
+        why = allows(stream, how.async);
     if (why)
         return why;
     acu_sim_op *op = copy_op(params, &to, &from);
-    if (!op || (early && from.host && !stage(op))) {
+    if (!op || (how.early && from.host && !stage(op))) {
         acu_sim_op_release(op);
         return cudaErrorMemoryAllocation;
     }
     return acu_sim_submit(stream, op,
-                          op->staged ? to.pageable : waits(stream, op, &to, &from, async));
+                          op->staged ? to.pageable : waits(stream, op, &to, &from, how.async));
 }
 
 static cudaError_t copy(const struct cudaMemcpy3DParms *params, cudaStream_t handle, bool async) {
-    return copy_when(params, handle, async, false);
+    return copy_so(params, handle, (manner){.async = async});
 }
 
 cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool *early,
@@ -308,9 +322,9 @@ cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool 
     cudaError_t why = cudaSuccess;
     end to, from;
     for (size_t i = 0; i < count && !why; i++)
-        why = judge_copy(&copies[i], &to, &from);
+        why = judge_copy(&copies[i], false, &to, &from);
     for (size_t i = 0; i < count && !why; i++)
-        why = copy_when(&copies[i], stream, true, early[i]);
+        why = copy_so(&copies[i], stream, (manner){.async = true, .early = early[i]});
     return why;
 }
 
@@ -434,7 +448,7 @@ static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, int to, 
     if (!why && !async)
         why = serialize(stream, from, true);
     if (!why)
-        why = copy(params, handle, async);
+        why = copy_so(params, handle, (manner){.async = async, .named = true});
     if (!why && !async)
         why = serialize(stream, to, false);
     if (!why && !async)

@@ -95,10 +95,7 @@ static const acu_sim_range *accessible(const acu_sim_device *device, const void 
     const acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
     if (!range || range->dormant || bytes > range->base + range->size - (uintptr_t)address)
         return NULL;
-    if (range->bytes)
-        return range->access >> device->index & 1 ? range : NULL;
-    return range->kind != SIM_DEVICE || acu_sim_can_access(device, range->device->index) ? range
-                                                                                         : NULL;
+    return acu_sim_range_lets(range, device) ? range : NULL;
 }
 
 void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes) {

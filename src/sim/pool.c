@@ -466,6 +466,10 @@ static cudaError_t judge_access(const acu_sim_pool *pool, const struct cudaMemAc
                : cudaSuccess;
 }
 
+bool acu_sim_pool_lets(const acu_sim_pool *pool, const acu_sim_device *device) {
+    return pool->access[device->index] != cudaMemAccessFlagsProtNone;
+}
+
 cudaError_t acu_sim_cudaMemPoolSetAccess(cudaMemPool_t memPool,
                                          const struct cudaMemAccessDesc *descList, size_t count) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);

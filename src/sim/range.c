@@ -45,6 +45,14 @@ bool acu_sim_is_device_address(const void *address) {
     return acu_sim_is_reserved(address);
 }
 
+bool acu_sim_range_lets(const acu_sim_range *range, const acu_sim_device *device) {
+    if (range->bytes)
+        return range->access >> device->index & 1;
+    if (range->pool)
+        return acu_sim_pool_lets(range->pool, device);
+    return range->kind != SIM_DEVICE || acu_sim_can_access(device, range->device->index);
+}
+
 void *acu_sim_view(const acu_sim_range *range, const void *address) {
     if (range->bytes)
         return range->bytes + ((uintptr_t)address - range->base);

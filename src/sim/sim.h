@@ -213,6 +213,8 @@ acu_sim_range *acu_sim_range_in(uintptr_t base, size_t size);
 acu_sim_range *acu_sim_range_next(uintptr_t address);
 /* The address is one that only devices have, allocated or not. */
 bool acu_sim_is_device_address(const void *address);
+/* The device's kernels may touch it. */
+bool acu_sim_range_lets(const acu_sim_range *range, const acu_sim_device *device);
 /* Where the bytes are. */
 void *acu_sim_view(const acu_sim_range *range, const void *address);
 /* NULL without memory. */
@@ -294,6 +296,8 @@ int acu_sim_virtual_leaks(int print);
 acu_sim_pool *acu_sim_pool_default(acu_sim_device *device);
 /* A range of the pool was freed, at the call; what was dropped, in stream order. */
 void acu_sim_pool_give(acu_sim_pool *pool, size_t size);
+/* Its memory is shown to that device; what devices show to each other does not matter here. */
+bool acu_sim_pool_lets(const acu_sim_pool *pool, const acu_sim_device *device);
 /* What synchronising does: pools give back what they hold above their thresholds. */
 void acu_sim_pools_settle(void);
 void acu_sim_pools_reset(acu_sim_device *device);

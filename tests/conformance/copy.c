@@ -503,6 +503,52 @@ CASE(to_another_device) {
     OK(cudaFree(b));
 }
 
+CASE(between_pools_of_two_devices) {
+    char *a, *b, *plain;
+    cudaMemPool_t pool;
+    cudaStream_t here, there;
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, {0}},
+                                       cudaMemAccessFlagsProtReadWrite};
+    NEEDS_DEVICES(2);
+    OK(cudaStreamCreate(&here));
+    OK(cudaMallocAsync((void **)&a, 64, here));
+    OK(cudaMalloc((void **)&plain, 64));
+    OK(cudaStreamSynchronize(here));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&there));
+    OK(cudaMallocAsync((void **)&b, 64, there));
+    OK(cudaStreamSynchronize(there));
+    OK(cudaSetDevice(0));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(b, a, 64, cudaMemcpyDefault, here));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(b, a, 64, cudaMemcpyDefault, there));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy2DAsync(b, 8, a, 8, 4, 4, cudaMemcpyDefault, here));
+    OK(cudaMemcpyPeerAsync(b, 1, a, 0, 64, here));
+    OK(cudaMemcpyPeerAsync(a, 0, b, 1, 64, there));
+    OK(cudaStreamSynchronize(here));
+    OK(cudaStreamSynchronize(there));
+    ASK(cudaMemcpyPeerAsync(b, 0, a, 0, 64, here)); /* by another name */
+    ASK(cudaMemcpyAsync(plain, b, 64, cudaMemcpyDefault, here));
+    ASK(cudaMemcpyAsync(plain, b, 64, cudaMemcpyDefault, there));
+    ASK(cudaMemcpyAsync(plain, a, 64, cudaMemcpyDefault, there));
+    (void)cudaGetLastError();
+    OK(cudaStreamSynchronize(here));
+    OK(cudaStreamSynchronize(there));
+    OK(cudaDeviceGetDefaultMemPool(&pool, 1));
+    OK(cudaMemPoolSetAccess(pool, &access, 1));
+    OK(cudaMemcpyAsync(b, a, 64, cudaMemcpyDefault, here));
+    OK(cudaStreamSynchronize(here));
+    ASK(cudaMemcpyAsync(b, a, 64, cudaMemcpyDefault, there));
+    (void)cudaGetLastError();
+    OK(cudaStreamSynchronize(there));
+    access.flags = cudaMemAccessFlagsProtNone;
+    OK(cudaMemPoolSetAccess(pool, &access, 1));
+    OK(cudaFree(a));
+    OK(cudaFree(b));
+    OK(cudaFree(plain));
+    OK(cudaStreamDestroy(here));
+    OK(cudaStreamDestroy(there));
+}
+
 /* ---- batches
  * -------------------------------------------------------------------------------------- */
 

@@ -217,6 +217,47 @@ TEST(between_devices) {
     OK(cudaSetDevice(0));
 }
 
+static char *pooled(int device) {
+    void *at;
+    OK(cudaSetDevice(device));
+    OK(cudaMallocAsync(&at, SIZE, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    return at;
+}
+
+TEST(pools_of_two_devices_are_apart) {
+    char *here = pooled(0), *there = pooled(1), *plain;
+    OK(cudaMalloc((void **)&plain, SIZE));
+    OK(cudaSetDevice(0));
+    struct cudaMemcpy3DParms box = {.srcPtr = {here, 8, 8, 4},
+                                    .dstPtr = {there, 8, 8, 4},
+                                    .extent = {8, 4, 2},
+                                    .kind = cudaMemcpyDefault};
+    struct cudaMemcpy3DPeerParms named = {
+        .srcPtr = box.srcPtr, .dstPtr = box.dstPtr, .dstDevice = 1, .extent = box.extent};
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(there, here, SIZE, cudaMemcpyDefault, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(there, here, SIZE, cudaMemcpyDeviceToDevice));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemcpy2DAsync(here, 8, there, 8, 4, 4, cudaMemcpyDeviceToDevice, NULL));
+    FAILS(cudaErrorInvalidValue, cudaMemcpy3DAsync(&box, NULL));
+    OK(cudaMemcpyPeerAsync(there, 1, here, 0, SIZE, NULL));
+    OK(cudaMemcpy3DPeerAsync(&named, NULL));
+    OK(cudaMemcpyAsync(plain, here, SIZE, cudaMemcpyDefault, NULL));
+    OK(cudaDeviceEnablePeerAccess(1, 0)); /* it is the pool that must be shown */
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(there, here, SIZE, cudaMemcpyDefault, NULL));
+    cudaMemPool_t pool;
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, {0}},
+                                       cudaMemAccessFlagsProtReadWrite};
+    OK(cudaDeviceGetDefaultMemPool(&pool, 1));
+    OK(cudaMemPoolSetAccess(pool, &access, 1));
+    OK(cudaMemcpyAsync(there, here, SIZE, cudaMemcpyDefault, NULL));
+    OK(cudaMemcpy3DAsync(&box, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    OK(cudaFree(here));
+    OK(cudaFree(there));
+    OK(cudaFree(plain));
+}
+
 TEST(a_partly_known_source) {
     OK(cudaHostRegister(from + 100, 100, 0));
     OK(cudaMemcpy(a, from, 150, cudaMemcpyHostToDevice)); /* it is pageable where it begins */
@@ -291,6 +332,7 @@ int main(void) {
         C(a_pageable_destination_is_waited_for),
         C(mistakes_are_told_at_once),
         C(between_devices),
+        C(pools_of_two_devices_are_apart),
         C(a_partly_known_source),
         C(big_copies),
         T(a_copy_between_devices_is_in_the_order_of_both),

@@ -214,6 +214,26 @@ TEST(the_memory_of_a_peer_needs_access) {
     library = load(PTX);
 }
 
+TEST(the_memory_of_a_peers_pool_must_be_shown) {
+    void *memory;
+    cudaMemPool_t pool;
+    struct cudaMemAccessDesc access = {{cudaMemLocationTypeDevice, {0}},
+                                       cudaMemAccessFlagsProtReadWrite};
+    OK(cudaSetDevice(1));
+    OK(cudaMallocAsync(&memory, 16, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    OK(cudaDeviceGetDefaultMemPool(&pool, 1));
+    OK(cudaMemPoolSetAccess(pool, &access, 1));
+    OK(cudaSetDevice(0));
+    touches(memory, 16, cudaSuccess);
+    access.flags = cudaMemAccessFlagsProtNone;
+    OK(cudaMemPoolSetAccess(pool, &access, 1));
+    OK(cudaDeviceEnablePeerAccess(1, 0)); /* that is for other memory */
+    touches(memory, 16, cudaErrorIllegalAddress);
+    acu_sim_reset(MACHINE);
+    library = load(PTX);
+}
+
 static cudaError_t called;
 
 static void calls_cuda(const acu_sim_launch *launch_, void *const *args) {
@@ -572,6 +592,7 @@ int main(void) {
         K(null_is_illegal),
         K(what_is_freed_in_order_may_be_used_before),
         K(the_memory_of_a_peer_needs_access),
+        K(the_memory_of_a_peers_pool_must_be_shown),
         K(a_kernel_must_not_call_cuda),
         K(unloading_waits),
         K(what_is_no_kernel),
