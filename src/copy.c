@@ -23,6 +23,11 @@ bool acu_buffer_is_hosts(const acu_buffer *buffer) {
     return memory == ACU_MEMORY_PINNED || memory == ACU_MEMORY_REGISTERED;
 }
 
+bool acu_buffer_is_devices(const acu_buffer *buffer) {
+    acu_memory memory = buffer->storage->memory;
+    return memory == ACU_MEMORY_POOL || memory == ACU_MEMORY_DEVICE || memory == ACU_MEMORY_GRAPH;
+}
+
 /* What it must know besides its data: checks made, it runs between begin and end of the uses. */
 typedef struct copy_job {
     acu_buffer *to, *from; /* either is NULL: the host */
@@ -205,11 +210,6 @@ int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const a
     return 0;
 }
 
-static bool is_device_only(const acu_buffer *buffer) {
-    acu_memory memory = buffer->storage->memory;
-    return memory == ACU_MEMORY_POOL || memory == ACU_MEMORY_DEVICE;
-}
-
 static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer *from,
                       size_t from_at, size_t count, acu_stream *on) {
     int code = acu_copy_check(call, to, to_at, from, from_at, count);
@@ -222,7 +222,7 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
                        .from = from->pointer + from_at * size,
                        .bytes = count * size,
                        .kind = acu_copy_kind(to, from)};
-    if (is_device_only(to) && is_device_only(from)) {
+    if (acu_buffer_is_devices(to) && acu_buffer_is_devices(from)) {
         copy.to_device = to->object.device;
         copy.from_device = from->object.device;
     }

@@ -171,12 +171,12 @@ acu_result acu_event_elapsed(acu_event *start, acu_event *end, float *millisecon
     *milliseconds = 0;
     ACU_NEED(start, acu_event_class);
     ACU_NEED(end, acu_event_class);
-    const char *first = untimed(start), *second = untimed(end);
-    ACU_REQUIRE(!first, ACU_ERROR_STATE, "the first event %s", first);
-    ACU_REQUIRE(!second, ACU_ERROR_STATE, "the second event %s", second);
     ACU_REQUIRE(start->object.device == end->object.device, ACU_ERROR_DEVICE,
                 "the events belong to the devices %d and %d", start->object.device,
                 end->object.device);
+    const char *first = untimed(start), *second = untimed(end);
+    ACU_REQUIRE(!first, ACU_ERROR_STATE, "the first event %s", first);
+    ACU_REQUIRE(!second, ACU_ERROR_STATE, "the second event %s", second);
     int code = (int)cudaEventElapsedTime(milliseconds, start->raw, end->raw);
     if (code == ACU_NOT_READY) {
         acu_forget_not_ready();

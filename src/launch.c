@@ -304,11 +304,8 @@ static int refuse_count(const char *call, const acu_kernel *kernel, size_t given
                   kernel->name, kernel->count, given);
 }
 
-/* Memory of a device is reached from others only where someone has allowed it. */
 static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
-    acu_memory memory = buffer->storage->memory;
-    return buffer->object.device != kernel->object.device &&
-           (memory == ACU_MEMORY_POOL || memory == ACU_MEMORY_DEVICE);
+    return buffer->object.device != kernel->object.device && acu_buffer_is_devices(buffer);
 }
 
 static int add_buffer(const char *call, acu_prepared *p, size_t i, const acu_arg *arg) {

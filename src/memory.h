@@ -131,6 +131,8 @@ int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const a
 
 /* Pinned or registered. */
 bool acu_buffer_is_hosts(const acu_buffer *buffer);
+/* Of its device alone: others reach it only where someone has allowed it. */
+bool acu_buffer_is_devices(const acu_buffer *buffer);
 /* Both are known. */
 enum cudaMemcpyKind acu_copy_kind(const acu_buffer *to, const acu_buffer *from);
 

@@ -57,12 +57,12 @@ typedef struct acu_buffer_options {
  *
  * Nothing is written to it. If the device has no room, the pools are trimmed and it is tried once
  * more; the error then tells how much was asked for and is free. 0 elements are fine. Errors:
- * ACU_ERROR_ARGUMENT, ACU_ERROR_OVERFLOW, ACU_ERROR_CAPTURE, ACU_OUT_OF_MEMORY, CUDA's own.
+ * ACU_ERROR_DTYPE of what is no type, ACU_ERROR_OVERFLOW, ACU_ERROR_CAPTURE, ACU_OUT_OF_MEMORY.
  */
 ACU_CHECKED acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
                                          acu_buffer **buffer);
 
-/** acu_buffer_create() of any memory; `options` may be NULL. */
+/** acu_buffer_create() of any memory, with its errors; `options` may be NULL. */
 ACU_CHECKED acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t count,
                                               const acu_buffer_options *options,
                                               acu_buffer **buffer);
@@ -71,14 +71,14 @@ ACU_CHECKED acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtyp
  * Makes a buffer of the caller's host memory, pinned while the buffer lives.
  *
  * The memory must live until the last owner, slices included, has released it: that waits for all
- * uses.
+ * uses. Errors as of acu_buffer_create().
  */
 ACU_CHECKED acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host,
                                            size_t count, unsigned flags, acu_buffer **buffer);
 
 /**
  * A buffer on memory of someone else, who frees it: after all uses, which acu_buffer_synchronize()
- * and the last release wait for.
+ * and the last release wait for. Errors as of acu_buffer_create().
  */
 ACU_CHECKED acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer,
                                        size_t count, acu_memory memory, acu_buffer **buffer);
@@ -117,7 +117,7 @@ void *acu_buffer_raw(const acu_buffer *buffer);
  * The address that the host uses, after all uses so far are done.
  *
  * The host may then write or read until the buffer is used again. ACU_ERROR_MEMORY_KIND for memory
- * that the host cannot reach.
+ * that the host cannot reach; ACU_ERROR_CAPTURE as of acu_stream_synchronize().
  */
 ACU_CHECKED acu_result acu_buffer_host(acu_buffer *buffer, void **host);
 
@@ -141,7 +141,8 @@ acu_stream *acu_buffer_stream(const acu_buffer *buffer);
 
 /* ---- order ---- */
 
-/** Waits until all uses of its memory so far are done. */
+/** Waits until all uses of its memory so far are done; ACU_ERROR_CAPTURE as of
+ * acu_stream_synchronize(). */
 ACU_CHECKED acu_result acu_buffer_synchronize(acu_buffer *buffer);
 
 /**
@@ -156,7 +157,7 @@ ACU_CHECKED acu_result acu_buffer_end_use(acu_buffer *buffer, acu_stream *stream
 /* ---- copies ----
  *
  * `on` is the stream to use, NULL the buffer's own (the destination's). `at` and `count` are
- * elements. Errors of all: ACU_ERROR_DTYPE, ACU_ERROR_RANGE, ACU_ERROR_CAPTURE, and CUDA's.
+ * elements. Errors of all: ACU_ERROR_DTYPE, ACU_ERROR_RANGE; ACU_ERROR_CAPTURE of those that wait.
  */
 
 /** Writes `count` elements from the host, at the beginning; the type is the pointer's. Waits. */
@@ -213,7 +214,8 @@ typedef struct acu_strides {
  * Copies elements that lie apart, and does not wait.
  *
  * Done by as few 2D copies as the layout allows: one for each row of rows; steps that are negative
- * or not ascending cost a copy for each element or row.
+ * or not ascending cost a copy for each element or row. ACU_ERROR_OVERFLOW for a shape that no
+ * machine can address.
  */
 ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
                                                const acu_strides *strides, acu_stream *on);
@@ -223,14 +225,14 @@ ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
     acu_buffer_fill_typed((buffer), ACU_DTYPE_OF(element), (element), NULL)
 
 /** Sets every element to `*element`, and does not wait. Elements of 1, 2 and 4 bytes, or of equal
- * bytes, at the memory's speed. */
+ * bytes, at the memory's speed. ACU_ERROR_DEVICE on a stream of another device. */
 ACU_CHECKED acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype,
                                              const void *element, acu_stream *on);
 
-/** Sets every byte to 0, and does not wait. */
+/** Sets every byte to 0, and does not wait; ACU_ERROR_DEVICE on a stream of another device. */
 ACU_CHECKED acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on);
 
-/* ---- managed memory ---- */
+/* ---- managed memory; of any other kind: ACU_ERROR_MEMORY_KIND ---- */
 
 /** Brings managed memory to a device, or to ACU_DEVICE_HOST, before it is used there. */
 ACU_CHECKED acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream *on);

@@ -63,7 +63,8 @@ ACU_CHECKED acu_result acu_event_synchronize(acu_event *event);
 /**
  * Milliseconds from one event to another.
  *
- * ACU_ERROR_STATE if one has no timing or was never recorded, ACU_NOT_READY if one is not done yet.
+ * ACU_ERROR_STATE if one has no timing or was never recorded, ACU_ERROR_DEVICE if they are of two
+ * devices, ACU_NOT_READY if one is not done yet.
  */
 ACU_CHECKED acu_result acu_event_elapsed(acu_event *start, acu_event *end, float *milliseconds);
 

@@ -64,7 +64,8 @@ acu_result acu_exec_release(acu_exec *exec);
 
 void acu_exec_cleanup(acu_exec **exec);
 
-/** Does what the first launch would do before, so that it is not slower than others. */
+/** Does what the first launch would do before, so that it is not slower than others.
+ * ACU_ERROR_CAPTURE on a stream that is being captured. */
 ACU_CHECKED acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream);
 
 /**

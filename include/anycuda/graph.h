@@ -166,7 +166,8 @@ ACU_CHECKED acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *aft
                                            acu_device device, acu_dtype dtype, size_t elements,
                                            acu_buffer **buffer, acu_node *node);
 
-/** Frees what acu_graph_add_alloc(), of this graph or one launched before, allocated. */
+/** Frees what acu_graph_add_alloc(), of this graph or one launched before, allocated;
+ * ACU_ERROR_MEMORY_KIND of other memory. */
 ACU_CHECKED acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t count,
                                           acu_buffer *buffer, acu_node *node);
 

@@ -153,11 +153,13 @@ ACU_CHECKED acu_result acu_kernel_available_shared(acu_kernel *kernel, int block
 
 struct acu_grid;
 
-/** Clusters of the grid's shape that run at once on the device; since CUDA 11.8. */
+/** Clusters of the grid's shape that run at once on the device; since CUDA 11.8. A grid that cannot
+ * be is refused as by acu_launch_args(). */
 ACU_CHECKED acu_result acu_kernel_max_clusters(acu_kernel *kernel, const struct acu_grid *grid,
                                                int *clusters);
 
-/** The most blocks that a cluster can have with the grid's threads and memory; since CUDA 11.8. */
+/** The most blocks that a cluster can have with the grid's threads and memory; since CUDA 11.8.
+ * Errors as of acu_kernel_max_clusters(). */
 ACU_CHECKED acu_result acu_kernel_max_cluster_size(acu_kernel *kernel, const struct acu_grid *grid,
                                                    int *blocks);
 

@@ -144,8 +144,8 @@ enum { ACU_MAX_ARGUMENTS = 64 };
  * anything is done: ACU_ERROR_ARGUMENT (too few, too many, a wrong size, no blocks, no threads),
  * ACU_ERROR_DTYPE (a float for an integer, no address for a pointer), ACU_ERROR_DEVICE (stream,
  * kernel and buffers do not belong together), ACU_ERROR_LIMIT (more than device or kernel can
- * have), ACU_ERROR_HANDLE, ACU_ERROR_MEMORY_KIND (memory that the device cannot address). CUDA's
- * own, also of kernels before it; 801 where the runtime lacks something that the grid asks for.
+ * have), ACU_ERROR_HANDLE. CUDA's own, also of kernels before it; 801 where the runtime lacks
+ * something that the grid asks for.
  */
 ACU_CHECKED acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
                                        const acu_arg *args, size_t count);

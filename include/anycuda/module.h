@@ -168,8 +168,9 @@ ACU_CHECKED acu_result acu_module_kernel_names(acu_module *module, const char *c
  * keeps alive; the caller owns it.
  *
  * It is used on `stream` unless another is named. The count follows from the variable's size; it is
- * ACU_ERROR_DTYPE where that is not a multiple of the element's. 500 if there is none of that name.
- * Uses by kernels that reach the variable by its name are not seen: order them yourself.
+ * ACU_ERROR_DTYPE where that is not a multiple of the element's, ACU_ERROR_DEVICE where the stream
+ * is of another device. 500 if there is none of that name. Uses by kernels that reach the variable
+ * by its name are not seen: order them yourself.
  */
 ACU_CHECKED acu_result acu_module_global(acu_module *module, const char *name, acu_stream *stream,
                                          acu_dtype dtype, acu_buffer **buffer);

@@ -3,6 +3,13 @@
  *
  * Every function that can fail returns an acu_result, and must be looked at. What failed, on what
  * and why is kept for the thread until its next failure; success leaves it as it is.
+ *
+ * What any function may return is not said again at each: ACU_ERROR_ARGUMENT where a handle or a
+ * pointer is NULL and must not be, or an enumerator or a number is none that it takes;
+ * ACU_ERROR_HANDLE where a handle was released, or is of another kind; 101 where there is no such
+ * device; ACU_ERROR_HOST_MEMORY where something is made; ACU_NOT_SUPPORTED where the runtime is
+ * older than the header says; ACU_ERROR_STATE where the stream is another thread's default one; and
+ * CUDA's own codes, also those of work that was queued before.
  */
 #ifndef ACU_STATUS_H
 #define ACU_STATUS_H

@@ -188,6 +188,11 @@ static void copies(void **state) {
     FAILS(acu_buffer_copy(a, bytes, NULL), ACU_ERROR_RANGE, "6 elements, the source 12");
     FAILS(acu_buffer_copy_range(a, 0, bytes, 0, 1, NULL), ACU_ERROR_DTYPE,
           "holds i16, the source u8");
+    acu_buffer *words = NULL;
+    OK(acu_buffer_create(stream, ACU_U16, 6, &words));
+    FAILS(acu_buffer_copy(a, words, NULL), ACU_ERROR_DTYPE, "holds i16, the source u16");
+    FAILS(acu_buffer_copy_strided(a, words, &(acu_strides){0}, NULL), ACU_ERROR_DTYPE, "u16");
+    OK(acu_buffer_release(words));
     FAILS(acu_buffer_copy(a, NULL, NULL), ACU_ERROR_ARGUMENT, "the buffer is NULL");
     FAILS(acu_buffer_host(a, (void **)&host), ACU_ERROR_MEMORY_KIND, "cannot reach");
     OK(acu_buffer_release(a));
@@ -421,6 +426,8 @@ static void no_room_is_explained(void **state) {
     ONLY_SIMULATED("a device of 1 GiB");
     for (size_t i = 0; i < COUNT(kinds); i++) {
         acu_buffer *buffer = NULL;
+        FAILS(acu_buffer_create(stream, ACU_F32, (size_t)1 << 30u, &buffer), ACU_OUT_OF_MEMORY,
+              "acu_buffer_create: no room for 4294967296 bytes");
         FAILS(acu_buffer_create_with(stream, ACU_F32, (size_t)1 << 30u,
                                      &(acu_buffer_options){.memory = kinds[i]}, &buffer),
               ACU_OUT_OF_MEMORY, "no room for 4294967296 bytes (4.0 GiB) on device 0");

@@ -256,11 +256,16 @@ static void what_would_break_it_elsewhere_is_refused(void **state) {
     acu_graph *graph = NULL, *plain = NULL;
     acu_event *event = NULL;
     acu_exec *exec = NULL;
+    acu_buffer *pinned = NULL;
+    void *host;
     int32_t number = 1;
     OK(acu_graph_create(&plain));
     OK(acu_event_create(0, NULL, &event));
     OK(acu_event_record(event, b));
     fill(y, b, 1);
+    OK(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_PINNED},
+                              &pinned));
+    OK(acu_buffer_copy(pinned, y, b));
     OK(acu_stream_begin_capture(a, NULL));
     fill(x, a, 1);
     FAILS(acu_graph_instantiate(plain, NULL, &exec), ACU_ERROR_CAPTURE, "would break the capture");
@@ -273,12 +278,14 @@ static void what_would_break_it_elsewhere_is_refused(void **state) {
     FAILS(acu_event_synchronize(event), ACU_ERROR_CAPTURE, "would break the capture");
     FAILS(acu_buffer_read(y, &number, 1), ACU_ERROR_CAPTURE, "would break the capture");
     FAILS(acu_buffer_synchronize(y), ACU_ERROR_CAPTURE, "would break the capture");
+    FAILS(acu_buffer_host(pinned, &host), ACU_ERROR_CAPTURE, "would break the capture");
     FAILS(acu_device_synchronize(0), ACU_ERROR_CAPTURE, "would break the capture");
     if (another_device() != 0)
         OK(acu_device_synchronize(another_device())); /* no stream of that one is captured */
     OK(acu_stream_end_capture(a, &graph));
     OK(acu_event_synchronize(event));
     OK(acu_event_release(event));
+    OK(acu_buffer_release(pinned));
     OK(acu_graph_release(plain));
     launch_and_release(graph);
     expect(x, 1);

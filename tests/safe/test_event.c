@@ -66,11 +66,15 @@ static void misuse(void **state) {
 static void events_of_other_devices(void **state) {
     (void)state;
     NEEDS_TWO_DEVICES();
+    float ms;
     acu_stream *stream = NULL;
-    acu_event *other = NULL;
+    acu_event *event = NULL, *other = NULL;
     OK(acu_stream_create(0, NULL, &stream));
+    OK(acu_event_create(0, NULL, &event));
     OK(acu_event_create(1, NULL, &other));
     FAILS(acu_event_record(other, stream), ACU_ERROR_DEVICE, "event belongs to device 1");
+    FAILS(acu_event_elapsed(event, other, &ms), ACU_ERROR_DEVICE, "devices 0 and 1");
+    OK(acu_event_release(event));
     OK(acu_event_release(other));
     OK(acu_stream_release(stream));
 }

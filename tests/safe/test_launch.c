@@ -269,6 +269,13 @@ static void things_of_other_devices(void **state) {
     OK(acu_launch(b.stream, b.scale, one, pinned, 1.0f, 64)); /* is everywhere */
     OK(acu_buffer_release(pinned));
     OK(acu_buffer_release(y));
+    acu_graph *graph = NULL;
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_alloc(graph, NULL, 0, 1, ACU_F32, 64, &y, NULL));
+    FAILS(acu_launch(b.stream, b.scale, one, y, 1.0f, 64), ACU_ERROR_DEVICE,
+          "argument 0 of scale is a buffer on device 1");
+    OK(acu_buffer_release(y));
+    OK(acu_graph_release(graph));
     OK(acu_stream_release(there));
     close_bench(&b);
 }
