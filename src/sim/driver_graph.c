@@ -98,7 +98,7 @@ CUresult acu_sim_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphN
 }
 
 static void describe(const acu_sim_prepared *p, CUDA_KERNEL_NODE_PARAMS *params) {
-    bool kernel = acu_sim_kernel_of(p->handle) != NULL;
+    void *kernel = acu_sim_kernel_called(p->handle);
     void *handle = (void *)(uintptr_t)p->handle;
     *params = (CUDA_KERNEL_NODE_PARAMS){.func = kernel ? NULL : handle,
                                         .gridDimX = p->grid[0],
@@ -109,7 +109,7 @@ static void describe(const acu_sim_prepared *p, CUDA_KERNEL_NODE_PARAMS *params)
                                         .blockDimZ = p->block[2],
                                         .sharedMemBytes = (unsigned)p->shared,
                                         .kernelParams = p->args,
-                                        .kern = kernel ? handle : NULL,
+                                        .kern = kernel,
                                         .ctx = acu_sim_context_of(acu_sim_prepared_device(p))};
 }
 

@@ -13,15 +13,15 @@ static CUresult leave(cudaError_t result) {
 /* ---- modules ------------------------------------------------------------------------------------
  */
 
-static CUresult load_module(CUmodule *module, const void *image, const acu_sim_options *options,
-                            const void *where) {
+static CUresult load_module(CUmodule *module, const void *image, size_t size,
+                            const acu_sim_options *options, const void *where) {
     acu_sim_device *device;
     acu_sim_module *made;
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, &device);
     if (!result && !module)
         result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_module_load(device, image, options, where, &made);
+        result = acu_sim_module_load(device, image, size, options, where, &made);
     if (!result)
         *module = (CUmodule)(void *)made;
     return leave(result);
@@ -31,25 +31,26 @@ CUresult acu_sim_cuModuleLoadDataEx(CUmodule *module, const void *image, unsigne
                                     CUjit_option *options, void **optionValues) {
     const acu_sim_options asked = {
         .jit = (const int *)options, .jit_values = optionValues, .jit_count = numOptions};
-    return load_module(module, image, &asked, SIM_CALLER);
+    return load_module(module, image, SIZE_MAX, &asked, SIM_CALLER);
 }
 
 CUresult acu_sim_cuModuleLoadData(CUmodule *module, const void *image) {
-    return load_module(module, image, &(acu_sim_options){.jit = NULL}, SIM_CALLER);
+    return load_module(module, image, SIZE_MAX, &(acu_sim_options){.jit = NULL}, SIM_CALLER);
 }
 
 CUresult acu_sim_cuModuleLoadFatBinary(CUmodule *module, const void *fatCubin) {
-    return load_module(module, fatCubin, &(acu_sim_options){.jit = NULL}, SIM_CALLER);
+    return load_module(module, fatCubin, SIZE_MAX, &(acu_sim_options){.jit = NULL}, SIM_CALLER);
 }
 
 CUresult acu_sim_cuModuleLoad(CUmodule *module, const char *fname) {
     char *image = NULL;
+    size_t size = 0;
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
-        result = fname && module ? acu_sim_read_file(fname, &image) : cudaErrorInvalidValue;
+        result = fname && module ? acu_sim_read_file(fname, &image, &size) : cudaErrorInvalidValue;
     CUresult loaded = leave(result);
     if (!loaded)
-        loaded = load_module(module, image, &(acu_sim_options){.jit = NULL}, SIM_CALLER);
+        loaded = load_module(module, image, size, &(acu_sim_options){.jit = NULL}, SIM_CALLER);
     free(image);
     return loaded;
 }
@@ -200,7 +201,7 @@ CUresult acu_sim_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, &device);
     acu_sim_library *l = acu_sim_library_of(library);
     if (!result)
-        result = !pMod ? cudaErrorInvalidValue : !l ? cudaErrorInvalidResourceHandle : l->why;
+        result = !pMod ? cudaErrorInvalidValue : !l ? cudaErrorInvalidResourceHandle : cudaSuccess;
     if (!result)
         result = acu_sim_library_module(l, device, &module);
     if (!result)
@@ -219,7 +220,7 @@ static cudaError_t enter_kernel(acu_sim_need need, CUkernel handle, bool good,
         result = cudaErrorInvalidValue;
     if (!result && !(*kernel = acu_sim_kernel_of(handle)))
         result = cudaErrorInvalidResourceHandle;
-    return result;
+    return result ? result : acu_sim_kernel_find(*kernel);
 }
 
 CUresult acu_sim_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
@@ -277,7 +278,7 @@ CUresult acu_sim_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t
 }
 
 /* The kernel's function on a device, whose context is made for it. */
-static cudaError_t function_on(const acu_sim_kernel_handle *kernel, CUdevice number,
+static cudaError_t function_on(acu_sim_kernel_handle *kernel, CUdevice number,
                                acu_sim_function **function) {
     acu_sim_device *device = acu_sim_device_at(number);
     cudaError_t result = device ? acu_sim_device_activate(device) : cudaErrorInvalidDevice;
@@ -420,7 +421,9 @@ static CUresult launch(const cudaLaunchConfig_t *config, CUfunction f, void **pa
     if (why)
         return why;
     pthread_mutex_lock(&acu_sim_lock);
-    cudaError_t result = acu_sim_launch_on(config->stream, f, config, params, extra);
+    cudaError_t result = acu_sim_kernel_of(f) || acu_sim_function_of(f)
+                             ? acu_sim_launch_on(config->stream, f, config, params, extra)
+                             : cudaErrorInvalidResourceHandle;
     pthread_mutex_unlock(&acu_sim_lock);
     return acu_sim_end(result);
 }
@@ -478,7 +481,7 @@ CUresult acu_sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
 static cudaError_t enter_either(CUfunction handle, bool good, acu_sim_function **function) {
     acu_sim_device *device;
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, &device);
-    const acu_sim_kernel_handle *kernel = acu_sim_kernel_of(handle);
+    acu_sim_kernel_handle *kernel = acu_sim_kernel_of(handle);
     if (!result && !good)
         result = cudaErrorInvalidValue;
     if (result)

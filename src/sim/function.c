@@ -9,6 +9,8 @@
 /* PTX does not say how many registers its compiler will use: most small kernels have some 32. */
 unsigned acu_sim_function_registers(const acu_sim_function *function) {
     unsigned most = function->entry->max_registers;
+    if (function->entry->registers)
+        return function->entry->registers;
     return most && most < 32 ? most : 32;
 }
 
@@ -24,10 +26,18 @@ static size_t device_has(const acu_sim_function *function, enum cudaDeviceAttr a
     return (size_t)acu_sim_attribute(function->module->device, attribute);
 }
 
+/* Registers are given to warps, by quarters of what there is. */
+static size_t warps_that_fit(const acu_sim_function *function, enum cudaDeviceAttr registers) {
+    size_t of_warp = rounded(acu_sim_function_registers(function) * (size_t)32, 256);
+    return device_has(function, registers) / 4 / of_warp * 4;
+}
+
 unsigned acu_sim_function_threads(const acu_sim_function *function) {
     const acu_sim_entry *entry = function->entry;
     unsigned most = (unsigned)device_has(function, cudaDevAttrMaxThreadsPerBlock);
     unsigned said = volume(entry->max_threads); /* .reqntid does not count */
+    unsigned fit = (unsigned)(warps_that_fit(function, cudaDevAttrMaxRegistersPerBlock) * 32);
+    most = fit < most ? fit : most;
     return said && said < most ? said : most;
 }
 
@@ -40,9 +50,8 @@ unsigned acu_sim_occupancy(const acu_sim_function *function, unsigned threads, s
         return 0;
     size_t best = device_has(function, cudaDevAttrMaxBlocksPerMultiprocessor);
     size_t by_warps = device_has(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;
-    size_t of_warp = rounded(acu_sim_function_registers(function) * (size_t)32, 256);
     size_t by_registers =
-        device_has(function, cudaDevAttrMaxRegistersPerMultiprocessor) / 4 / of_warp * 4 / warps;
+        warps_that_fit(function, cudaDevAttrMaxRegistersPerMultiprocessor) / warps;
     size_t reserve = cc >= 80 ? device_has(function, cudaDevAttrReservedSharedMemoryPerBlock) : 0;
     size_t of_block = rounded(function->entry->shared + shared + reserve, cc >= 80 ? 128 : 256);
     size_t by_shared =
@@ -78,6 +87,11 @@ enum {
     SHARED_MODE,
 };
 
+/* PTX is compiled for the device. */
+static int binary_version(const acu_sim_image *image) {
+    return image->binary ? image->binary : acu_sim_configuration()->cc;
+}
+
 cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *value) {
     const acu_sim_image *image = f->module->image;
     const struct {
@@ -89,7 +103,7 @@ cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *
         {LOCAL_BYTES, (int)f->entry->local},
         {REGISTERS, (int)acu_sim_function_registers(f)},
         {PTX_VERSION, image->target},
-        {BINARY_VERSION, acu_sim_configuration()->cc},
+        {BINARY_VERSION, binary_version(image)},
         {CACHE_CA, 0},
         {DYNAMIC_BYTES, f->dynamic},
         {CARVEOUT, f->carveout},
@@ -156,7 +170,7 @@ cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) 
 static cudaError_t enter(const void *func, acu_sim_function **function) {
     acu_sim_device *device;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
-    const acu_sim_kernel_handle *kernel = result ? NULL : acu_sim_kernel_of(func);
+    acu_sim_kernel_handle *kernel = result ? NULL : acu_sim_kernel_called(func);
     if (result)
         return result;
     return kernel ? acu_sim_kernel_function(kernel, device, function)
@@ -171,7 +185,7 @@ static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
         .maxThreadsPerBlock = (int)acu_sim_function_threads(f),
         .numRegs = (int)acu_sim_function_registers(f),
         .ptxVersion = f->module->image->target,
-        .binaryVersion = acu_sim_configuration()->cc,
+        .binaryVersion = binary_version(f->module->image),
         .maxDynamicSharedSizeBytes = f->dynamic,
         .preferredShmemCarveout = f->carveout,
         .clusterDimMustBeSet = f->cluster_must_be_set,
@@ -213,7 +227,7 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
                                                     int device) {
     acu_sim_function *f;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    const acu_sim_kernel_handle *k = acu_sim_kernel_of(kernel);
+    acu_sim_kernel_handle *k = acu_sim_kernel_of(kernel);
     acu_sim_device *d = acu_sim_device_at(device);
     if (!result && !k)
         result = cudaErrorInvalidDeviceFunction;
@@ -233,7 +247,7 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
 cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);
-    if (!result && acu_sim_configuration()->runtime < 13000)
+    if (!result && acu_sim_configuration()->runtime < 13000 && acu_sim_kernel_of(func))
         result = cudaErrorInvalidDeviceFunction; /* for what nvcc compiled only */
     if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
         result = cudaErrorInvalidValue;
@@ -286,14 +300,14 @@ cudaError_t acu_sim_cudaFuncGetParamInfo(const void *func, size_t paramIndex, si
     return acu_sim_leave(result);
 }
 
-/* What nvcc compiled into the program does not come here; a kernel is known as itself. */
+/* A kernel is known as itself. */
 cudaError_t acu_sim_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
     acu_sim_function *f;
     cudaError_t result = enter(entryFuncAddr, &f);
     if (!result && !kernelPtr)
         result = cudaErrorInvalidValue;
     if (!result)
-        *kernelPtr = (cudaKernel_t)(uintptr_t)entryFuncAddr;
+        *kernelPtr = (cudaKernel_t)(void *)acu_sim_kernel_called(entryFuncAddr);
     return acu_sim_leave(result);
 }
 
@@ -302,7 +316,7 @@ cudaError_t acu_sim_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void 
     cudaError_t result = enter(symbolPtr, &f);
     if (!result && !functionPtr)
         result = cudaErrorInvalidValue;
-    if (!result && acu_sim_configuration()->runtime >= 12080)
+    if (!result && acu_sim_configuration()->runtime >= 12080 && acu_sim_kernel_of(symbolPtr))
         result = cudaErrorInvalidDeviceFunction; /* a library's kernel is no symbol */
     if (!result)
         *functionPtr = (cudaFunction_t)(void *)f;

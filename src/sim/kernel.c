@@ -351,7 +351,7 @@ acu_sim_device *acu_sim_prepared_device(const acu_sim_prepared *prepared) {
 /* A kernel's function on the device, or a function that is of this device. */
 static cudaError_t find_function(acu_sim_device *device, const void *handle,
                                  acu_sim_function **function) {
-    const acu_sim_kernel_handle *kernel = acu_sim_kernel_of(handle);
+    acu_sim_kernel_handle *kernel = acu_sim_kernel_called(handle);
     if (kernel)
         return acu_sim_kernel_function(kernel, device, function);
     *function = acu_sim_function_of(handle);
@@ -473,10 +473,11 @@ cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
     return op ? submit(stream, op) : cudaErrorMemoryAllocation;
 }
 
-/* A whole call of the runtime, which knows kernels only by what its own calls returned. */
+/* A whole call of the runtime, which knows kernels by what its own calls returned, or by what the
+ * program was compiled to name them. */
 static cudaError_t launch(const cudaLaunchConfig_t *config, const void *func, void **args) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && !acu_sim_kernel_of(func)) /* it may be a library's since 12.8 */
+    if (!result && !acu_sim_kernel_called(func)) /* it may be a library's since 12.8 */
         result = func && acu_sim_configuration()->runtime >= 12080 ? cudaErrorInvalidResourceHandle
                                                                    : cudaErrorInvalidDeviceFunction;
     if (!result && !config)

@@ -12,7 +12,7 @@
 static cudaError_t judge_function(const struct cudaKernelNodeParamsV2 *params) {
     bool known = params->functionType == cudaKernelFunctionTypeFunction
                      ? acu_sim_function_of(params->func) != NULL
-                     : acu_sim_kernel_of(params->func) != NULL;
+                     : acu_sim_kernel_called(params->func) != NULL;
     return known ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
@@ -49,8 +49,8 @@ void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2
     params->blockDim = (dim3){p->block[0], p->block[1], p->block[2]};
     params->sharedMemBytes = (unsigned)p->shared;
     params->kernelParams = p->args;
-    params->functionType = acu_sim_kernel_of(p->handle) ? cudaKernelFunctionTypeUnspecified
-                                                        : cudaKernelFunctionTypeFunction;
+    params->functionType = acu_sim_kernel_called(p->handle) ? cudaKernelFunctionTypeUnspecified
+                                                            : cudaKernelFunctionTypeFunction;
 }
 
 static struct cudaGraphNodeParams kernel_node(const struct cudaKernelNodeParams *kernel) {

@@ -20,7 +20,7 @@ cudaError_t acu_sim_cudaLibraryLoadData(cudaLibrary_t *library, const void *code
     if (!result && !library)
         result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_library_load(code, &options, SIM_CALLER, &made);
+        result = acu_sim_library_load(code, SIZE_MAX, &options, SIM_CALLER, &made);
     if (!result)
         *library = (cudaLibrary_t)(void *)made;
     return acu_sim_leave(result);
@@ -37,11 +37,13 @@ cudaError_t acu_sim_cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *
                                      libraryOptionValues,     numLibraryOptions};
     acu_sim_library *made;
     char *code = NULL;
+    size_t size;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
-        result = !library || !fileName ? cudaErrorInvalidValue : acu_sim_read_file(fileName, &code);
+        result = !library || !fileName ? cudaErrorInvalidValue
+                                       : acu_sim_read_file(fileName, &code, &size);
     if (!result)
-        result = acu_sim_library_load(code, &options, SIM_CALLER, &made);
+        result = acu_sim_library_load(code, size, &options, SIM_CALLER, &made);
     if (!result)
         *library = (cudaLibrary_t)(void *)made;
     free(code);
@@ -53,13 +55,13 @@ static cudaError_t enter(cudaLibrary_t handle, acu_sim_device **device, acu_sim_
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, device);
     if (!result && !(*library = acu_sim_library_of(handle)))
         result = cudaErrorInvalidResourceHandle;
-    return result ? result : (*library)->why;
+    return result ? result : acu_sim_library_read(*library);
 }
 
 cudaError_t acu_sim_cudaLibraryUnload(cudaLibrary_t library) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL); /* also a lost one */
     acu_sim_library *l = acu_sim_library_of(library);
-    if (!result && !l)
+    if (!result && (!l || l->compiled)) /* that goes with the program */
         result = cudaErrorInvalidResourceHandle;
     if (!result)
         acu_sim_library_unload(l);

@@ -1,5 +1,5 @@
 /* Images, modules and libraries: loading, unloading, and what is in them by name. */
-#include "module.h"
+#include "compiled.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,69 +8,6 @@
 static acu_sim_module *modules;
 static acu_sim_library *libraries;
 static acu_sim_set module_handles, library_handles, kernel_handles, function_handles;
-
-/* ---- images -------------------------------------------------------------------------------------
- */
-
-void acu_sim_image_clear(acu_sim_image *image) {
-    for (size_t i = 0; i < image->entry_count; i++) {
-        free(image->entries[i].name);
-        free(image->entries[i].params);
-    }
-    for (size_t i = 0; i < image->variable_count; i++) {
-        free(image->variables[i].name);
-        free(image->variables[i].bytes);
-    }
-    free(image->entries);
-    free(image->variables);
-    *image = (acu_sim_image){0};
-}
-
-static void release_image(acu_sim_image *image) {
-    if (!image || --image->refs)
-        return;
-    acu_sim_image_clear(image);
-    free(image);
-}
-
-/* An architecture runs what was made for it or an older one; sm_90a only on 9.0. */
-static bool fits(const acu_sim_image *image) {
-    int cc = acu_sim_configuration()->cc;
-    return image->variant == 'a'   ? image->target == cc
-           : image->variant == 'f' ? image->target / 10 == cc / 10 && image->target <= cc
-                                   : image->target <= cc;
-}
-
-#define FAT_BINARY "\x50\xed\x55\xba" /* how one begins */
-
-static cudaError_t read_image(const void *code, acu_sim_image **image, char *why, size_t room) {
-    const char *text = code;
-    why[0] = '\0';
-    /* Machine code has the number of a system behind its head; nothing is not a text. */
-    if (strncmp(code, "\177ELF", 4) == 0 && !(text[4] && text[5] && text[6] && text[7]))
-        return cudaErrorInvalidKernelImage;
-    if (strncmp(code, "\177ELF", 4) == 0 || strncmp(code, FAT_BINARY, 4) == 0)
-        return cudaErrorNoKernelImageForDevice; /* machine code of a GPU */
-    if (!acu_sim_is_ptx(code))
-        return cudaErrorInvalidKernelImage;
-    acu_sim_image *made = calloc(1, sizeof *made);
-    if (!made)
-        return cudaErrorMemoryAllocation;
-    made->refs = 1;
-    cudaError_t result = acu_sim_ptx_read(
-        code, strlen(code), acu_sim_ptx_newest(acu_sim_configuration()->driver), made, why, room);
-    if (!result && !fits(made)) {
-        snprintf(why, room,
-                 "ptxas fatal   : SM version specified by .target is higher than default SM "
-                 "version assumed");
-        result = cudaErrorInvalidPtx;
-    }
-    if (result)
-        release_image(made);
-    else
-        *image = made;
-    return result;
-}
 
 int acu_sim_entry_named(const acu_sim_image *image, const char *name) {
     for (size_t i = 0; i < image->entry_count; i++)
@@ -86,7 +23,7 @@ int acu_sim_variable_named(const acu_sim_image *image, const char *name) {
     return -1;
 }
 
-cudaError_t acu_sim_read_file(const char *path, char **text) {
+cudaError_t acu_sim_read_file(const char *path, char **text, size_t *size) {
     FILE *file = fopen(path, "rb");
     size_t used = 0, room = 0;
     cudaError_t result = file ? cudaSuccess : cudaErrorFileNotFound;
@@ -107,7 +44,7 @@ cudaError_t acu_sim_read_file(const char *path, char **text) {
     if (result)
         free(*text), *text = NULL;
     else
-        (*text)[used] = '\0';
+        (*text)[used] = '\0', *size = used;
     return result;
 }
 
@@ -146,12 +83,12 @@ static void write_log(const acu_sim_options *options, int buffer, int size, cons
     *room = (void *)(uintptr_t)written;
 }
 
-static cudaError_t load_image(const void *code, const acu_sim_options *options,
+static cudaError_t load_image(const void *code, size_t size, const acu_sim_options *options,
                               acu_sim_image **image) {
     char why[400], log[500] = "";
     if (!code || !are_options(options))
         return cudaErrorInvalidValue;
-    cudaError_t result = read_image(code, image, why, sizeof why);
+    cudaError_t result = acu_sim_image_read(code, size, image, why, sizeof why);
     if (result && why[0])
         snprintf(log, sizeof log, "%s\n%s", why,
                  strstr(why, "fatal") ? ""
@@ -167,7 +104,7 @@ static cudaError_t load_image(const void *code, const acu_sim_options *options,
 void acu_sim_module_release(acu_sim_module *module) {
     if (!module || --module->refs)
         return;
-    release_image(module->image);
+    acu_sim_image_release(module->image);
     free(module->functions);
     free(module->variables);
     free(module);
@@ -259,14 +196,14 @@ static cudaError_t new_module(acu_sim_image *image, acu_sim_device *device,
     return result;
 }
 
-cudaError_t acu_sim_module_load(acu_sim_device *device, const void *code,
+cudaError_t acu_sim_module_load(acu_sim_device *device, const void *code, size_t size,
                                 const acu_sim_options *options, const void *where,
                                 acu_sim_module **module) {
     acu_sim_image *image = NULL;
-    cudaError_t result = load_image(code, options, &image);
+    cudaError_t result = load_image(code, size, options, &image);
     if (!result)
         result = new_module(image, device, NULL, where, module);
-    release_image(image);
+    acu_sim_image_release(image);
     return result;
 }
 
@@ -280,24 +217,33 @@ void acu_sim_module_unload(acu_sim_module *module) {
 /* ---- libraries ----------------------------------------------------------------------------------
  */
 
-static void unload_library(acu_sim_library *library) {
+/* All that was read of it. */
+static void empty_library(acu_sim_library *library) {
     acu_sim_image *image = library->image;
     for (int i = 0; i < SIM_DEVICES; i++)
         if (library->modules[i])
             unload_module(library->modules[i]);
+    memset(library->modules, 0, sizeof library->modules);
     for (size_t i = 0; library->kernels && i < image->entry_count; i++)
         acu_sim_set_remove(&kernel_handles, &library->kernels[i]);
     for (size_t i = 0; library->managed && i < image->variable_count; i++)
         acu_sim_variable_free(library->managed[i]);
+    acu_sim_image_release(image);
+    free(library->kernels);
+    free(library->managed);
+    library->image = NULL;
+    library->kernels = NULL;
+    library->managed = NULL;
+}
+
+static void unload_library(acu_sim_library *library) {
+    empty_library(library);
     acu_sim_set_remove(&library_handles, library);
     for (acu_sim_library **at = &libraries; *at; at = &(*at)->next)
         if (*at == library) {
             *at = library->next;
             break;
         }
-    release_image(image);
-    free(library->kernels);
-    free(library->managed);
     free(library);
 }
 
@@ -315,52 +261,72 @@ static cudaError_t make_managed(acu_sim_library *library) {
         if (variable->bytes && variable->size)
             memcpy(library->managed[i], variable->bytes, variable->size);
     }
+    if (library->compiled)
+        acu_sim_compiled_place(library);
     return cudaSuccess;
 }
 
 static cudaError_t make_kernels(acu_sim_library *library) {
     for (size_t i = 0; i < library->image->entry_count; i++) {
-        library->kernels[i] = (acu_sim_kernel_handle){library, i};
+        library->kernels[i] = (acu_sim_kernel_handle){library, i, NULL};
         if (!acu_sim_set_add(&kernel_handles, &library->kernels[i]))
             return cudaErrorMemoryAllocation;
     }
     return cudaSuccess;
 }
 
+static acu_sim_image *empty_image(void) {
+    acu_sim_image *image = calloc(1, sizeof *image);
+    if (image)
+        image->refs = 1;
+    return image;
+}
+
 /* Libraries are loaded lazily: whether text can be read is told to whom first needs it. */
-static cudaError_t load_lazily(const char *code, const acu_sim_options *options,
+static cudaError_t load_lazily(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image, cudaError_t *why) {
-    cudaError_t result = load_image(code, options, image);
-    bool is_text = code && strncmp(code, "\177ELF", 4) != 0 && strncmp(code, FAT_BINARY, 4) != 0;
+    cudaError_t result = load_image(code, size, options, image);
+    bool is_text = code && !acu_sim_is_binary(code, size);
     *why = cudaSuccess;
     if (!result || !is_text || result == cudaErrorInvalidValue ||
         result == cudaErrorMemoryAllocation)
         return result;
     *why = result;
-    if (!(*image = calloc(1, sizeof **image)))
-        return cudaErrorMemoryAllocation;
-    (*image)->refs = 1;
-    return cudaSuccess;
+    return (*image = empty_image()) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-cudaError_t acu_sim_library_load(const void *code, const acu_sim_options *options,
+/* Takes the image, also where it fails. */
+static cudaError_t fill_library(acu_sim_library *library, acu_sim_image *image, cudaError_t why) {
+    library->image = image;
+    library->why = why;
+    library->kernels = calloc(at_least_one(image->entry_count), sizeof *library->kernels);
+    library->managed = calloc(at_least_one(image->variable_count), sizeof *library->managed);
+    return library->kernels && library->managed ? make_kernels(library) : cudaErrorMemoryAllocation;
+}
+
+static acu_sim_library *new_library(const void *where) {
+    acu_sim_library *made = calloc(1, sizeof *made);
+    if (!made || !acu_sim_set_add(&library_handles, made)) {
+        free(made);
+        return NULL;
+    }
+    made->where = where;
+    made->next = libraries;
+    return libraries = made;
+}
+
+cudaError_t acu_sim_library_load(const void *code, size_t size, const acu_sim_options *options,
                                  const void *where, acu_sim_library **library) {
     acu_sim_image *image = NULL;
-    cudaError_t why, result = load_lazily(code, options, &image, &why);
+    cudaError_t why, result = load_lazily(code, size, options, &image, &why);
     if (result)
         return result;
-    acu_sim_library *made = calloc(1, sizeof *made);
+    acu_sim_library *made = new_library(where);
     if (!made) {
-        release_image(image);
+        acu_sim_image_release(image);
         return cudaErrorMemoryAllocation;
     }
-    *made = (acu_sim_library){.image = image, .why = why, .where = where, .next = libraries};
-    libraries = made;
-    made->kernels = calloc(at_least_one(image->entry_count), sizeof *made->kernels);
-    made->managed = calloc(at_least_one(image->variable_count), sizeof *made->managed);
-    result = cudaErrorMemoryAllocation;
-    if (made->kernels && made->managed && acu_sim_set_add(&library_handles, made))
-        result = make_kernels(made);
+    result = fill_library(made, image, why);
     if (!result)
         result = make_managed(made);
     if (result)
@@ -368,6 +334,28 @@ cudaError_t acu_sim_library_load(const void *code, const acu_sim_options *option
     else
         *library = made;
     return result;
+}
+
+acu_sim_library *acu_sim_library_compiled(const void *code) {
+    acu_sim_library *made = new_library(NULL);
+    if (made)
+        made->compiled = code;
+    return made;
+}
+
+/* What is compiled into the program is read now; what was loaded, was. */
+cudaError_t acu_sim_library_read(acu_sim_library *library) {
+    const acu_sim_options none = {0};
+    acu_sim_image *image = NULL;
+    if (!library->compiled || library->read)
+        return library->why;
+    cudaError_t why = load_image(library->compiled, SIZE_MAX, &none, &image);
+    if (why == cudaErrorMemoryAllocation || (!image && !(image = empty_image())))
+        return cudaErrorMemoryAllocation;
+    empty_library(library);
+    cudaError_t result = fill_library(library, image, why);
+    library->read = !result;
+    return result ? result : why;
 }
 
 void acu_sim_library_unload(acu_sim_library *library) {
@@ -378,8 +366,8 @@ void acu_sim_library_unload(acu_sim_library *library) {
 
 cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_device *device,
                                    acu_sim_module **module) {
-    cudaError_t result = cudaSuccess;
-    if (!library->modules[device->index])
+    cudaError_t result = acu_sim_library_read(library);
+    if (!result && !library->modules[device->index])
         result = make_managed(library);
     if (!result && !library->modules[device->index])
         result = new_module(library->image, device, library, library->where,
@@ -389,10 +377,22 @@ cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_device *dev
     return result;
 }
 
-cudaError_t acu_sim_kernel_function(const acu_sim_kernel_handle *kernel, acu_sim_device *device,
+cudaError_t acu_sim_kernel_find(acu_sim_kernel_handle *kernel) {
+    cudaError_t result = acu_sim_library_read(kernel->library);
+    if (!result && kernel->index == SIZE_MAX) {
+        int index = acu_sim_entry_named(kernel->library->image, kernel->name);
+        result = index < 0 ? cudaErrorInvalidDeviceFunction : cudaSuccess;
+        kernel->index = index < 0 ? SIZE_MAX : (size_t)index;
+    }
+    return result;
+}
+
+cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_device *device,
                                     acu_sim_function **function) {
     acu_sim_module *module;
-    cudaError_t result = acu_sim_library_module(kernel->library, device, &module);
+    cudaError_t result = acu_sim_kernel_find(kernel);
+    if (!result)
+        result = acu_sim_library_module(kernel->library, device, &module);
     if (!result)
         *function = &module->functions[kernel->index];
     return result;
@@ -422,6 +422,18 @@ acu_sim_kernel_handle *acu_sim_kernel_of(const void *handle) {
     return known(&kernel_handles, handle);
 }
 
+acu_sim_kernel_handle *acu_sim_kernel_called(const void *function) {
+    acu_sim_kernel_handle *kernel = acu_sim_kernel_of(function);
+    return kernel ? kernel : acu_sim_compiled_kernel(function);
+}
+
+bool acu_sim_kernel_known(acu_sim_kernel_handle *kernel, bool is_known) {
+    if (is_known)
+        return acu_sim_set_add(&kernel_handles, kernel);
+    acu_sim_set_remove(&kernel_handles, kernel);
+    return true;
+}
+
 acu_sim_function *acu_sim_function_of(const void *handle) {
     return known(&function_handles, handle);
 }
@@ -431,11 +443,19 @@ acu_sim_function *acu_sim_function_of(const void *handle) {
 
 static void forget_device(acu_sim_library *library, const acu_sim_device *device) {
     library->modules[device->index] = NULL;
-    for (size_t i = 0; i < library->image->variable_count; i++) {
+    for (size_t i = 0; library->image && i < library->image->variable_count; i++) {
         const acu_sim_range *range = acu_sim_range_of(library->managed[i]);
         if (range && range->device == device)
             library->managed[i] = NULL; /* the device's memory goes next */
     }
+}
+
+/* What is in the program stays; another device may take something else of it. */
+static void reset_compiled(acu_sim_library *library) {
+    if (library->read)
+        empty_library(library);
+    library->read = false;
+    acu_sim_compiled_reset(library);
 }
 
 void acu_sim_modules_reset(acu_sim_device *device) {
@@ -448,8 +468,14 @@ void acu_sim_modules_reset(acu_sim_device *device) {
             unload_module(m);
         }
     }
-    while (!device && libraries)
-        unload_library(libraries);
+    acu_sim_library *following;
+    for (acu_sim_library *l = device ? NULL : libraries; l; l = following) {
+        following = l->next;
+        if (l->compiled)
+            reset_compiled(l);
+        else
+            unload_library(l);
+    }
 }
 
 int acu_sim_modules_leaks(int print) {
@@ -460,8 +486,11 @@ int acu_sim_modules_leaks(int print) {
             if (print)
                 acu_sim_report("module", m, 0, m->where);
         }
-    for (const acu_sim_library *l = libraries; l; l = l->next, count++)
-        if (print)
-            acu_sim_report("library", l, 0, l->where);
+    for (const acu_sim_library *l = libraries; l; l = l->next)
+        if (!l->compiled) {
+            count++;
+            if (print)
+                acu_sim_report("library", l, 0, l->where);
+        }
     return count;
 }

@@ -6,6 +6,7 @@
 #ifndef ACU_SIM_MODULE_H
 #define ACU_SIM_MODULE_H
 
+#include "bytes.h"
 #include "context.h"
 
 typedef struct acu_sim_module acu_sim_module;
@@ -21,6 +22,7 @@ typedef struct acu_sim_entry { /* a kernel, as it was declared */
     size_t param_count, param_bytes;
     unsigned max_threads[3], threads[3], cluster[3]; /* at most, exactly; 0: not said */
     unsigned max_registers, min_blocks;
+    unsigned registers; /* 0: not known */
     size_t shared, local;
     bool explicit_cluster;
     bool told;               /* that there is no function for it */
@@ -38,6 +40,7 @@ typedef struct acu_sim_variable {
 typedef struct acu_sim_image {
     unsigned refs;
     int version, target; /* PTX 8.0 is 80, sm_90 is 90 */
+    int binary;          /* of machine code: what it is for; else 0 */
     char variant;        /* sm_90a: 'a' */
     acu_sim_entry *entries;
     acu_sim_variable *variables;
@@ -66,12 +69,16 @@ struct acu_sim_module {
 
 typedef struct acu_sim_kernel_handle { /* a CUkernel */
     acu_sim_library *library;
-    size_t index;
+    size_t index;     /* in the image; SIZE_MAX: not looked for yet */
+    const char *name; /* what the program knows it by; NULL: by its index */
 } acu_sim_kernel_handle;
 
 struct acu_sim_library {
     acu_sim_image *image; /* with nothing in it, if it could not be read */
     cudaError_t why;      /* it could not: who needs what is in it is told */
+    /* Compiled into the program, and read when it is needed; NULL: the program loaded it. */
+    const void *compiled;
+    bool read;
     acu_sim_module *modules[SIM_DEVICES];
     acu_sim_kernel_handle *kernels; /* as the image's entries */
     void **managed;                 /* as the image's variables */
@@ -104,19 +111,33 @@ cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_
 bool acu_sim_is_ptx(const char *text);
 /* The newest PTX that came with a CUDA version: 90 with 13.0. */
 int acu_sim_ptx_newest(int version);
+/* The same of machine code. */
+cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_image *image);
+
+/*
+ * Of PTX, machine code, a fat binary of both, or the wrapper that a compiler puts around that: what
+ * the device takes. `size`: of a file; SIZE_MAX: what is in memory says so itself.
+ */
+cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **image, char *why,
+                               size_t room);
+/* It begins like one of these, and not like text. */
+bool acu_sim_is_binary(const void *code, size_t size);
+void acu_sim_image_release(acu_sim_image *image);
 /* What is in it; not the struct itself. */
 void acu_sim_image_clear(acu_sim_image *image);
 
 /* ---- modules and libraries: all under the lock --------------------------------------------------
  */
 
-cudaError_t acu_sim_module_load(acu_sim_device *device, const void *code,
+cudaError_t acu_sim_module_load(acu_sim_device *device, const void *code, size_t size,
                                 const acu_sim_options *options, const void *where,
                                 acu_sim_module **module);
-cudaError_t acu_sim_library_load(const void *code, const acu_sim_options *options,
+cudaError_t acu_sim_library_load(const void *code, size_t size, const acu_sim_options *options,
                                  const void *where, acu_sim_library **library);
 /* The text of a file, with a zero behind it; to be freed. */
-cudaError_t acu_sim_read_file(const char *path, char **text);
+cudaError_t acu_sim_read_file(const char *path, char **text, size_t *size);
+/* What is in the program: it outlives acu_sim_reset(). NULL without memory. */
+acu_sim_library *acu_sim_library_compiled(const void *code);
 /* They wait for what runs; the handles are gone. What was prepared with their kernels fails. */
 void acu_sim_module_unload(acu_sim_module *module);
 void acu_sim_library_unload(acu_sim_library *library);
@@ -128,12 +149,21 @@ acu_sim_library *acu_sim_library_of(const void *handle);
 acu_sim_kernel_handle *acu_sim_kernel_of(const void *handle);
 acu_sim_function *acu_sim_function_of(const void *handle);
 
+/* Why what is in it cannot be had. What is compiled into the program is read now. */
+cudaError_t acu_sim_library_read(acu_sim_library *library);
 /* The library's module on the device, loaded now if it was not yet. */
 cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_device *device,
                                    acu_sim_module **module);
-cudaError_t acu_sim_kernel_function(const acu_sim_kernel_handle *kernel, acu_sim_device *device,
+cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_device *device,
                                     acu_sim_function **function);
+/* Of a kernel that was found. */
 acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel);
+/* Looks for it in its library. */
+cudaError_t acu_sim_kernel_find(acu_sim_kernel_handle *kernel);
+/* The handle of a kernel of the program is one from now on, or no longer. */
+bool acu_sim_kernel_known(acu_sim_kernel_handle *kernel, bool known);
+/* What the runtime takes for a kernel: one, or the address that the program registered for one. */
+acu_sim_kernel_handle *acu_sim_kernel_called(const void *function);
 
 /* Their index in the image; -1 if there is none. */
 int acu_sim_entry_named(const acu_sim_image *image, const char *name);

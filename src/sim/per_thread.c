@@ -324,20 +324,10 @@ cudaError_t acu_sim_cudaMemcpyArrayToArray_ptds(cudaArray_t dst, size_t wOffsetD
 /* ---- symbols ------------------------------------------------------------------------------------
  */
 
-cudaError_t acu_sim_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
-                                            size_t offset, enum cudaMemcpyKind kind) {
-    return acu_sim_cudaMemcpyToSymbol(symbol, src, count, offset, kind);
-}
-
 cudaError_t acu_sim_cudaMemcpyToSymbolAsync_ptsz(const void *symbol, const void *src, size_t count,
                                                  size_t offset, enum cudaMemcpyKind kind,
                                                  cudaStream_t stream) {
     return acu_sim_cudaMemcpyToSymbolAsync(symbol, src, count, offset, kind, own(stream));
-}
-
-cudaError_t acu_sim_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count,
-                                              size_t offset, enum cudaMemcpyKind kind) {
-    return acu_sim_cudaMemcpyFromSymbol(dst, symbol, count, offset, kind);
 }
 
 cudaError_t acu_sim_cudaMemcpyFromSymbolAsync_ptsz(void *dst, const void *symbol, size_t count,

@@ -194,7 +194,7 @@ TEST(what_is_no_ptx) {
     SAYS(cudaErrorInvalidKernelImage, try_load("// nothing"));
     SAYS(cudaErrorInvalidKernelImage, try_load(".target sm_52"));
     SAYS(cudaErrorInvalidKernelImage, try_load("\177ELF"));
-    SAYS(cudaErrorNoKernelImageForDevice, try_load("\177ELF\2\1\1\63"));
+    SAYS(cudaErrorInvalidKernelImage, try_load("\177ELF\2\1\1"));
 }
 
 TEST(ptx_that_is_unusual_but_right) {

@@ -1,0 +1,359 @@
+/* Machine code and fat binaries: what is read of them, what of them a device takes, and that no
+ * damage breaks the reader. */
+#define _GNU_SOURCE /* mkstemp */
+
+#include "kernels.h"
+
+#include "binaries.h"
+
+#include <anycuda/cuda.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static cudaError_t load_bytes(const binary *b, cudaLibrary_t *library) {
+    cudaError_t result = cudaLibraryLoadData(library, b->at, NULL, NULL, 0, NULL, NULL, 0);
+    (void)cudaGetLastError();
+    return result;
+}
+
+static struct cudaFuncAttributes attributes_of(cudaLibrary_t library, const char *name) {
+    struct cudaFuncAttributes attributes;
+    OK(cudaFuncGetAttributes(&attributes, kernel_of(library, name)));
+    return attributes;
+}
+
+/* ---- machine code */
+
+TEST(a_kernel_of_machine_code) {
+    static binary cubin;
+    cudaLibrary_t library;
+    size_t offset, size;
+    make_cubin(&cubin, 90);
+    OK(load_bytes(&cubin, &library));
+    struct cudaFuncAttributes a = attributes_of(library, "add");
+    assert_int_equal(a.numRegs, 40);
+    assert_int_equal(a.maxThreadsPerBlock, 256);
+    assert_int_equal(a.sharedSizeBytes, 512);
+    assert_int_equal(a.localSizeBytes, 16);
+    assert_int_equal(a.constSizeBytes, 12);
+    assert_int_equal(a.binaryVersion, 90);
+    OK(cudaFuncGetParamCount(kernel_of(library, "add"), &size));
+    assert_int_equal(size, 4);
+    OK(cudaFuncGetParamInfo(kernel_of(library, "add"), 3, &offset, &size));
+    assert_true(offset == 24 && size == 4);
+    OK(cudaLibraryUnload(library));
+}
+
+TEST(machine_code_is_launched) {
+    static binary cubin;
+    cudaLibrary_t library;
+    float in[4] = {1, 2, 3, 4}, out[4], *at, *to;
+    unsigned n = 4;
+    register_kernels();
+    make_cubin(&cubin, 90);
+    OK(load_bytes(&cubin, &library));
+    OK(cudaMalloc((void **)&at, 32));
+    to = at + 4;
+    void *args[] = {&at, &at, &to, &n};
+    OK(cudaMemcpy(at, in, sizeof in, cudaMemcpyHostToDevice));
+    OK(cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(4, 1, 1), args, 0, NULL));
+    OK(cudaMemcpy(out, to, sizeof out, cudaMemcpyDeviceToHost));
+    assert_true(out[0] == 2 && out[3] == 8);
+    FAILS(cudaErrorInvalidValue,
+          cudaLaunchKernel(kernel_of(library, "add"), dim(1, 1, 1), dim(257, 1, 1), args, 0, NULL));
+    OK(cudaFree(at));
+    OK(cudaLibraryUnload(library));
+}
+
+TEST(variables_of_machine_code) {
+    static binary cubin;
+    cudaLibrary_t library;
+    void *at;
+    size_t size;
+    int counter = 0;
+    float factors[3], table[25];
+    make_cubin(&cubin, 90);
+    OK(load_bytes(&cubin, &library));
+    OK(cudaLibraryGetGlobal(&at, &size, library, "counter"));
+    assert_int_equal(size, 4);
+    OK(cudaMemcpy(&counter, at, 4, cudaMemcpyDeviceToHost));
+    assert_int_equal(counter, 7);
+    OK(cudaLibraryGetGlobal(&at, &size, library, "factors"));
+    OK(cudaMemcpy(factors, at, 12, cudaMemcpyDeviceToHost));
+    assert_true(factors[1] == 2 && factors[2] == -4);
+    OK(cudaLibraryGetGlobal(&at, &size, library, "table"));
+    assert_int_equal(size, 100);
+    OK(cudaMemcpy(table, at, 100, cudaMemcpyDeviceToHost));
+    assert_true(table[0] == 0 && table[24] == 0);
+    OK(cudaLibraryGetManaged(&at, &size, library, "shared_by_all"));
+    assert_int_equal(*(int *)at, 3);
+    OK(cudaLibraryUnload(library));
+}
+
+TEST(machine_code_of_another_device) {
+    static const struct {
+        unsigned arch;
+        const char *machine;
+        cudaError_t result;
+    } cases[] = {
+        {80, "cc=8.0", cudaSuccess},
+        {80, "cc=8.6", cudaSuccess},
+        {86, "cc=8.0", cudaErrorNoKernelImageForDevice},
+        {80, "cc=9.0", cudaErrorNoKernelImageForDevice},
+        {90, "cc=8.9", cudaErrorNoKernelImageForDevice},
+        {100, "cc=10.3", cudaSuccess},
+        {100, "cc=12.0", cudaErrorNoKernelImageForDevice},
+    };
+    static binary cubin;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cudaLibrary_t library;
+        acu_sim_reset(cases[i].machine);
+        make_cubin(&cubin, cases[i].arch);
+        SAYS(cases[i].result, load_bytes(&cubin, &library));
+        if (!cases[i].result)
+            OK(cudaLibraryUnload(library));
+    }
+}
+
+/* As toolkits below 13 wrote it: another system, and the architecture elsewhere in the flags. */
+TEST(older_machine_code) {
+    static binary cubin;
+    cudaLibrary_t library;
+    const uint32_t flags = 0x5a055a, only_9_0 = flags | 0x800;
+    make_cubin(&cubin, 0);
+    cubin.at[7] = 0x33;
+    memcpy(cubin.at + 48, &flags, 4);
+    OK(load_bytes(&cubin, &library));
+    assert_int_equal(attributes_of(library, "add").binaryVersion, 90);
+    OK(cudaLibraryUnload(library));
+    memcpy(cubin.at + 48, &only_9_0, 4);
+    OK(load_bytes(&cubin, &library));
+    OK(cudaLibraryUnload(library));
+}
+
+TEST(what_is_no_machine_code) {
+    static binary cubin;
+    cudaLibrary_t library;
+    static const struct {
+        size_t at;
+        unsigned char value;
+        cudaError_t result;
+    } cases[] = {{4, 1, cudaErrorInvalidKernelImage},      /* 32 bits */
+                 {7, 0, cudaErrorInvalidKernelImage},      /* no system */
+                 {18, 62, cudaErrorInvalidKernelImage},    /* the host's */
+                 {16, 1, cudaErrorNoKernelImageForDevice}, /* to be linked yet */
+                 {62, 99, cudaErrorInvalidKernelImage}};   /* no names of sections */
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        make_cubin(&cubin, 90);
+        cubin.at[cases[i].at] = cases[i].value;
+        SAYS(cases[i].result, load_bytes(&cubin, &library));
+    }
+}
+
+/* ---- fat binaries */
+
+#define PTX_FOR(arch) ".version 7.0\n.target sm_" #arch "\n.address_size 64\n" PTX_ADD
+
+TEST(a_device_takes_the_best_of_a_fat_binary) {
+    static binary eighty, ninety, fat;
+    static const char of_50[] = PTX_FOR(50), of_80[] = PTX_FOR(80);
+    make_cubin(&eighty, 80);
+    make_cubin(&ninety, 90);
+    const piece pieces[] = {{KIND_PTX, 80, 0, of_80, sizeof of_80, 0},
+                            {KIND_OTHER, 90, 0, "?", 1, 0},
+                            {KIND_CUBIN, 80, 0, eighty.at, eighty.size, 0},
+                            {KIND_CUBIN, 90, 0, ninety.at, ninety.size, 0},
+                            {KIND_PTX, 50, 0, of_50, sizeof of_50, 0}};
+    static const struct {
+        const char *machine;
+        int binary, ptx;
+    } cases[] = {{"cc=9.0", 90, 90},
+                 {"cc=8.0", 80, 80},
+                 {"cc=8.9", 80, 80},
+                 {"cc=12.0", 120, 80},
+                 {"cc=7.5", 75, 50}};
+    make_fat_binary(&fat, pieces, 5);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cudaLibrary_t library;
+        acu_sim_reset(cases[i].machine);
+        OK(load_bytes(&fat, &library));
+        assert_int_equal(attributes_of(library, "add").binaryVersion, cases[i].binary);
+        assert_int_equal(attributes_of(library, "add").ptxVersion, cases[i].ptx);
+        OK(cudaLibraryUnload(library));
+    }
+    acu_sim_reset("cc=5.0");
+    make_fat_binary(&fat, pieces, 4);
+    cudaLibrary_t library;
+    SAYS(cudaErrorNoKernelImageForDevice, load_bytes(&fat, &library));
+}
+
+TEST(code_for_one_device_only) {
+    static binary fat;
+    static const char only[] = ".version 8.0\n.target sm_90a\n.address_size 64\n" PTX_ADD;
+    static const char of_80[] = PTX_FOR(80);
+    const piece pieces[] = {{KIND_PTX, 90, FOR_ONE, only, sizeof only, 0},
+                            {KIND_PTX, 80, 0, of_80, sizeof of_80, 0}};
+    cudaLibrary_t library;
+    make_fat_binary(&fat, pieces, 2);
+    OK(load_bytes(&fat, &library));
+    assert_int_equal(attributes_of(library, "add").ptxVersion, 90);
+    OK(cudaLibraryUnload(library));
+    acu_sim_reset("cc=10.0");
+    OK(load_bytes(&fat, &library));
+    assert_int_equal(attributes_of(library, "add").ptxVersion, 80);
+    OK(cudaLibraryUnload(library));
+}
+
+TEST(modules_take_them_too) {
+    static binary fat;
+    CUmodule module;
+    CUfunction function;
+    const piece ptx = {KIND_PTX, 52, 0, PTX, sizeof PTX, 0};
+    const struct {
+        uint32_t magic, version;
+        const void *binary;
+        void *unused;
+    } wrapper = {0x466243b1, 1, fat.at, NULL};
+    const void *const codes[] = {fat.at, &wrapper};
+    make_fat_binary(&fat, &ptx, 1);
+    OK(cudaFree(NULL));
+    for (int i = 0; i < 2; i++) {
+        SAYS(CUDA_SUCCESS, cuModuleLoadData(&module, codes[i]));
+        SAYS(CUDA_SUCCESS, cuModuleGetFunction(&function, module, "add"));
+        SAYS(CUDA_SUCCESS, cuModuleUnload(module));
+        SAYS(CUDA_SUCCESS, cuModuleLoadFatBinary(&module, codes[i]));
+        SAYS(CUDA_SUCCESS, cuModuleUnload(module));
+    }
+}
+
+/* ---- packed */
+
+/* LZ4 by hand: the text as literals, but for what is repeated at its end. */
+static size_t pack_lz4(const char *text, size_t size, unsigned char *to) {
+    size_t used = 0, left = size;
+    to[used++] = left < 15 ? (unsigned char)(left << 4) : 0xf0;
+    if (left >= 15) {
+        for (left -= 15; left >= 255; left -= 255)
+            to[used++] = 255;
+        to[used++] = (unsigned char)left;
+    }
+    memcpy(to + used, text, size);
+    used += size;
+    to[used++] = 1; /* 20 bytes more, each what is one before it */
+    to[used++] = 0;
+    to[used - 3 - size - (size >= 15 ? (size - 15) / 255 + 1 : 0)] |= 15;
+    to[used++] = 1;
+    to[used++] = 0x50;
+    memcpy(to + used, "     ", 5);
+    return used + 5;
+}
+
+TEST(packed_with_lz4) {
+    static binary fat;
+    static unsigned char packed[sizeof PTX + 1000];
+    cudaLibrary_t library;
+    const char text[] = PTX "\n";
+    size_t size = pack_lz4(text, sizeof text - 1, packed);
+    const piece piece_ = {KIND_PTX, 52, PACKED_LZ4, packed, size, sizeof text - 1 + 20 + 5};
+    make_fat_binary(&fat, &piece_, 1);
+    OK(load_bytes(&fat, &library));
+    (void)kernel_of(library, "add");
+    OK(cudaLibraryUnload(library));
+    for (size_t less = 1; less <= 2; less++) {
+        const piece wrong = {KIND_PTX, 52, PACKED_LZ4, packed, size, piece_.unpacked - less};
+        make_fat_binary(&fat, &wrong, 1);
+        SAYS(cudaErrorInvalidKernelImage, load_bytes(&fat, &library));
+    }
+}
+
+/* ---- damage: from files, whose size is known, so that a sanitizer sees who reads on */
+
+static void try_file(const unsigned char *at, size_t size) {
+    char path[] = "/tmp/anycuda-test-XXXXXX";
+    cudaLibrary_t library;
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, at, size) == (ssize_t)size);
+    close(fd);
+    if (!cudaLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0)) {
+        void *found;
+        unsigned count;
+        (void)cudaLibraryGetKernelCount(&count, library);
+        (void)cudaLibraryGetGlobal(&found, NULL, library, "counter");
+        OK(cudaLibraryUnload(library));
+    }
+    (void)cudaGetLastError();
+    unlink(path);
+}
+
+static void damage(const binary *good) {
+    static binary bad;
+    unsigned random = 1;
+    for (size_t size = 4; size < good->size; size += 1 + size / 16)
+        try_file(good->at, size);
+    for (int round = 0; round < 1500; round++) {
+        bad = *good;
+        for (int change = 0; change <= round % 4; change++) {
+            random = random * 1103515245 + 12345;
+            size_t at = (random >> 8) % bad.size;
+            random = random * 1103515245 + 12345;
+            bad.at[at] = random & 1 << 20   ? (unsigned char)(random >> 8)
+                         : random & 1 << 21 ? 255
+                                            : (unsigned char)(bad.at[at] + 1);
+        }
+        try_file(bad.at, bad.size);
+    }
+}
+
+TEST(damaged_machine_code) {
+    static binary cubin;
+    make_cubin(&cubin, 90);
+    damage(&cubin);
+}
+
+TEST(damaged_fat_binaries) {
+    static binary cubin, fat;
+    static unsigned char packed[sizeof PTX + 1000];
+    static const char text[] = PTX_FOR(52);
+    size_t size = pack_lz4(text, sizeof text - 1, packed);
+    make_cubin(&cubin, 80);
+    const piece pieces[] = {
+        {KIND_CUBIN, 80, 0, cubin.at, cubin.size, 0},
+        {KIND_PTX, 52, PACKED_LZ4, packed, size, sizeof text - 1 + 20 + 5},
+    };
+    make_fat_binary(&fat, pieces, 2);
+    damage(&fat);
+}
+
+/* A file is no place for pointers. */
+TEST(a_wrapper_in_a_file) {
+    cudaLibrary_t library;
+    char path[] = "/tmp/anycuda-test-XXXXXX";
+    const uint64_t wrapper[] = {0x1466243b1, 16, 0};
+    int fd = mkstemp(path);
+    assert_true(fd >= 0 && write(fd, wrapper, sizeof wrapper) == (ssize_t)sizeof wrapper);
+    close(fd);
+    FAILS(cudaErrorInvalidKernelImage,
+          cudaLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
+    unlink(path);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        T(a_kernel_of_machine_code),
+        T(machine_code_is_launched),
+        T(variables_of_machine_code),
+        T(machine_code_of_another_device),
+        T(older_machine_code),
+        T(what_is_no_machine_code),
+        T(a_device_takes_the_best_of_a_fat_binary),
+        T(code_for_one_device_only),
+        T(modules_take_them_too),
+        T(packed_with_lz4),
+        T(damaged_machine_code),
+        T(damaged_fat_binaries),
+        T(a_wrapper_in_a_file),
+    };
+    return RUN(tests);
+}
