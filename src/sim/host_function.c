@@ -1,5 +1,64 @@
-/* Host functions in streams, and what makes a stream fail. */
+/*
+ * Host functions in streams, and what makes a stream fail.
+ *
+ * CUDA calls the host functions and callbacks of all streams one after the other: a thread for each
+ * device does that here. One that waits for another waits for ever, as it does there.
+ */
 #include "sim.h"
+
+/* ---- calling them -------------------------------------------------------------------------------
+ */
+
+static struct caller {
+    acu_sim_device *device;
+    acu_sim_op *first, *last;
+    pthread_cond_t wake;
+} callers[SIM_DEVICES];
+
+static void *call_all(void *data) {
+    struct caller *caller = data;
+    pthread_mutex_lock(&acu_sim_lock);
+    for (;;) {
+        acu_sim_op *op = caller->first;
+        if (!op || acu_sim_is_unloading()) {
+            pthread_cond_wait(&caller->wake, &acu_sim_lock);
+            continue;
+        }
+        caller->first = op->next_called;
+        acu_sim_run(caller->device, op);
+        acu_sim_op_release(op);
+    }
+    return NULL;
+}
+
+bool acu_sim_call_start(acu_sim_device *device) {
+    struct caller *caller = &callers[device->index];
+    if (caller->device)
+        return true;
+    if (pthread_cond_init(&caller->wake, NULL))
+        return false;
+    caller->device = device;
+    if (acu_sim_thread_start(call_all, caller))
+        return true;
+    caller->device = NULL;
+    pthread_cond_destroy(&caller->wake);
+    return false;
+}
+
+void acu_sim_call(acu_sim_device *device, acu_sim_op *op) {
+    struct caller *caller = &callers[device->index];
+    op->refs++;
+    op->next_called = NULL;
+    if (caller->first)
+        caller->last->next_called = op;
+    else
+        caller->first = op;
+    caller->last = op;
+    pthread_cond_signal(&caller->wake);
+}
+
+/* ---- host functions -----------------------------------------------------------------------------
+ */
 
 static cudaError_t call_host(acu_sim_op *op) {
     acu_sim_thread *self = acu_sim_self();

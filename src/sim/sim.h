@@ -323,8 +323,8 @@ struct acu_sim_op {
     bool done, taken;            /* taken: the thread that made it runs it itself */
     uint64_t ns;                 /* when it was done */
     acu_sim_stream *stream;
-    acu_sim_op *next;
-    acu_sim_op **waits; /* what must be done before */
+    acu_sim_op *next, *next_called; /* in the stream; among what the host is to be called for */
+    acu_sim_op **waits;             /* what must be done before */
     size_t wait_count, wait_room;
     cudaError_t (*run)(acu_sim_op *op); /* NULL: nothing but the order. Outside the lock. */
     bool always;                        /* also where the context is lost */
@@ -468,6 +468,9 @@ acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_s
 cudaError_t acu_sim_op_copy(const struct cudaMemcpy3DParms *params, acu_sim_op **op);
 cudaError_t acu_sim_op_fill(const struct cudaMemsetParams *params, acu_sim_op **op);
 acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data);
+/* Has it run by the device's thread that calls host functions, which must have been started. */
+void acu_sim_call(acu_sim_device *device, acu_sim_op *op);
+bool acu_sim_call_start(acu_sim_device *device);
 /* A node's that records, or waits for, an event. */
 cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, acu_sim_op **op);
 struct cudaMemcpy3DParms acu_sim_copy_params(void *dst, const void *src, size_t count,
@@ -479,6 +482,8 @@ void acu_sim_op_release(acu_sim_op *op);
  * while the stream is being captured it becomes a node.
  */
 cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait);
+/* Runs what is ready, giving the lock up meanwhile. */
+void acu_sim_run(acu_sim_device *device, acu_sim_op *op);
 /* An operation that is in no stream is done now. */
 void acu_sim_op_finish(acu_sim_op *op);
 /* Until it is done; gives the lock up meanwhile. */

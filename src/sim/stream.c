@@ -139,10 +139,8 @@ static void complete(acu_sim_stream *stream, acu_sim_op *op) {
         free_stream(stream);
 }
 
-/* The first of the queue; gives the lock up while it runs. */
-static void run(acu_sim_stream *stream, acu_sim_op *op) {
-    acu_sim_device *device = stream->device;
-    op->taken = true;
+/* In a stream it is the first of the queue. */
+void acu_sim_run(acu_sim_device *device, acu_sim_op *op) {
     op->status = device->sticky;
     if (op->run && (!op->status || op->always)) {
         pthread_mutex_unlock(&acu_sim_lock);
@@ -151,7 +149,23 @@ static void run(acu_sim_stream *stream, acu_sim_op *op) {
         if (result && !device->sticky)
             device->sticky = result;
     }
-    complete(stream, op);
+    if (op->stream)
+        complete(op->stream, op);
+    else
+        acu_sim_op_finish(op);
+}
+
+/* Host functions are called by a thread of their own. */
+static bool is_called(const acu_sim_op *op) {
+    return op->type == cudaGraphNodeTypeHost && !acu_sim_configuration()->seeded;
+}
+
+static void begin(acu_sim_device *device, acu_sim_op *op) {
+    op->taken = true;
+    if (is_called(op))
+        acu_sim_call(device, op);
+    else
+        acu_sim_run(device, op);
 }
 
 static void *work(void *data) {
@@ -162,7 +176,7 @@ static void *work(void *data) {
         acu_sim_op *op = stream->head;
         bool ready = op && is_ready(op);
         if (ready && !op->taken && !acu_sim_is_unloading()) {
-            run(stream, op);
+            begin(stream->device, op);
             continue;
         }
         stream->blocked = op && !ready;
@@ -219,7 +233,7 @@ bool acu_sim_streams_step(uint64_t random) {
     uint64_t left = ready ? random % ready : 0;
     for (acu_sim_stream *s = ready ? streams : NULL; s; s = s->next)
         if (has_ready(s) && left-- == 0) {
-            run(s, s->head);
+            begin(s->device, s->head);
             return true;
         }
     return false;
@@ -254,13 +268,15 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
     bool good = !why && order(stream, op);
     /* At once, in this thread, if nothing is before it and it takes no time or is waited for. */
     bool now = good && !stream->head && is_ready(op) &&
-               (!op->run || (wait && !acu_sim_configuration()->seeded));
+               (!op->run || is_called(op) || (wait && !acu_sim_configuration()->seeded));
     if (good && !now)
         good = start_thread(stream);
+    if (good && is_called(op))
+        good = acu_sim_call_start(device);
     if (good) {
         push(stream, op);
         if (now)
-            run(stream, op);
+            begin(device, op);
         else
             pthread_cond_signal(&stream->wake);
         acu_sim_schedule_wake();

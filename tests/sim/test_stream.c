@@ -1,10 +1,24 @@
 /* Streams: order, asynchrony, default streams, host functions, attributes. */
 #include "sim_test.h"
 
+#include <pthread.h>
+
 static atomic_int order;
 
 static void append(void *data) {
     *(int *)data = atomic_fetch_add(&order, 1) + 1;
+}
+
+/* What shows that a stream goes on: a host function would wait for others. */
+static char *new_sign(void) {
+    char *sign;
+    OK(cudaMallocHost((void **)&sign, 1));
+    *sign = 0;
+    return sign;
+}
+
+static void give(char *sign, cudaStream_t stream) {
+    OK(cudaMemsetAsync(sign, 1, 1, stream));
 }
 
 TEST(creates_and_destroys) {
@@ -72,18 +86,18 @@ TEST(work_is_asynchronous) {
 TEST(streams_are_independent) {
     gate g = {0};
     cudaStream_t a, b;
-    int at = 0;
-    atomic_store(&order, 0);
+    char *sign = new_sign();
     OK(cudaStreamCreate(&a));
     OK(cudaStreamCreate(&b));
     gate_hold(&g, a);
-    OK(cudaLaunchHostFunc(b, append, &at));
+    give(sign, b);
     OK(cudaStreamSynchronize(b)); /* while a is held up */
-    assert_int_equal(at, 1);
+    assert_int_equal(*sign, 1);
     gate_open(&g);
     OK(cudaDeviceSynchronize());
     OK(cudaStreamDestroy(a));
     OK(cudaStreamDestroy(b));
+    OK(cudaFreeHost(sign));
 }
 
 TEST(destroyed_streams_finish_their_work) {
@@ -106,17 +120,17 @@ TEST(legacy_stream_waits_for_blocking_streams) {
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
     gate_hold(&g, stream);
-    int at = 0;
-    atomic_store(&order, 0);
-    OK(cudaLaunchHostFunc(0, append, &at));
+    char *sign = new_sign();
+    give(sign, 0);
     for (int i = 0; i < 20; i++)
         pause_briefly();
-    assert_int_equal(at, 0);
+    assert_int_equal(*sign, 0);
     SAYS(cudaErrorNotReady, cudaStreamQuery(0));
     gate_open(&g);
     OK(cudaStreamSynchronize(0));
-    assert_int_equal(at, 1);
+    assert_int_equal(*sign, 1);
     OK(cudaStreamDestroy(stream));
+    OK(cudaFreeHost(sign));
 }
 
 TEST(blocking_streams_wait_for_the_legacy_stream) {
@@ -124,46 +138,46 @@ TEST(blocking_streams_wait_for_the_legacy_stream) {
     cudaStream_t stream;
     OK(cudaStreamCreate(&stream));
     gate_hold(&g, cudaStreamLegacy);
-    int at = 0;
-    atomic_store(&order, 0);
-    OK(cudaLaunchHostFunc(stream, append, &at));
+    char *sign = new_sign();
+    give(sign, stream);
     for (int i = 0; i < 20; i++)
         pause_briefly();
-    assert_int_equal(at, 0);
+    assert_int_equal(*sign, 0);
     gate_open(&g);
     OK(cudaStreamSynchronize(stream));
-    assert_int_equal(at, 1);
+    assert_int_equal(*sign, 1);
     OK(cudaStreamDestroy(stream));
+    OK(cudaFreeHost(sign));
 }
 
 TEST(non_blocking_streams_do_not) {
     gate g = {0};
     cudaStream_t stream;
-    int at = 0;
-    atomic_store(&order, 0);
+    char *sign = new_sign();
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     gate_hold(&g, 0);
-    OK(cudaLaunchHostFunc(stream, append, &at));
+    give(sign, stream);
     OK(cudaStreamSynchronize(stream));
-    assert_int_equal(at, 1);
+    assert_int_equal(*sign, 1);
     gate_open(&g);
     OK(cudaDeviceSynchronize());
     OK(cudaStreamDestroy(stream));
+    OK(cudaFreeHost(sign));
 }
 
 TEST(the_legacy_stream_does_not_wait_for_non_blocking_ones) {
     gate g = {0};
     cudaStream_t stream;
-    int at = 0;
-    atomic_store(&order, 0);
+    char *sign = new_sign();
     OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
     gate_hold(&g, stream);
-    OK(cudaLaunchHostFunc(0, append, &at));
+    give(sign, 0);
     OK(cudaStreamSynchronize(0));
-    assert_int_equal(at, 1);
+    assert_int_equal(*sign, 1);
     gate_open(&g);
     OK(cudaDeviceSynchronize());
     OK(cudaStreamDestroy(stream));
+    OK(cudaFreeHost(sign));
 }
 
 TEST(devices_do_not_wait_for_each_other) {
@@ -333,6 +347,55 @@ TEST(callbacks) {
     OK(cudaStreamDestroy(stream));
 }
 
+static pthread_t caller;
+
+static void note_caller(void *data) {
+    caller = pthread_self();
+    *(atomic_int *)data = 1;
+}
+
+/* As CUDA does: one that waits for another's would wait for ever. */
+TEST(host_functions_are_called_one_at_a_time) {
+    gate g = {0};
+    cudaStream_t a, b;
+    atomic_int called = 0;
+    char *sign = new_sign();
+    OK(cudaStreamCreateWithFlags(&a, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    gate_hold(&g, a);
+    while (!atomic_load(&g.reached))
+        pause_briefly();
+    give(sign, b);
+    OK(cudaStreamSynchronize(b)); /* other work goes on */
+    OK(cudaLaunchHostFunc(b, note_caller, &called));
+    for (int i = 0; i < 20; i++)
+        pause_briefly();
+    assert_int_equal(atomic_load(&called), 0);
+    gate_open(&g);
+    OK(cudaStreamSynchronize(b));
+    assert_int_equal(atomic_load(&called), 1);
+    const pthread_t first = caller;
+    OK(cudaLaunchHostFunc(a, note_caller, &called));
+    OK(cudaStreamSynchronize(a));
+    assert_true(pthread_equal(first, caller) && !pthread_equal(first, pthread_self()));
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+    OK(cudaFreeHost(sign));
+}
+
+TEST(host_functions_of_two_devices_are_not) {
+    gate g = {0};
+    atomic_int called = 0;
+    gate_hold(&g, 0);
+    OK(cudaSetDevice(1));
+    OK(cudaLaunchHostFunc(0, note_caller, &called));
+    OK(cudaDeviceSynchronize());
+    assert_int_equal(atomic_load(&called), 1);
+    gate_open(&g);
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceSynchronize());
+}
+
 TEST(device_synchronise_waits_for_all) {
     enum { COUNT = 8 };
     cudaStream_t streams[COUNT];
@@ -386,6 +449,8 @@ int main(void) {
         T(host_function_mistakes),
         T(host_functions_may_spin),
         T(callbacks),
+        T(host_functions_are_called_one_at_a_time),
+        T(host_functions_of_two_devices_are_not),
         T(device_synchronise_waits_for_all),
         T(attach_memory),
     };
