@@ -306,6 +306,26 @@ static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNod
     return code ? code : set_attributes(p, *node);
 }
 
+static int get_node(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
+    const acu_function *function = &acu_function_cuGraphKernelNodeGetParams;
+    CUDA_KERNEL_NODE_PARAMS p = {0};
+    int (*old)(CUgraphNode, void *);
+    int code = find_old(function, &old, sizeof old);
+    if (!code)
+        code = old ? of_old(function, old(node, &p))
+                   : acu_of_driver(cuGraphKernelNodeGetParams(node, &p));
+    *params =
+        (struct cudaKernelNodeParamsV2){.func = p.func ? (void *)p.func : (void *)p.kern,
+                                        .gridDim = {p.gridDimX, p.gridDimY, p.gridDimZ},
+                                        .blockDim = {p.blockDimX, p.blockDimY, p.blockDimZ},
+                                        .sharedMemBytes = p.sharedMemBytes,
+                                        .kernelParams = p.kernelParams,
+                                        .extra = p.extra,
+                                        .functionType = p.func ? cudaKernelFunctionTypeFunction
+                                                               : cudaKernelFunctionTypeUnspecified};
+    return code;
+}
+
 static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
     const acu_function *function = &acu_function_cuGraphKernelNodeSetParams;
     CUDA_KERNEL_NODE_PARAMS params = node_of(p);
@@ -349,6 +369,7 @@ const acu_backend acu_driver_backend = {
     .cluster_size = cluster_size,
     .launch = launch,
     .add_node = add_node,
+    .get_node = get_node,
     .set_node = set_node,
     .set_exec_node = set_exec_node,
 };

@@ -206,6 +206,18 @@ static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNod
     return code ? code : set_attributes(p, *node);
 }
 
+static int get_node(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
+    struct cudaKernelNodeParams p = {0};
+    int code = (int)cudaGraphKernelNodeGetParams(node, &p);
+    *params = (struct cudaKernelNodeParamsV2){.func = p.func,
+                                              .gridDim = p.gridDim,
+                                              .blockDim = p.blockDim,
+                                              .sharedMemBytes = p.sharedMemBytes,
+                                              .kernelParams = p.kernelParams,
+                                              .extra = p.extra};
+    return code;
+}
+
 static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
     struct cudaKernelNodeParams params = node_of(p);
     int code = (int)cudaGraphKernelNodeSetParams(node, &params);
@@ -238,6 +250,7 @@ const acu_backend acu_runtime_backend = {
     .cluster_size = cluster_size,
     .launch = launch,
     .add_node = add_node,
+    .get_node = get_node,
     .set_node = set_node,
     .set_exec_node = set_exec_node,
 };

@@ -1,8 +1,11 @@
 /*
- * What a graph keeps alive: a set of objects, each with whether the graph writes to it.
+ * What a graph keeps alive: objects, each with whether the graph writes to it.
  *
- * An empty bag is NULL. Clones and execs share the bag of their graph by a reference; who adds to a
- * bag that others have, too, makes himself a copy.
+ * What a node was given is its holding, which goes when the node is given something else or is
+ * destroyed. What belongs to no single node (it was captured, or given by acu_graph_keep()) stays.
+ *
+ * An empty bag, and a holding of nothing, is NULL. Clones and execs holding the bag of their graph
+ * by a reference; who changes a bag that others have, too, makes himself a copy.
  */
 #ifndef ACU_SRC_BAG_H
 #define ACU_SRC_BAG_H
@@ -14,23 +17,55 @@ typedef struct acu_kept {
     bool writes;
 } acu_kept;
 
+/* It never changes. */
+typedef struct acu_holding {
+    int references; /* atomic */
+    size_t count;
+    acu_kept kept[];
+} acu_holding;
+
+typedef struct acu_node_holding {
+    uint64_t node; /* 0: the place is free */
+    acu_holding *holding;
+} acu_node_holding;
+
 typedef struct acu_bag {
     int references; /* atomic */
+    size_t total;   /* of all objects, those of several nodes as often */
+    /* Of no single node: */
     size_t count, room;
     acu_kept *kept;
     uint32_t *slots; /* hashed: index + 1 into `kept`; twice as many as there is room */
+    /* Of nodes, hashed; half of the places are free. */
+    size_t node_count, node_room;
+    acu_node_holding *nodes;
 } acu_bag;
 
+/* Retains the objects. Of nothing: 0 and NULL. A failure is recorded. */
+int acu_holding_new(const acu_kept *kept, size_t count, acu_holding **holding);
+/* All that is in a bag. */
+int acu_holding_of(const acu_bag *bag, acu_holding **holding);
+/* The result of the destructions that it causes, 0 if there are none; as of a bag. */
+int acu_holding_release(acu_holding *holding);
+/* Where nobody can be told: a failure is kept as a release's is. Not under a lock. */
+void acu_holding_free(acu_holding *holding);
+
 acu_bag *acu_bag_retain(acu_bag *bag);
-/* The result of the destructions that it causes, 0 if there are none. */
 int acu_bag_release(acu_bag *bag);
 
-/* Makes the bag one's own, with room for `more`; false without memory. */
-bool acu_bag_reserve(acu_bag **bag, size_t more);
-/* Retains the object unless it is in there; there must be room. */
-void acu_bag_put(acu_bag *bag, acu_object *object, bool writes);
-/* Both at once; records a failure. */
+/* Retains the object unless it is in there; records a failure. */
 int acu_bag_add(acu_bag **bag, acu_object *object, bool writes);
-int acu_bag_add_all(acu_bag **bag, const acu_bag *from);
+
+/* Room for another node's holding, in a bag of one's own: before giving it. Records a failure. */
+int acu_bag_reserve(acu_bag **bag);
+/* The holding, which is taken, becomes the node's; returns what was. */
+acu_holding *acu_bag_give(acu_bag *bag, uint64_t node, acu_holding *holding);
+
+static inline size_t acu_bag_size(const acu_bag *bag) {
+    return bag ? bag->total : 0;
+}
+
+/* Each object, those of several nodes as often. */
+void acu_bag_each(const acu_bag *bag, void (*visit)(void *data, const acu_kept *kept), void *data);
 
 #endif

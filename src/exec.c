@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static_assert((int)ACU_EXEC_AUTO_FREE == (int)cudaGraphInstantiateFlagAutoFreeOnLaunch, "");
 static_assert((int)ACU_EXEC_UPLOAD == (int)cudaGraphInstantiateFlagUpload, "");
@@ -16,20 +17,20 @@ static_assert((int)ACU_EXEC_NODE_PRIORITIES == (int)cudaGraphInstantiateFlagUseN
 /* ---- what it keeps -----------------------------------------------------------------------------
  */
 
-void acu_changes_free(acu_change *changes) {
-    while (changes) {
-        acu_change *change = changes;
-        changes = change->next;
-        int code = acu_bag_release(change->bag);
-        int gone = acu_timeline_release(change->timeline);
-        if (code || gone)
+void acu_retired_free(acu_retired *retired) {
+    while (retired) {
+        acu_retired *old = retired;
+        retired = old->next;
+        int holding = acu_holding_release(old->holding), bag = acu_bag_release(old->bag);
+        int gone = acu_timeline_release(old->timeline);
+        if (holding || bag || gone)
             acu_keep_release_error();
-        free(change);
+        free(old);
     }
 }
 
-acu_change *acu_exec_take_unused(acu_exec *exec) {
-    acu_change *first = exec->oldest, **link = &first;
+acu_retired *acu_exec_take_unused(acu_exec *exec) {
+    acu_retired *first = exec->oldest, **link = &first;
     while (*link &&
            (!(*link)->timeline || acu_timeline_is_over((*link)->timeline, (*link)->number)))
         link = &(*link)->next;
@@ -40,81 +41,71 @@ acu_change *acu_exec_take_unused(acu_exec *exec) {
     return first;
 }
 
-static void retire(acu_exec *exec, acu_change *change) {
-    change->timeline = exec->last ? acu_timeline_retain(exec->last) : NULL;
-    change->number = exec->number;
-    change->next = NULL;
-    *exec->newest = change;
-    exec->newest = &change->next;
+static void retire(acu_exec *exec, acu_retired *old) {
+    old->timeline = exec->last ? acu_timeline_retain(exec->last) : NULL;
+    old->number = exec->number;
+    *exec->newest = old;
+    exec->newest = &old->next;
+    exec->stale = true;
 }
 
-void acu_exec_replace(acu_exec *exec, acu_change *change) {
-    acu_change **link = &exec->changes[change->node % ACU_CHANGE_BUCKETS];
-    while (*link && (*link)->node != change->node)
-        link = &(*link)->next;
-    acu_change *old = *link;
-    change->next = old ? old->next : NULL;
-    *link = change;
-    exec->kept += acu_bag_size(change->bag);
-    exec->stale = true;
-    if (old) {
-        exec->kept -= acu_bag_size(old->bag);
-        retire(exec, old);
-    } else
-        exec->change_count++;
-}
-
-void acu_exec_take_over(acu_exec *exec, acu_bag *bag, acu_change *old) {
-    old->bag = exec->bag;
-    exec->bag = bag;
-    exec->kept = acu_bag_size(bag);
-    exec->stale = true;
+void acu_exec_give(acu_exec *exec, uint64_t node, acu_holding *holding, acu_retired *old) {
+    *old = (acu_retired){.holding = acu_bag_give(exec->bag, node, holding)};
     retire(exec, old);
-    for (unsigned i = 0; i < ACU_CHANGE_BUCKETS; i++)
-        while (exec->changes[i]) {
-            acu_change *change = exec->changes[i];
-            exec->changes[i] = change->next;
-            retire(exec, change);
-        }
-    exec->change_count = 0;
+}
+
+void acu_exec_take_over(acu_exec *exec, acu_bag *bag, acu_retired *old) {
+    *old = (acu_retired){.bag = exec->bag};
+    exec->bag = bag;
+    retire(exec, old);
 }
 
 int acu_exec_reserve(acu_exec *exec, size_t more) {
-    size_t count = exec->kept + more;
-    if (count <= exec->use_room)
+    size_t room = 8;
+    while (room < acu_bag_size(exec->bag) + more)
+        room *= 2;
+    if (room <= exec->use_room)
         return 0;
-    acu_exec_use *uses = realloc(exec->uses, 2 * count * sizeof *uses);
-    if (!uses)
+    acu_exec_use *uses = malloc(room * sizeof *uses);
+    uint32_t *slots = room < UINT32_MAX / 2 ? malloc(2 * room * sizeof *slots) : NULL;
+    if (!uses || !slots) {
+        free(uses);
+        free(slots);
         return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for what the graph keeps");
+    }
+    free(exec->uses);
+    free(exec->slots);
     exec->uses = uses;
-    exec->use_room = 2 * count;
+    exec->slots = slots;
+    exec->use_room = room;
+    exec->stale = true;
     return 0;
 }
 
-/* All that is kept; `visit` stops at its first failure. */
-typedef int visitor(void *data, const acu_kept *kept);
-
-static int visit_bag(const acu_bag *bag, visitor *visit, void *data) {
-    int code = 0;
-    for (size_t i = 0; bag && i < bag->count && !code; i++)
-        code = visit(data, &bag->kept[i]);
-    return code;
-}
-
-static int visit_all(const acu_exec *exec, visitor *visit, void *data) {
-    int code = visit_bag(exec->bag, visit, data);
-    for (unsigned i = 0; exec->change_count > 0 && i < ACU_CHANGE_BUCKETS && !code; i++)
-        for (const acu_change *c = exec->changes[i]; c && !code; c = c->next)
-            code = visit_bag(c->bag, visit, data);
-    return code;
-}
-
-static int add_use(void *data, const acu_kept *kept) {
+/* Memory that several nodes use is there once. */
+static void add_use(void *data, const acu_kept *kept) {
     acu_exec *exec = data;
-    if (kept->object->was == &acu_storage_class)
-        exec->uses[exec->use_count++] =
-            (acu_exec_use){.storage = (acu_storage *)kept->object, .writes = kept->writes};
-    return 0;
+    if (kept->object->was != &acu_storage_class)
+        return;
+    acu_storage *storage = (acu_storage *)kept->object;
+    size_t mask = 2 * exec->use_room - 1;
+    size_t at =
+        (size_t)(((uint64_t)(uintptr_t)storage * UINT64_C(0x9e3779b97f4a7c15)) >> 32u) & mask;
+    while (exec->slots[at] && exec->uses[exec->slots[at] - 1].storage != storage)
+        at = (at + 1) & mask;
+    if (exec->slots[at]) {
+        exec->uses[exec->slots[at] - 1].writes |= kept->writes;
+        return;
+    }
+    exec->uses[exec->use_count++] = (acu_exec_use){.storage = storage, .writes = kept->writes};
+    exec->slots[at] = (uint32_t)exec->use_count;
+}
+
+static void gather_uses(acu_exec *exec) {
+    exec->use_count = 0;
+    memset(exec->slots, 0, 2 * exec->use_room * sizeof *exec->slots);
+    acu_bag_each(exec->bag, add_use, exec);
+    exec->stale = false;
 }
 
 /* ---- life --------------------------------------------------------------------------------------
@@ -128,13 +119,12 @@ static int destroy_exec(acu_object *object) {
     exec->owned = false;
     if (exec->last && !acu_timeline_is_over(exec->last, exec->number))
         return ACU_LATER;
-    for (unsigned i = 0; i < ACU_CHANGE_BUCKETS; i++)
-        acu_changes_free(exec->changes[i]);
-    acu_changes_free(exec->oldest);
+    acu_retired_free(exec->oldest);
     int kept = acu_bag_release(exec->bag);
     int gone = acu_timeline_release(exec->last);
     pthread_mutex_destroy(&exec->lock);
     free(exec->uses);
+    free(exec->slots);
     return exec->failed ? exec->failed : kept ? kept : gone;
 }
 
@@ -224,18 +214,16 @@ static int instantiate(acu_graph *graph, const acu_exec_options *o, cudaGraphExe
 static int make_exec(const char *call, acu_graph *graph, const acu_exec_options *o,
                      acu_exec *exec) {
     cudaGraphInstantiateParams params = {0};
-    exec->bag = acu_graph_bag(graph);
-    exec->kept = acu_bag_size(exec->bag);
-    exec->stale = true;
-    int code = acu_outcome(call, graph, acu_exec_reserve(exec, 0));
-    if (code)
-        return code;
     acu_graph_lock();
-    code = instantiate(graph, o, &exec->raw, &params);
-    if (code)
-        blame_node(call, graph, &params, code);
+    exec->bag = acu_graph_bag(graph);
+    int code = acu_outcome(call, graph, acu_exec_reserve(exec, 0));
+    if (!code) {
+        code = instantiate(graph, o, &exec->raw, &params);
+        exec->owned = !code;
+        if (code)
+            blame_node(call, graph, &params, code);
+    }
     acu_graph_unlock();
-    exec->owned = !code;
     return code;
 }
 
@@ -285,12 +273,6 @@ static void remember_launch(acu_exec *exec, acu_timeline *timeline) {
     exec->last = acu_timeline_retain(timeline);
     if (acu_timeline_release(before))
         acu_keep_release_error();
-}
-
-static void gather_uses(acu_exec *exec) {
-    exec->use_count = 0;
-    (void)visit_all(exec, add_use, exec);
-    exec->stale = false;
 }
 
 /* As acu_use_begin and acu_use_end around it, but memory of this stream alone costs nothing. */

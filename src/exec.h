@@ -8,14 +8,14 @@
 
 #include "graph.h"
 
-/* What a node uses since it was changed; or, retired, until when it is used. */
-typedef struct acu_change {
-    uint64_t node;
+/* What is kept no longer, and until when it is used. */
+typedef struct acu_retired {
+    acu_holding *holding;
     acu_bag *bag;
     acu_timeline *timeline;
     uint64_t number;
-    struct acu_change *next;
-} acu_change;
+    struct acu_retired *next;
+} acu_retired;
 
 /* A launch uses this memory. */
 typedef struct acu_exec_use {
@@ -23,8 +23,6 @@ typedef struct acu_exec_use {
     acu_ticket ticket;
     bool writes;
 } acu_exec_use;
-
-enum { ACU_CHANGE_BUCKETS = 64 };
 
 struct acu_exec {
     acu_object object;
@@ -38,29 +36,25 @@ struct acu_exec {
     bool stale, owned;
     uint32_t source; /* the salt of the graph that it was made of; 0: unknown */
     int failed;      /* to destroy it; what it keeps may still have to wait */
-    acu_bag *bag;    /* what the graph kept */
-    size_t kept, change_count, use_room;
-    acu_change *oldest, **newest;            /* retired */
-    acu_change *changes[ACU_CHANGE_BUCKETS]; /* hashed by node */
+    acu_bag *bag;    /* what the graph kept, and what nodes were given since then */
+    uint32_t *slots; /* hashed: index + 1 into `uses`; twice as many as there is room */
+    size_t use_room;
+    acu_retired *oldest, **newest;
 };
 
 extern const acu_class acu_exec_class;
-
-static inline size_t acu_bag_size(const acu_bag *bag) {
-    return bag ? bag->count : 0;
-}
 
 /* All of this needs the lock. */
 
 /* So that a launch need not allocate when `more` objects are kept; a failure is recorded. */
 int acu_exec_reserve(acu_exec *exec, size_t more);
-/* From the next launch on the node uses this, */
-void acu_exec_replace(acu_exec *exec, acu_change *change);
-/* or all uses what is in the bag, which it takes; `old` is for what was kept so far. */
-void acu_exec_take_over(acu_exec *exec, acu_bag *bag, acu_change *old);
+/* From the next launch on the node uses this holding, for which the bag has room, */
+void acu_exec_give(acu_exec *exec, uint64_t node, acu_holding *holding, acu_retired *old);
+/* or all uses what is in the bag. Either is taken; `old` is for what was used until then. */
+void acu_exec_take_over(acu_exec *exec, acu_bag *bag, acu_retired *old);
 /* What no launch uses any more; to be freed without the lock. */
-acu_change *acu_exec_take_unused(acu_exec *exec);
+acu_retired *acu_exec_take_unused(acu_exec *exec);
 
-void acu_changes_free(acu_change *changes);
+void acu_retired_free(acu_retired *retired);
 
 #endif

@@ -224,6 +224,24 @@ int acu_graph_hold(acu_graph *graph, acu_object *object, bool writes) {
     return code;
 }
 
+int acu_graph_reserve(acu_graph *graph, const acu_holding *holding) {
+    int code = 0;
+    pthread_mutex_lock(&graph->root->bag_lock);
+    if (holding || graph->root->bag)
+        code = acu_bag_reserve(&graph->root->bag);
+    pthread_mutex_unlock(&graph->root->bag_lock);
+    return code;
+}
+
+acu_holding *acu_graph_give(acu_graph *graph, uint64_t node, acu_holding *holding) {
+    acu_holding *before = NULL;
+    pthread_mutex_lock(&graph->root->bag_lock);
+    if (holding || graph->root->bag)
+        before = acu_bag_give(graph->root->bag, node, holding);
+    pthread_mutex_unlock(&graph->root->bag_lock);
+    return before;
+}
+
 acu_result acu_graph_keep(acu_graph *graph, acu_buffer *buffer, bool writes) {
     ACU_NEED(graph, acu_graph_class);
     ACU_NEED(buffer, acu_buffer_class);
@@ -345,7 +363,7 @@ acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *raw, acu_node 
     return 0;
 }
 
-/* The graphs in the node go with it, and those in their nodes. */
+/* The graphs in the node go with it, and those in their nodes; what these use is kept on. */
 static void forget_parts(acu_graph *graph, cudaGraphNode_t within) {
     for (acu_graph **link = &graph->root->parts; *link;) {
         acu_graph *part = *link;
@@ -360,17 +378,29 @@ static void forget_parts(acu_graph *graph, cudaGraphNode_t within) {
     }
 }
 
-static int destroy_node(acu_graph *graph, cudaGraphNode_t raw) {
-    int code = (int)cudaGraphDestroyNode(raw);
+static int destroy_node(acu_node node, cudaGraphNode_t raw, acu_holding **unused) {
+    acu_graph *graph = node.graph;
+    int code = acu_graph_reserve(graph, NULL);
+    if (!code)
+        code = (int)cudaGraphDestroyNode(raw);
     if (code)
         return code;
     graph->nodes[*slot_of(graph, raw) - 1] = NULL;
     forget_parts(graph, raw);
+    *unused = acu_graph_give(graph, node.id, NULL);
     return 0;
 }
 
 acu_result acu_node_destroy(acu_node node) {
-    ON_NODE(node, destroy_node(node.graph, raw));
+    cudaGraphNode_t raw = NULL;
+    acu_holding *unused = NULL;
+    acu_destroy_deferred();
+    ACU_TRY(acu_node_check(__func__, node, &raw));
+    acu_graph_lock();
+    int code = OUTCOME(node.graph, destroy_node(node, raw, &unused));
+    acu_graph_unlock();
+    acu_holding_free(unused);
+    return code;
 }
 
 static const char *const kinds[] = {"kernel",         "memcpy",       "memset",
@@ -396,7 +426,7 @@ const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[6
 }
 
 /* Runtimes before 13.0 say "unknown" of their own conditional nodes; the driver knows them. */
-static int type_of(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
+int acu_node_type_of(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
     acu_saved_error before;
     CUgraphNodeType theirs;
     acu_error_save(&before);
@@ -416,7 +446,7 @@ acu_result acu_node_type(acu_node node, acu_node_kind *kind) {
     *kind = ACU_NODE_EMPTY;
     ACU_TRY(acu_node_check(__func__, node, &raw));
     acu_graph_lock();
-    int code = type_of(raw, &type);
+    int code = acu_node_type_of(raw, &type);
     acu_graph_unlock();
     *kind = (acu_node_kind)type;
     return OUTCOME(node.graph, code);

@@ -60,12 +60,20 @@ acu_node acu_node_of(acu_graph *graph, cudaGraphNode_t raw);
  * Needs no lock of the caller, and holds none afterwards. */
 int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw);
 
-/* Shares what the graph keeps. */
+/* Shares what the graph keeps, under the graph's lock: who has room in the bag there, is alone with
+ * it until he gives. */
 acu_bag *acu_graph_bag(acu_graph *graph);
+/* Room for what a node uses, and that it uses it; under the lock. The holding is taken, what was is
+ * returned. */
+int acu_graph_reserve(acu_graph *graph, const acu_holding *holding);
+acu_holding *acu_graph_give(acu_graph *graph, uint64_t node, acu_holding *holding);
+/* Keeps what is of no single node. */
 int acu_graph_hold(acu_graph *graph, acu_object *object, bool writes);
 
 /* 0, or ACU_ERROR_CAPTURE. */
 int acu_graph_not_captured(const char *call, const acu_graph *graph);
+
+int acu_node_type_of(cudaGraphNode_t raw, enum cudaGraphNodeType *type);
 
 /* "kernel node 3": for messages about a node, which may be in a part. */
 const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]);

@@ -465,6 +465,16 @@ acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_gri
 /* ---- in a graph ---------------------------------------------------------------------------------
  */
 
+size_t acu_prepared_keeps(const acu_prepared *p, acu_kept kept[ACU_MAX_KEPT]) {
+    size_t count = 0;
+    kept[count++] = (acu_kept){&p->kernel->object, false};
+    for (unsigned i = 0; i < p->use_count; i++)
+        kept[count++] = (acu_kept){&p->uses[i].buffer->storage->object, p->uses[i].writes};
+    for (unsigned i = 0; i < p->event_count; i++)
+        kept[count++] = (acu_kept){&p->events[i]->object, false};
+    return count;
+}
+
 /* Runs a call where the kernel is. */
 #define AT_KERNEL(p, code, call)                                                                   \
     do {                                                                                           \

@@ -11,6 +11,7 @@
 
 #include <anycuda/launch.h>
 
+#include "bag.h"
 #include "kernel.h"
 #include "memory.h"
 
@@ -43,6 +44,10 @@ int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
 /* Checks everything but the stream; failures are recorded in the name of `call`. */
 int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
                 size_t count, acu_prepared *prepared);
+
+/* What a node must keep alive; returns how many they are. */
+enum { ACU_MAX_KEPT = 1 + ACU_MAX_ARGUMENTS + ACU_MAX_EVENTS };
+size_t acu_prepared_keeps(const acu_prepared *prepared, acu_kept kept[ACU_MAX_KEPT]);
 
 /*
  * The kernel nodes of it, in the runtime's handles, whichever API has made the kernel. The caller

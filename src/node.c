@@ -23,6 +23,7 @@ typedef struct adding {
     const acu_node *after;
     size_t count;
     acu_node *node;
+    acu_holding *holding; /* what it keeps */
     /* What CUDA's calls are given: */
     cudaGraphNode_t raw;
     cudaGraphNode_t *deps;
@@ -51,14 +52,6 @@ static void free_deps(const adding *a) {
         free(a->deps);
 }
 
-/* Keeps the objects in the graph, so that nothing can fail once the node is there. */
-static int hold(acu_graph *graph, const acu_kept *keeps, size_t count) {
-    int code = 0;
-    for (size_t i = 0; i < count && !code; i++)
-        code = acu_graph_hold(graph, keeps[i].object, keeps[i].writes);
-    return code;
-}
-
 static int check(adding *a) {
     if (a->node)
         *a->node = (acu_node){NULL, 0};
@@ -72,6 +65,35 @@ static int check(adding *a) {
     return a->deps ? 0 : no_memory(a->call);
 }
 
+/* Whatever can fail besides CUDA's call. */
+static int prepare(adding *a, int device, const acu_kept *keeps, size_t count) {
+    int code = acu_holding_new(keeps, count, &a->holding);
+    if (!code)
+        code = acu_graph_reserve(a->graph, a->holding);
+    if (!code && !acu_nodes_reserve(a->graph, 1))
+        code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a node");
+    if (!code && device >= 0)
+        code = acu_guard_enter(&a->guard, device);
+    return code;
+}
+
+/* The result of CUDA's call becomes that of the public function. */
+static int end(adding *a, int code) {
+    acu_guard_leave(&a->guard);
+    if (!code) {
+        acu_node node = acu_node_of(a->graph, a->raw);
+        if (a->holding)
+            a->holding = acu_graph_give(a->graph, node.id, a->holding);
+        if (a->node)
+            *a->node = node;
+    }
+    acu_graph_unlock();
+    free_deps(a);
+    code = acu_outcome(a->call, a->graph, code);
+    acu_holding_free(a->holding);
+    return code;
+}
+
 /* On success, end() follows. */
 static int begin(adding *a, int device, const acu_kept *keeps, size_t count) {
     int code = check(a);
@@ -79,33 +101,16 @@ static int begin(adding *a, int device, const acu_kept *keeps, size_t count) {
         return code;
     acu_destroy_deferred();
     code = gather(a);
-    if (!code)
-        code = acu_outcome(a->call, a->graph, hold(a->graph, keeps, count));
     if (code) {
         free_deps(a);
         return code;
     }
-    acu_graph_lock();
     a->guard.changed = false;
-    if (!acu_nodes_reserve(a->graph, 1))
-        code = no_memory(a->call);
-    else if (device >= 0)
-        code = acu_outcome(a->call, a->graph, acu_guard_enter(&a->guard, device));
-    if (!code)
-        return 0;
-    acu_graph_unlock();
-    free_deps(a);
+    acu_graph_lock();
+    code = prepare(a, device, keeps, count);
+    if (code)
+        (void)end(a, code);
     return code;
-}
-
-/* The result of CUDA's call becomes that of the public function. */
-static int end(adding *a, int code) {
-    acu_guard_leave(&a->guard);
-    if (!code && a->node)
-        *a->node = acu_node_of(a->graph, a->raw);
-    acu_graph_unlock();
-    free_deps(a);
-    return acu_outcome(a->call, a->graph, code);
 }
 
 /* `adding a` with the public function's parameters; begun with what it keeps. */
@@ -123,26 +128,15 @@ acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after, size_t c
 /* ---- kernels -----------------------------------------------------------------------------------
  */
 
-static int hold_launch(acu_graph *graph, const acu_prepared *p) {
-    int code = acu_graph_hold(graph, (acu_object *)p->kernel, false);
-    for (unsigned i = 0; i < p->use_count && !code; i++)
-        code = acu_graph_hold(graph, &p->uses[i].buffer->storage->object, p->uses[i].writes);
-    for (unsigned i = 0; i < p->event_count && !code; i++)
-        code = acu_graph_hold(graph, &p->events[i]->object, false);
-    return code;
-}
-
 acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after, size_t count,
                                 acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
                                 size_t arg_count, acu_node *node) {
     acu_prepared prepared;
     ADDING(a);
+    acu_kept keeps[ACU_MAX_KEPT];
     ACU_TRY(acu_prepare(__func__, kernel, grid, args, arg_count, &prepared));
-    ACU_TRY(begin(&a, acu_kernel_device(kernel), NULL, 0));
-    int code = hold_launch(graph, &prepared);
-    if (!code)
-        code = acu_prepared_add_node(&prepared, graph->raw, a.deps, count, &a.raw);
-    return end(&a, code);
+    ACU_TRY(begin(&a, acu_kernel_device(kernel), keeps, acu_prepared_keeps(&prepared, keeps)));
+    return end(&a, acu_prepared_add_node(&prepared, graph->raw, a.deps, count, &a.raw));
 }
 
 /* ---- copies ------------------------------------------------------------------------------------
@@ -326,10 +320,10 @@ acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after, size_t co
 /* What the child keeps, the whole keeps, too. */
 static int add_child(adding *a, acu_graph *child) {
     acu_bag *bag = acu_graph_bag(child);
-    pthread_mutex_lock(&a->graph->root->bag_lock);
-    int code = acu_bag_add_all(&a->graph->root->bag, bag);
-    pthread_mutex_unlock(&a->graph->root->bag_lock);
+    int code = acu_holding_of(bag, &a->holding);
     (void)acu_bag_release(bag);
+    if (!code)
+        code = acu_graph_reserve(a->graph, a->holding);
     return code ? code : (int)cudaGraphAddChildGraphNode(PLACE(*a), child->raw);
 }
 
@@ -527,8 +521,10 @@ acu_result acu_graph_add_raw(acu_graph *graph, const acu_node *after, size_t cou
     ADDING(a);
     ACU_NEED_POINTER(params);
     ACU_TRY(begin(&a, -1, NULL, 0));
-    int code = acu_edges_raw(edges, count, &data) ? 0 : no_memory(a.call);
-    if (!code)
+    int code = ACU_ERROR_HOST_MEMORY;
+    if (!acu_edges_raw(edges, count, &data))
+        acu_record(code, "no memory for edges");
+    else
         code = (int)cudaGraphAddNode(&a.raw, graph->raw, a.deps, data, count, params);
     free(data);
     return end(&a, code);

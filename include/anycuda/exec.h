@@ -132,8 +132,14 @@ ACU_CHECKED acu_result acu_exec_set_host(acu_exec *exec, acu_node node, acu_clos
 ACU_CHECKED acu_result acu_exec_set_child(acu_exec *exec, acu_node node, acu_graph *child);
 /** Another event, to be recorded or waited for. */
 ACU_CHECKED acu_result acu_exec_set_event(acu_exec *exec, acu_node node, acu_event *event);
+/** Other semaphores to signal, which are the caller's to keep. */
+ACU_CHECKED acu_result acu_exec_set_semaphore_signal(
+    acu_exec *exec, acu_node node, const struct cudaExternalSemaphoreSignalNodeParams *params);
+/** Other semaphores to wait for, which are the caller's to keep. */
+ACU_CHECKED acu_result acu_exec_set_semaphore_wait(
+    acu_exec *exec, acu_node node, const struct cudaExternalSemaphoreWaitNodeParams *params);
 
-/** Any node, by CUDA's own parameters; since CUDA 12.2. What they name is the caller's to keep. */
+/** Any node, by CUDA's own parameters, as acu_node_set_raw(); children since CUDA 12.2. */
 ACU_CHECKED acu_result acu_exec_set_raw(acu_exec *exec, acu_node node,
                                         struct cudaGraphNodeParams *params);
 

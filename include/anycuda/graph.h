@@ -233,13 +233,73 @@ ACU_CHECKED acu_result acu_graph_add_raw(acu_graph *graph, const acu_node *after
                                          const acu_edge *edges, struct cudaGraphNodeParams *params,
                                          acu_node *node);
 
+/* ---- changing nodes ----
+ *
+ * Each of these gives a node something else to do, for what is instantiated afterwards; what was
+ * instantiated before stays as it is (<anycuda/exec.h> changes that). The node is of the kind that
+ * the name says. The graph keeps what the node uses now and gives up what only the node used
+ * before; what came by a capture it keeps all the same, and a clone what its original had. Errors
+ * as of what adds such a node.
+ *
+ * A child's graph is changed in place: acu_node_child(). CUDA cannot change what memory and
+ * conditional nodes were given.
+ */
+
+/** Another kernel, grid or arguments. Attributes that the grid does not name stay as they are. */
+ACU_CHECKED acu_result acu_node_set_kernel(acu_node node, acu_kernel *kernel, const acu_grid *grid,
+                                           const acu_arg *args, size_t arg_count);
+/** Another copy. */
+ACU_CHECKED acu_result acu_node_set_copy(acu_node node, const acu_copy *copy);
+/** Another copy, by CUDA's own parameters; the memory is the caller's to keep. */
+ACU_CHECKED acu_result acu_node_set_memcpy(acu_node node, const struct cudaMemcpy3DParms *params);
+/** Another fill. */
+ACU_CHECKED acu_result acu_node_set_fill(acu_node node, const acu_fill *fill);
+/** Another function of the host, whose data it takes over as acu_graph_add_host(). */
+ACU_CHECKED acu_result acu_node_set_host(acu_node node, acu_closure closure);
+/** Another event, to be recorded or waited for. */
+ACU_CHECKED acu_result acu_node_set_event(acu_node node, acu_event *event);
+/** Other semaphores to signal, which are the caller's to keep. */
+ACU_CHECKED acu_result acu_node_set_semaphore_signal(
+    acu_node node, const struct cudaExternalSemaphoreSignalNodeParams *params);
+/** Other semaphores to wait for, which are the caller's to keep. */
+ACU_CHECKED acu_result acu_node_set_semaphore_wait(
+    acu_node node, const struct cudaExternalSemaphoreWaitNodeParams *params);
+
+/**
+ * Any node, by CUDA's own parameters of its kind; what they name is the caller's to keep.
+ *
+ * Before CUDA 12.2 kernels, copies, fills, host functions, events and semaphores; others are
+ * ACU_NOT_SUPPORTED there.
+ */
+ACU_CHECKED acu_result acu_node_set_raw(acu_node node, struct cudaGraphNodeParams *params);
+
+/**
+ * What a node was given, as CUDA has it; pointers in it hold until the node changes.
+ *
+ * `func` of a kernel that the driver has loaded (acu_kernel_raw_driver()) is a CUfunction.
+ * ACU_NOT_SUPPORTED of conditional nodes before CUDA 13.2.
+ */
+ACU_CHECKED acu_result acu_node_get_raw(acu_node node, struct cudaGraphNodeParams *params);
+
+/** The attribute of a kernel node that `attribute->id` names (priority, cluster, …) into its `val`;
+ * CUDA's error of other nodes, and of what is no attribute of nodes. */
+ACU_CHECKED acu_result acu_node_attribute(acu_node node, struct cudaLaunchAttribute_st *attribute);
+
+/** Sets an attribute of a kernel node; errors as of acu_node_attribute(). */
+ACU_CHECKED acu_result acu_node_set_attribute(acu_node node,
+                                              const struct cudaLaunchAttribute_st *attribute);
+
+/** Gives a kernel node the attributes of another one. */
+ACU_CHECKED acu_result acu_node_copy_attributes(acu_node to, acu_node from);
+
 /** The node of a raw handle, which must be one of the graph's. */
 ACU_CHECKED acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *raw, acu_node *node);
 
 /** The cudaGraphNode_t, which is a CUgraphNode, too; NULL of what is no node. */
 struct CUgraphNode_st *acu_node_raw(acu_node node);
 
-/** Takes a node out of its graph, with its dependencies; what it used stays the graph's. */
+/** Takes a node out of its graph, with its dependencies; the graph gives up what only it used. What
+ * was captured, or is used by nodes in the node's own graphs, stays the graph's. */
 ACU_CHECKED acu_result acu_node_destroy(acu_node node);
 
 /* ---- dependencies ---- */

@@ -33,6 +33,7 @@ static const struct {
     acu_fn fn;
 } older[] = {
     {"cuGraphAddKernelNode", (acu_fn)acu_sim_cuGraphAddKernelNode_v1},
+    {"cuGraphKernelNodeGetParams", (acu_fn)acu_sim_cuGraphKernelNodeGetParams_v1},
     {"cuGraphKernelNodeSetParams", (acu_fn)acu_sim_cuGraphKernelNodeSetParams_v1},
     {"cuGraphExecKernelNodeSetParams", (acu_fn)acu_sim_cuGraphExecKernelNodeSetParams_v1},
 };

@@ -17,6 +17,8 @@
 CUresult acu_sim_cuGraphAddKernelNode_v1(CUgraphNode *node, CUgraph graph,
                                          const CUgraphNode *dependencies, size_t count,
                                          const CUDA_KERNEL_NODE_PARAMS_v1 *params);
+CUresult acu_sim_cuGraphKernelNodeGetParams_v1(CUgraphNode node,
+                                               CUDA_KERNEL_NODE_PARAMS_v1 *params);
 CUresult acu_sim_cuGraphKernelNodeSetParams_v1(CUgraphNode node,
                                                const CUDA_KERNEL_NODE_PARAMS_v1 *params);
 CUresult acu_sim_cuGraphExecKernelNodeSetParams_v1(CUgraphExec exec, CUgraphNode node,

@@ -168,6 +168,15 @@ CUresult acu_sim_cuGraphAddKernelNode_v1(CUgraphNode *node, CUgraph graph,
     return acu_sim_cuGraphAddKernelNode(node, graph, dependencies, count, params ? &wide : NULL);
 }
 
+CUresult acu_sim_cuGraphKernelNodeGetParams_v1(CUgraphNode node,
+                                               CUDA_KERNEL_NODE_PARAMS_v1 *params) {
+    CUDA_KERNEL_NODE_PARAMS wide = {0};
+    CUresult result = acu_sim_cuGraphKernelNodeGetParams(node, params ? &wide : NULL);
+    if (!result && params)
+        memcpy(params, &wide, sizeof *params); /* it begins alike */
+    return result;
+}
+
 CUresult acu_sim_cuGraphKernelNodeSetParams_v1(CUgraphNode node,
                                                const CUDA_KERNEL_NODE_PARAMS_v1 *params) {
     CUDA_KERNEL_NODE_PARAMS wide = widen(params);

@@ -240,6 +240,7 @@ static acu_result graphs(void) {
     ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
     ACU_TRY(acu_exec_upload(exec, a));
     ACU_TRY(acu_exec_launch(exec, a));
+    ACU_TRY(acu_stream_synchronize(a)); /* so that each run makes the same calls */
     ACU_TRY(acu_exec_set_fill(exec, fill, &(acu_fill){y, ACU_I32, &two, .at = 0}));
     ACU_TRY(acu_exec_launch(exec, b)); /* waits for the memory's use on the other stream */
     ACU_TRY(acu_stream_synchronize(b));
@@ -356,6 +357,7 @@ static acu_result kernels_in_graphs(void) {
     ACU_TRY(add_memory(graph));
     ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
     ACU_TRY(acu_exec_launch(exec, a));
+    ACU_TRY(acu_stream_synchronize(a)); /* so that each run makes the same calls */
     args[0] = acu_inout(y);
     ACU_TRY(acu_exec_set_kernel(exec, node, kernel, &grid, args, 3));
     ACU_TRY(acu_exec_set_enabled(exec, node, false));

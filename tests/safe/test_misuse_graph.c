@@ -1,6 +1,8 @@
 /* Misuse of graphs, nodes and execs. */
 #include "misuse.h"
 
+#include <anycuda/cudart.h>
+
 static void graphs(void **state) {
     (void)state;
     size_t count = 0;
@@ -173,6 +175,42 @@ static void execs(void **state) {
     OWNERS(exec);
 }
 
+static void nodes_are_changed(void **state) {
+    (void)state;
+    static const float one = 1;
+    const acu_copy copy = {.to = good.buffer, .from = good.buffer, .to_at = 4, .count = 1};
+    const acu_fill fill = {.buffer = good.buffer, .dtype = ACU_F32, .element = &one};
+    struct cudaGraphNodeParams raw;
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributePriority};
+    HANDLE(acu_node_set_kernel(BAD_NODE, good.kernel, &good.grid, NULL, 0));
+    HANDLE(acu_node_set_kernel(good.node, bad, &good.grid, NULL, 0));
+    HANDLE(acu_node_set_copy(BAD_NODE, &copy));
+    HANDLE(acu_node_set_copy(good.node, &(acu_copy){.to = bad, .from = good.buffer}));
+    HANDLE(acu_node_set_fill(BAD_NODE, &fill));
+    HANDLE(acu_node_set_fill(good.node, &(acu_fill){bad, ACU_F32, &one, .at = 0}));
+    HANDLE(acu_node_set_event(BAD_NODE, good.event));
+    HANDLE(acu_node_set_event(good.node, bad));
+    HANDLE(acu_node_get_raw(BAD_NODE, &raw));
+    HANDLE(acu_node_attribute(BAD_NODE, &attribute));
+    HANDLE(acu_node_set_attribute(BAD_NODE, &attribute));
+    HANDLE(acu_node_copy_attributes(BAD_NODE, good.node));
+    HANDLE(acu_node_copy_attributes(good.node, BAD_NODE));
+    NOT_NULL(acu_node_set_kernel(good.node, good.kernel, NULL, NULL, 0));
+    NOT_NULL(acu_node_set_copy(good.node, NULL));
+    NOT_NULL(acu_node_set_memcpy(good.node, NULL));
+    NOT_NULL(acu_node_set_fill(good.node, NULL));
+    NOT_NULL(acu_node_set_semaphore_signal(good.node, NULL));
+    NOT_NULL(acu_node_set_semaphore_wait(good.node, NULL));
+    NOT_NULL(acu_node_set_raw(good.node, NULL));
+    NOT_NULL(acu_node_get_raw(good.node, NULL));
+    NOT_NULL(acu_node_attribute(good.node, NULL));
+    NOT_NULL(acu_node_set_attribute(good.node, NULL));
+    destroyed = 0;
+    HANDLE(acu_node_set_host(BAD_NODE, good_closure));
+    NOT_NULL(acu_node_set_host(good.node, empty_closure));
+    assert_int_equal(destroyed, 4);
+}
+
 #define CHANGED(kind, ...)                                                                         \
     do {                                                                                           \
         HANDLE(acu_exec_set_##kind(bad, good.node, __VA_ARGS__));                                  \
@@ -201,6 +239,8 @@ static void execs_are_changed(void **state) {
     NOT_NULL(acu_exec_set_copy(good.exec, good.node, NULL));
     NOT_NULL(acu_exec_set_memcpy(good.exec, good.node, NULL));
     NOT_NULL(acu_exec_set_fill(good.exec, good.node, NULL));
+    NOT_NULL(acu_exec_set_semaphore_signal(good.exec, good.node, NULL));
+    NOT_NULL(acu_exec_set_semaphore_wait(good.exec, good.node, NULL));
     NOT_NULL(acu_exec_set_raw(good.exec, good.node, NULL));
     destroyed = 0;
     CHANGED(host, good_closure);
@@ -210,7 +250,8 @@ static void execs_are_changed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {MISUSE(graphs), MISUSE(nodes), MISUSE(nodes_are_added),
-                                       MISUSE(execs), MISUSE(execs_are_changed)};
+    const struct CMUnitTest tests[] = {MISUSE(graphs),          MISUSE(nodes),
+                                       MISUSE(nodes_are_added), MISUSE(nodes_are_changed),
+                                       MISUSE(execs),           MISUSE(execs_are_changed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,431 @@
+/* Nodes are given something else to do, and tell what they were given. */
+#include "kernels.h"
+
+#include <anycuda/cudart.h>
+
+static acu_stream *stream;
+static acu_graph *graph;
+static acu_buffer *x, *y;
+static int called, destroyed;
+
+static int setup(void **state) {
+    called = destroyed = 0;
+    return begin_kernels(state) || acu_stream_create(0, NULL, &stream) ||
+           acu_graph_create(&graph) || acu_buffer_create(stream, ACU_F32, 8, &x) ||
+           acu_buffer_create(stream, ACU_F32, 8, &y);
+}
+
+static int teardown(void **state) {
+    return acu_buffer_release(x) || acu_buffer_release(y) || acu_graph_release(graph) ||
+           acu_stream_release(stream) || nothing_left(state);
+}
+
+static void launch(void) {
+    acu_exec *exec = NULL;
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_stream_synchronize(stream));
+    OK(acu_exec_release(exec));
+}
+
+static void fill(acu_buffer *buffer, float value) {
+    OK(acu_buffer_fill(buffer, &value));
+}
+
+static float first_of(acu_buffer *buffer) {
+    float back[8];
+    OK(acu_buffer_read(buffer, back, 8));
+    return back[0];
+}
+
+/* Whether an event that is known by its raw handle alone is there. */
+static bool is_alive(struct CUevent_st *raw) {
+    bool alive = cudaEventQuery(raw) != cudaErrorInvalidResourceHandle;
+    (void)cudaGetLastError();
+    return alive;
+}
+
+/* ---- each kind --------------------------------------------------------------------------------
+ */
+
+static void kernels(void **state) {
+    (void)state;
+    acu_node node;
+    acu_kernel *scale = kernel_on(0, "scale"), *add = kernel_on(0, "add");
+    const acu_grid grid = acu_grid_1d(8, 32);
+    const acu_arg args[] = {acu_inout(x), acu_arg_of(3.0f), acu_arg_of(8)};
+    const acu_arg sum[] = {acu_in(x), acu_in(x), acu_out(y), acu_arg_of(8)};
+    fill(x, 2);
+    OK(acu_graph_add_kernel(graph, NULL, 0, scale, &grid, args, 3, &node));
+    OK(acu_node_set_kernel(node, add, &grid, sum, 4));
+    OK(acu_kernel_release(scale));
+    OK(acu_kernel_release(add)); /* the graph keeps it */
+    launch();
+    assert_true(first_of(x) == 2 && first_of(y) == 4);
+    FAILS(acu_node_set_kernel(node, NULL, &grid, sum, 4), ACU_ERROR_ARGUMENT, "NULL");
+    launch(); /* as it was */
+}
+
+static void copies(void **state) {
+    (void)state;
+    acu_node node;
+    acu_buffer *z = NULL;
+    fill(x, 1);
+    fill(y, 2);
+    OK(acu_buffer_create(stream, ACU_F32, 8, &z));
+    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = z, .from = x}, &node));
+    OK(acu_node_set_copy(node, &(acu_copy){.to = z, .from = y}));
+    launch();
+    assert_true(first_of(z) == 2);
+    FAILS(acu_node_set_copy(node, &(acu_copy){.to = z, .from = y, .from_at = 8}), ACU_ERROR_RANGE,
+          "nothing to copy");
+    FAILS(acu_node_set_copy(node, NULL), ACU_ERROR_ARGUMENT, "'copy' is NULL");
+    const struct cudaMemcpy3DParms raw = {
+        .srcPtr = {acu_buffer_raw(x), 32, 32, 1},
+        .dstPtr = {acu_buffer_raw(z), 32, 32, 1},
+        .extent = {32, 1, 1},
+        .kind = cudaMemcpyDeviceToDevice,
+    };
+    OK(acu_node_set_memcpy(node, &raw));
+    launch();
+    assert_true(first_of(z) == 1);
+    FAILS(acu_node_set_memcpy(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    OK(acu_buffer_release(z));
+}
+
+static void fills(void **state) {
+    (void)state;
+    acu_node node;
+    const float one = 1, two = 2;
+    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .at = 0}, &node));
+    OK(acu_node_set_fill(node, &(acu_fill){y, ACU_F32, &two, .at = 0}));
+    fill(x, 7);
+    launch();
+    assert_true(first_of(x) == 7 && first_of(y) == 2);
+    FAILS(acu_node_set_fill(node, &(acu_fill){y, ACU_F32, &two, .at = 9}), ACU_ERROR_RANGE, "");
+    FAILS(acu_node_set_fill(node, NULL), ACU_ERROR_ARGUMENT, "'fill' is NULL");
+}
+
+static void call(void *data) {
+    (void)data;
+    __atomic_add_fetch(&called, 1, __ATOMIC_SEQ_CST);
+}
+
+static void destroy(void *data) {
+    (void)data;
+    __atomic_add_fetch(&destroyed, 1, __ATOMIC_SEQ_CST);
+}
+
+static void host_functions(void **state) {
+    (void)state;
+    acu_node node, other;
+    OK(acu_graph_add_empty(graph, NULL, 0, &other));
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, destroy}, &node));
+    OK(acu_node_set_host(node, (acu_closure){call, NULL, destroy}));
+    assert_int_equal(destroyed, 1); /* the first one */
+    FAILS(acu_node_set_host(node, (acu_closure){NULL, NULL, destroy}), ACU_ERROR_ARGUMENT,
+          "'closure.call' is NULL");
+    assert_int_equal(destroyed, 2); /* what was refused */
+    FAILS(acu_node_set_host(other, (acu_closure){call, NULL, destroy}), 1,
+          "cudaGraphHostNodeSetParams");
+    assert_int_equal(destroyed, 3);
+    launch();
+    assert_int_equal(called, 1);
+    OK(acu_node_destroy(node));
+    assert_int_equal(destroyed, 4);
+}
+
+static void events(void **state) {
+    (void)state;
+    acu_node record, wait;
+    acu_event *a = NULL, *b = NULL;
+    OK(acu_event_create(0, NULL, &a));
+    OK(acu_event_create(0, NULL, &b));
+    OK(acu_graph_add_event_record(graph, NULL, 0, a, &record));
+    OK(acu_graph_add_event_wait(graph, NULL, 0, a, &wait));
+    OK(acu_node_set_event(record, b));
+    OK(acu_node_set_event(wait, b));
+    struct cudaGraphNodeParams params;
+    OK(acu_node_get_raw(record, &params));
+    assert_int_equal(params.type, cudaGraphNodeTypeEventRecord);
+    assert_ptr_equal(params.eventRecord.event, acu_event_raw(b));
+    OK(acu_node_get_raw(wait, &params));
+    assert_ptr_equal(params.eventWait.event, acu_event_raw(b));
+    FAILS(acu_node_set_event(wait, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
+    OK(acu_event_release(a));
+    OK(acu_event_release(b));
+    launch();
+}
+
+static void semaphores(void **state) {
+    (void)state;
+    acu_node node;
+    const struct cudaExternalSemaphoreSignalNodeParams signal = {0};
+    const struct cudaExternalSemaphoreWaitNodeParams wait = {0};
+    acu_exec *exec = NULL;
+    OK(acu_graph_add_empty(graph, NULL, 0, &node));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    FAILS(acu_node_set_semaphore_signal(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    FAILS(acu_node_set_semaphore_wait(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    FAILS(acu_exec_set_semaphore_signal(exec, node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    FAILS(acu_exec_set_semaphore_wait(exec, node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    /* no such node: each call is told */
+    assert_int_not_equal(acu_node_set_semaphore_signal(node, &signal), 0);
+    assert_non_null(strstr(acu_last_error_message(), "cudaGraphExternalSemaphoresSignalNode"));
+    assert_int_not_equal(acu_node_set_semaphore_wait(node, &wait), 0);
+    assert_non_null(strstr(acu_last_error_message(), "cudaGraphExternalSemaphoresWaitNode"));
+    assert_int_not_equal(acu_exec_set_semaphore_signal(exec, node, &signal), 0);
+    assert_non_null(strstr(acu_last_error_message(), "cudaGraphExecExternalSemaphoresSignal"));
+    assert_int_not_equal(acu_exec_set_semaphore_wait(exec, node, &wait), 0);
+    assert_non_null(strstr(acu_last_error_message(), "cudaGraphExecExternalSemaphoresWait"));
+    OK(acu_exec_release(exec));
+}
+
+/* ---- raw --------------------------------------------------------------------------------------
+ */
+
+static void raw_parameters_go_round(void **state) {
+    (void)state;
+    acu_node node;
+    acu_exec *exec = NULL;
+    const float one = 1, two = 2;
+    struct cudaGraphNodeParams params;
+    OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .at = 0}, &node));
+    OK(acu_node_get_raw(node, &params));
+    assert_int_equal(params.type, cudaGraphNodeTypeMemset);
+    assert_ptr_equal(params.memset.dst, acu_buffer_raw(x));
+    assert_int_equal(params.memset.elementSize, 4);
+    assert_int_equal(params.memset.width, 8);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    memcpy(&params.memset.value, &two, sizeof two);
+    OK(acu_node_set_raw(node, &params));
+    OK(acu_exec_launch(exec, stream)); /* was there before */
+    assert_true(first_of(x) == 1);
+    launch();
+    assert_true(first_of(x) == 2);
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_set_raw(exec, node, &params));
+    OK(acu_exec_launch(exec, stream));
+    assert_true(first_of(x) == 2);
+    FAILS(acu_node_set_raw(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    FAILS(acu_node_get_raw(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    OK(acu_exec_release(exec));
+}
+
+static void raw_parameters_of_all_kinds(void **state) {
+    (void)state;
+    acu_node copy, host, child, kernel, empty, inner;
+    acu_graph *sub = NULL, *part = NULL;
+    acu_kernel *scale = kernel_on(0, "scale");
+    const acu_grid grid = acu_grid_1d(8, 4);
+    const acu_arg args[] = {acu_inout(x), acu_arg_of(3.0f), acu_arg_of(8)};
+    struct cudaGraphNodeParams params;
+    OK(acu_graph_create(&sub));
+    OK(acu_graph_add_empty(sub, NULL, 0, &inner));
+    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = y, .from = x}, &copy));
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, &host));
+    OK(acu_graph_add_child(graph, NULL, 0, sub, &child));
+    OK(acu_graph_add_kernel(graph, NULL, 0, scale, &grid, args, 3, &kernel));
+    OK(acu_graph_add_empty(graph, NULL, 0, &empty));
+    OK(acu_node_get_raw(copy, &params));
+    assert_int_equal(params.type, cudaGraphNodeTypeMemcpy);
+    assert_int_equal(params.memcpy.copyParams.extent.width, 32);
+    OK(acu_node_set_raw(copy, &params));
+    OK(acu_node_get_raw(host, &params));
+    assert_non_null(params.host.fn);
+    OK(acu_node_child(child, &part));
+    OK(acu_node_get_raw(child, &params));
+    assert_ptr_equal(params.graph.graph, acu_graph_raw(part));
+    OK(acu_node_get_raw(empty, &params));
+    assert_int_equal(params.type, cudaGraphNodeTypeEmpty);
+    OK(acu_node_get_raw(kernel, &params));
+    assert_int_equal(params.type, cudaGraphNodeTypeKernel);
+    assert_int_equal(params.kernel.gridDim.x, 2);
+    assert_int_equal(params.kernel.blockDim.x, 4);
+    assert_true(**(float **)&params.kernel.kernelParams[1] == 3.0f);
+    if (acu_kernel_raw_driver(scale)) { /* the runtime may not know it */
+        assert_int_equal(acu_fail_when("cudaGraphKernelNodeGetParams@1:98"), 0);
+        OK(acu_node_get_raw(kernel, &params));
+        acu_fail_when(NULL);
+        assert_ptr_equal(params.kernel.func, acu_kernel_raw_driver(scale));
+        assert_int_equal(params.kernel.gridDim.x, 2);
+    }
+    OK(acu_graph_release(sub));
+    OK(acu_kernel_release(scale));
+}
+
+static void memory_nodes_tell_their_address(void **state) {
+    (void)state;
+    acu_node alloc, release;
+    acu_buffer *own = NULL;
+    struct cudaGraphNodeParams params;
+    OK(acu_graph_add_alloc(graph, NULL, 0, 0, ACU_F32, 8, &own, &alloc));
+    OK(acu_graph_add_free(graph, &alloc, 1, own, &release));
+    OK(acu_node_get_raw(alloc, &params));
+    assert_int_equal(params.type, cudaGraphNodeTypeMemAlloc);
+    assert_ptr_equal(params.alloc.dptr, acu_buffer_raw(own));
+    OK(acu_node_get_raw(release, &params));
+    assert_ptr_equal(params.free.dptr, acu_buffer_raw(own));
+    assert_int_not_equal(acu_node_set_raw(release, &params), 0); /* CUDA has no way */
+    OK(acu_buffer_release(own));
+}
+
+static void attributes(void **state) {
+    (void)state;
+    acu_node a, b, empty;
+    acu_kernel *scale = kernel_on(0, "scale");
+    const acu_grid grid = acu_grid_1d(8, 4);
+    const acu_arg args[] = {acu_inout(x), acu_arg_of(3.0f), acu_arg_of(8)};
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeCooperative,
+                                     .val = {.cooperative = 1}};
+    OK(acu_graph_add_kernel(graph, NULL, 0, scale, &grid, args, 3, &a));
+    OK(acu_graph_add_kernel(graph, &a, 1, scale, &grid, args, 3, &b));
+    OK(acu_graph_add_empty(graph, NULL, 0, &empty));
+    OK(acu_node_set_attribute(a, &attribute));
+    OK(acu_node_copy_attributes(b, a));
+    attribute.val.cooperative = 0;
+    OK(acu_node_attribute(b, &attribute));
+    assert_int_equal(attribute.val.cooperative, 1);
+    attribute.id = cudaLaunchAttributeSynchronizationPolicy; /* a stream's */
+    FAILS(acu_node_attribute(a, &attribute), 1, "cudaGraphKernelNodeGetAttribute");
+    FAILS(acu_node_set_attribute(empty, &attribute), 1, "cudaGraphKernelNodeSetAttribute");
+    FAILS(acu_node_copy_attributes(a, empty), 1, "cudaGraphKernelNodeCopyAttributes");
+    FAILS(acu_node_attribute(a, NULL), ACU_ERROR_ARGUMENT, "'attribute' is NULL");
+    FAILS(acu_node_set_attribute(a, NULL), ACU_ERROR_ARGUMENT, "'attribute' is NULL");
+    FAILS(acu_node_copy_attributes((acu_node){NULL, 0}, a), ACU_ERROR_ARGUMENT, "the node is none");
+    OK(acu_kernel_release(scale));
+}
+
+/* ---- what is kept -----------------------------------------------------------------------------
+ */
+
+static void old_things_go(void **state) {
+    (void)state;
+    acu_node node, same;
+    acu_event *a = NULL, *b = NULL;
+    OK(acu_event_create(0, NULL, &a));
+    OK(acu_event_create(0, NULL, &b));
+    struct CUevent_st *raw_a = acu_event_raw(a), *raw_b = acu_event_raw(b);
+    OK(acu_graph_add_event_record(graph, NULL, 0, a, &node));
+    OK(acu_graph_add_event_record(graph, NULL, 0, b, &same));
+    OK(acu_node_set_event(node, b));
+    OK(acu_event_release(a));
+    OK(acu_event_release(b));
+    assert_false(is_alive(raw_a)); /* nothing uses it */
+    assert_true(is_alive(raw_b));
+    OK(acu_node_destroy(node));
+    assert_true(is_alive(raw_b)); /* the other node does */
+    OK(acu_node_destroy(same));
+    assert_false(is_alive(raw_b));
+}
+
+static void execs_keep_what_they_were_made_of(void **state) {
+    (void)state;
+    acu_node node;
+    acu_exec *exec = NULL;
+    acu_graph *clone = NULL;
+    acu_event *a = NULL, *b = NULL;
+    OK(acu_event_create(0, NULL, &a));
+    OK(acu_event_create(0, NULL, &b));
+    struct CUevent_st *raw_a = acu_event_raw(a), *raw_b = acu_event_raw(b);
+    OK(acu_graph_add_event_record(graph, NULL, 0, a, &node));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_graph_clone(graph, &clone));
+    OK(acu_node_set_event(node, b));
+    OK(acu_event_release(a));
+    assert_true(is_alive(raw_a));
+    OK(acu_graph_release(clone));
+    assert_true(is_alive(raw_a));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_stream_synchronize(stream));
+    OK(acu_exec_set_event(exec, node, b)); /* the exec gives up what its graph brought */
+    assert_false(is_alive(raw_a));
+    OK(acu_event_release(b));
+    OK(acu_node_destroy(node));
+    assert_true(is_alive(raw_b));
+    OK(acu_exec_release(exec));
+    assert_false(is_alive(raw_b));
+}
+
+static void what_was_refused_changes_nothing(void **state) {
+    (void)state;
+    acu_node node;
+    acu_event *a = NULL, *b = NULL;
+    OK(acu_event_create(0, NULL, &a));
+    OK(acu_event_create(0, NULL, &b));
+    struct CUevent_st *raw_a = acu_event_raw(a), *raw_b = acu_event_raw(b);
+    OK(acu_graph_add_event_record(graph, NULL, 0, a, &node));
+    assert_int_equal(acu_fail_when("cudaGraphEventRecordNodeSetEvent@1:999"), 0);
+    FAILS(acu_node_set_event(node, b), 999, "cudaGraphEventRecordNodeSetEvent");
+    acu_fail_when(NULL);
+    OK(acu_event_release(a));
+    OK(acu_event_release(b));
+    assert_true(is_alive(raw_a));
+    assert_false(is_alive(raw_b));
+    launch();
+}
+
+static void nodes_that_are_gone(void **state) {
+    (void)state;
+    acu_node node;
+    struct cudaGraphNodeParams params;
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributePriority};
+    OK(acu_graph_add_empty(graph, NULL, 0, &node));
+    OK(acu_node_destroy(node));
+    FAILS(acu_node_destroy(node), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_get_raw(node, &params), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_set_raw(node, &params), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_attribute(node, &attribute), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_set_attribute(node, &attribute), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_set_copy(node, &(acu_copy){.to = y, .from = x}), ACU_ERROR_HANDLE, "any more");
+}
+
+static void many_nodes_change(void **state) {
+    (void)state;
+    enum { N = 300 };
+    static acu_node nodes[N];
+    acu_exec *exec = NULL;
+    const float one = 1, two = 2;
+    for (size_t i = 0; i < N; i++)
+        OK(acu_graph_add_fill(graph, i ? &nodes[i - 1] : NULL, i != 0,
+                              &(acu_fill){x, ACU_F32, &one, .at = 0}, &nodes[i]));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    for (size_t i = 0; i < N; i++) {
+        OK(acu_exec_set_fill(exec, nodes[i], &(acu_fill){y, ACU_F32, &two, .at = 0}));
+        OK(acu_node_set_fill(nodes[i], &(acu_fill){y, ACU_F32, &one, .at = 0}));
+    }
+    fill(x, 5);
+    OK(acu_exec_launch(exec, stream));
+    assert_true(first_of(x) == 5 && first_of(y) == 2);
+    launch();
+    assert_true(first_of(x) == 5 && first_of(y) == 1);
+    for (size_t i = 0; i < N; i++)
+        OK(acu_node_destroy(nodes[i]));
+    OK(acu_exec_launch(exec, stream));
+    assert_true(first_of(y) == 2);
+    OK(acu_exec_release(exec));
+}
+
+#undef TEST
+#define TEST(function) SAFE_TEST(function, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(kernels),
+        TEST(copies),
+        TEST(fills),
+        TEST(host_functions),
+        TEST(events),
+        TEST(semaphores),
+        TEST(raw_parameters_go_round),
+        TEST(raw_parameters_of_all_kinds),
+        TEST(memory_nodes_tell_their_address),
+        TEST(attributes),
+        TEST(old_things_go),
+        TEST(execs_keep_what_they_were_made_of),
+        TEST(what_was_refused_changes_nothing),
+        TEST(nodes_that_are_gone),
+        TEST(many_nodes_change),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
