@@ -1,7 +1,8 @@
 /* Calls with attributes, or with many ranges: copies, prefetches, discards. */
-#include "sim.h"
+#include "graph.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* The attributes of `count` things: each set begins at an index, the first at 0. */
 static bool are_indices(const size_t *indices, size_t sets, size_t count) {
@@ -112,6 +113,108 @@ cudaError_t acu_sim_cudaMemcpyWithAttributesAsync(void *dst, const void *src, si
     if (!result)
         result = copy_batch(&dst, &src, &size, 1, attr, &first, 1, stream);
     return acu_sim_leave(result);
+}
+
+/* ---- copies in one node -------------------------------------------------------------------------
+ */
+
+struct acu_sim_batch {
+    struct cudaMemcpyBatchNodeParams params; /* its arrays are its own */
+    acu_sim_op **copies;                     /* NULL: of no bytes */
+};
+
+static void free_node_batch(acu_sim_batch *b) {
+    for (size_t i = 0; b->copies && i < b->params.count; i++)
+        acu_sim_op_release(b->copies[i]);
+    free(b->copies);
+    free(b->params.dsts);
+    free(b->params.srcs);
+    free(b->params.sizes);
+    free(b->params.attrs);
+    free(b->params.attrsIdxs);
+    free(b);
+}
+
+static void drop_batch(acu_sim_op *op) {
+    free_node_batch(op->with.batch);
+}
+
+static cudaError_t run_batch(acu_sim_op *op) {
+    const acu_sim_batch *b = op->with.batch;
+    cudaError_t result = cudaSuccess;
+    for (size_t i = 0; i < b->params.count && !result; i++)
+        if (b->copies[i])
+            result = b->copies[i]->run(b->copies[i]);
+    return result;
+}
+
+static void *duplicate(const void *from, size_t count, size_t size) {
+    void *copy = calloc(count, size);
+    return copy ? memcpy(copy, from, count * size) : NULL;
+}
+
+static acu_sim_batch *new_node_batch(const struct cudaMemcpyBatchNodeParams *p) {
+    acu_sim_batch *b = calloc(1, sizeof *b);
+    if (!b)
+        return NULL;
+    b->params = *p;
+    b->params.dsts = duplicate(p->dsts, p->count, sizeof(void *));
+    b->params.srcs = duplicate(p->srcs, p->count, sizeof(void *));
+    b->params.sizes = duplicate(p->sizes, p->count, sizeof *p->sizes);
+    b->params.attrs = duplicate(p->attrs, p->numAttrs, sizeof *p->attrs);
+    b->params.attrsIdxs = duplicate(p->attrsIdxs, p->numAttrs, sizeof *p->attrsIdxs);
+    b->copies = calloc(p->count, sizeof(acu_sim_op *));
+    if (b->params.dsts && b->params.srcs && b->params.sizes && b->params.attrs &&
+        b->params.attrsIdxs && b->copies)
+        return b;
+    free_node_batch(b);
+    return NULL;
+}
+
+/* Those of no bytes are not looked at. */
+static cudaError_t make_copies(acu_sim_batch *b) {
+    const struct cudaMemcpyBatchNodeParams *p = &b->params;
+    cudaError_t why = cudaSuccess;
+    for (size_t i = 0, set = 0; i < p->count && !why; i++) {
+        set = set_of(p->attrsIdxs, p->numAttrs, i, set);
+        if (!is_order(p->attrs[set].srcAccessOrder, p->attrs[set].flags))
+            return cudaErrorInvalidValue;
+        const struct cudaMemcpy3DParms copy =
+            acu_sim_copy_params(p->dsts[i], p->srcs[i], p->sizes[i], cudaMemcpyDefault);
+        if (p->sizes[i])
+            why = acu_sim_op_copy(&copy, &b->copies[i]);
+    }
+    return why;
+}
+
+cudaError_t acu_sim_batch_op(const struct cudaMemcpyBatchNodeParams *params, acu_sim_op **op) {
+    if (!params->dsts || !params->srcs || !params->sizes || !params->count || !params->attrs ||
+        !are_indices(params->attrsIdxs, params->numAttrs, params->count))
+        return cudaErrorInvalidValue;
+    acu_sim_batch *b = new_node_batch(params);
+    cudaError_t why = b ? make_copies(b) : cudaErrorMemoryAllocation;
+    if (!why && !(*op = acu_sim_op_new(cudaGraphNodeTypeMemcpyBatch, run_batch)))
+        why = cudaErrorMemoryAllocation;
+    if (why) {
+        if (b)
+            free_node_batch(b);
+        return why;
+    }
+    (*op)->with.batch = b;
+    (*op)->drop = drop_batch;
+    return cudaSuccess;
+}
+
+void acu_sim_batch_describe(const acu_sim_op *op, struct cudaMemcpyBatchNodeParams *params) {
+    *params = op->with.batch->params;
+}
+
+bool acu_sim_batch_fits(const acu_sim_op *from, const acu_sim_op *to) {
+    const struct cudaMemcpyBatchNodeParams *a = &from->with.batch->params;
+    const struct cudaMemcpyBatchNodeParams *b = &to->with.batch->params;
+    return a->count == b->count && a->numAttrs == b->numAttrs && from->context == to->context &&
+           memcmp(a->attrs, b->attrs, a->numAttrs * sizeof *a->attrs) == 0 &&
+           memcmp(a->attrsIdxs, b->attrsIdxs, a->numAttrs * sizeof *a->attrsIdxs) == 0;
 }
 
 /* ---- copies of boxes ----------------------------------------------------------------------------

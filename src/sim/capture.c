@@ -247,6 +247,7 @@ cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_
         return cudaErrorMemoryAllocation;
     }
     stream->tips.count = 0;
+    op->context = (cudaExecutionContext_t)(void *)stream->context;
     if (node)
         *node = made;
     if (op->type == cudaGraphNodeTypeKernel && acu_sim_kernel_captured(made, stream->priority))

@@ -4,6 +4,7 @@
  * A handle is a number of its graph's, and so is the value's default; the value itself is an
  * instance's. Another graph's handle is the own one of that number.
  */
+#include "context.h"
 #include "driver.h"
 #include "graph.h"
 
@@ -46,17 +47,25 @@ static cudaError_t create(acu_sim_graph *graph, unsigned value, unsigned flags,
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
-                                                     cudaGraph_t graph,
-                                                     unsigned int defaultLaunchValue,
-                                                     unsigned int flags) {
+/* One device's contexts do the same here. */
+static cudaError_t create_handle(cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph,
+                                 cudaExecutionContext_t ctx, unsigned defaultLaunchValue,
+                                 unsigned flags) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_graph *g = acu_sim_graph_of(graph);
-    if (!result && (!pHandle_out || !g || flags > cudaGraphCondAssignDefault))
+    if (!result && (!pHandle_out || !g || flags > cudaGraphCondAssignDefault ||
+                    (ctx && !acu_sim_execution_context_of(ctx))))
         result = cudaErrorInvalidValue;
     if (!result)
         result = create(g, defaultLaunchValue, flags, pHandle_out);
     return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
+                                                     cudaGraph_t graph,
+                                                     unsigned int defaultLaunchValue,
+                                                     unsigned int flags) {
+    return create_handle(pHandle_out, graph, NULL, defaultLaunchValue, flags);
 }
 
 cudaError_t acu_sim_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle *pHandle_out,
@@ -64,8 +73,7 @@ cudaError_t acu_sim_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHand
                                                         cudaExecutionContext_t ctx,
                                                         unsigned int defaultLaunchValue,
                                                         unsigned int flags) {
-    (void)ctx; /* one device's contexts do the same here */
-    return acu_sim_cudaGraphConditionalHandleCreate(pHandle_out, graph, defaultLaunchValue, flags);
+    return create_handle(pHandle_out, graph, ctx, defaultLaunchValue, flags);
 }
 
 /* ---- nodes --------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@ static const char *name_of(enum cudaGraphNodeType type) {
         return "MEMCPY";
     case cudaGraphNodeTypeMemset:
         return "MEMSET";
+    case cudaGraphNodeTypeMemcpyBatch:
+        return "MEMCPY_BATCH";
     case cudaGraphNodeTypeHost:
         return "HOST";
     case cudaGraphNodeTypeGraph:

@@ -272,7 +272,7 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
     acu_sim_graph *graph = acu_sim_graph_of(handle);
     params->result_out = cudaGraphInstantiateError;
     params->errNode_out = NULL;
-    if (!result && (!exec || !graph || !are_flags(params->flags, allowed)))
+    if (!result && (!exec || !graph || graph->moved || !are_flags(params->flags, allowed)))
         result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_capture_allows_unsafe();

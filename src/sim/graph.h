@@ -49,6 +49,7 @@ struct acu_sim_graph {
     size_t size, room, count, copied;
     size_t memory_count, body_count; /* nodes that allocate or free; that have graphs */
     acu_sim_node *owner; /* the node that it is in; NULL: it is the program's, or an instance's */
+    bool moved;          /* into that node, from the program */
     unsigned captures;   /* under way, into it */
     acu_sim_condition *conditions; /* of the graph that has no owner */
     size_t condition_count;
@@ -142,6 +143,12 @@ cudaError_t acu_sim_kernel_captured(acu_sim_node *node, int priority);
 cudaGraphEdgeData acu_sim_kernel_edge(const acu_sim_node *from, const acu_sim_op *to);
 void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params);
 
+/* Copies in one node. */
+cudaError_t acu_sim_batch_op(const struct cudaMemcpyBatchNodeParams *params, acu_sim_op **op);
+void acu_sim_batch_describe(const acu_sim_op *op, struct cudaMemcpyBatchNodeParams *params);
+/* An instance's node can do the other instead. */
+bool acu_sim_batch_fits(const acu_sim_op *from, const acu_sim_op *to);
+
 /* ---- conditional nodes --------------------------------------------------------------------------
  */
 
@@ -173,6 +180,8 @@ void acu_sim_keeps_clear(acu_sim_graph *graph);
 
 bool acu_sim_is_memory(const acu_sim_op *op);
 struct cudaMemAllocNodeParams acu_sim_allocation_params(const acu_sim_op *op);
+/* What was the one graph's is the other's. */
+void acu_sim_allocations_move(const acu_sim_graph *from, const acu_sim_graph *to);
 /* What a launch does to the program's memory from the call on; or why it cannot be. */
 cudaError_t acu_sim_launch_memory(const acu_sim_step *steps, size_t count, bool auto_free);
 /* Allocates or frees, or something in its nodes does. */

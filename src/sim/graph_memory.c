@@ -218,6 +218,15 @@ bool acu_sim_is_memory(const acu_sim_op *op) {
     return op->type == cudaGraphNodeTypeMemAlloc || op->type == cudaGraphNodeTypeMemFree;
 }
 
+void acu_sim_allocations_move(const acu_sim_graph *from, const acu_sim_graph *to) {
+    for (acu_sim_allocation *a = allocations; a; a = a->next) {
+        if (a->owner == from->id)
+            a->owner = to->id;
+        if (a->freed_by == from->id)
+            a->freed_by = to->id;
+    }
+}
+
 /* ---- launching ----------------------------------------------------------------------------------
  */
 

@@ -1,4 +1,5 @@
 /* Kernels as nodes: their parameters, and their attributes, which are those of the launch. */
+#include "context.h"
 #include "graph.h"
 #include "module.h"
 
@@ -36,8 +37,10 @@ cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const
                                        .attrs = before ? before->attributes : NULL,
                                        .numAttrs = before ? before->attribute_count : 0};
     cudaError_t result = judge_function(params);
-    acu_sim_device *device =
-        before ? acu_sim_prepared_device(before) : acu_sim_device_at(acu_sim_self()->device);
+    const acu_sim_context *named = acu_sim_execution_context_of(params->ctx);
+    acu_sim_device *device = before  ? acu_sim_prepared_device(before)
+                             : named ? named->device
+                                     : acu_sim_device_at(acu_sim_self()->device);
     return result ? result
                   : prepare(device, params->func, &config, params->kernelParams, params->extra, op);
 }

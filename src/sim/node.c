@@ -1,4 +1,6 @@
 /* Nodes of graphs: what they are, what they do, and changing it. */
+#include "context.h"
+#include "driver.h"
 #include "graph.h"
 
 #include <stdlib.h>
@@ -131,25 +133,44 @@ static cudaError_t alloc_op(struct cudaMemAllocNodeParamsV2 *alloc, acu_sim_grap
     return result;
 }
 
-/* What is embedded is copied. */
-static cudaError_t judge_child(const struct cudaChildGraphNodeParams *child) {
+static bool moves(const struct cudaChildGraphNodeParams *child) {
+    return child->ownership == cudaGraphChildGraphOwnershipMove;
+}
+
+/* What is embedded is copied, or it is moved, and then it was the program's and nobody else's. */
+static cudaError_t judge_child(const struct cudaChildGraphNodeParams *child, acu_sim_graph *into) {
     const acu_sim_graph *graph = acu_sim_graph_of(child->graph);
-    if (!graph)
+    const bool known =
+        acu_sim_knows(&acu_cudart_type_cudaGraphChildGraphNodeOwnership, child->ownership);
+    if (!graph || graph->moved || (child->ownership && !(known && moves(child))))
         return cudaErrorInvalidValue;
-    return acu_sim_graph_has_memory(graph) || acu_sim_graph_has_conditions(graph)
+    if (moves(child) && (!graph->where || graph->captures || acu_sim_graph_root(into) == graph))
+        return cudaErrorInvalidValue;
+    return acu_sim_graph_has_conditions(graph) || (!moves(child) && acu_sim_graph_has_memory(graph))
                ? cudaErrorNotSupported
                : cudaSuccess;
 }
 
-static cudaError_t child_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
-    cudaError_t result = judge_child(&params->graph);
+static cudaError_t child_op(const struct cudaGraphNodeParams *params, acu_sim_graph *into,
+                            acu_sim_op **op) {
+    cudaError_t result = judge_child(&params->graph, into);
     return result ? result : plain_op(params->type, op);
+}
+
+/* None is allocated in, or freed by, what was moved. */
+static cudaError_t memory_op(struct cudaGraphNodeParams *params, acu_sim_graph *graph,
+                             acu_sim_op **op) {
+    if (graph->moved)
+        return cudaErrorNotSupported;
+    return params->type == cudaGraphNodeTypeMemAlloc
+               ? alloc_op(&params->alloc, graph, op)
+               : acu_sim_free_op(params->free.dptr, graph, op);
 }
 
 /* The operation of a node of the graph, for other graphs' in it see embed(). `old`: what the node
  * did before, if it was there. */
-static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *params,
-                           const acu_sim_op *old, acu_sim_op **op) {
+static cudaError_t make_plainly(acu_sim_graph *graph, struct cudaGraphNodeParams *params,
+                                const acu_sim_op *old, acu_sim_op **op) {
     struct cudaMemsetParams fill;
     switch ((int)params->type) {
     case cudaGraphNodeTypeKernel:
@@ -166,14 +187,17 @@ static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *par
     case cudaGraphNodeTypeEventRecord:
         return acu_sim_event_op(params->type, acu_sim_event_of(params->eventRecord.event), op);
     case cudaGraphNodeTypeGraph:
-        return child_op(params, op);
+        return child_op(params, graph, op);
     case cudaGraphNodeTypeConditional:
         return old ? cudaErrorNotSupported
                    : acu_sim_conditional_op(&params->conditional, graph, op);
     case cudaGraphNodeTypeMemAlloc:
-        return old ? cudaErrorNotSupported : alloc_op(&params->alloc, graph, op);
     case cudaGraphNodeTypeMemFree:
-        return old ? cudaErrorNotSupported : acu_sim_free_op(params->free.dptr, graph, op);
+        return old ? cudaErrorNotSupported : memory_op(params, graph, op);
+    case cudaGraphNodeTypeMemcpyBatch:
+        return acu_sim_driver_knows(&acu_cuda_type_CUgraphNodeType_enum, params->type)
+                   ? acu_sim_batch_op(&params->memcpyBatch, op)
+                   : cudaErrorInvalidValue;
     case cudaGraphNodeTypeEmpty:
         return plain_op(params->type, op);
     default:
@@ -183,16 +207,57 @@ static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *par
     }
 }
 
+/* Where the parameters say which execution context; NULL: such nodes have none. */
+static cudaExecutionContext_t *context_in(struct cudaGraphNodeParams *params) {
+    switch ((int)params->type) {
+    case cudaGraphNodeTypeKernel:
+        return &params->kernel.ctx;
+    case cudaGraphNodeTypeMemcpy:
+        return &params->memcpy.ctx;
+    case cudaGraphNodeTypeMemset:
+        return &params->memset.ctx;
+    case cudaGraphNodeTypeEventRecord:
+        return &params->eventRecord.ctx;
+    case cudaGraphNodeTypeConditional:
+        return &params->conditional.ctx;
+    case cudaGraphNodeTypeMemcpyBatch:
+        return &params->memcpyBatch.ctx;
+    default:
+        return NULL;
+    }
+}
+
+static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *params,
+                           const acu_sim_op *old, acu_sim_op **op) {
+    cudaExecutionContext_t *context = context_in(params);
+    if (context && *context && !acu_sim_execution_context_of(*context))
+        return cudaErrorInvalidValue;
+    cudaError_t result = make_plainly(graph, params, old, op);
+    if (!result && context)
+        (*op)->context = *context;
+    return result;
+}
+
+static cudaError_t embed_child(acu_sim_node *node, const struct cudaChildGraphNodeParams *child) {
+    acu_sim_graph *graph = acu_sim_graph_of(child->graph);
+    acu_sim_graph *body = moves(child) ? graph : acu_sim_graph_copy(graph);
+    if (body && acu_sim_node_embed(node, body)) {
+        body->moved = moves(child);
+        if (body->moved) {
+            acu_sim_graph_withdraw(body);
+            acu_sim_allocations_move(body, acu_sim_graph_root(body));
+        }
+        return cudaSuccess;
+    }
+    if (!moves(child))
+        acu_sim_graph_free(body);
+    return cudaErrorMemoryAllocation;
+}
+
 static cudaError_t embed(acu_sim_node *node, struct cudaGraphNodeParams *params) {
     if (params->type == cudaGraphNodeTypeConditional)
         return acu_sim_conditional_embed(node, &params->conditional);
-    if (params->type != cudaGraphNodeTypeGraph)
-        return cudaSuccess;
-    acu_sim_graph *body = acu_sim_graph_copy(acu_sim_graph_of(params->graph.graph));
-    if (body && acu_sim_node_embed(node, body))
-        return cudaSuccess;
-    acu_sim_graph_free(body);
-    return cudaErrorMemoryAllocation;
+    return params->type == cudaGraphNodeTypeGraph ? embed_child(node, &params->graph) : cudaSuccess;
 }
 
 static void describe(const acu_sim_node *node, struct cudaGraphNodeParams *params) {
@@ -225,6 +290,10 @@ static void describe(const acu_sim_node *node, struct cudaGraphNodeParams *param
         break;
     case cudaGraphNodeTypeGraph:
         params->graph.graph = acu_sim_graph_handle(node->bodies[0]);
+        params->graph.ownership = cudaGraphChildGraphOwnershipInvalid;
+        break;
+    case cudaGraphNodeTypeMemcpyBatch:
+        acu_sim_batch_describe(op, &params->memcpyBatch);
         break;
     case cudaGraphNodeTypeConditional:
         acu_sim_conditional_describe(node, &params->conditional);
@@ -239,6 +308,9 @@ static void describe(const acu_sim_node *node, struct cudaGraphNodeParams *param
     default:
         break;
     }
+    cudaExecutionContext_t *context = context_in(params);
+    if (context)
+        *context = op->context;
 }
 
 cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
@@ -302,9 +374,9 @@ static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies
     acu_sim_node *node = acu_sim_node_new(graph, op);
     if (!node)
         return cudaErrorMemoryAllocation;
-    result = embed(node, params);
-    if (!result)
-        result = link_all(node, dependencies, data, count);
+    result = link_all(node, dependencies, data, count);
+    if (!result) /* last, so that what was moved stays */
+        result = embed(node, params);
     if (result) {
         acu_sim_unlink_all(node);
         acu_sim_node_free(node);

@@ -55,6 +55,7 @@ typedef struct acu_sim_node acu_sim_node;
 typedef struct acu_sim_graph acu_sim_graph;
 typedef struct acu_sim_allocation acu_sim_allocation;
 typedef struct acu_sim_user_object acu_sim_user_object;
+typedef struct acu_sim_batch acu_sim_batch;
 
 /* ---- configuration ------------------------------------------------------------------------------
  */
@@ -331,6 +332,7 @@ struct acu_sim_op {
     cudaError_t status;                 /* of the context, when it ran */
     void (*drop)(acu_sim_op *op);       /* gives up what it has; under the lock */
     void *staged;                       /* a copy of what a pageable source held */
+    cudaExecutionContext_t context;     /* of a node: the one that was named; NULL: none was */
     union {
         struct {
             struct cudaMemcpy3DParms params;
@@ -355,6 +357,7 @@ struct acu_sim_op {
         acu_sim_range *range;
         acu_sim_allocation *allocation;
         acu_sim_prepared *launch;
+        acu_sim_batch *batch;
         cudaError_t code;
     } with;
 };

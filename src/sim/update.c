@@ -67,6 +67,9 @@ static enum cudaGraphExecUpdateResult judge_change(const acu_sim_op *from, const
     case cudaGraphNodeTypeMemset:
         good = can_fill(&from->with.fill.params, &to->with.fill.params);
         break;
+    case cudaGraphNodeTypeMemcpyBatch:
+        good = acu_sim_batch_fits(from, to);
+        break;
     case cudaGraphNodeTypeConditional:
         good = from->with.condition.type == to->with.condition.type;
         break;
@@ -320,7 +323,7 @@ cudaError_t acu_sim_cudaGraphExecUpdate(cudaGraphExec_t hGraphExec, cudaGraph_t 
     acu_sim_graph *graph = acu_sim_graph_of(hGraph);
     if (resultInfo)
         fail(resultInfo, cudaGraphExecUpdateError, NULL, NULL);
-    if (!result && (!exec || !graph || !resultInfo))
+    if (!result && (!exec || !graph || graph->moved || !resultInfo))
         result = cudaErrorInvalidValue;
     if (!result && !judge(exec->graph, graph, resultInfo))
         result = cudaErrorGraphExecUpdateFailure;
