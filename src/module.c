@@ -231,7 +231,11 @@ static int new_module(const char *call, acu_device device, const acu_backend *ba
     return code;
 }
 
+/* CUDA counts their bytes with 32 bits. */
 static int make_logs(const char *call, acu_module *module, size_t bytes) {
+    if (bytes >= UINT32_MAX)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "logs of %zu bytes: 4 GiB is too much",
+                         bytes);
     module->info_log = calloc(1, bytes + 1);
     module->error_log = calloc(1, bytes + 1);
     if (!module->info_log || !module->error_log)

@@ -142,7 +142,7 @@ typedef struct acu_block_need {
 
 /**
  * The size of block that keeps the device busiest, and how many such blocks do; either may be NULL.
- * `need` may be NULL.
+ * `need` may be NULL. Both are 0 where no block of any size fits.
  */
 ACU_CHECKED acu_result acu_kernel_best_block(acu_kernel *kernel, const acu_block_need *need,
                                              size_t *threads, size_t *blocks);

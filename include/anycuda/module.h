@@ -52,7 +52,7 @@ typedef struct acu_jit_options {
     bool verbose;              /* the log tells registers, shared memory … of each kernel */
     bool position_independent; /* since CUDA 12.0 */
     bool override_directives;  /* the numbers above rule over those in the PTX; since CUDA 12.4 */
-    size_t log_bytes;          /* room for each of the logs; 0: 8 KiB */
+    size_t log_bytes;          /* room for each of the logs, below 4 GiB; 0: 8 KiB */
 } acu_jit_options;
 
 /** Code to load: exactly one of `ptx`, `image` and `file`. Nothing of it is needed after the call.

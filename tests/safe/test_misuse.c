@@ -290,6 +290,73 @@ static void buffers(void **state) {
     NOT_NULL(acu_buffer_fill_typed(good.buffer, ACU_F32, NULL, NULL));
 }
 
+/* ---- sizes that no machine has ------------------------------------------------------------- */
+
+static void huge_sizes(void **state) {
+    (void)state;
+    static float numbers[8];
+    acu_buffer *made = NULL;
+    void *raw = acu_buffer_raw(good.buffer);
+    const size_t most = SIZE_MAX, wraps = SIZE_MAX / sizeof(float) + 2; /* times 4 it is 4 */
+    FAILS(acu_buffer_create(good.stream, ACU_F32, most, &made), ACU_ERROR_OVERFLOW, "");
+    FAILS(acu_buffer_create(good.stream, ACU_F32, wraps, &made), ACU_ERROR_OVERFLOW, "");
+    FAILS(acu_buffer_register(good.stream, ACU_F32, numbers, wraps, 0, &made), ACU_ERROR_OVERFLOW,
+          "");
+    FAILS(acu_buffer_wrap(good.stream, ACU_F32, raw, wraps, ACU_MEMORY_POOL, &made),
+          ACU_ERROR_OVERFLOW, "");
+    FAILS(acu_buffer_adopt(good.stream, ACU_F32, raw, wraps, ACU_MEMORY_POOL, &made),
+          ACU_ERROR_OVERFLOW, "");
+    FAILS(acu_buffer_slice(good.buffer, 7, most, &made), ACU_ERROR_RANGE, "of 8");
+    FAILS(acu_buffer_slice(good.buffer, most, 2, &made), ACU_ERROR_RANGE, "of 8");
+    assert_null(made);
+    FAILS(acu_buffer_write_typed(good.buffer, 7, ACU_F32, numbers, wraps, NULL), ACU_ERROR_RANGE,
+          "of 8");
+    FAILS(acu_buffer_read_typed(good.buffer, most, ACU_F32, numbers, 2, NULL), ACU_ERROR_RANGE,
+          "of 8");
+    FAILS(acu_buffer_copy_range(good.buffer, wraps, good.buffer, 0, 1, NULL), ACU_ERROR_RANGE,
+          "of 8");
+    FAILS(acu_buffer_copy_range(good.buffer, 0, good.buffer, 4, wraps, NULL), ACU_ERROR_RANGE,
+          "of 8");
+}
+
+static void huge_launches(void **state) {
+    (void)state;
+    int number;
+    size_t threads, blocks;
+    acu_module *module = NULL;
+    const size_t most = SIZE_MAX, wraps = (size_t)UINT32_MAX + 2; /* as 32 bits it is 1 */
+    acu_grid grid = good.grid;
+    grid.blocks.x = wraps;
+    FAILS(acu_launch(good.stream, good.kernel, grid), ACU_ERROR_LIMIT, "4294967297 blocks");
+    grid = good.grid;
+    grid.threads.y = wraps;
+    FAILS(acu_launch(good.stream, good.kernel, grid), ACU_ERROR_LIMIT, "4294967297 threads");
+    grid = good.grid;
+    grid.shared_bytes = wraps;
+    FAILS(acu_launch(good.stream, good.kernel, grid), ACU_ERROR_LIMIT, "4294967297 bytes");
+    grid = good.grid;
+    grid.threads = (acu_size3){(size_t)1 << 32u, (size_t)1 << 32u, 1};
+    FAILS(acu_launch(good.stream, good.kernel, grid), ACU_ERROR_LIMIT, "threads");
+    grid = good.grid;
+    grid.cluster.x = wraps;
+    FAILS(acu_launch(good.stream, good.kernel, grid), ACU_ERROR_ARGUMENT, "no whole clusters");
+    FAILS(acu_kernel_blocks_per_multiprocessor(good.kernel, wraps, 0, 0, &number),
+          ACU_ERROR_ARGUMENT, "");
+    FAILS(acu_kernel_blocks_per_multiprocessor(good.kernel, most, 0, 0, &number),
+          ACU_ERROR_ARGUMENT, "");
+    threads = blocks = 99;
+    OK(acu_kernel_best_block(good.kernel, &(acu_block_need){.shared_bytes = most}, &threads,
+                             &blocks));
+    assert_int_equal(threads + blocks, 0); /* none fits */
+    OK(acu_kernel_best_block(good.kernel, &(acu_block_need){.max_threads = most}, &threads,
+                             &blocks));
+    assert_int_equal(threads, 1024);
+    FAILS(acu_module_load(0, &(acu_module_source){.ptx = kernels_ptx, .jit.log_bytes = most},
+                          &module),
+          ACU_ERROR_ARGUMENT, "4 GiB is too much");
+    assert_null(module);
+}
+
 /* ---- code ---------------------------------------------------------------------------------- */
 
 static void modules(void **state) {
@@ -416,6 +483,7 @@ int main(void) {
         MISUSE(devices),          MISUSE(streams_are_made), MISUSE(streams),
         MISUSE(captures),         MISUSE(events),           MISUSE(pools),
         MISUSE(buffers_are_made), MISUSE(buffers),          MISUSE(modules),
-        MISUSE(kernels),          MISUSE(launches)};
+        MISUSE(kernels),          MISUSE(launches),         MISUSE(huge_sizes),
+        MISUSE(huge_launches)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

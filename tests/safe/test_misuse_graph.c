@@ -142,6 +142,27 @@ static void nodes_are_added(void **state) {
     NOT_NULL(acu_graph_add_empty(good.graph, NULL, 1, NULL));
 }
 
+static void huge_counts(void **state) {
+    (void)state;
+    acu_node node = good.node;
+    acu_buffer *made = NULL;
+    const size_t most = SIZE_MAX, wraps = SIZE_MAX / sizeof(void *) + 2; /* times 8 it is 8 */
+    FAILS(acu_graph_add_empty(good.graph, &node, most, NULL), ACU_ERROR_HOST_MEMORY, "");
+    FAILS(acu_graph_add_empty(good.graph, &node, wraps, NULL), ACU_ERROR_HOST_MEMORY, "");
+    FAILS(acu_graph_add_dependencies(good.graph, &node, &node, NULL, wraps), ACU_ERROR_HOST_MEMORY,
+          "");
+    FAILS(acu_graph_remove_dependencies(good.graph, &node, &node, NULL, wraps),
+          ACU_ERROR_HOST_MEMORY, "");
+    FAILS(GIVEN(alloc, 0, ACU_F64, wraps, &made), ACU_ERROR_OVERFLOW, "");
+    FAILS(GIVEN(write, good.buffer, 1, ACU_F32, &node, most), ACU_ERROR_RANGE, "of 8");
+    FAILS(GIVEN(kernel, good.kernel, &good.grid, (const acu_arg *)&node, most), ACU_ERROR_ARGUMENT,
+          "");
+    FAILS(acu_stream_begin_capture(
+              good.stream,
+              &(acu_capture_options){.into = good.graph, .after = &node, .count = wraps}),
+          ACU_ERROR_HOST_MEMORY, "");
+}
+
 static void execs(void **state) {
     (void)state;
     bool yes;
@@ -250,8 +271,8 @@ static void execs_are_changed(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {MISUSE(graphs),          MISUSE(nodes),
-                                       MISUSE(nodes_are_added), MISUSE(nodes_are_changed),
-                                       MISUSE(execs),           MISUSE(execs_are_changed)};
+    const struct CMUnitTest tests[] = {
+        MISUSE(graphs),      MISUSE(nodes), MISUSE(nodes_are_added),  MISUSE(nodes_are_changed),
+        MISUSE(huge_counts), MISUSE(execs), MISUSE(execs_are_changed)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
