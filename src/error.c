@@ -158,14 +158,19 @@ int acu_blame(const char *call, const char *object, int code) {
     return code;
 }
 
-int acu_fault(const char *call, const char *object, int code, const char *format, ...) {
-    va_list args;
-    va_start(args, format);
+int acu_vfault(const char *call, const char *object, int code, const char *format, va_list args) {
     set_message(call, format, args);
-    va_end(args);
     record.code = code;
     record.refused = NULL;
     attribute(call, object);
+    return code;
+}
+
+int acu_fault(const char *call, const char *object, int code, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    (void)acu_vfault(call, object, code, format, args);
+    va_end(args);
     return code;
 }
 

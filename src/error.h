@@ -6,6 +6,8 @@
 
 #include "internal.h"
 
+#include <stdarg.h>
+
 enum { ACU_LOADED_SIZE = 700, ACU_OBJECT_TEXT = 160, ACU_SAVED_ERROR_SIZE = 1600 };
 
 /* Records a failure that is no CUDA call's; returns the code. */
@@ -50,6 +52,8 @@ void acu_device_reason(char *why, size_t size);
 int acu_blame(const char *call, const char *object, int code) ACU_COLD;
 int acu_fault(const char *call, const char *object, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));
+int acu_vfault(const char *call, const char *object, int code, const char *format, va_list args)
+    __attribute__((format(printf, 4, 0), cold));
 
 /* What to do about the failure just recorded, where there is more to say than its code's own hint.
  */

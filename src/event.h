@@ -14,6 +14,6 @@ struct acu_event {
     uint64_t capture; /* atomic: the number of the capture that it was last recorded in; 0: none */
 };
 
-extern const acu_class acu_event_class;
+extern ACU_OURS const acu_class acu_event_class;
 
 #endif

@@ -42,7 +42,7 @@ struct acu_exec {
     acu_retired *oldest, **newest;
 };
 
-extern const acu_class acu_exec_class;
+extern ACU_OURS const acu_class acu_exec_class;
 
 /* All of this needs the lock. */
 

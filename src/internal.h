@@ -14,6 +14,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Data of ours that is looked at often: its address is known when this is linked, and need not be
+ * looked up. */
+#define ACU_OURS __attribute__((visibility("hidden")))
+
 /* Any function pointer; always cast back to its true type before the call. */
 typedef void (*acu_fn)(void);
 

@@ -36,7 +36,7 @@ struct acu_kernel {
     char *name;
 };
 
-extern const acu_class acu_kernel_class;
+extern ACU_OURS const acu_class acu_kernel_class;
 
 /* Where a kernel comes from. */
 typedef struct acu_kernel_source {

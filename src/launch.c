@@ -10,8 +10,15 @@
 static const char launch_name[] = "acu_launch";
 
 /* The kernel is what the failure is about. */
-#define REFUSE(call, kernel, ...)                                                                  \
-    acu_fault((call), acu_describe((kernel), (char[ACU_OBJECT_TEXT]){0}), __VA_ARGS__)
+__attribute__((format(printf, 4, 5), cold)) static int
+refuse(const char *call, const acu_kernel *kernel, int code, const char *format, ...) {
+    char text[ACU_OBJECT_TEXT];
+    va_list args;
+    va_start(args, format);
+    (void)acu_vfault(call, acu_describe(kernel, text), code, format, args);
+    va_end(args);
+    return code;
+}
 
 /* ---- the grid -----------------------------------------------------------------------------------
  */
@@ -32,10 +39,10 @@ static int fill_dim(const char *call, const acu_kernel *kernel, const char *what
         return 0;
     }
     if (n[0] == 0)
-        return REFUSE(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
+        return refuse(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
                       size->y, size->z);
     int axis = n[0] > (size_t)most[0] ? 0 : n[1] > (size_t)most[1] ? 1 : 2;
-    return REFUSE(call, kernel, ACU_ERROR_LIMIT, "%zu %s in %c: device %d can have %d there",
+    return refuse(call, kernel, ACU_ERROR_LIMIT, "%zu %s in %c: device %d can have %d there",
                   n[axis], what, axes[axis], kernel->object.device, most[axis]);
 }
 
@@ -44,9 +51,9 @@ static int check_threads(const char *call, const acu_kernel *kernel, const acu_p
     if (ACU_LIKELY(threads <= (size_t)kernel->max_threads))
         return 0;
     if (threads > (size_t)kernel->limits.threads)
-        return REFUSE(call, kernel, ACU_ERROR_LIMIT, "%zu threads per block: device %d can have %d",
+        return refuse(call, kernel, ACU_ERROR_LIMIT, "%zu threads per block: device %d can have %d",
                       threads, kernel->object.device, kernel->limits.threads);
-    REFUSE(call, kernel, ACU_ERROR_LIMIT,
+    refuse(call, kernel, ACU_ERROR_LIMIT,
            "%zu threads per block: %s can have %d on device %d, as it takes %d registers per "
            "thread or was compiled for no more",
            threads, kernel->name, kernel->max_threads, kernel->object.device, kernel->registers);
@@ -77,7 +84,7 @@ static int check_shared(const char *call, acu_kernel *kernel, size_t shared) {
         return acu_outcome(call, kernel, code);
     if (has_room(kernel, shared))
         return 0;
-    REFUSE(call, kernel, ACU_ERROR_LIMIT, "%zu bytes of dynamic shared memory: %s may have %d",
+    refuse(call, kernel, ACU_ERROR_LIMIT, "%zu bytes of dynamic shared memory: %s may have %d",
            shared, kernel->name, __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED));
     int most = kernel->limits.shared_most - kernel->static_shared;
     if (shared <= (size_t)most)
@@ -102,11 +109,11 @@ static int add_event(const char *call, acu_prepared *p, acu_event *event, cudaLa
     if (!acu_is(event, &acu_event_class))
         return acu_bad_handle(call, event, &acu_event_class);
     if (event->object.device != p->kernel->object.device)
-        return REFUSE(call, p->kernel, ACU_ERROR_DEVICE,
+        return refuse(call, p->kernel, ACU_ERROR_DEVICE,
                       "the event is on device %d, the kernel on device %d", event->object.device,
                       p->kernel->object.device);
     if (event->owned && event->timed)
-        return REFUSE(call, p->kernel, ACU_ERROR_STATE,
+        return refuse(call, p->kernel, ACU_ERROR_STATE,
                       "an event that a kernel records must be made with ACU_EVENT_NO_TIMING");
     cudaLaunchAttributeValue *value = add(p, id);
     if (id == cudaLaunchAttributeProgrammaticEvent) {
@@ -128,11 +135,11 @@ static int add_cluster(const char *call, const acu_grid *grid, acu_prepared *p) 
     const acu_size3 c = {at_least_one(grid->cluster.x), at_least_one(grid->cluster.y),
                          at_least_one(grid->cluster.z)};
     if (kernel->limits.clusters == 0)
-        return REFUSE(call, kernel, ACU_NOT_SUPPORTED,
+        return refuse(call, kernel, ACU_NOT_SUPPORTED,
                       "device %d has no clusters, which come with compute capability 9.0",
                       kernel->object.device);
     if (p->blocks.x % c.x || p->blocks.y % c.y || p->blocks.z % c.z)
-        return REFUSE(call, kernel, ACU_ERROR_ARGUMENT,
+        return refuse(call, kernel, ACU_ERROR_ARGUMENT,
                       "%u x %u x %u blocks are no whole clusters of %zu x %zu x %zu", p->blocks.x,
                       p->blocks.y, p->blocks.z, c.x, c.y, c.z);
     cudaLaunchAttributeValue *value = add(p, cudaLaunchAttributeClusterDimension);
@@ -162,7 +169,7 @@ static void add_window(acu_prepared *p, const acu_access_window *window) {
 static int add_raw(const char *call, const acu_grid *grid, acu_prepared *p) {
     unsigned left = ACU_MAX_ATTRIBUTES - p->attribute_count;
     if (grid->raw_count > left || (grid->raw_count && !grid->raw))
-        return REFUSE(call, p->kernel, ACU_ERROR_ARGUMENT,
+        return refuse(call, p->kernel, ACU_ERROR_ARGUMENT,
                       grid->raw ? "%u raw attributes, where there is room for %u"
                                 : "%u raw attributes at NULL",
                       grid->raw_count, left);
@@ -177,7 +184,7 @@ ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_p
     int code = 0;
     p->cooperative = grid->cooperative;
     if (grid->cooperative && p->kernel->limits.cooperative == 0)
-        return REFUSE(call, p->kernel, ACU_NOT_SUPPORTED, "device %d cannot launch cooperatively",
+        return refuse(call, p->kernel, ACU_NOT_SUPPORTED, "device %d cannot launch cooperatively",
                       p->kernel->object.device);
     if (grid->cooperative)
         add(p, cudaLaunchAttributeCooperative)->cooperative = 1;
@@ -227,7 +234,7 @@ int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
     if (!acu_is(kernel, &acu_kernel_class))
         return acu_bad_handle(call, kernel, &acu_kernel_class);
     if (!grid)
-        return REFUSE(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
+        return refuse(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
     int code = fill_dim(call, kernel, "blocks", &grid->blocks, kernel->limits.grid, &p->blocks);
     if (!code)
         code = fill_dim(call, kernel, "threads", &grid->threads, kernel->limits.block, &p->threads);
@@ -240,7 +247,7 @@ int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
         code = add_attributes(call, grid, p);
     if (!code && __atomic_load_n(&kernel->cluster_needed, __ATOMIC_RELAXED) &&
         !is_given(&grid->cluster))
-        code = REFUSE(call, kernel, ACU_ERROR_ARGUMENT,
+        code = refuse(call, kernel, ACU_ERROR_ARGUMENT,
                       "%s needs to be told the size of its clusters", kernel->name);
     return code;
 }
@@ -283,7 +290,7 @@ static const unsigned takes[] = {
 
 static int refuse_type(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
     acu_parameter_type type = kernel->parameters[i].type;
-    REFUSE(call, kernel, ACU_ERROR_DTYPE, "argument %zu of %s is %s, where it takes %s", i,
+    refuse(call, kernel, ACU_ERROR_DTYPE, "argument %zu of %s is %s, where it takes %s", i,
            kernel->name, kind_names[arg->kind], type_names[type]);
     if (type == ACU_PARAMETER_POINTER)
         acu_hint("are the arguments in order? An address in an integer goes as (void *)");
@@ -291,7 +298,7 @@ static int refuse_type(const char *call, const acu_kernel *kernel, size_t i, con
 }
 
 static int refuse_size(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
-    REFUSE(call, kernel, ACU_ERROR_ARGUMENT,
+    refuse(call, kernel, ACU_ERROR_ARGUMENT,
            "argument %zu of %s is %s of %u bytes, where it takes %zu", i, kernel->name,
            kind_names[arg->kind], arg->size, kernel->parameters[i].size);
     if (arg->kind == ACU_ARG_FLOAT || arg->kind <= ACU_ARG_WORD)
@@ -300,7 +307,7 @@ static int refuse_size(const char *call, const acu_kernel *kernel, size_t i, con
 }
 
 static int refuse_count(const char *call, const acu_kernel *kernel, size_t given) {
-    return REFUSE(call, kernel, ACU_ERROR_ARGUMENT, "%s takes %zu arguments, but %zu are given",
+    return refuse(call, kernel, ACU_ERROR_ARGUMENT, "%s takes %zu arguments, but %zu are given",
                   kernel->name, kernel->count, given);
 }
 
@@ -321,7 +328,7 @@ static int add_buffer(const char *call, acu_prepared *p, size_t i, const acu_arg
         acu_hint("it is argument %zu of %s", i, p->kernel->name);
         return code;
     }
-    REFUSE(call, p->kernel, ACU_ERROR_DEVICE,
+    refuse(call, p->kernel, ACU_ERROR_DEVICE,
            "argument %zu of %s is a buffer on device %d, the kernel is on device %d", i,
            p->kernel->name, buffer->object.device, p->kernel->object.device);
     acu_hint("where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
@@ -331,7 +338,7 @@ static int add_buffer(const char *call, acu_prepared *p, size_t i, const acu_arg
 static int add_argument(const char *call, acu_prepared *p, size_t i, const acu_arg *arg) {
     const acu_kernel *kernel = p->kernel;
     if (arg->kind > ACU_ARG_BYTES)
-        return REFUSE(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu is none", i);
+        return refuse(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu is none", i);
     if (kernel->check != ACU_CHECK_NOTHING) {
         const acu_parameter *parameter = &kernel->parameters[i];
         if (arg->size != parameter->size)
@@ -342,7 +349,7 @@ static int add_argument(const char *call, acu_prepared *p, size_t i, const acu_a
     if (KIND(arg->kind) & BUFFERS)
         return add_buffer(call, p, i, arg);
     if (arg->kind == ACU_ARG_BYTES && !arg->value.pointer)
-        return REFUSE(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu are bytes at NULL", i);
+        return refuse(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu are bytes at NULL", i);
     p->params[i] = arg->kind == ACU_ARG_BYTES ? (void *)arg->value.pointer : (void *)&arg->value;
     return 0;
 }
@@ -355,7 +362,7 @@ int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, cons
     if (kernel->check != ACU_CHECK_NOTHING && count != kernel->count)
         return refuse_count(call, kernel, count);
     if (count > ACU_MAX_ARGUMENTS || (count && !args))
-        return REFUSE(call, kernel, ACU_ERROR_ARGUMENT,
+        return refuse(call, kernel, ACU_ERROR_ARGUMENT,
                       args ? "%zu arguments; there can be %d" : "%zu arguments at NULL", count,
                       ACU_MAX_ARGUMENTS);
     for (size_t i = 0; i < count && !code; i++)
@@ -451,7 +458,7 @@ acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_gri
     ACU_TRY(acu_stream_check(launch_name, stream));
     ACU_TRY(acu_prepare(launch_name, kernel, grid, args, count, &p));
     if (stream->object.device != kernel->object.device)
-        return REFUSE(launch_name, kernel, ACU_ERROR_DEVICE,
+        return refuse(launch_name, kernel, ACU_ERROR_DEVICE,
                       "the stream is on device %d, %s on device %d", stream->object.device,
                       kernel->name, kernel->object.device);
     int code = launch_prepared(&p, stream);

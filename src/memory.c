@@ -411,41 +411,19 @@ __attribute__((noinline)) static int release_rest(acu_storage *s) {
     return gone ? gone : pool ? pool : owner;
 }
 
-/*
- * The memory of one dead storage per device waits for the next one: who creates and releases
- * buffers all the time runs through neither malloc() nor free(), whose code and tables would come
- * from memory each time, as CUDA has filled the caches in between.
- */
-static acu_storage **spare_of(int device) {
-    return device >= 0 && device < ACU_COUNTED_DEVICES ? &acu_of_devices[device].spare : NULL;
-}
-
-static void *take_memory(int device) {
-    acu_storage **spare = spare_of(device);
-    bool there = spare && __atomic_load_n(spare, __ATOMIC_RELAXED);
-    void *taken = there ? __atomic_exchange_n(spare, NULL, __ATOMIC_ACQUIRE) : NULL;
-    return taken ? taken : malloc(sizeof(acu_storage));
-}
-
-static void give_memory(acu_storage *s) {
-    acu_storage **spare = spare_of(s->device), *none = NULL;
-    bool kept =
-        spare && ACU_WATCHED(quarantine) == 0 &&
-        __atomic_compare_exchange_n(spare, &none, s, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED);
-    if (!ACU_LIKELY(kept))
-        acu_object_bury(&s->object);
-}
-
 static int destroy_storage(acu_object *object) {
     acu_storage *s = (acu_storage *)object;
     int code = free_memory(s);
     if (code == ACU_LATER)
         return code;
-    bool simple = acu_storage_is_only_on(s, s->home ? s->home->timeline : NULL) && !s->pool &&
+    bool simple = s->home && acu_storage_is_only_on(s, s->home->timeline) && !s->pool &&
                   !s->owner && s->version == 0;
-    int rest = ACU_LIKELY(simple) ? 0 : release_rest(s);
+    if (ACU_LIKELY(simple && ACU_WATCHED(quarantine) == 0 &&
+                   acu_stream_keep_spare(s->home, object)))
+        return code;
+    int rest = simple ? 0 : release_rest(s);
     int home = acu_object_release(NULL, s->home, &acu_stream_class);
-    give_memory(s);
+    acu_object_bury(object);
     return code ? code : rest ? rest : home;
 }
 
@@ -475,27 +453,39 @@ acu_storage *acu_storage_retain(acu_storage *storage) {
 }
 
 /* Field by field, because most of it is not looked at before there are uses on other streams. */
-static acu_storage *new_storage(const char *call, const acu_request *r, int device, size_t bytes) {
-    acu_storage *s = take_memory(device);
+__attribute__((noinline)) static acu_storage *make_storage(const char *call, acu_stream *home,
+                                                           int device) {
+    acu_storage *s = malloc(sizeof *s);
     if (!s) {
         acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a buffer");
         return NULL;
     }
     acu_object_init(&s->object, &acu_storage_class, -1);
-    s->object.embedded = true;
+    s->object.embedded = true; /* it buries itself */
+    s->device = device;
+    s->home = home;
+    s->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    s->version = s->use_count = 0;
+    acu_object_own(home);
+    return s;
+}
+
+static inline acu_storage *new_storage(const char *call, const acu_request *r, int device,
+                                       size_t bytes) {
+    acu_storage *s = r->stream ? acu_stream_take_spare(r->stream) : NULL;
+    if (s) {
+        s->object.references = 1;
+        __atomic_store_n(&s->object.kind, &acu_storage_class, __ATOMIC_RELAXED);
+    } else if (!(s = make_storage(call, r->stream, device)))
+        return NULL;
     s->memory = r->options.memory;
     s->flags = r->options.flags;
-    s->device = device;
     s->owned = r->owned;
     s->sole = NULL;
-    s->home = r->stream;
     s->pointer = s->host = NULL;
     s->bytes = bytes;
     s->pool = r->options.pool;
     s->owner = r->owner;
-    s->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    s->version = s->use_count = 0;
-    acu_object_own(s->home);
     acu_object_own(s->pool);
     acu_object_own(s->owner);
     return s;
@@ -514,13 +504,16 @@ static bool is_there(const acu_request *r) {
     return r->given && r->options.memory != ACU_MEMORY_REGISTERED;
 }
 
-static int size_of(const char *call, acu_dtype dtype, size_t count, size_t *bytes) {
-    size_t size = acu_dtype_size(dtype);
+ACU_COLD static int refuse_size(const char *call, acu_dtype dtype, size_t count, size_t size) {
     if (size == 0)
         return acu_fault(call, "", ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
-    if (__builtin_mul_overflow(count, size, bytes) || *bytes > PTRDIFF_MAX)
-        return acu_fault(call, "", ACU_ERROR_OVERFLOW, "%zu elements of %zu bytes", count, size);
-    return 0;
+    return acu_fault(call, "", ACU_ERROR_OVERFLOW, "%zu elements of %zu bytes", count, size);
+}
+
+static inline int size_of(const char *call, acu_dtype dtype, size_t count, size_t *bytes) {
+    size_t size = acu_dtype_size(dtype);
+    bool fits = !__builtin_mul_overflow(count, size, bytes) && *bytes <= PTRDIFF_MAX;
+    return ACU_LIKELY(size > 0 && fits) ? 0 : refuse_size(call, dtype, count, size);
 }
 
 static acu_buffer *first_buffer(acu_storage *s, acu_dtype dtype, size_t count) {
@@ -546,8 +539,17 @@ int acu_storage_of_graph(const char *call, int device, acu_dtype dtype, size_t c
     return 0;
 }
 
-int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer) {
+ACU_COLD static int give_up(const char *call, const acu_request *r, acu_storage *s, int code) {
     char text[ACU_OBJECT_TEXT];
+    snprintf(text, sizeof text, "%zu x %s on device %d", r->count, acu_dtype_name(r->dtype),
+             s->device);
+    s->pointer = NULL;
+    acu_blame(call, text, code);
+    (void)acu_object_release(call, s, &acu_storage_class);
+    return code;
+}
+
+int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer) {
     size_t bytes = 0;
     int code = size_of(call, r->dtype, r->count, &bytes);
     if (code)
@@ -555,16 +557,11 @@ int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer)
     acu_storage *s = new_storage(call, r, r->stream->object.device, bytes);
     if (!s)
         return ACU_ERROR_HOST_MEMORY;
-    code = bytes == 0 ? 0 : is_there(r) ? adopt(s, r->given) : allocate(s, r->given);
-    if (code) {
-        snprintf(text, sizeof text, "%zu x %s on device %d", r->count, acu_dtype_name(r->dtype),
-                 s->device);
-        s->pointer = NULL;
-        acu_blame(call, text, code);
-        (void)acu_object_release(call, s, &acu_storage_class);
-        return code;
-    }
-    if (!acu_has(s->flags, ACU_BUFFER_UNORDERED)) {
+    if (ACU_LIKELY(bytes > 0))
+        code = is_there(r) ? adopt(s, r->given) : allocate(s, r->given);
+    if (!ACU_LIKELY(code == 0))
+        return give_up(call, r, s, code);
+    if (ACU_LIKELY(!is_unordered(s))) {
         /* What was put on its stream comes first: the allocation, or what filled it. */
         (void)acu_timeline_issue(s->home->timeline);
         s->sole = s->home->timeline;

@@ -55,7 +55,7 @@ typedef struct acu_storage {
     acu_use uses[ACU_USES]; /* what is beyond the count is not even zero */
 } acu_storage;
 
-extern const acu_class acu_buffer_class, acu_storage_class;
+extern ACU_OURS const acu_class acu_buffer_class, acu_storage_class;
 
 /* What acu_use_begin tells acu_use_end. */
 typedef struct acu_ticket {

@@ -38,7 +38,7 @@ struct acu_module {
     size_t name_count;
 };
 
-extern const acu_class acu_module_class;
+extern ACU_OURS const acu_class acu_module_class;
 
 /* Code in memory, ended by a zero if it is text. The size is the caller's word. */
 typedef struct acu_image {

@@ -20,7 +20,7 @@ acu_watch acu_watched __attribute__((aligned(64))) = {.quarantine = QUARANTINE};
 /* ---- counting ----------------------------------------------------------------------------------
  */
 
-acu_of_device acu_of_devices[ACU_COUNTED_DEVICES] __attribute__((aligned(64)));
+int acu_alive[ACU_COUNTED_DEVICES];
 
 static bool is_counted(int device) {
     return device >= 0 && device < ACU_COUNTED_DEVICES;
@@ -28,12 +28,11 @@ static bool is_counted(int device) {
 
 static void count_down(int device) {
     if (is_counted(device))
-        __atomic_sub_fetch(&acu_of_devices[device].alive, 1, __ATOMIC_RELAXED);
+        __atomic_sub_fetch(&acu_alive[device], 1, __ATOMIC_RELAXED);
 }
 
 int acu_objects_alive(int device) {
-    return is_counted(device) ? __atomic_load_n(&acu_of_devices[device].alive, __ATOMIC_RELAXED)
-                              : 0;
+    return is_counted(device) ? __atomic_load_n(&acu_alive[device], __ATOMIC_RELAXED) : 0;
 }
 
 /* ---- the quarantine ----------------------------------------------------------------------------

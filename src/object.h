@@ -46,18 +46,12 @@ typedef struct acu_watch {
     int devices;                  /* that there are; 0: nobody has asked yet */
     bool unloading;               /* the runtime is */
 } acu_watch;
-extern acu_watch acu_watched;
+extern ACU_OURS acu_watch acu_watched;
 
 #define ACU_WATCHED(what) __atomic_load_n(&acu_watched.what, __ATOMIC_RELAXED)
 
-/* What the objects of a device share: a line of the cache for each device. */
 enum { ACU_COUNTED_DEVICES = 64 };
-typedef struct acu_of_device {
-    int alive;                 /* atomic */
-    struct acu_storage *spare; /* atomic */
-    char apart[48];
-} acu_of_device;
-extern acu_of_device acu_of_devices[ACU_COUNTED_DEVICES];
+extern ACU_OURS int acu_alive[ACU_COUNTED_DEVICES]; /* atomic: the objects of each device */
 
 /* Zeroed, with one reference; NULL and a recorded failure where the host has no memory. */
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device);
@@ -69,7 +63,7 @@ static inline void acu_object_init(acu_object *object, const acu_class *kind, in
     object->embedded = false;
     __atomic_store_n(&object->kind, kind, __ATOMIC_RELAXED);
     if (device >= 0 && device < ACU_COUNTED_DEVICES)
-        __atomic_add_fetch(&acu_of_devices[device].alive, 1, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&acu_alive[device], 1, __ATOMIC_RELAXED);
 }
 
 /* Frees it, or puts it in quarantine. */

@@ -11,6 +11,6 @@ struct acu_pool {
     bool owned;
 };
 
-extern const acu_class acu_pool_class;
+extern ACU_OURS const acu_class acu_pool_class;
 
 #endif

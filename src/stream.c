@@ -340,8 +340,20 @@ acu_stream *acu_stream_retain(acu_stream *stream) {
     return acu_object_retain(__func__, stream, &acu_stream_class);
 }
 
+acu_object acu_no_more_spares;
+
+static void drop_spare(acu_stream *stream) {
+    acu_object *spare = __atomic_exchange_n(&stream->spare, &acu_no_more_spares, __ATOMIC_ACQ_REL);
+    if (!spare || spare == &acu_no_more_spares)
+        return;
+    free(spare);
+    (void)acu_object_release(NULL, stream, &acu_stream_class); /* not the last owner */
+}
+
 acu_result acu_stream_release(acu_stream *stream) {
     acu_destroy_deferred();
+    if (acu_is(stream, &acu_stream_class))
+        drop_spare(stream);
     return acu_object_release(__func__, stream, &acu_stream_class);
 }
 

@@ -60,18 +60,41 @@ struct acu_stream {
     acu_object object;
     cudaStream_t raw;
     acu_timeline *timeline;
-    acu_capture *capture;    /* atomic; NULL if none */
-    acu_stream *next_joined; /* in that capture */
+    acu_capture *capture; /* atomic; NULL if none */
+    acu_object *spare;    /* atomic; see below */
     bool owned;
     bool is_default; /* means something else on each device */
     bool shared;     /* atomic: others may know the raw stream, and capture it without telling */
+    acu_stream *next_joined; /* in that capture */
 };
 
-extern const acu_class acu_stream_class;
+extern ACU_OURS const acu_class acu_stream_class;
+
+/*
+ * A storage that died on the stream waits for the next one to be made there, which finds it as it
+ * was, an owner of the stream: who creates and releases buffers all the time neither passes
+ * malloc() and free(), whose code and tables come from memory each time as CUDA has filled the
+ * caches in between, nor counts the stream's owners. It goes when somebody releases the stream, and
+ * none is kept from then on.
+ */
+extern ACU_OURS acu_object acu_no_more_spares;
+static inline void *acu_stream_take_spare(acu_stream *stream) {
+    acu_object *spare = __atomic_load_n(&stream->spare, __ATOMIC_RELAXED);
+    bool taken = spare && spare != &acu_no_more_spares &&
+                 __atomic_compare_exchange_n(&stream->spare, &spare, NULL, false, __ATOMIC_ACQUIRE,
+                                             __ATOMIC_RELAXED);
+    return taken ? spare : NULL;
+}
+static inline bool acu_stream_keep_spare(acu_stream *stream, acu_object *spare) {
+    acu_object *none = NULL;
+    return __atomic_compare_exchange_n(&stream->spare, &none, spare, false, __ATOMIC_RELEASE,
+                                       __ATOMIC_RELAXED);
+}
 
 /* All that work needs which is put on a stream; `foreign`: the thread's, but of another thread. */
 static inline bool acu_stream_is_foreign(const acu_stream *stream) {
-    return stream->timeline->per_thread && !pthread_equal(stream->timeline->thread, pthread_self());
+    return !ACU_LIKELY(!stream->is_default) && stream->timeline->per_thread &&
+           !pthread_equal(stream->timeline->thread, pthread_self());
 }
 
 /* Records what is wrong with a stream that cannot be used; returns the code. */
@@ -87,7 +110,7 @@ static inline int acu_stream_check(const char *call, const acu_stream *stream) {
 /* Makes the stream's device current where that matters. */
 static inline int acu_stream_enter(const acu_stream *stream, acu_guard *guard) {
     guard->changed = false;
-    return stream->is_default ? acu_guard_enter(guard, stream->object.device) : 0;
+    return ACU_LIKELY(!stream->is_default) ? 0 : acu_guard_enter(guard, stream->object.device);
 }
 
 static inline acu_capture *acu_capture_of(const acu_stream *stream) {

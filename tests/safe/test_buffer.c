@@ -463,9 +463,56 @@ static void one_failed_allocation_is_tried_again(void **state) {
 #undef TEST
 #define TEST(function) SAFE_TEST(function, start, stop)
 
+/* ---- memory of dead buffers --------------------------------------------------------------------
+ */
+
+static void create_and_release(acu_stream *on, acu_dtype dtype, size_t count) {
+    acu_buffer *buffer = NULL;
+    OK(acu_buffer_create(on, dtype, count, &buffer));
+    assert_int_equal(acu_buffer_dtype(buffer), dtype);
+    assert_int_equal(acu_buffer_count(buffer), count);
+    assert_ptr_equal(acu_buffer_stream(buffer), on);
+    OK(acu_buffer_zero(buffer, NULL));
+    OK(acu_buffer_release(buffer));
+    FAILS(acu_buffer_release(buffer), ACU_ERROR_HANDLE, "the buffer was released already");
+}
+
+/* The next buffer takes it over; nothing of the one before shows. */
+static void memory_of_dead_buffers_is_used_anew(void **state) {
+    (void)state;
+    acu_stream *own = NULL, *other = NULL;
+    acu_buffer *buffer = NULL, *part = NULL;
+    unsigned char byte = 1;
+    acu_quarantine(0);
+    OK(acu_stream_create(0, NULL, &own));
+    OK(acu_stream_create(0, NULL, &other));
+    create_and_release(own, ACU_F32, 4);
+    create_and_release(own, ACU_U8, 3);
+    OK(acu_buffer_create(own, ACU_U8, 4, &buffer)); /* a part outlives it, */
+    OK(acu_buffer_slice(buffer, 1, 2, &part));
+    OK(acu_buffer_write(part, &byte, 1));
+    OK(acu_buffer_release(buffer));
+    OK(acu_buffer_read(part, &byte, 1));
+    OK(acu_buffer_release(part));
+    create_and_release(own, ACU_F64, 1);
+    OK(acu_buffer_create(own, ACU_U8, 4, &buffer)); /* another stream uses it */
+    OK(acu_buffer_zero(buffer, other));
+    OK(acu_buffer_release(buffer));
+    create_and_release(own, ACU_F64, 2);
+    FAILS(acu_buffer_create(own, ACU_U8, SIZE_MAX / 4, &buffer), ACU_OUT_OF_MEMORY, "no room for");
+    create_and_release(own, ACU_F64, 3);
+    OK(acu_buffer_create(own, ACU_U8, 4, &buffer)); /* it outlives the stream's handle */
+    OK(acu_stream_release(own));
+    OK(acu_buffer_zero(buffer, NULL));
+    OK(acu_buffer_release(buffer));
+    OK(acu_stream_release(other));
+    acu_quarantine(100);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(the_round_trip),
+        TEST(memory_of_dead_buffers_is_used_anew),
         TEST(all_types),
         TEST(slices_and_views),
         TEST(fills),
