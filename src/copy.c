@@ -33,7 +33,6 @@ typedef struct copy_job {
     acu_buffer *to, *from; /* either is NULL: the host */
     acu_stream *on;
     bool unordered; /* `from` need not be waited for */
-    bool anywhere;  /* CUDA does not mind which device is current; so it is of copies */
     int (*run)(const struct copy_job *job, const void *data);
     const void *data;
 } copy_job;
@@ -58,8 +57,7 @@ static int run_job(const copy_job *job) {
     }
     if (code)
         return code;
-    code = job->anywhere ? acu_stream_enter(job->on, &guard)
-                         : acu_guard_enter(&guard, job->on->object.device);
+    code = acu_guard_enter(&guard, job->on->object.device); /* others cannot reach its pools */
     if (!code)
         code = job->run(job, job->data);
     acu_guard_leave(&guard);
@@ -135,7 +133,7 @@ acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype
     size_t size = acu_dtype_size(buffer->dtype);
     plain_copy copy = {.to = buffer->pointer + at * size, .from = host, .bytes = count * size};
     copy.kind = acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
-    copy_job job = {.to = buffer, .on = on, .anywhere = true, .run = copy_plain, .data = &copy};
+    copy_job job = {.to = buffer, .on = on, .run = copy_plain, .data = &copy};
     return OUTCOME(buffer, copy_and_wait(&job));
 }
 
@@ -144,12 +142,8 @@ static int read_job(acu_buffer *buffer, size_t at, void *host, size_t count, acu
     size_t size = acu_dtype_size(buffer->dtype);
     plain_copy copy = {.to = host, .from = buffer->pointer + at * size, .bytes = count * size};
     copy.kind = acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
-    copy_job job = {.from = buffer,
-                    .on = on,
-                    .unordered = unordered,
-                    .anywhere = true,
-                    .run = copy_plain,
-                    .data = &copy};
+    copy_job job = {
+        .from = buffer, .on = on, .unordered = unordered, .run = copy_plain, .data = &copy};
     return copy_and_wait(&job);
 }
 
@@ -226,8 +220,7 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
         copy.to_device = to->object.device;
         copy.from_device = from->object.device;
     }
-    copy_job job = {
-        .to = to, .from = from, .on = on, .anywhere = true, .run = copy_plain, .data = &copy};
+    copy_job job = {.to = to, .from = from, .on = on, .run = copy_plain, .data = &copy};
     return count == 0 ? 0 : acu_outcome(call, to, run_job(&job));
 }
 

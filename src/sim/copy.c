@@ -50,10 +50,10 @@ static bool find_end(const void *address, size_t size, end *e) {
     return true;
 }
 
-/* Pools of two devices, none of which is shown to the other device: then a copy must name both. */
-static bool are_apart(const end *to, const end *from) {
-    return to->pooled && from->pooled && !acu_sim_range_lets(to->pooled, from->pooled->device) &&
-           !acu_sim_range_lets(from->pooled, to->pooled->device);
+/* Memory of a pool that is not shown to the current device: a copy must name its device then. */
+static bool is_out_of_reach(const end *e) {
+    const acu_sim_device *current = acu_sim_device_at(acu_sim_self()->device);
+    return e->pooled && !acu_sim_range_lets(e->pooled, current);
 }
 
 static bool is_direction(enum cudaMemcpyKind kind) {
@@ -188,7 +188,7 @@ static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, bool named, 
     return !is_empty(&copy->extent) && element_of(copy) && lay_out_to(copy, &to_layout) &&
                    lay_out_from(copy, &from_layout) && find_layout(&to_layout, to) &&
                    find_layout(&from_layout, from) && fits_kind(to, from, copy->kind) &&
-                   (named || !are_apart(to, from))
+                   (named || (!is_out_of_reach(to) && !is_out_of_reach(from)))
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }

@@ -549,6 +549,41 @@ CASE(between_pools_of_two_devices) {
     OK(cudaStreamDestroy(there));
 }
 
+CASE(pools_of_a_device_that_is_not_current) {
+    static char host[64];
+    char *memory, *pinned, *plain;
+    cudaStream_t there;
+    struct cudaMemcpy3DPeerParms rows = {.srcDevice = 1, .dstDevice = 0, .extent = {8, 4, 1}};
+    NEEDS_DEVICES(2);
+    OK(cudaMallocHost((void **)&pinned, 64));
+    OK(cudaMalloc((void **)&plain, 64));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&there));
+    OK(cudaSetDevice(0));
+    OK(cudaMallocAsync((void **)&memory, 64, there)); /* of the stream's device */
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, host, 64, cudaMemcpyHostToDevice, there));
+    FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(host, memory, 64, cudaMemcpyDeviceToHost, there));
+    ASK(cudaMemcpyAsync(memory, pinned, 64, cudaMemcpyDefault, there));
+    ASK(cudaMemcpyAsync(memory, memory + 32, 32, cudaMemcpyDeviceToDevice, there));
+    ASK(cudaMemcpyAsync(memory, plain, 64, cudaMemcpyDefault, there));
+    ASK(cudaMemcpyAsync(memory, pinned, 64, cudaMemcpyDefault, NULL));
+    ASK(cudaMemcpy(memory, host, 64, cudaMemcpyHostToDevice));
+    ASK(cudaMemsetAsync(memory, 1, 64, there));
+    ASK(cudaMemset2DAsync(memory, 8, 1, 4, 4, there));
+    ASK(cudaMemset(memory, 1, 64));
+    ASK(cudaMemcpyPeerAsync(plain, 0, memory, 1, 64, there));
+    rows.srcPtr = (struct cudaPitchedPtr){memory, 8, 8, 4};
+    rows.dstPtr = (struct cudaPitchedPtr){plain, 8, 8, 4};
+    ASK(cudaMemcpy3DPeerAsync(&rows, there));
+    (void)cudaGetLastError();
+    OK(cudaDeviceSynchronize());
+    OK(cudaStreamSynchronize(there));
+    OK(cudaFreeAsync(memory, there));
+    OK(cudaStreamDestroy(there));
+    OK(cudaFreeHost(pinned));
+    OK(cudaFree(plain));
+}
+
 /* ---- batches
  * -------------------------------------------------------------------------------------- */
 

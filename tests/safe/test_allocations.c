@@ -112,8 +112,9 @@ static void nothing_else_is_called(void **state) {
     size_t waits = calls_of("cudaStreamSynchronize");
     CALLS_ONLY("cudaStreamQuery", 1, OK(acu_stream_query(stream)));
     CALLS_ONLY("cudaStreamSynchronize", 1, OK(acu_stream_synchronize(stream)));
-    CALLS_ONLY("cuda", 2, OK(acu_buffer_write(made, &number, 1)));
-    CALLS_ONLY("cuda", 2, OK(acu_buffer_read(made, &number, 1)));
+    /* Copies must make it current, and back again. */
+    CALLS_ONLY("cuda", 5, OK(acu_buffer_write(made, &number, 1)));
+    CALLS_ONLY("cuda", 5, OK(acu_buffer_read(made, &number, 1)));
     assert_int_equal(calls_of("cudaStreamSynchronize") - waits, 3);
     OK(acu_buffer_release(made));
     OK(acu_stream_release(stream));
