@@ -1,6 +1,8 @@
 /* Buffers: what they hold, and what they refuse. */
 #include "safe.h"
 
+#include <anycuda/cudart.h>
+
 #include <complex.h>
 #include <limits.h>
 
@@ -232,6 +234,22 @@ static void kinds_of_memory(void **state) {
           ACU_ERROR_ARGUMENT, "acu_buffer_register");
 }
 
+static cudaError_t from_pool(void **pointer, size_t bytes) {
+    return cudaMallocAsync(pointer, bytes, acu_stream_raw(stream));
+}
+
+static cudaError_t on_device(void **pointer, size_t bytes) {
+    return cudaMalloc(pointer, bytes);
+}
+
+static cudaError_t pinned_memory(void **pointer, size_t bytes) {
+    return cudaMallocHost(pointer, bytes);
+}
+
+static cudaError_t managed_memory(void **pointer, size_t bytes) {
+    return cudaMallocManaged(pointer, bytes, cudaMemAttachGlobal);
+}
+
 static void wrap_and_adopt(void **state) {
     (void)state;
     acu_buffer *owner = NULL, *borrowed = NULL;
@@ -243,6 +261,23 @@ static void wrap_and_adopt(void **state) {
     OK(acu_buffer_read(owner, &back, 1));
     assert_int_equal(back, 5);
     OK(acu_buffer_release(owner));
+    static const struct {
+        acu_memory memory;
+        cudaError_t (*allocate)(void **pointer, size_t bytes);
+    } kinds[] = {{ACU_MEMORY_POOL, from_pool},
+                 {ACU_MEMORY_DEVICE, on_device},
+                 {ACU_MEMORY_PINNED, pinned_memory},
+                 {ACU_MEMORY_MANAGED, managed_memory}};
+    for (size_t i = 0; i < COUNT(kinds); i++) { /* each is freed as its kind demands */
+        void *raw = NULL;
+        assert_int_equal(kinds[i].allocate(&raw, 16), 0);
+        OK(acu_buffer_adopt(stream, ACU_I32, raw, 4, kinds[i].memory, &owner));
+        assert_ptr_equal(acu_buffer_raw(owner), raw);
+        OK(acu_buffer_write(owner, &number, 1));
+        OK(acu_buffer_read(owner, &back, 1));
+        assert_int_equal(back, 5);
+        OK(acu_buffer_release(owner));
+    }
     FAILS(acu_buffer_adopt(stream, ACU_I32, NULL, 4, ACU_MEMORY_POOL, &borrowed),
           ACU_ERROR_ARGUMENT, "NULL");
 }

@@ -1,6 +1,8 @@
 /* Pools. */
 #include "safe.h"
 
+#include <anycuda/cudart.h>
+
 static volatile int no_such = 99;
 
 static void life(void **state) {
@@ -20,6 +22,23 @@ static void life(void **state) {
     OK(acu_pool_release(pool));
     OK(acu_pool_release(pool));
     OK(acu_pool_release(NULL));
+}
+
+static void wrap_borrows_adopt_takes(void **state) {
+    (void)state;
+    acu_pool *pool = NULL;
+    cudaMemPool_t raw = NULL;
+    const struct cudaMemPoolProps props = {
+        .allocType = cudaMemAllocationTypePinned,
+        .location = {.type = cudaMemLocationTypeDevice, .id = 0},
+    };
+    assert_int_equal(cudaMemPoolCreate(&raw, &props), 0);
+    OK(acu_pool_wrap(0, raw, &pool));
+    OK(acu_pool_release(pool));
+    OK(acu_pool_adopt(0, raw, &pool)); /* it is still there, and goes with this */
+    assert_ptr_equal(acu_pool_raw(pool), raw);
+    OK(acu_pool_trim(pool, 0));
+    OK(acu_pool_release(pool));
 }
 
 static void buffers_keep_their_pool(void **state) {
@@ -113,8 +132,11 @@ static void misuse(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {TEST(life), TEST(buffers_keep_their_pool),
-                                       TEST(default_and_current), TEST(access_of_devices),
+    const struct CMUnitTest tests[] = {TEST(life),
+                                       TEST(wrap_borrows_adopt_takes),
+                                       TEST(buffers_keep_their_pool),
+                                       TEST(default_and_current),
+                                       TEST(access_of_devices),
                                        TEST(misuse)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

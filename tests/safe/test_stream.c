@@ -1,6 +1,8 @@
 /* Streams: life, order, host callbacks. */
 #include "safe.h"
 
+#include <anycuda/cudart.h>
+
 #include <pthread.h>
 #include <sched.h>
 
@@ -88,6 +90,12 @@ static void wrap_borrows_adopt_takes(void **state) {
     OK(acu_event_release(event));
     OK(acu_stream_release(owner));
     FAILS(acu_event_wrap(0, NULL, &same), ACU_ERROR_ARGUMENT, "NULL");
+    cudaStream_t raw = NULL;
+    assert_int_equal(cudaStreamCreateWithFlags(&raw, cudaStreamNonBlocking), 0);
+    OK(acu_stream_adopt(0, raw, &owner));
+    assert_ptr_equal(acu_stream_raw(owner), raw);
+    OK(acu_stream_synchronize(owner));
+    OK(acu_stream_release(owner)); /* what is left, the simulator tells */
 }
 
 static void default_streams(void **state) {
