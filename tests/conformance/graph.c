@@ -1,5 +1,6 @@
 /* Graphs: their nodes and edges, and what they say of them. What is launched: exec.c. */
 #include "graphs.h"
+#include "../scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -548,8 +549,8 @@ CASE(asking_a_node_for_its_type) {
 CASE(a_drawing) {
     cudaGraph_t graph = NULL;
     cudaGraphNode_t node = NULL;
-    char path[] = "/tmp/anycuda-graph-XXXXXX", text[64] = "";
-    int file = mkstemp(path);
+    char path[SCRATCH_SIZE], text[64] = "";
+    int file = mkstemp(scratch_path(path));
     IS(file >= 0);
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));

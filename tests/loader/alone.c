@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "alone.h"
+#include "../scratch.h"
 
 #include <ftw.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static void clean_environment(void) {
     setenv("FAKE_DRIVER", "13000", 1);
 }
 
-static char folder[64];
+static char folder[SCRATCH_SIZE];
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw) {
     (void)st;
@@ -75,14 +76,13 @@ void check_contains(const char *text, const char *part, const char *file, int li
 
 const char *scratch(void) {
     if (!*folder) {
-        snprintf(folder, sizeof folder, "/tmp/acu-loader-XXXXXX");
-        assert_non_null(mkdtemp(folder));
+        assert_non_null(mkdtemp(scratch_path(folder)));
     }
     return folder;
 }
 
 const char *in_scratch(const char *name) {
-    static char paths[8][512];
+    static char paths[8][SCRATCH_SIZE + 512];
     static unsigned turn;
     char *path = paths[turn++ % 8];
     snprintf(path, sizeof paths[0], "%s/%s", scratch(), name);

@@ -6,6 +6,7 @@
  * and a line in the table at the end.
  */
 #include "kernels.h"
+#include "../scratch.h"
 
 #include <anycuda/sim.h>
 
@@ -404,7 +405,7 @@ typedef struct trace {
     } calls[CALLS];
 } trace;
 
-static char trace_file[] = "/tmp/anycuda-faults-XXXXXX";
+static char trace_file[SCRATCH_SIZE];
 
 /* As assertions, in a process without cmocka. */
 #define CHECK(condition, ...)                                                                      \
@@ -587,7 +588,7 @@ int main(int count, char **words) {
     }
     if (count > 1)
         cmocka_set_test_filter(words[1]);
-    close(mkstemp(trace_file));
+    close(mkstemp(scratch_path(trace_file)));
     elsewhere = WEXITSTATUS(alone(find_another_device, NULL)); /* CUDA does not survive a fork */
     for (size_t i = 0; i < COUNT(scenarios); i++)
         tests[i] = (struct CMUnitTest){.name = scenarios[i].name,

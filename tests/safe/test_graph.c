@@ -1,5 +1,6 @@
 /* Graphs: their life, what they keep, and what can be asked of them. */
 #include "kernels.h"
+#include "../scratch.h"
 
 #include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
@@ -324,9 +325,9 @@ static void a_graph_is_not_its_own_child(void **state) {
 
 static void is_drawn(void **state) {
     (void)state;
-    char path[] = "/tmp/anycuda-dot-XXXXXX", line[200] = "";
+    char path[SCRATCH_SIZE], line[200] = "";
     acu_graph *graph = NULL;
-    close(mkstemp(path));
+    close(mkstemp(scratch_path(path)));
     OK(acu_graph_create(&graph));
     OK(acu_graph_add_empty(graph, NULL, 0, NULL));
     OK(acu_graph_dot(graph, path, ACU_DOT_VERBOSE));

@@ -1,5 +1,6 @@
 /* Modules: sources, names, variables, and who keeps what alive. */
 #include "kernels.h"
+#include "../scratch.h"
 
 #include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
@@ -25,7 +26,7 @@ static void has_add(acu_module *module) {
 static void text_image_and_file(void **state) {
     (void)state;
     acu_module *module = NULL;
-    char path[] = "/tmp/anycuda_module_XXXXXX";
+    char path[SCRATCH_SIZE];
     size_t size = strlen(kernels_ptx);
     OK(acu_module_load(0, &(acu_module_source){.ptx = kernels_ptx}, &module));
     assert_int_equal(acu_module_device(module), 0);
@@ -38,7 +39,7 @@ static void text_image_and_file(void **state) {
     free(unended);
     assert_int_equal(acu_module_device(module), another_device());
     has_add(module);
-    int file = mkstemp(path);
+    int file = mkstemp(scratch_path(path));
     assert_int_equal(write(file, kernels_ptx, size), size);
     OK(acu_module_load(0, &(acu_module_source){.file = path}, &module));
     has_add(module);
@@ -49,8 +50,8 @@ static void text_image_and_file(void **state) {
 static void what_is_no_source(void **state) {
     (void)state;
     acu_module *module = NULL;
-    char path[] = "/tmp/anycuda_module_XXXXXX";
-    close(mkstemp(path));
+    char path[SCRATCH_SIZE];
+    close(mkstemp(scratch_path(path)));
     FAILS(acu_module_load(0, &(acu_module_source){0}, &module), ACU_ERROR_ARGUMENT, "exactly one");
     FAILS(acu_module_load(0, &(acu_module_source){.ptx = "", .file = path}, &module),
           ACU_ERROR_ARGUMENT, "exactly one");

@@ -5,6 +5,7 @@
 #include "kernels.h"
 
 #include "binaries.h"
+#include "../scratch.h"
 
 #include <anycuda/cuda.h>
 
@@ -271,9 +272,9 @@ TEST(packed_with_lz4) {
 /* ---- damage: from files, whose size is known, so that a sanitizer sees who reads on */
 
 static void try_file(const unsigned char *at, size_t size) {
-    char path[] = "/tmp/anycuda-test-XXXXXX";
+    char path[SCRATCH_SIZE];
     cudaLibrary_t library;
-    int fd = mkstemp(path);
+    int fd = mkstemp(scratch_path(path));
     assert_true(fd >= 0 && write(fd, at, size) == (ssize_t)size);
     close(fd);
     if (!cudaLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0)) {
@@ -329,9 +330,9 @@ TEST(damaged_fat_binaries) {
 /* A file is no place for pointers. */
 TEST(a_wrapper_in_a_file) {
     cudaLibrary_t library;
-    char path[] = "/tmp/anycuda-test-XXXXXX";
+    char path[SCRATCH_SIZE];
     const uint64_t wrapper[] = {0x1466243b1, 16, 0};
-    int fd = mkstemp(path);
+    int fd = mkstemp(scratch_path(path));
     assert_true(fd >= 0 && write(fd, wrapper, sizeof wrapper) == (ssize_t)sizeof wrapper);
     close(fd);
     FAILS(cudaErrorInvalidKernelImage,

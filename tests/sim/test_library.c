@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* mkstemp */
 
 #include "kernels.h"
+#include "../scratch.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -44,9 +45,9 @@ TEST(what_a_load_refuses) {
 }
 
 TEST(loads_files) {
-    char path[] = "/tmp/anycuda-test-XXXXXX";
+    char path[SCRATCH_SIZE];
     cudaLibrary_t library = NULL;
-    int fd = mkstemp(path);
+    int fd = mkstemp(scratch_path(path));
     assert_true(fd >= 0 && write(fd, PTX, sizeof PTX - 1) == (ssize_t)sizeof PTX - 1);
     close(fd);
     OK(cudaLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));

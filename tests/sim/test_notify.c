@@ -1,5 +1,6 @@
 /* What a driver tells of itself and of the links between devices. */
 #include "sim_test.h"
+#include "../scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static void hear_log(void *data, cudaLogLevel level, char *text, size_t length) 
 
 TEST(the_log_is_empty) {
     char text[16] = "before";
-    char path[] = "/tmp/anycuda_log_XXXXXX";
+    char path[SCRATCH_SIZE];
     size_t size = sizeof text;
     cudaLogIterator at;
     cudaLogsCallbackHandle callback;
@@ -40,7 +41,7 @@ TEST(the_log_is_empty) {
     FAILS(cudaErrorInvalidValue, cudaLogsDumpToMemory(&at, text, &size, 0));
     FAILS(cudaErrorInvalidValue, cudaLogsCurrent(NULL, 0));
     FAILS(cudaErrorInvalidValue, cudaLogsCurrent(&at, 1));
-    int file = mkstemp(path);
+    int file = mkstemp(scratch_path(path));
     if (file < 0) {
         fail_msg("no file can be made at %s", path);
         return;

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE
 #include "layers.h"
 #include "loader/loader.h"
+#include "../scratch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -197,7 +198,7 @@ static int call(const acu_function *function, const void *const *args, int resul
 
 /* ---- the trace ----------------------------------------------------------------------------- */
 
-static char file[] = "/tmp/anycuda-trace-XXXXXX";
+static char file[SCRATCH_SIZE];
 
 static const char *all_lines(void) {
     static char text[65536];
@@ -373,8 +374,8 @@ static void neither_errno_nor_result_changes(void **state) {
 static char said[2048];
 
 static int saying(int (*function)(const char *), const char *argument) {
-    char name[] = "/tmp/anycuda-said-XXXXXX";
-    int sink = mkstemp(name), kept = dup(STDERR_FILENO);
+    char name[SCRATCH_SIZE];
+    int sink = mkstemp(scratch_path(name)), kept = dup(STDERR_FILENO);
     if (sink < 0 || kept < 0)
         abort();
     unlink(name);
@@ -749,7 +750,7 @@ int main(void) {
         cmocka_unit_test(rules_may_change_while_others_call),
         cmocka_unit_test(any_rule_is_survived),
     };
-    close(mkstemp(file));
+    close(mkstemp(scratch_path(file)));
     setenv("ANYCUDA_TRACE", file, 1);
     setenv("ANYCUDA_FAIL", "cudaGetLastError@1:7", 1);
     return cmocka_run_group_tests(tests, NULL, remove_file);
