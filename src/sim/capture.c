@@ -17,7 +17,10 @@ struct acu_sim_capture {
     enum cudaStreamCaptureMode mode;
     uint64_t thread;
     acu_sim_graph *graph;
-    bool into; /* a graph that was there before */
+    bool into;  /* a graph that was there before */
+    bool again; /* its nodes are captured once more: the next is there, up to the limit */
+    size_t next_node, limit;
+    struct cudaGraphRecaptureCallbackData asked;
     acu_sim_stream *origin, *streams;
     acu_sim_links lost; /* tips of streams that were destroyed */
     acu_sim_capture *next;
@@ -71,7 +74,7 @@ static cudaError_t begin(acu_sim_stream *stream, acu_sim_graph *graph,
 }
 
 /* Its streams are free again. Without `keep` its graph is gone, also one that was there before,
- * unless that is in a node. */
+ * unless that is in a node or was to be captured again. */
 static void finish(acu_sim_capture *capture, bool keep) {
     acu_sim_capture **link = &captures;
     while (*link != capture)
@@ -80,7 +83,7 @@ static void finish(acu_sim_capture *capture, bool keep) {
     for (acu_sim_stream *s = capture->streams; s; s = s->next_captured)
         leave(s);
     acu_sim_graph_root(capture->graph)->captures--;
-    if (!keep && !capture->graph->owner)
+    if (!keep && !capture->graph->owner && !capture->again)
         acu_sim_graph_free(capture->graph);
     acu_sim_links_clear(&capture->lost);
     capture->status = cudaStreamCaptureStatusNone;
@@ -237,6 +240,42 @@ acu_sim_graph *acu_sim_capture_graph(const acu_sim_stream *stream) {
     return stream->capture ? stream->capture->graph : NULL;
 }
 
+/* ---- capturing again ----------------------------------------------------------------------------
+ */
+
+static acu_sim_node *expected(const acu_sim_capture *capture) {
+    size_t i = capture->next_node;
+    while (i < capture->limit && !capture->graph->nodes[i])
+        i++;
+    return i < capture->limit ? capture->graph->nodes[i] : NULL;
+}
+
+acu_sim_op *acu_sim_capture_expects(const acu_sim_stream *stream, enum cudaGraphNodeType type) {
+    const acu_sim_node *node = stream->capture->again ? expected(stream->capture) : NULL;
+    return node && node->op->type == type ? node->op : NULL;
+}
+
+/* What was made is the newest node; the one that was there stays instead of it. */
+static cudaError_t put_back(acu_sim_stream *stream, acu_sim_node **made) {
+    acu_sim_capture *capture = stream->capture;
+    acu_sim_node *old = expected(capture), *new = *made;
+    capture->refs++;
+    bool good = old && acu_sim_recapture(old, new, &capture->asked);
+    if (capture->status == cudaStreamCaptureStatusNone) { /* ended by another thread meanwhile */
+        release(capture);
+        return cudaErrorStreamCaptureInvalidated;
+    }
+    acu_sim_unlink_all(new);
+    acu_sim_node_free(new);
+    capture->graph->size--;
+    capture->next_node = old ? old->id + 1 : capture->limit;
+    if (!good)
+        invalidate(capture);
+    release(capture);
+    *made = old;
+    return good ? cudaSuccess : cudaErrorGraphRecaptureFailure;
+}
+
 cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_node **node) {
     acu_sim_node *made = acu_sim_node_new(stream->capture->graph, op);
     if (!made)
@@ -247,11 +286,16 @@ cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_
         return cudaErrorMemoryAllocation;
     }
     stream->tips.count = 0;
-    op->context = (cudaExecutionContext_t)(void *)stream->context;
-    if (node)
-        *node = made;
     if (op->type == cudaGraphNodeTypeKernel && acu_sim_kernel_captured(made, stream->priority))
         return cudaErrorMemoryAllocation;
+    made->op->context = (cudaExecutionContext_t)(void *)stream->context;
+    if (stream->capture->again) {
+        cudaError_t why = put_back(stream, &made);
+        if (why)
+            return why;
+    }
+    if (node)
+        *node = made;
     return acu_sim_links_add(&stream->tips, acu_sim_node_handle(made), (cudaGraphEdgeData){0})
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
@@ -377,6 +421,32 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
     return acu_sim_leave(result);
 }
 
+/* What the program keeps for the graph is given up first. */
+cudaError_t
+acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCaptureMode mode,
+                                        cudaGraph_t graph,
+                                        struct cudaGraphRecaptureCallbackData *callbackData) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuStreamBeginRecaptureToGraph);
+    if (!result)
+        result = judge_begin(s, mode);
+    if (!result && (!g || g->captures))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = begin(s, g, mode);
+    if (!result) {
+        acu_sim_keeps_clear(g);
+        s->capture->again = true;
+        s->capture->limit = g->size;
+        if (callbackData)
+            s->capture->asked = *callbackData;
+    }
+    return acu_sim_leave(result);
+}
+
 /* `graph` may be NULL, and then the graph is lost. In the wrong thread it all is. */
 static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *where) {
     acu_sim_capture *capture = stream->capture;
@@ -393,6 +463,8 @@ static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *w
         result = cudaErrorStreamCaptureInvalidated;
     else
         result = judge_joined(capture);
+    if (!result && capture->again && expected(capture))
+        result = cudaErrorGraphRecaptureFailure;
     acu_sim_graph *made = capture->graph;
     if (!result && graph && !capture->into)
         acu_sim_graph_publish(made, where);

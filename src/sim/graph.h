@@ -135,6 +135,14 @@ cudaError_t acu_sim_exec_put(cudaGraphExec_t exec, cudaGraphNode_t node,
 cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
                               acu_sim_op **op);
 
+void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams *params);
+/* Whether an instance's node can do that instead. */
+enum cudaGraphExecUpdateResult acu_sim_change_judge(const acu_sim_op *from, const acu_sim_op *to);
+/* Takes over what a node that was captured again does, if it is like the old one and the program
+ * has nothing against it. */
+bool acu_sim_recapture(acu_sim_node *old, acu_sim_node *made,
+                       const struct cudaGraphRecaptureCallbackData *asked);
+
 /* Kernels' part of it. `old`: what the node did before; may be NULL. */
 cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const acu_sim_op *old,
                               acu_sim_op **op);

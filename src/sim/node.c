@@ -260,7 +260,7 @@ static cudaError_t embed(acu_sim_node *node, struct cudaGraphNodeParams *params)
     return params->type == cudaGraphNodeTypeGraph ? embed_child(node, &params->graph) : cudaSuccess;
 }
 
-static void describe(const acu_sim_node *node, struct cudaGraphNodeParams *params) {
+void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams *params) {
     const acu_sim_op *op = node->op;
     const struct cudaMemsetParams *fill = &op->with.fill.params;
     struct cudaMemAllocNodeParams alloc;
@@ -408,7 +408,7 @@ cudaError_t acu_sim_node_get(cudaGraphNode_t node, enum cudaGraphNodeType type,
     if (!result && (!n || !params || n->op->type != type))
         result = cudaErrorInvalidValue;
     if (!result)
-        describe(n, params);
+        acu_sim_node_describe(n, params);
     return acu_sim_leave(result);
 }
 
@@ -451,7 +451,7 @@ cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
     if (!result)
         result = acu_sim_driver_has(&acu_function_cuGraphNodeGetParams);
     if (!result)
-        describe(n, nodeParams);
+        acu_sim_node_describe(n, nodeParams);
     return acu_sim_leave(result);
 }
 

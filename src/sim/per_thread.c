@@ -173,6 +173,13 @@ cudaError_t acu_sim_cudaStreamBeginCapture_ptsz(cudaStream_t stream,
     return acu_sim_cudaStreamBeginCapture(own(stream), mode);
 }
 
+cudaError_t
+acu_sim_cudaStreamBeginRecaptureToGraph_ptsz(cudaStream_t stream, enum cudaStreamCaptureMode mode,
+                                             cudaGraph_t graph,
+                                             struct cudaGraphRecaptureCallbackData *callbackData) {
+    return acu_sim_cudaStreamBeginRecaptureToGraph(own(stream), mode, graph, callbackData);
+}
+
 cudaError_t acu_sim_cudaStreamBeginCaptureToGraph_ptsz(cudaStream_t stream, cudaGraph_t graph,
                                                        const cudaGraphNode_t *dependencies,
                                                        const cudaGraphEdgeData *dependencyData,

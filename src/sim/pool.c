@@ -5,7 +5,7 @@
  * bytes of freed memory go back in stream order. Synchronising gives back what exceeds the
  * threshold.
  */
-#include "sim.h"
+#include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -175,19 +175,35 @@ static cudaError_t allocate(acu_sim_pool *pool, size_t size, void **at, const vo
     return cudaSuccess;
 }
 
+static bool is_as_before(const acu_sim_op *op, const struct cudaMemAllocNodeParams *params) {
+    const struct cudaMemAllocNodeParams before = acu_sim_allocation_params(op);
+    return before.bytesize == params->bytesize && before.accessDescCount == 0 &&
+           before.poolProps.location.id == params->poolProps.location.id;
+}
+
 /* While the stream is captured, the memory is the graph's. */
 static cudaError_t capture_alloc(const acu_sim_pool *pool, size_t size, void **at,
                                  acu_sim_stream *stream) {
-    acu_sim_op *op;
     struct cudaMemAllocNodeParams params = {.poolProps = pool->props, .bytesize = size};
-    cudaError_t result = acu_sim_alloc_op(&params, acu_sim_capture_graph(stream), &op);
+    acu_sim_op *op = acu_sim_capture_expects(stream, cudaGraphNodeTypeMemAlloc);
+    cudaError_t result = cudaSuccess;
+    if (op && is_as_before(op, &params)) {
+        params = acu_sim_allocation_params(op);
+        op->refs++;
+    } else {
+        result = acu_sim_alloc_op(&params, acu_sim_capture_graph(stream), &op);
+    }
     *at = params.dptr;
     return result ? result : acu_sim_capture_add(stream, op, NULL);
 }
 
 static cudaError_t capture_free(void *at, acu_sim_stream *stream) {
-    acu_sim_op *op;
-    cudaError_t result = acu_sim_free_op(at, acu_sim_capture_graph(stream), &op);
+    acu_sim_op *op = acu_sim_capture_expects(stream, cudaGraphNodeTypeMemFree);
+    cudaError_t result = cudaSuccess;
+    if (op && acu_sim_allocation_params(op).dptr == at)
+        op->refs++;
+    else
+        result = acu_sim_free_op(at, acu_sim_capture_graph(stream), &op);
     return result ? result : acu_sim_capture_add(stream, op, NULL);
 }
 

@@ -582,6 +582,8 @@ cudaError_t acu_sim_capture_allows_unsafe(void);
 cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks);
 /* The graph that the stream is captured into; NULL: none. */
 acu_sim_graph *acu_sim_capture_graph(const acu_sim_stream *stream);
+/* What a graph that is captured again does next, if it is of that type; else NULL. */
+acu_sim_op *acu_sim_capture_expects(const acu_sim_stream *stream, enum cudaGraphNodeType type);
 /* Makes a node of the operation, which it takes. `node` may be NULL. */
 cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_node **node);
 /* What recording means on a stream that is captured, and waiting where one of both is. */

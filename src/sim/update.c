@@ -53,8 +53,7 @@ static enum cudaGraphExecUpdateResult can_launch(const acu_sim_prepared *from,
                                                 : cudaGraphExecUpdateSuccess;
 }
 
-/* Whether an instance's node can do that instead. */
-static enum cudaGraphExecUpdateResult judge_change(const acu_sim_op *from, const acu_sim_op *to) {
+enum cudaGraphExecUpdateResult acu_sim_change_judge(const acu_sim_op *from, const acu_sim_op *to) {
     bool good = true;
     if (from->type != to->type)
         return cudaGraphExecUpdateErrorNodeTypeChanged;
@@ -91,7 +90,7 @@ static cudaError_t put(acu_sim_node *node, const struct cudaGraphNodeParams *par
     cudaError_t result = acu_sim_node_make(node, params, &op);
     if (result)
         return result;
-    if (judge_change(node->op, op)) {
+    if (acu_sim_change_judge(node->op, op)) {
         acu_sim_op_release(op);
         return cudaErrorInvalidValue;
     }
@@ -254,8 +253,9 @@ static bool pair_all(const acu_sim_graph *mine, const acu_sim_graph *other, acu_
 
 /* All are paired, unless there are more last nodes of mine. */
 static bool judge_pair(const acu_sim_node *mine, cudaGraphExecUpdateResultInfo *info) {
-    enum cudaGraphExecUpdateResult result = !mine->pair ? cudaGraphExecUpdateErrorTopologyChanged
-                                                        : judge_change(mine->op, mine->pair->op);
+    enum cudaGraphExecUpdateResult result = !mine->pair
+                                                ? cudaGraphExecUpdateErrorTopologyChanged
+                                                : acu_sim_change_judge(mine->op, mine->pair->op);
     if (!result && mine->body_count != mine->pair->body_count)
         result = cudaGraphExecUpdateErrorParametersChanged;
     if (result)
