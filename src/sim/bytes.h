@@ -30,10 +30,9 @@ static inline bool acu_sim_part(acu_sim_bytes whole, uint64_t offset, uint64_t s
     return true;
 }
 
-/* How a fat binary packs what is in it. */
-typedef enum acu_sim_packing { SIM_LZ4, SIM_ZSTD } acu_sim_packing;
-
-/* Fills `to`, of `size` bytes; false if it is not that much, or is damaged. */
-bool acu_sim_unpack(acu_sim_packing packing, acu_sim_bytes from, unsigned char *to, size_t size);
+/* They fill `to`, of `size` bytes; false if it is not that much, or is damaged, or without memory.
+ */
+bool acu_sim_unlz4(acu_sim_bytes from, unsigned char *to, size_t size);
+bool acu_sim_unzstd(acu_sim_bytes from, unsigned char *to, size_t size);
 
 #endif

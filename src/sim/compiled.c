@@ -229,7 +229,7 @@ char acu_sim_compiled_InitModule(void **handle) {
     if (!result)
         result = library ? acu_sim_library_module(library, device, &module)
                          : cudaErrorInvalidResourceHandle;
-    return acu_sim_leave(result) == cudaSuccess;
+    return acu_sim_leave(result) ? 0 : 1;
 }
 
 /* ---- launching ----------------------------------------------------------------------------------
@@ -265,7 +265,7 @@ cudaError_t acu_sim_compiled_PopCallConfiguration(dim3 *grid, dim3 *block, size_
     *grid = c->grid;
     *block = c->block;
     *shared = c->shared;
-    memcpy(stream, &c->stream, sizeof c->stream);
+    *(cudaStream_t *)stream = c->stream;
     return cudaSuccess;
 }
 

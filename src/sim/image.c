@@ -108,7 +108,9 @@ static bool next_piece(acu_sim_bytes *pieces, piece *p) {
 /* The device takes its machine code rather than PTX, and the newest; 0: it takes none of it. */
 static int rank(const piece *p) {
     int cc = acu_sim_configuration()->cc;
-    char variant = p->flags & FOR_ONE ? 'a' : p->flags & FOR_FAMILY ? 'f' : '\0';
+    char variant = '\0';
+    if (p->flags & (FOR_ONE | FOR_FAMILY))
+        variant = p->flags & FOR_ONE ? 'a' : 'f';
     if ((p->kind != PTX && p->kind != MACHINE_CODE) || !runs(p->arch, variant) ||
         (p->kind == MACHINE_CODE && p->arch / 10 != cc / 10))
         return 0;
@@ -122,22 +124,24 @@ static cudaError_t read_plain(reader *r, const piece *p) {
                                               strnlen((const char *)p->code.at, p->code.size));
 }
 
-static cudaError_t read_piece(reader *r, const piece *p) {
+static cudaError_t read_packed(reader *r, const piece *p) {
     enum { MOST = 1 << 30 };
+    if (!p->unpacked || p->unpacked > MOST)
+        return cudaErrorInvalidKernelImage;
+    unsigned char *bytes = malloc(p->unpacked);
     piece plain = *p;
-    if (!(p->flags & (PACKED_LZ4 | PACKED_ZSTD)))
-        return read_plain(r, p);
-    unsigned char *bytes = p->unpacked && p->unpacked <= MOST ? malloc(p->unpacked) : NULL;
     if (!bytes)
-        return p->unpacked && p->unpacked <= MOST ? cudaErrorMemoryAllocation
-                                                  : cudaErrorInvalidKernelImage;
+        return cudaErrorMemoryAllocation;
     plain.code = (acu_sim_bytes){bytes, p->unpacked};
-    cudaError_t result =
-        acu_sim_unpack(p->flags & PACKED_LZ4 ? SIM_LZ4 : SIM_ZSTD, p->code, bytes, p->unpacked)
-            ? read_plain(r, &plain)
-            : cudaErrorInvalidKernelImage;
+    bool good = p->flags & PACKED_LZ4 ? acu_sim_unlz4(p->code, bytes, p->unpacked)
+                                      : acu_sim_unzstd(p->code, bytes, p->unpacked);
+    cudaError_t result = good ? read_plain(r, &plain) : cudaErrorInvalidKernelImage;
     free(bytes);
     return result;
+}
+
+static cudaError_t read_piece(reader *r, const piece *p) {
+    return p->flags & (PACKED_LZ4 | PACKED_ZSTD) ? read_packed(r, p) : read_plain(r, p);
 }
 
 /* The best of the pieces; where that turns out to be for another device, the next best. */
@@ -183,20 +187,61 @@ bool acu_sim_is_binary(const void *code, size_t size) {
            begins(code, size, WRAPPER_MAGIC);
 }
 
+static cudaError_t read_any(reader *r, const void *code, size_t size) {
+    if (begins(code, size, MACHINE_CODE_MAGIC))
+        return read_machine_code(r, (acu_sim_bytes){code, size});
+    if (begins(code, size, FAT_BINARY_MAGIC))
+        return read_fat_binary(r, (acu_sim_bytes){code, size});
+    return acu_sim_is_ptx(code) ? read_ptx(r, code, strlen(code)) : cudaErrorInvalidKernelImage;
+}
+
+/* Takes what the other one has. */
+static bool merge(acu_sim_image *to, acu_sim_image *from) {
+    size_t entries = to->entry_count + from->entry_count + 1;
+    size_t variables = to->variable_count + from->variable_count + 1;
+    acu_sim_entry *more = realloc(to->entries, entries * sizeof *more);
+    to->entries = more ? more : to->entries;
+    acu_sim_variable *others = realloc(to->variables, variables * sizeof *others);
+    to->variables = others ? others : to->variables;
+    if (!more || !others)
+        return false;
+    for (size_t i = 0; i < from->entry_count; i++)
+        to->entries[to->entry_count++] = from->entries[i];
+    for (size_t i = 0; i < from->variable_count; i++)
+        to->variables[to->variable_count++] = from->variables[i];
+    to->constant_bytes += from->constant_bytes;
+    to->target = from->target > to->target ? from->target : to->target;
+    from->entry_count = from->variable_count = 0;
+    return true;
+}
+
+/* What a program of several files was linked from: it is linked again, for this device. */
+static cudaError_t read_linked(reader *r, const void *const *linked) {
+    cudaError_t result = cudaSuccess;
+    for (; !result && *linked; linked++) {
+        acu_sim_image part = {0};
+        reader of_part = {.image = &part, .why = r->why, .room = r->room};
+        result = read_any(&of_part, *linked, SIZE_MAX);
+        if (!result && !merge(r->image, &part))
+            result = cudaErrorMemoryAllocation;
+        acu_sim_image_clear(&part);
+    }
+    return result;
+}
+
 /* What a compiler leaves in the program. Its pointers are good in memory, never in a file. */
 typedef struct wrapper {
     uint32_t magic, version;
     const void *binary;
+    const void *const *linked; /* version 2: up to NULL */
 } wrapper;
 
-static cudaError_t read_any(reader *r, const void *code, size_t size) {
-    bool wrapped = size == SIZE_MAX && begins(code, size, WRAPPER_MAGIC);
-    const void *at = wrapped ? ((const wrapper *)code)->binary : code;
-    if (begins(at, size, MACHINE_CODE_MAGIC))
-        return read_machine_code(r, (acu_sim_bytes){at, size});
-    if (begins(at, size, FAT_BINARY_MAGIC))
-        return read_fat_binary(r, (acu_sim_bytes){at, size});
-    return acu_sim_is_ptx(at) ? read_ptx(r, at, strlen(at)) : cudaErrorInvalidKernelImage;
+static cudaError_t read_wrapped(reader *r, const wrapper *w) {
+    cudaError_t result = read_any(r, w->binary, SIZE_MAX);
+    if (result != cudaErrorNoKernelImageForDevice || w->version != 2 || !w->linked || !*w->linked)
+        return result;
+    acu_sim_image_clear(r->image);
+    return read_linked(r, w->linked);
 }
 
 cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **image, char *why,
@@ -206,7 +251,8 @@ cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **im
     if (!r.image)
         return cudaErrorMemoryAllocation;
     r.image->refs = 1;
-    cudaError_t result = read_any(&r, code, size);
+    bool wrapped = size == SIZE_MAX && begins(code, size, WRAPPER_MAGIC);
+    cudaError_t result = wrapped ? read_wrapped(&r, code) : read_any(&r, code, size);
     if (result)
         acu_sim_image_release(r.image);
     else

@@ -29,10 +29,10 @@ static cudaError_t find(const place *p, bool judged, cudaError_t otherwise, char
 }
 
 cudaError_t acu_sim_cudaGetSymbolAddress(void **devPtr, const void *symbol) {
-    char *at;
+    char *at = NULL;
     cudaError_t result =
         find(&(place){.symbol = symbol}, devPtr != NULL, cudaErrorInvalidValue, &at);
-    if (!result)
+    if (!result && devPtr)
         *devPtr = at;
     return result;
 }
@@ -62,28 +62,28 @@ static cudaError_t find_from(const place *p, enum cudaMemcpyKind kind, char **at
 
 cudaError_t acu_sim_cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count,
                                        size_t offset, enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpy(at, src, count, kind);
 }
 
 cudaError_t acu_sim_cudaMemcpyFromSymbol(void *dst, const void *symbol, size_t count, size_t offset,
                                          enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpy(dst, at, count, kind);
 }
 
 cudaError_t acu_sim_cudaMemcpyToSymbol_ptds(const void *symbol, const void *src, size_t count,
                                             size_t offset, enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpy_ptds(at, src, count, kind);
 }
 
 cudaError_t acu_sim_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, size_t count,
                                               size_t offset, enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpy_ptds(dst, at, count, kind);
 }
@@ -91,7 +91,7 @@ cudaError_t acu_sim_cudaMemcpyFromSymbol_ptds(void *dst, const void *symbol, siz
 cudaError_t acu_sim_cudaMemcpyToSymbolAsync(const void *symbol, const void *src, size_t count,
                                             size_t offset, enum cudaMemcpyKind kind,
                                             cudaStream_t stream) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpyAsync(at, src, count, kind, stream);
 }
@@ -99,7 +99,7 @@ cudaError_t acu_sim_cudaMemcpyToSymbolAsync(const void *symbol, const void *src,
 cudaError_t acu_sim_cudaMemcpyFromSymbolAsync(void *dst, const void *symbol, size_t count,
                                               size_t offset, enum cudaMemcpyKind kind,
                                               cudaStream_t stream) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaMemcpyAsync(dst, at, count, kind, stream);
 }
@@ -112,7 +112,7 @@ cudaError_t acu_sim_cudaGraphAddMemcpyNodeToSymbol(cudaGraphNode_t *pGraphNode, 
                                                    size_t numDependencies, const void *symbol,
                                                    const void *src, size_t count, size_t offset,
                                                    enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
     return result ? result
                   : acu_sim_cudaGraphAddMemcpyNode1D(pGraphNode, graph, pDependencies,
@@ -124,7 +124,7 @@ cudaError_t acu_sim_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode
                                                      size_t numDependencies, void *dst,
                                                      const void *symbol, size_t count,
                                                      size_t offset, enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
     return result ? result
                   : acu_sim_cudaGraphAddMemcpyNode1D(pGraphNode, graph, pDependencies,
@@ -134,7 +134,7 @@ cudaError_t acu_sim_cudaGraphAddMemcpyNodeFromSymbol(cudaGraphNode_t *pGraphNode
 cudaError_t acu_sim_cudaGraphMemcpyNodeSetParamsToSymbol(cudaGraphNode_t node, const void *symbol,
                                                          const void *src, size_t count,
                                                          size_t offset, enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaGraphMemcpyNodeSetParams1D(node, at, src, count, kind);
 }
@@ -143,7 +143,7 @@ cudaError_t acu_sim_cudaGraphMemcpyNodeSetParamsFromSymbol(cudaGraphNode_t node,
                                                            const void *symbol, size_t count,
                                                            size_t offset,
                                                            enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
     return result ? result : acu_sim_cudaGraphMemcpyNodeSetParams1D(node, dst, at, count, kind);
 }
@@ -153,7 +153,7 @@ cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParamsToSymbol(cudaGraphExec_t hGr
                                                              const void *symbol, const void *src,
                                                              size_t count, size_t offset,
                                                              enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_to(&(place){symbol, count, offset}, kind, &at);
     return result
                ? result
@@ -165,7 +165,7 @@ cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParamsFromSymbol(cudaGraphExec_t h
                                                                const void *symbol, size_t count,
                                                                size_t offset,
                                                                enum cudaMemcpyKind kind) {
-    char *at;
+    char *at = NULL;
     cudaError_t result = find_from(&(place){symbol, count, offset}, kind, &at);
     return result
                ? result

@@ -269,6 +269,62 @@ TEST(packed_with_lz4) {
     }
 }
 
+/* A frame with one block that is as it was. */
+TEST(packed_with_zstd) {
+    static binary fat, frame;
+    cudaLibrary_t library;
+    frame.size = 0;
+    put_number(&frame, 0xfd2fb528, 4);
+    put_number(&frame, 0, 2);
+    put_number(&frame, (sizeof PTX - 1) << 3 | 1, 3);
+    put(&frame, PTX, sizeof PTX - 1);
+    const piece good = {KIND_PTX, 52, PACKED_ZSTD, frame.at, frame.size, sizeof PTX - 1};
+    make_fat_binary(&fat, &good, 1);
+    OK(load_bytes(&fat, &library));
+    (void)kernel_of(library, "add");
+    OK(cudaLibraryUnload(library));
+    for (size_t unpacked = sizeof PTX; unpacked; unpacked <<= 8) {
+        const piece wrong = {KIND_PTX, 52, PACKED_ZSTD, frame.at, frame.size, unpacked};
+        make_fat_binary(&fat, &wrong, 1);
+        SAYS(cudaErrorInvalidKernelImage, load_bytes(&fat, &library));
+    }
+}
+
+/* ---- of several files, which nvcc linked for one architecture and kept for others */
+
+TEST(a_program_is_linked_again) {
+    static binary linked, one, other;
+    static const char first[] = PTX_HEAD ".global .u32 counter = 7;\n" PTX_ADD;
+    static const char second[] = PTX_HEAD PTX_EMPTY("nothing", "");
+    const void *files[] = {one.at, other.at, NULL};
+    const struct {
+        uint32_t magic, version;
+        const void *binary;
+        const void *const *files;
+    } wrapper = {0x466243b1, 2, linked.at, files}, alone = {0x466243b1, 2, linked.at, NULL};
+    const piece pieces[] = {{KIND_CUBIN, 80, 0, "", 0, 0},
+                            {KIND_PTX, 52, 0, first, sizeof first, 0},
+                            {KIND_PTX, 52, 0, second, sizeof second, 0}};
+    cudaLibrary_t library;
+    unsigned count;
+    size_t size;
+    make_fat_binary(&linked, &pieces[0], 1);
+    make_fat_binary(&one, &pieces[1], 1);
+    make_fat_binary(&other, &pieces[2], 1);
+    OK(cudaLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryGetKernelCount(&count, library));
+    assert_int_equal(count, 2);
+    (void)kernel_of(library, "add");
+    (void)kernel_of(library, "nothing");
+    OK(cudaLibraryGetGlobal(NULL, &size, library, "counter"));
+    OK(cudaLibraryUnload(library));
+    FAILS(cudaErrorNoKernelImageForDevice,
+          cudaLibraryLoadData(&library, &alone, NULL, NULL, 0, NULL, NULL, 0));
+    make_fat_binary(&other, &pieces[0], 1);
+    FAILS(cudaErrorNoKernelImageForDevice,
+          cudaLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0));
+}
+
 /* ---- damage: from files, whose size is known, so that a sanitizer sees who reads on */
 
 static void try_file(const unsigned char *at, size_t size) {
@@ -352,6 +408,8 @@ int main(void) {
         T(code_for_one_device_only),
         T(modules_take_them_too),
         T(packed_with_lz4),
+        T(packed_with_zstd),
+        T(a_program_is_linked_again),
         T(damaged_machine_code),
         T(damaged_fat_binaries),
         T(a_wrapper_in_a_file),

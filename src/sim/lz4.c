@@ -1,10 +1,7 @@
-/* Unpacking what a compiler packed into a fat binary. Reads nothing beyond its input. */
+/* Unpacking LZ4: one block, whose size is known. Nothing is read beyond what was given. */
 #include "bytes.h"
 
 #include <string.h>
-
-/* ---- LZ4 ----------------------------------------------------------------------------------------
- */
 
 typedef struct cursor {
     const unsigned char *at, *end;
@@ -25,7 +22,7 @@ static bool read_length(cursor *from, size_t *length) {
 }
 
 /* Literals, and then a match with what is there already; the last sequence has no match. */
-static bool unpack_lz4(acu_sim_bytes packed, unsigned char *to, size_t size) {
+bool acu_sim_unlz4(acu_sim_bytes packed, unsigned char *to, size_t size) {
     cursor from = {packed.at, packed.at + packed.size};
     size_t used = 0;
     while (from.at < from.end) {
@@ -49,8 +46,4 @@ static bool unpack_lz4(acu_sim_bytes packed, unsigned char *to, size_t size) {
             to[used] = to[used - back];
     }
     return used == size;
-}
-
-bool acu_sim_unpack(acu_sim_packing packing, acu_sim_bytes from, unsigned char *to, size_t size) {
-    return packing == SIM_LZ4 && unpack_lz4(from, to, size);
 }
