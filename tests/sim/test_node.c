@@ -120,6 +120,7 @@ static void begin_copies(copies *c) {
     memset(c, 0, sizeof *c);
     c->memory = new_memory(sizeof c->from);
     OK(cudaMemset(c->memory, 0, sizeof c->from));
+    OK(cudaStreamSynchronize(NULL)); /* other streams do not wait for it */
     for (int i = 0; i < COPIES; i++) {
         memset(c->from[i], 'a' + i, SIZE);
         c->srcs[i] = c->from[i];
