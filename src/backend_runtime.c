@@ -171,7 +171,9 @@ ACU_COLD static int launch_with_attributes(const acu_prepared *p, cudaStream_t s
 
 static int launch(const acu_prepared *p, const acu_stream *stream) {
     acu_guard guard;
-    int code = acu_guard_enter(&guard, p->kernel->place.device);
+    bool by_stream = p->kernel->by_stream && p->attribute_count == 0;
+    int code = by_stream ? acu_stream_enter(stream, &guard)
+                         : acu_guard_enter(&guard, p->kernel->place.device);
     if (code)
         return code;
     if (ACU_LIKELY(p->attribute_count == 0))

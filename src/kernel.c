@@ -196,6 +196,9 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
     kernel->place = source->place;
     kernel->module = source->module ? acu_module_retain(source->module) : NULL;
     kernel->raw = source->raw;
+    /* Those of libraries, since 13.0; before, the runtime refuses streams of another device. */
+    kernel->by_stream = source->module && source->backend == &acu_runtime_backend &&
+                        acu_library_version(&acu_cudart) >= 13000;
     kernel->name = name;
     code = ask_limits(&kernel->limits, device);
     if (!code)

@@ -26,6 +26,7 @@ struct acu_kernel {
     int max_threads;    /* per block */
     int max_shared;     /* atomic: dynamic bytes that a launch may ask for */
     int cluster_needed; /* atomic */
+    bool by_stream;     /* it is launched where the stream is, whichever device is current */
     acu_parameter_check check;
     size_t count; /* of parameters */
     acu_parameter *parameters;

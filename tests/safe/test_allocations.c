@@ -103,8 +103,12 @@ static void nothing_else_is_called(void **state) {
     (void)state;
     acu_stream *stream = NULL;
     acu_buffer *made = NULL;
+    acu_module *module = NULL;
+    acu_kernel *kernel = NULL;
     float number = 1;
     devices_there = 2;
+    OK(acu_module_load(1, &(acu_module_source){.ptx = ".version 7.0"}, &module));
+    OK(acu_module_kernel(module, "played", &kernel));
     OK(acu_stream_create(1, NULL, &stream));
     OK(acu_buffer_create(stream, ACU_F32, 8, &made));
     CALLS_ONLY("cudaFreeAsync", 1, OK(acu_buffer_release(made)));
@@ -116,6 +120,10 @@ static void nothing_else_is_called(void **state) {
     CALLS_ONLY("cuda", 5, OK(acu_buffer_write(made, &number, 1)));
     CALLS_ONLY("cuda", 5, OK(acu_buffer_read(made, &number, 1)));
     assert_int_equal(calls_of("cudaStreamSynchronize") - waits, 3);
+    CALLS_ONLY("cudaLaunchKernel", 1,
+               OK(acu_launch(stream, kernel, acu_grid_1d(8, 8), acu_in(made), acu_out(made), 8)));
+    OK(acu_kernel_release(kernel));
+    OK(acu_module_release(module));
     OK(acu_buffer_release(made));
     OK(acu_stream_release(stream));
     devices_there = 1;

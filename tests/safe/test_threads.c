@@ -167,6 +167,37 @@ static void captures_in_all_threads(void **state) {
     OK(acu_stream_release(home));
 }
 
+/* Dead ones leave their memory to the next, until somebody releases the stream. */
+static void *come_and_go(void *data) {
+    acu_stream *stream = data;
+    for (int i = 0; i < ROUNDS; i++) {
+        int value = i;
+        acu_buffer *buffer = NULL, *part = NULL;
+        MUST(acu_buffer_create(stream, ACU_I32, 8, &buffer));
+        MUST(acu_buffer_slice(buffer, 1, 2, &part));
+        MUST(acu_buffer_release(buffer));
+        if (i % 4 == 0)
+            MUST(acu_buffer_fill_typed(part, ACU_I32, &value, NULL));
+        if (i == ROUNDS / 2)
+            MUST(acu_stream_release(acu_stream_retain(stream)));
+        MUST(acu_buffer_release(part));
+    }
+    return NULL;
+}
+
+static void buffers_come_and_go_in_all_threads(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    acu_quarantine(0);
+    OK(acu_stream_create(0, NULL, &stream));
+    in_threads(come_and_go, stream);
+    OK(acu_stream_release(stream));
+    OK(acu_stream_create(0, NULL, &stream)); /* and once more without */
+    for (int i = 0; i < THREADS; i++)
+        assert_null(come_and_go(stream));
+    OK(acu_stream_release(stream));
+}
+
 static void *fail_and_ask(void *data) {
     acu_error error;
     for (int i = 0; i < ROUNDS; i++) {
@@ -224,9 +255,10 @@ static void one_module_in_all_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(one_buffer_in_all_threads), TEST(one_stream_in_all_threads),
-        TEST(one_graph_in_all_threads),  TEST(captures_in_all_threads),
-        TEST(errors_are_a_threads_own),  KERNEL_TEST(one_module_in_all_threads),
+        TEST(one_buffer_in_all_threads),          TEST(one_stream_in_all_threads),
+        TEST(one_graph_in_all_threads),           TEST(captures_in_all_threads),
+        TEST(buffers_come_and_go_in_all_threads), TEST(errors_are_a_threads_own),
+        KERNEL_TEST(one_module_in_all_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
