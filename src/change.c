@@ -328,6 +328,7 @@ static int set_event(changing *c, acu_event *event) {
         return acu_bad_handle(c->call, event, &acu_event_class);
     acu_kept keep = {&event->object, false};
     int code = begin(c, event->object.device, &keep, 1);
+    acu_event_is_node(event);
     return code ? code : end(c, set_event_of(c, event->raw));
 }
 

@@ -107,13 +107,16 @@ acu_device acu_event_device(const acu_event *event) {
 /* ---- use ---------------------------------------------------------------------------------------
  */
 
+#define NEED_SAME_DEVICE(event, stream)                                                            \
+    ACU_REQUIRE((event)->object.device == (stream)->object.device, ACU_ERROR_DEVICE,               \
+                "the event belongs to device %d, the stream to device %d", (event)->object.device, \
+                (stream)->object.device)
+
 acu_result acu_event_record(acu_event *event, acu_stream *stream) {
     acu_guard guard;
     ACU_NEED(event, acu_event_class);
     ACU_NEED_STREAM(stream);
-    ACU_REQUIRE(event->object.device == stream->object.device, ACU_ERROR_DEVICE,
-                "the event belongs to device %d, the stream to device %d", event->object.device,
-                stream->object.device);
+    NEED_SAME_DEVICE(event, stream);
     int code = acu_stream_enter(stream, &guard);
     if (!code)
         code = (int)cudaEventRecord(event->raw, stream->raw);
@@ -126,6 +129,22 @@ acu_result acu_event_record(acu_event *event, acu_stream *stream) {
             acu_share(&event->shared);
     }
     return OUTCOME(event, code);
+}
+
+acu_result acu_event_record_external(acu_event *event, acu_stream *stream) {
+    acu_guard guard;
+    ACU_NEED(event, acu_event_class);
+    ACU_NEED_STREAM(stream);
+    NEED_SAME_DEVICE(event, stream);
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = acu_stream_captures(stream, &event->object);
+    if (!code)
+        code = (int)cudaEventRecordWithFlags(event->raw, stream->raw, cudaEventRecordExternal);
+    acu_guard_leave(&guard);
+    if (!code)
+        acu_event_is_node(event);
+    return OUTCOME(stream, code);
 }
 
 /* To ask for an event of a capture would break the capture. */

@@ -423,8 +423,12 @@ static int end_uses(const acu_prepared *p, acu_stream *stream, unsigned begun, i
 /* The capture, or the module, remembers that the kernel will run. */
 static int note_use(const acu_prepared *p, acu_stream *stream) {
     acu_capture *capture = acu_capture_of(stream);
-    if (capture)
-        return capture->use(capture, &p->kernel->object, false);
+    if (capture) {
+        int code = capture->use(capture, &p->kernel->object, false);
+        for (unsigned i = 0; i < p->event_count && !code; i++)
+            code = capture->use(capture, &p->events[i]->object, false);
+        return code;
+    }
     if (p->kernel->module)
         acu_module_used_on(p->kernel->module, stream->timeline);
     return 0;

@@ -343,6 +343,7 @@ acu_result acu_graph_add_event_record(acu_graph *graph, const acu_node *after, s
     ACU_NEED(event, acu_event_class);
     acu_kept keep = {&event->object, false};
     ACU_TRY(begin(&a, event->object.device, &keep, 1));
+    acu_event_is_node(event);
     return end(&a, (int)cudaGraphAddEventRecordNode(PLACE(a), event->raw));
 }
 

@@ -50,7 +50,24 @@ static const words cudas[] = {
     {cudaErrorLaunchFailure, "", "",
      "the device's context is lost: compute-sanitizer finds the access"},
     {cudaErrorStreamCaptureUnsupported, "", "",
-     "do it before the capture begins, or after it ended"},
+     "CUDA refuses this while a stream is being captured, and has broken that capture: do it "
+     "before "
+     "or after"},
+    {cudaErrorStreamCaptureInvalidated, "", "",
+     "an earlier call has broken the capture; end it, and look for what failed with 900 to 908"},
+    {cudaErrorStreamCaptureMerge, "", "", "the streams are in two captures, which cannot join"},
+    {cudaErrorStreamCaptureUnmatched, "", "", "end the capture on the stream where it began"},
+    {cudaErrorStreamCaptureUnjoined, "", "",
+     "acu_stream_join() all that was forked into the first stream before the end"},
+    {cudaErrorStreamCaptureIsolation, "", "",
+     "the capture cannot wait for what is outside of it, but by acu_stream_wait_external()"},
+    {cudaErrorStreamCaptureImplicit, "", "",
+     "the legacy default stream would wait for the capture: use others, made non-blocking"},
+    {cudaErrorCapturedEvent, "", "",
+     "the event means work that is being captured; acu_event_record_external() makes one that does "
+     "not"},
+    {cudaErrorStreamCaptureWrongThread, "", "",
+     "end it in the thread that began it, or begin it with ACU_CAPTURE_RELAXED"},
     {cudaErrorNotPermitted, "", "", "host callbacks must not call CUDA"},
 };
 

@@ -512,6 +512,28 @@ acu_result acu_stream_wait(acu_stream *stream, acu_event *event) {
     ON_STREAM(stream, wait_for_event(stream, event));
 }
 
+int acu_stream_captures(acu_stream *stream, acu_object *event) {
+    enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    acu_capture *capture = acu_capture_of(stream);
+    if (capture)
+        return capture->use(capture, event, false);
+    int code = acu_is_shared(&stream->shared) ? query_capture(stream, &status) : 0;
+    if (code || status != cudaStreamCaptureStatusNone)
+        return code;
+    acu_record(ACU_ERROR_STATE, "the stream is not being captured, and so makes no nodes");
+    return ACU_ERROR_STATE;
+}
+
+static int wait_externally(acu_stream *stream, acu_event *event) {
+    int code = acu_stream_captures(stream, &event->object);
+    return code ? code : (int)cudaStreamWaitEvent(stream->raw, event->raw, cudaEventWaitExternal);
+}
+
+acu_result acu_stream_wait_external(acu_stream *stream, acu_event *event) {
+    ACU_NEED(event, acu_event_class);
+    ON_STREAM(stream, wait_externally(stream, event));
+}
+
 acu_result acu_stream_wait_stream(acu_stream *stream, acu_stream *other) {
     ACU_NEED_STREAM(stream);
     ACU_NEED_STREAM(other);

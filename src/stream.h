@@ -133,6 +133,10 @@ static inline void acu_stream_came_after(acu_stream *stream, uint64_t capture) {
         acu_capture_joins(capture, stream);
 }
 
+/* Gives an event to the capture that the stream is in; 0, or a recorded failure, also if it is in
+ * none. One that anycuda did not begin keeps nothing. */
+int acu_stream_captures(acu_stream *stream, acu_object *event);
+
 /* 0, or ACU_ERROR_CAPTURE, recorded, before CUDA would break the capture. */
 int acu_stream_not_captured(const acu_stream *stream);
 /* The same before the thread waits for the stream or asks after its work, which also breaks the

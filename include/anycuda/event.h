@@ -53,6 +53,13 @@ acu_device acu_event_device(const acu_event *event);
  * together. */
 ACU_CHECKED acu_result acu_event_record(acu_event *event, acu_stream *stream);
 
+/**
+ * Captures a node that records the event at each launch, for those who wait outside of the graph,
+ * and for times; acu_event_record() makes the event a place in the capture instead. The graph keeps
+ * the event. ACU_ERROR_STATE if the stream is not being captured; else as acu_event_record().
+ */
+ACU_CHECKED acu_result acu_event_record_external(acu_event *event, acu_stream *stream);
+
 /** Success if what it means is done, or it was never recorded; ACU_NOT_READY if not;
  * ACU_ERROR_CAPTURE as of acu_stream_synchronize(). */
 ACU_CHECKED acu_result acu_event_query(acu_event *event);

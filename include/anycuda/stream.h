@@ -133,6 +133,14 @@ ACU_CHECKED acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturi
 /** Lets what comes next on the stream wait for an event. One never recorded is not waited for. */
 ACU_CHECKED acu_result acu_stream_wait(acu_stream *stream, acu_event *event);
 
+/**
+ * Captures a node that waits, at each launch, for what an event means then, also if it is recorded
+ * outside of the graph; acu_stream_wait() captures a dependency instead. The graph keeps the event.
+ *
+ * ACU_ERROR_STATE if the stream is not being captured.
+ */
+ACU_CHECKED acu_result acu_stream_wait_external(acu_stream *stream, acu_event *event);
+
 /** Lets what comes next on the stream wait for all that is on `other` now; needs no event. */
 ACU_CHECKED acu_result acu_stream_wait_stream(acu_stream *stream, acu_stream *other);
 

@@ -92,6 +92,8 @@ static void streams(void **state) {
     HANDLE(acu_stream_is_capturing(bad, &yes));
     HANDLE(acu_stream_wait(bad, good.event));
     HANDLE(acu_stream_wait(good.stream, bad));
+    HANDLE(acu_stream_wait_external(bad, good.event));
+    HANDLE(acu_stream_wait_external(good.stream, bad));
     HANDLE(acu_stream_wait_stream(bad, good.stream));
     HANDLE(acu_stream_wait_stream(good.stream, bad));
     HANDLE(acu_stream_fork(bad, &good.stream, 1));
@@ -162,6 +164,8 @@ static void events(void **state) {
     assert_null(made);
     HANDLE(acu_event_record(bad, good.stream));
     HANDLE(acu_event_record(good.event, bad));
+    HANDLE(acu_event_record_external(bad, good.stream));
+    HANDLE(acu_event_record_external(good.event, bad));
     HANDLE(acu_event_query(bad));
     HANDLE(acu_event_synchronize(bad));
     HANDLE(acu_event_elapsed(bad, good.event, &ms));

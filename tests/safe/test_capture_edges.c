@@ -1,0 +1,237 @@
+/* What captures have to do with the world outside: events, and captures that anycuda did not begin.
+ */
+#include "kernels.h"
+
+#include <anycuda/cudart.h>
+
+static acu_stream *a, *b;
+static acu_buffer *x;
+
+static int setup(void **state) {
+    return begin_kernels(state) || acu_stream_create(0, NULL, &a) ||
+           acu_stream_create(0, NULL, &b) || acu_buffer_create(a, ACU_I32, 8, &x);
+}
+
+static int teardown(void **state) {
+    return acu_buffer_release(x) || acu_stream_release(a) || acu_stream_release(b) ||
+           nothing_left(state);
+}
+
+static void only_node_is(acu_graph *graph, acu_node_kind expected) {
+    acu_node node;
+    acu_node_kind kind;
+    size_t count = 1;
+    OK(acu_graph_nodes(graph, &node, &count));
+    assert_int_equal(count, 1);
+    OK(acu_node_type(node, &kind));
+    assert_int_equal(kind, expected);
+}
+
+/* ---- events -----------------------------------------------------------------------------------
+ */
+
+static void external_records_are_nodes(void **state) {
+    (void)state;
+    float ms = -1;
+    acu_event *start = NULL, *end = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_event_create(0, NULL, &start));
+    OK(acu_event_create(0, NULL, &end));
+    FAILS(acu_event_elapsed(start, end, &ms), ACU_ERROR_STATE, "never recorded");
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_event_record_external(start, a));
+    OK(acu_buffer_zero(x, a));
+    OK(acu_event_record_external(end, a));
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_event_synchronize(end)); /* it means nothing of the capture */
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, a));
+    OK(acu_event_synchronize(end));
+    OK(acu_event_elapsed(start, end, &ms));
+    assert_true(ms >= 0);
+    acu_event_release(start); /* the graph keeps them */
+    acu_event_release(end);
+    OK(acu_exec_launch(exec, a));
+    OK(acu_stream_synchronize(a));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+}
+
+static void external_waits_are_nodes(void **state) {
+    (void)state;
+    acu_event *event = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    gate at;
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_stream_wait_external(a, event));
+    OK(acu_stream_end_capture(a, &graph));
+    only_node_is(graph, ACU_NODE_EVENT_WAIT);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    close_gate(&at, b);
+    OK(acu_event_record(event, b)); /* outside of the graph, and after the capture */
+    OK(acu_event_release(event));
+    OK(acu_exec_launch(exec, a));
+    assert_int_equal(acu_stream_query(a), ACU_NOT_READY);
+    open_gate(&at);
+    OK(acu_stream_synchronize(a));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+}
+
+static void external_means_nothing_outside_of_a_capture(void **state) {
+    (void)state;
+    acu_event *event = NULL;
+    acu_stream *legacy = NULL;
+    OK(acu_event_create(0, NULL, &event));
+    OK(acu_stream_legacy(0, &legacy));
+    FAILS(acu_event_record_external(event, a), ACU_ERROR_STATE, "is not being captured");
+    FAILS(acu_stream_wait_external(a, event), ACU_ERROR_STATE, "is not being captured");
+    FAILS(acu_event_record_external(event, legacy), ACU_ERROR_STATE, "is not being captured");
+    FAILS(acu_event_record_external(NULL, a), ACU_ERROR_ARGUMENT, "the event is NULL");
+    FAILS(acu_stream_wait_external(a, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
+    OK(acu_stream_release(legacy));
+    OK(acu_event_release(event));
+}
+
+static void events_of_other_devices_are_refused(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    acu_event *far = NULL;
+    OK(acu_event_create(1, NULL, &far));
+    FAILS(acu_event_record_external(far, a), ACU_ERROR_DEVICE, "event belongs to device 1");
+    OK(acu_event_release(far));
+}
+
+static void event_nodes_take_times(void **state) {
+    (void)state;
+    float ms = -1;
+    acu_node record;
+    acu_event *start = NULL, *end = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_event_create(0, NULL, &start));
+    OK(acu_event_create(0, NULL, &end));
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_event_record(graph, NULL, 0, start, &record));
+    OK(acu_graph_add_event_record(graph, &record, 1, end, NULL));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, a));
+    OK(acu_stream_synchronize(a));
+    OK(acu_event_elapsed(start, end, &ms));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+    OK(acu_event_release(start));
+    OK(acu_event_release(end));
+}
+
+static void captured_launches_keep_their_events(void **state) {
+    (void)state;
+    if (runtime_version() < 12030) {
+        print_message("launches record events since CUDA 12.3\n");
+        skip();
+    }
+    acu_kernel *nothing = kernel_on(0, "nothing");
+    acu_event *begun = NULL;
+    acu_graph *graph = NULL;
+    acu_grid grid = acu_grid_1d(1, 1);
+    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_NO_TIMING}, &begun));
+    struct CUevent_st *raw = acu_event_raw(begun);
+    grid.begun_event = begun;
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_launch(a, nothing, grid));
+    OK(acu_event_release(begun));
+    OK(acu_stream_end_capture(a, &graph));
+    assert_int_not_equal(cudaEventQuery(raw), cudaErrorInvalidResourceHandle);
+    OK(acu_graph_release(graph));
+    OK(acu_kernel_release(nothing));
+}
+
+/* ---- captures that anycuda did not begin ------------------------------------------------------
+ */
+
+static void others_captures_are_seen_on_their_stream(void **state) {
+    (void)state;
+    int32_t number;
+    acu_capture_status status;
+    acu_event *event = NULL;
+    cudaGraph_t raw = NULL;
+    OK(acu_event_create(0, NULL, &event));
+    struct CUstream_st *stream = acu_stream_raw(a);
+    assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), 0);
+    FAILS(acu_stream_synchronize(a), ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_stream_query(a), ACU_ERROR_CAPTURE, "is being captured");
+    FAILS(acu_buffer_read(x, &number, 1), ACU_ERROR_CAPTURE, "is being captured");
+    OK(acu_event_record_external(event, a));
+    OK(acu_stream_wait_external(a, event));
+    OK(acu_stream_capture_status(a, &status));
+    assert_int_equal(status, ACU_CAPTURE_ACTIVE); /* nothing has broken it */
+    assert_int_equal(cudaStreamEndCapture(stream, &raw), 0);
+    assert_int_equal(cudaGraphDestroy(raw), 0);
+    OK(acu_event_release(event));
+}
+
+/* CUDA does not tell whether a thread captures: what breaks that, tells how. */
+static void breaking_others_captures_is_explained(void **state) {
+    (void)state;
+    acu_capture_status status;
+    acu_graph *plain = NULL;
+    acu_exec *exec = NULL;
+    cudaGraph_t raw = NULL;
+    OK(acu_graph_create(&plain));
+    struct CUstream_st *stream = acu_stream_raw(a);
+    assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), 0);
+    FAILS(acu_graph_instantiate(plain, NULL, &exec), 900, "cudaErrorStreamCaptureUnsupported");
+    assert_non_null(strstr(acu_last_error_details().hint, "has broken that capture"));
+    OK(acu_stream_capture_status(a, &status));
+    assert_int_equal(status, ACU_CAPTURE_INVALIDATED);
+    FAILS(acu_event_record_external(NULL, a), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_buffer_zero(x, a), 901, "cudaErrorStreamCaptureInvalidated");
+    assert_non_null(strstr(acu_last_error_details().hint, "an earlier call has broken"));
+    assert_int_equal(cudaStreamEndCapture(stream, &raw), cudaErrorStreamCaptureInvalidated);
+    assert_null(raw);
+    (void)cudaGetLastError();
+    OK(acu_buffer_zero(x, a));
+    OK(acu_graph_instantiate(plain, NULL, &exec));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(plain));
+}
+
+/* A library that must not break its caller's captures does this. */
+static void a_thread_may_say_that_it_is_careful(void **state) {
+    (void)state;
+    acu_graph *plain = NULL;
+    acu_exec *exec = NULL;
+    cudaGraph_t raw = NULL;
+    enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+    OK(acu_graph_create(&plain));
+    struct CUstream_st *stream = acu_stream_raw(a);
+    assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), 0);
+    assert_int_equal(cudaThreadExchangeStreamCaptureMode(&mode), 0);
+    OK(acu_graph_instantiate(plain, NULL, &exec));
+    assert_int_equal(cudaThreadExchangeStreamCaptureMode(&mode), 0);
+    assert_int_equal(cudaStreamEndCapture(stream, &raw), 0);
+    assert_int_equal(cudaGraphDestroy(raw), 0);
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(plain));
+}
+
+#undef TEST
+#define TEST(function) SAFE_TEST(function, setup, teardown)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        TEST(external_records_are_nodes),
+        TEST(external_waits_are_nodes),
+        TEST(external_means_nothing_outside_of_a_capture),
+        TEST(events_of_other_devices_are_refused),
+        TEST(event_nodes_take_times),
+        TEST(captured_launches_keep_their_events),
+        TEST(others_captures_are_seen_on_their_stream),
+        TEST(breaking_others_captures_is_explained),
+        TEST(a_thread_may_say_that_it_is_careful),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
