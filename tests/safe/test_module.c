@@ -392,6 +392,34 @@ static void unloading_waits_for_kernels(void **state) {
     }
 }
 
+/* Of so many streams only the device can be waited for, which would break even a relaxed capture.
+ */
+static void unloading_waits_for_captures(void **state) {
+    (void)state;
+    enum { MANY = 20 };
+    acu_stream *streams[MANY];
+    acu_graph *graph = NULL;
+    acu_capture_status status;
+    acu_kernel *kernel = kernel_on(0, "nothing"); /* which alone keeps the module */
+    for (int i = 0; i < MANY; i++) {
+        streams[i] = stream_on(0);
+        OK(acu_launch(streams[i], kernel, acu_grid_1d(1, 1)));
+    }
+    const acu_capture_options relaxed = {.mode = ACU_CAPTURE_RELAXED};
+    OK(acu_stream_begin_capture(streams[MANY - 1], &relaxed));
+    assert_int_equal(acu_fail_when("cudaLibraryUnload@*:999;cuModuleUnload@*:999"), 0);
+    OK(acu_kernel_release(kernel));
+    OK(acu_stream_query(streams[0])); /* would unload it, if that could be */
+    assert_int_equal(acu_release_error(NULL), 0);
+    acu_fail_when(NULL);
+    OK(acu_stream_capture_status(streams[MANY - 1], &status));
+    assert_int_equal(status, ACU_CAPTURE_ACTIVE);
+    OK(acu_stream_end_capture(streams[MANY - 1], &graph));
+    OK(acu_graph_release(graph));
+    for (int i = 0; i < MANY; i++)
+        OK(acu_stream_release(streams[i]));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         KERNEL_TEST(text_image_and_file),
@@ -412,6 +440,7 @@ int main(void) {
         KERNEL_TEST(modules_of_the_driver),
         KERNEL_TEST(kernels_keep_modules),
         KERNEL_TEST(unloading_waits_for_kernels),
+        KERNEL_TEST(unloading_waits_for_captures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
