@@ -11,6 +11,26 @@ static const acu_buffer_options defaults;
 /* ---- life --------------------------------------------------------------------------------------
  */
 
+static bool is_uncaptured(const acu_stream *stream) {
+    acu_saved_error before;
+    if (!acu_is_shared(&stream->shared))
+        return !acu_capture_of(stream);
+    acu_error_save(&before);
+    bool uncaptured = acu_stream_not_captured(stream) != ACU_ERROR_CAPTURE;
+    acu_error_restore(&before);
+    return uncaptured;
+}
+
+/* There is memory while a launch is under way, wherever the buffer is then. */
+ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream) {
+    char text[ACU_OBJECT_TEXT];
+    acu_fault(call, acu_describe(stream, text), ACU_ERROR_CAPTURE,
+              "memory allocated in a capture belongs to the graph");
+    acu_hint("make the buffer before the capture: the graph keeps it; or make memory of the "
+             "graph's own by acu_stream_capture_alloc()");
+    return ACU_ERROR_CAPTURE;
+}
+
 static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
                   const acu_buffer_options *o, acu_buffer **buffer) {
     if (!buffer)
@@ -21,9 +41,8 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
     if ((unsigned)o->memory >= ACU_MEMORY_REGISTERED)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d cannot be allocated",
                          (int)o->memory);
-    if (acu_capture_of(stream))
-        return acu_fault(call, "", ACU_ERROR_CAPTURE,
-                         "memory allocated in a capture belongs to the graph");
+    if (!ACU_LIKELY(is_uncaptured(stream)))
+        return refuse_in_capture(call, stream);
     if (o->pool && !acu_is(o->pool, &acu_pool_class))
         return acu_bad_handle(call, o->pool, &acu_pool_class);
     if (o->pool && o->memory != ACU_MEMORY_POOL)

@@ -172,6 +172,42 @@ acu_result acu_stream_begin_capture(acu_stream *stream, const acu_capture_option
     return begin(__func__, stream, options);
 }
 
+/* ---- memory ------------------------------------------------------------------------------------
+ */
+
+static int allocate(acu_stream *stream, acu_storage *storage) {
+    acu_capture *capture = acu_capture_of(stream);
+    acu_guard guard;
+    void *at = NULL;
+    int code = capture->use(capture, &storage->object, true);
+    if (!code)
+        code = acu_stream_enter(stream, &guard);
+    if (code)
+        return code;
+    code = (int)cudaMallocAsync(&at, storage->bytes, stream->raw);
+    acu_guard_leave(&guard);
+    storage->pointer = storage->first.pointer = at;
+    return code;
+}
+
+acu_result acu_stream_capture_alloc(acu_stream *stream, acu_dtype dtype, size_t count,
+                                    acu_buffer **buffer) {
+    acu_buffer *made = NULL;
+    ACU_NEED_POINTER(buffer);
+    *buffer = NULL;
+    ACU_NEED_STREAM(stream);
+    ACU_REQUIRE(count > 0, ACU_ERROR_ARGUMENT, "there is nothing to allocate");
+    ACU_REQUIRE(begun_on(stream), ACU_ERROR_STATE,
+                "no capture of anycuda's is active on the stream; acu_buffer_create() allocates");
+    ACU_TRY(acu_storage_of_graph(__func__, stream->object.device, dtype, count, &made));
+    int code = OUTCOME(stream, allocate(stream, made->storage));
+    if (code)
+        (void)acu_object_release(NULL, made, &acu_buffer_class);
+    else
+        *buffer = made;
+    return code;
+}
+
 /* ---- ending ------------------------------------------------------------------------------------
  */
 

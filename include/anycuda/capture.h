@@ -58,6 +58,18 @@ ACU_CHECKED acu_result acu_stream_capture(acu_stream *stream, const acu_capture_
                                           acu_result (*function)(acu_stream *stream, void *data),
                                           void *data, acu_graph **graph);
 
+/**
+ * Captures an allocation: memory of the graph's own, at one address for all launches.
+ *
+ * The buffer is as that of acu_graph_add_alloc(): there is memory from this place of a launch on,
+ * until acu_buffer_free_graph_memory() frees it, which is captured, too, on a stream of the capture
+ * that comes after all uses. acu_buffer_create() is refused in a capture, since nobody could say
+ * when its memory goes. Errors: ACU_ERROR_STATE if the stream is not captured by anycuda, and those
+ * of acu_graph_add_alloc().
+ */
+ACU_CHECKED acu_result acu_stream_capture_alloc(acu_stream *stream, acu_dtype dtype, size_t count,
+                                                acu_buffer **buffer);
+
 /** How the capture of a stream stands. */
 typedef enum acu_capture_status {
     ACU_CAPTURE_NONE = 0,

@@ -171,7 +171,8 @@ ACU_CHECKED acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *aft
 ACU_CHECKED acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t count,
                                           acu_buffer *buffer, acu_node *node);
 
-/** Frees on a stream what a launch left allocated; ACU_ERROR_MEMORY_KIND of other memory. */
+/** Frees on a stream what a launch left allocated, or, captured, what the graph has allocated
+ * before; ACU_ERROR_MEMORY_KIND of other memory. */
 ACU_CHECKED acu_result acu_buffer_free_graph_memory(acu_buffer *buffer, acu_stream *on);
 
 /** Signals external semaphores, which are the caller's to keep. */

@@ -218,6 +218,95 @@ static void a_thread_may_say_that_it_is_careful(void **state) {
     OK(acu_graph_release(plain));
 }
 
+/* ---- memory -----------------------------------------------------------------------------------
+ */
+
+static void buffers_are_made_before(void **state) {
+    (void)state;
+    acu_buffer *y = NULL;
+    acu_graph *graph = NULL;
+    cudaGraph_t raw = NULL;
+    OK(acu_stream_begin_capture(a, NULL));
+    FAILS(acu_buffer_create(a, ACU_I32, 8, &y), ACU_ERROR_CAPTURE, "belongs to the graph");
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_stream_capture_alloc()"));
+    assert_null(y);
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_release(graph));
+    struct CUstream_st *stream = acu_stream_raw(a);
+    OK(acu_buffer_create(a, ACU_I32, 8, &y));
+    OK(acu_buffer_release(y));
+    assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), 0);
+    FAILS(acu_buffer_create(a, ACU_I32, 8, &y), ACU_ERROR_CAPTURE, "belongs to the graph");
+    FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, &y), ACU_ERROR_STATE, "no capture of anycuda's");
+    assert_int_equal(cudaStreamEndCapture(stream, &raw), 0);
+    assert_int_equal(cudaGraphDestroy(raw), 0);
+}
+
+static void graphs_allocate_for_themselves(void **state) {
+    (void)state;
+    const int32_t seven = 7;
+    int32_t back[8];
+    acu_buffer *own = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_stream_capture_alloc(a, ACU_I32, 8, &own));
+    assert_non_null(acu_buffer_raw(own));
+    OK(acu_buffer_fill_typed(own, ACU_I32, &seven, a));
+    OK(acu_buffer_copy(x, own, a));
+    OK(acu_buffer_free_graph_memory(own, a));
+    OK(acu_buffer_release(own));
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    for (int i = 0; i < 3; i++) /* which CUDA refuses where memory is left */
+        OK(acu_exec_launch(exec, a));
+    OK(acu_buffer_read(x, back, 8));
+    assert_int_equal(back[7], 7);
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+}
+
+static void what_a_launch_leaves_is_freed_by_name(void **state) {
+    (void)state;
+    const int32_t seven = 7;
+    int32_t back[8];
+    acu_buffer *own = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    OK(acu_stream_begin_capture(a, NULL));
+    OK(acu_stream_capture_alloc(a, ACU_I32, 8, &own));
+    OK(acu_buffer_fill_typed(own, ACU_I32, &seven, a));
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, a));
+    OK(acu_buffer_read_typed(own, 0, ACU_I32, back, 8, b)); /* waits for the launch */
+    assert_int_equal(back[7], 7);
+    OK(acu_buffer_free_graph_memory(own, b));
+    OK(acu_stream_synchronize(b));
+    OK(acu_buffer_release(own));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+}
+
+static void memory_of_captures_is_checked(void **state) {
+    (void)state;
+    acu_buffer *own = NULL;
+    acu_graph *graph = NULL;
+    FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, &own), ACU_ERROR_STATE, "acu_buffer_create()");
+    OK(acu_stream_begin_capture(a, NULL));
+    FAILS(acu_stream_capture_alloc(a, ACU_I32, 0, &own), ACU_ERROR_ARGUMENT, "nothing to allocate");
+    FAILS(acu_stream_capture_alloc(a, 0x77, 8, &own), ACU_ERROR_DTYPE, "no type");
+    FAILS(acu_stream_capture_alloc(a, ACU_I32, SIZE_MAX, &own), ACU_ERROR_OVERFLOW, "elements");
+    FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, NULL), ACU_ERROR_ARGUMENT, "'buffer' is NULL");
+    assert_int_equal(acu_fail_when("cudaMallocAsync@1:2"), 0);
+    FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, &own), 2, "cudaMallocAsync");
+    acu_fail_when(NULL);
+    assert_null(own);
+    FAILS(acu_buffer_free_graph_memory(x, a), ACU_ERROR_MEMORY_KIND, "no graph has allocated");
+    OK(acu_stream_end_capture(a, &graph));
+    OK(acu_graph_release(graph));
+}
+
 #undef TEST
 #define TEST(function) SAFE_TEST(function, setup, teardown)
 
@@ -232,6 +321,10 @@ int main(void) {
         TEST(others_captures_are_seen_on_their_stream),
         TEST(breaking_others_captures_is_explained),
         TEST(a_thread_may_say_that_it_is_careful),
+        TEST(buffers_are_made_before),
+        TEST(graphs_allocate_for_themselves),
+        TEST(what_a_launch_leaves_is_freed_by_name),
+        TEST(memory_of_captures_is_checked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

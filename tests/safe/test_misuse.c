@@ -126,6 +126,7 @@ static void captures(void **state) {
     (void)state;
     size_t count = 0;
     acu_graph *graph = NULL;
+    acu_buffer *made = NULL;
     acu_capture_status status;
     acu_capture_info info;
     HANDLE(acu_stream_begin_capture(bad, NULL));
@@ -133,6 +134,8 @@ static void captures(void **state) {
         acu_stream_begin_capture(good.stream, &(acu_capture_options){.into = (acu_graph *)bad}));
     HANDLE(acu_stream_end_capture(bad, &graph));
     HANDLE(acu_stream_capture(bad, NULL, captures_nothing, NULL, &graph));
+    HANDLE(acu_stream_capture_alloc(bad, ACU_F32, 1, &made));
+    NOT_NULL(acu_stream_capture_alloc(good.stream, ACU_F32, 1, NULL));
     HANDLE(acu_stream_capture_status(bad, &status));
     HANDLE(acu_stream_capture_info(bad, &info));
     HANDLE(acu_stream_capture_dependencies(bad, NULL, NULL, &count));
