@@ -64,7 +64,19 @@ typedef struct acu_sim_step {
     acu_sim_op *op;
     acu_sim_plan **bodies;
     unsigned body_count;
+    unsigned mark; /* its number among those that have one */
+    bool idle;     /* it only orders */
 } acu_sim_step;
+
+struct acu_sim_plan {
+    unsigned refs; /* the instance's, and those of launches under way */
+    size_t count, room, memory;
+    size_t marks; /* steps that record or wait for an event, or call the host */
+    bool calls;
+    acu_sim_step *steps; /* each behind those that it depends on */
+    /* NULL, or how many each waits for, and who for it: next[first[i]] up to next[first[i + 1]]. */
+    unsigned *degrees, *first, *next;
+};
 
 /* ---- graphs -------------------------------------------------------------------------------------
  */
@@ -215,7 +227,20 @@ acu_sim_exec *acu_sim_exec_of(cudaGraphExec_t handle);
 acu_sim_node *acu_sim_exec_node(acu_sim_exec *exec, cudaGraphNode_t handle);
 /* It was changed: the next launch makes a new plan. */
 void acu_sim_exec_touch(acu_sim_exec *exec);
+/* Its own; NULL without memory. */
+acu_sim_plan *acu_sim_exec_plan(acu_sim_exec *exec);
+void acu_sim_exec_release(acu_sim_exec *exec);
 /* Makes an instance's graph, or one in its nodes, do what another of the same shape does. */
 cudaError_t acu_sim_graph_update(acu_sim_graph *mine, acu_sim_graph *other);
+
+/* ---- launches -----------------------------------------------------------------------------------
+ */
+
+/* NULL without memory. */
+acu_sim_plan *acu_sim_plan_new(acu_sim_graph *graph);
+void acu_sim_plan_release(acu_sim_plan *plan);
+bool acu_sim_has_mark(const acu_sim_op *op);
+/* Launches it. */
+cudaError_t acu_sim_fly(acu_sim_exec *exec, acu_sim_stream *stream);
 
 #endif

@@ -26,7 +26,7 @@ static struct {
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER, stepped = PTHREAD_COND_INITIALIZER;
 
 /* splitmix64 */
-static uint64_t next_random(void) {
+uint64_t acu_sim_schedule_random(void) {
     uint64_t z = conductor.state += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
     z = (z ^ z >> 27) * 0x94d049bb133111ebu;
@@ -42,7 +42,7 @@ static bool wait_a_second(pthread_cond_t *condition) {
 }
 
 static bool step(void) {
-    if (!acu_sim_streams_step(next_random()))
+    if (!acu_sim_streams_step(acu_sim_schedule_random()))
         return false;
     conductor.done++;
     conductor.stuck = false;
@@ -111,7 +111,7 @@ void acu_sim_schedule_done(acu_sim_op *op) {
 void acu_sim_schedule_ask(void) {
     if (!conductor.started || !acu_sim_configuration()->seeded || conductor.stuck)
         return;
-    conductor.steps = (unsigned)(next_random() % 4);
+    conductor.steps = (unsigned)(acu_sim_schedule_random() % 4);
     acu_sim_schedule_wake();
     while (conductor.steps && !conductor.stuck) {
         const unsigned long long done = conductor.done;

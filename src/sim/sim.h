@@ -3,8 +3,8 @@
  *
  * One lock guards all state but the bytes of memory; it is held from acu_sim_enter() to
  * acu_sim_leave(), and while waiting given up. Work on streams is done outside it, by one thread
- * per stream. An operation is reference-counted: an event, and whoever waits, points at the
- * operation.
+ * per stream, and one per device for host functions. An operation is reference-counted: an event,
+ * and whoever waits, points at the operation.
  */
 #ifndef ACU_SIM_SIM_H
 #define ACU_SIM_SIM_H
@@ -327,6 +327,8 @@ struct acu_sim_op {
     acu_sim_op *next, *next_called; /* in the stream; among what the host is to be called for */
     acu_sim_op **waits;             /* what must be done before */
     size_t wait_count, wait_room;
+    bool any;                           /* one of them is enough */
+    bool unfinished;                    /* it is to be run again, once it is ready */
     cudaError_t (*run)(acu_sim_op *op); /* NULL: nothing but the order. Outside the lock. */
     bool always;                        /* also where the context is lost */
     cudaError_t status;                 /* of the context, when it ran */
@@ -509,6 +511,7 @@ bool acu_sim_streams_step(uint64_t random);
  * whether something is done. */
 bool acu_sim_schedule_start(void);
 void acu_sim_schedule_reset(uint64_t seed);
+uint64_t acu_sim_schedule_random(void);
 void acu_sim_schedule_wake(void);
 void acu_sim_schedule_want(acu_sim_op *op);
 void acu_sim_schedule_done(acu_sim_op *op);

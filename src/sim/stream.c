@@ -68,10 +68,10 @@ bool acu_sim_op_after(acu_sim_op *op, acu_sim_op *before) {
 }
 
 static bool is_ready(const acu_sim_op *op) {
-    for (size_t i = 0; i < op->wait_count; i++)
-        if (!op->waits[i]->done)
-            return false;
-    return true;
+    size_t done = 0;
+    for (size_t i = 0; i < op->wait_count && (!op->any || !done); i++)
+        done += op->waits[i]->done;
+    return done == op->wait_count || (op->any && done);
 }
 
 void acu_sim_wait(acu_sim_op *op) {
@@ -142,6 +142,7 @@ static void complete(acu_sim_stream *stream, acu_sim_op *op) {
 /* In a stream it is the first of the queue. */
 void acu_sim_run(acu_sim_device *device, acu_sim_op *op) {
     op->status = device->sticky;
+    forget_waits(op);
     if (op->run && (!op->status || op->always)) {
         pthread_mutex_unlock(&acu_sim_lock);
         cudaError_t result = op->run(op);
@@ -149,7 +150,9 @@ void acu_sim_run(acu_sim_device *device, acu_sim_op *op) {
         if (result && !device->sticky)
             device->sticky = result;
     }
-    if (op->stream)
+    if (op->unfinished)
+        op->taken = op->unfinished = false;
+    else if (op->stream)
         complete(op->stream, op);
     else
         acu_sim_op_finish(op);
@@ -171,7 +174,7 @@ static void begin(acu_sim_device *device, acu_sim_op *op) {
 static void *work(void *data) {
     acu_sim_stream *stream = data;
     pthread_mutex_lock(&acu_sim_lock);
-    /* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): one that has a thread is freed here only */
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): one that has a thread is freed here only */
     while (stream->head || !stream->closing) {
         acu_sim_op *op = stream->head;
         bool ready = op && is_ready(op);
@@ -185,6 +188,7 @@ static void *work(void *data) {
         blocked_streams -= stream->blocked;
         stream->blocked = false;
     }
+    /* NOLINTEND(clang-analyzer-unix.Malloc) */
     free_stream(stream);
     pthread_mutex_unlock(&acu_sim_lock);
     return NULL;
@@ -545,7 +549,7 @@ cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream) {
 }
 
 cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
-    acu_sim_stream *s;
+    acu_sim_stream *s = NULL;
     cudaError_t result = acu_sim_enter_stream(stream, &s);
     if (result == cudaErrorStreamDetached && acu_sim_configuration()->driver >= 13010)
         result = cudaSuccess;

@@ -163,21 +163,41 @@ static void through_array(worker *w, unsigned i) {
         fail("a round trip through an array", cudaErrorUnknown);
 }
 
-/* In a stream of its own, that the default stream does not wait for. */
+/* Two branches, each with a host function, and what another stream does before one of them. */
+static void capture_branches(const worker *w, unsigned i, cudaStream_t s, cudaStream_t side) {
+    cudaEvent_t fork, join;
+    TRY(cudaEventCreateWithFlags(&fork, cudaEventDisableTiming));
+    TRY(cudaEventCreateWithFlags(&join, cudaEventDisableTiming));
+    TRY(cudaMemsetAsync(w->memory[i], 5, SIZE, s));
+    TRY(cudaEventRecord(fork, s));
+    TRY(cudaStreamWaitEvent(side, fork, 0));
+    if (w->events[i])
+        TRY(cudaStreamWaitEvent(side, w->events[i], cudaEventWaitExternal));
+    TRY(cudaLaunchHostFunc(side, host_function, &host_calls));
+    TRY(cudaEventRecord(join, side));
+    TRY(cudaLaunchHostFunc(s, host_function, &host_calls));
+    TRY(cudaStreamWaitEvent(s, join, 0));
+    TRY(cudaMemsetAsync(w->memory[i], 6, SIZE, s));
+    TRY(cudaEventDestroy(fork));
+    TRY(cudaEventDestroy(join));
+}
+
+/* In streams of its own, that the default stream does not wait for. */
 static void capture(worker *w, unsigned i) {
     cudaGraph_t graph;
-    cudaStream_t s;
+    cudaStream_t s, side;
     if (!w->memory[i] || w->graphs[i] || !TRY(cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking)))
         return;
+    TRY(cudaStreamCreateWithFlags(&side, cudaStreamNonBlocking));
     TRY(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
-    TRY(cudaMemsetAsync(w->memory[i], 5, SIZE, s));
-    TRY(cudaLaunchHostFunc(s, host_function, &host_calls));
+    capture_branches(w, i, s, side);
     if (TRY(cudaStreamEndCapture(s, &graph))) {
         if (!TRY(cudaGraphInstantiate(&w->graphs[i], graph, 0)))
             w->graphs[i] = NULL;
         TRY(cudaGraphDestroy(graph));
     }
     TRY(cudaStreamDestroy(s));
+    TRY(cudaStreamDestroy(side));
 }
 
 static void launch(worker *w, unsigned i) {
