@@ -10,7 +10,8 @@ static acu_stream *captured[16]; /* the last ones; they may be gone */
 static size_t captures;
 
 acu_stream *noted(acu_stream *stream) {
-    captured[captures++ % COUNT(captured)] = stream;
+    size_t at = __atomic_fetch_add(&captures, 1, __ATOMIC_RELAXED); /* threads capture, too */
+    __atomic_store_n(&captured[at % COUNT(captured)], stream, __ATOMIC_RELAXED);
     return stream;
 }
 

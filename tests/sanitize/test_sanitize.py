@@ -1,4 +1,4 @@
-"""The C tests, a real libcudart and the spies under ASan and UBSan; first use from many threads under TSan."""
+"""The C tests, a real libcudart and the spies under ASan and UBSan; many threads under TSan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ THREAD = ("-fsanitize=thread",)
 # What the library keeps lives as long as the process; NVIDIA's own leaks are not looked for.
 ENVIRONMENT = {"ASAN_OPTIONS": "detect_leaks=0:abort_on_error=1", "TSAN_OPTIONS": "halt_on_error=1"}
 SPIED_ON = ("11.7", "12.9")  # the oldest, and the one with most adapters of its own
-THREADED = ("loader_threads", "loader_bind", "sanitize_first_use")
+THREADED = ("loader_threads", "loader_bind", "sanitize_first_use", "safe_threads", "safe_order", "safe_capture")
 
 
 def configure(folder: Path, flags: tuple[str, ...], *targets: str) -> Path:
@@ -32,8 +32,8 @@ def configure(folder: Path, flags: tuple[str, ...], *targets: str) -> Path:
     return folder
 
 
-def ctest(folder: Path, *options: str) -> None:
-    said = works(["ctest", "--test-dir", folder, "--output-on-failure", *options], ENVIRONMENT)
+def ctest(folder: Path, *options: str, **environment: str) -> None:
+    said = works(["ctest", "--test-dir", folder, "--output-on-failure", *options], ENVIRONMENT | environment)
     assert re.search(r"100% tests passed, 0 tests failed out of [1-9]", said), said
 
 
@@ -55,7 +55,11 @@ def toolkits() -> Toolkits:
 
 def test_c_tests_under_address_and_undefined(addressed: Path) -> None:
     assert "__asan_init" in works(["nm", addressed / "tests/unit/unit_adapt"])
-    ctest(addressed, "-E", "^sim_guard$")  # that one writes beside its memory on purpose
+    ctest(addressed, "-E", "^(sim_guard$|safe_)")  # the first one writes beside its memory on purpose
+
+
+def test_the_safe_layer_leaves_nothing_on_the_heap(addressed: Path) -> None:
+    ctest(addressed, "-R", "^safe_", ASAN_OPTIONS="abort_on_error=1")
 
 
 @pytest.mark.parametrize("version", SPIED_ON)
@@ -86,7 +90,7 @@ def test_spies_under_address_and_undefined(toolkits: Toolkits, tmp_path: Path, m
         assert ", 0 failed" in done.stdout
 
 
-def test_first_use_from_many_threads(tmp_path: Path) -> None:
+def test_many_threads(tmp_path: Path) -> None:
     folder = configure(tmp_path, THREAD, *THREADED)
     assert "__tsan_init" in works(["nm", folder / "tests/loader/loader_threads"])
-    ctest(folder, "-R", f"^({'|'.join(THREADED)})$")
+    ctest(folder, "-R", f"^({'|'.join(THREADED)})(_[0-9].*)?$")
