@@ -48,5 +48,7 @@ cudaError_t acu_sim_cudaRuntimeGetVersion(int *runtimeVersion) {
     if (!runtimeVersion)
         return acu_sim_leave(cudaErrorInvalidValue);
     *runtimeVersion = acu_sim_configuration()->runtime;
+    if (*runtimeVersion < 12000)
+        acu_sim_init(); /* of the driver, as these do */
     return acu_sim_leave(cudaSuccess);
 }

@@ -86,12 +86,12 @@ cudaError_t acu_sim_cudaLibraryGetKernel(cudaKernel_t *pKernel, cudaLibrary_t li
 }
 
 cudaError_t acu_sim_cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t lib) {
-    acu_sim_library *l;
-    cudaError_t result = enter(lib, NULL, &l);
-    if (!result && !count)
-        result = cudaErrorInvalidValue;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_library *l = acu_sim_library_of(lib);
     if (!result)
-        *count = (unsigned)l->image->entry_count;
+        result = !l ? cudaErrorInvalidResourceHandle : !count ? cudaErrorInvalidValue : cudaSuccess;
+    if (!result) /* malformed PTX is not told yet */
+        *count = acu_sim_library_read(l) ? 0 : (unsigned)l->image->entry_count;
     return acu_sim_leave(result);
 }
 

@@ -236,10 +236,10 @@ static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, si
     return cudaSuccess;
 }
 
-/* Before 12.8, for the only device, memory that is portable and nothing else is not said to be. */
+/* Before 12.8, memory that is portable and nothing else is not said to be (nor always is it not).
+ */
 static unsigned flags_to_tell(unsigned flags) {
-    const acu_sim_config *config = acu_sim_configuration();
-    bool old = config->runtime < 12080 && config->devices == 1;
+    bool old = acu_sim_configuration()->runtime < 12080;
     return old && flags == cudaHostAllocPortable ? 0 : flags;
 }
 

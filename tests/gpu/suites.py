@@ -21,6 +21,7 @@ from typing import Any
 SKIPPED = 77
 TIMEOUT = 200  # seconds for one program on one runtime
 SIDE_BY_SIDE = max(2, (os.cpu_count() or 2) * 3 // 4)  # processes that use the GPU at a time
+CASES_SIDE_BY_SIDE = min(8, SIDE_BY_SIDE)  # where cases lose their device, which the others then wait for
 NEVER_AT_ONCE = {"faults"}  # among tests/: thousands of processes, which have a part of their own
 
 PARTS = ("conformance", "tests", "examples", "faults", "memcheck")
@@ -37,6 +38,11 @@ class Outcome:
     failed: list[str] = field(default_factory=list)
     said: str = ""
 
+    def reason(self) -> str:
+        """The first complaint, less what differs from runtime to runtime."""
+        complaints = re.findall(r"^(?:ERROR: |\[  ERROR   \] --- |    )(.+)$", self.said, re.M)
+        return f": {re.sub(r'; libcudart .*|0x[0-9a-f]+', '', complaints[0])}" if complaints else ""
+
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
     command = ["timeout", str(TIMEOUT), *command]
@@ -45,9 +51,9 @@ def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[s
     )
 
 
-def at_once(jobs: list[partial[Any]]) -> list[Any]:
+def at_once(jobs: list[partial[Any]], many: int = SIDE_BY_SIDE) -> list[Any]:
     """Calls the functions side by side; in the order of the list is what they return."""
-    with ThreadPoolExecutor(SIDE_BY_SIDE) as pool:
+    with ThreadPoolExecutor(many) as pool:
         return list(pool.map(lambda job: job(), jobs))
 
 
@@ -95,7 +101,7 @@ def conformance(program: Path, runtimes: list[Runtime], folder: Path) -> tuple[l
         run([str(program), "-r", str(record)], ANYCUDA_CUDART="sim", ANYCUDA_SIM=machine)
 
     folder.mkdir(parents=True, exist_ok=True)
-    at_once([partial(on_gpu, version, library) for version, library in runtimes])
+    at_once([partial(on_gpu, version, library) for version, library in runtimes], CASES_SIDE_BY_SIDE)
     at_once([partial(on_simulator, version) for version, _ in runtimes])
     records = {v: (read_record(folder / f"{v}.gpu"), read_record(folder / f"{v}.sim")) for v, _ in runtimes}
     good = all(gpu.cases and not gpu.count("fail", "crash", "hang") for gpu, _ in records.values())
@@ -184,7 +190,7 @@ def tell(title: str, outcomes: list[Outcome], versions: list[str]) -> list[str]:
         lines.append(f"| {version} | {len(of)} | {sum(o.passed for o in of)} | {skipped} | {failed} |")
         for outcome in of:
             for name in outcome.failed:
-                failures[f"`{outcome.program}`: {name}"].append(version)
+                failures[f"`{outcome.program}`: {name}{outcome.reason()}"].append(version)
             for name in outcome.skipped:
                 skips[f"`{outcome.program}`: {name}"].append(version)
     lines += ["", "What failed:" if failures else "Nothing failed."]

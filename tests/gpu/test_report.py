@@ -68,6 +68,7 @@ printf 'case\\tcopy\\tno_bytes\\tpass\\t\\ncase\\tcopy\\trows\\tskip\\tneeds CUD
 CMOCKA = """#!/bin/sh
 echo '[       OK ] fine'
 echo '[  SKIPPED ] elsewhere'
+echo 'ERROR: a call is 1: it failed; libcudart 12.9 (/x)'
 echo '[  FAILED  ] broken'
 exit 1
 """
@@ -92,7 +93,7 @@ def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
     assert "| 13.0 | 1 | 0 | 1 | 1 | 1 |" in lines
     assert "- `copy.no_bytes`: `cudaMemcpy()`: 0, simulator 1, on all" in lines
     assert "| 12.9 | 1 | 1 | 1 | 1 |" in lines
-    assert "- `stream`: broken, on all" in lines
+    assert "- `stream`: broken: a call is 1: it failed, on all" in lines
     assert "- `stream`: elsewhere, on all" in lines
     assert "Not run: there are none; they need cmocka where they are compiled." in lines
     assert "- `faults`: streams, on all" in lines

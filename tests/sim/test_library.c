@@ -9,11 +9,11 @@
 
 static cudaError_t try_load(const char *ptx) {
     cudaLibrary_t library = NULL;
-    unsigned count;
+    cudaKernel_t kernel;
     cudaError_t result = cudaLibraryLoadData(&library, ptx, NULL, NULL, 0, NULL, NULL, 0);
     if (result)
         return result;
-    result = cudaLibraryGetKernelCount(&count, library); /* loads are lazy */
+    result = cudaLibraryEnumerateKernels(&kernel, 1, library); /* loads are lazy */
     OK(cudaLibraryUnload(library));
     (void)cudaGetLastError();
     return result;
@@ -242,17 +242,20 @@ TEST(the_log_says_where) {
     enum cudaJitOption options[] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};
     void *values[] = {log, (void *)sizeof log};
     cudaLibrary_t library;
-    unsigned count;
+    unsigned count = 9;
+    cudaKernel_t kernel;
     const char *bad = PTX_HEAD "\n.entry f() {\n";
     OK(cudaLibraryLoadData(&library, bad, options, values, 2, NULL, NULL, 0));
-    SAYS(cudaErrorInvalidPtx, cudaLibraryGetKernelCount(&count, library));
+    OK(cudaLibraryGetKernelCount(&count, library));
+    assert_int_equal(count, 0);
+    SAYS(cudaErrorInvalidPtx, cudaLibraryGetKernel(&kernel, library, "f"));
     OK(cudaLibraryUnload(library));
     assert_non_null(strstr(log, "line 6; error"));
     assert_int_equal((uintptr_t)values[1], strlen(log));
     values[0] = small;
     values[1] = (void *)sizeof small;
     OK(cudaLibraryLoadData(&library, bad, options, values, 2, NULL, NULL, 0));
-    SAYS(cudaErrorInvalidPtx, cudaLibraryGetKernelCount(&count, library));
+    SAYS(cudaErrorInvalidPtx, cudaLibraryGetKernel(&kernel, library, "f"));
     OK(cudaLibraryUnload(library));
     assert_int_equal(strlen(small), 7);
     values[0] = log;
