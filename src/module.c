@@ -125,10 +125,11 @@ void acu_module_note_stream(acu_module *module, acu_timeline *timeline) {
         acu_timeline *here = __atomic_load_n(&module->streams[i], __ATOMIC_RELAXED);
         if (ACU_LIKELY(here == timeline))
             return;
-        if (!here &&
-            __atomic_compare_exchange_n(&module->streams[i], &here, acu_timeline_retain(timeline),
-                                        false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+        if (!here && __atomic_compare_exchange_n(&module->streams[i], &here, timeline, false,
+                                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            (void)acu_timeline_retain(timeline); /* nobody gives it up while this launches */
             return;
+        }
         if (here == timeline)
             return;
     }

@@ -253,12 +253,35 @@ static void one_module_in_all_threads(void **state) {
     OK(acu_kernel_release(kernel));
 }
 
+/* A module remembers the streams that it runs on, and gives each of them up once. */
+static pthread_barrier_t together;
+
+static void *launch_first(void *data) {
+    acu_stream *stream = NULL;
+    MUST(acu_stream_create(0, NULL, &stream));
+    pthread_barrier_wait(&together);
+    MUST(acu_launch(stream, (acu_kernel *)data, acu_grid_1d(1, 1)));
+    MUST(acu_stream_release(stream));
+    return NULL;
+}
+
+static void the_first_launches_of_a_module(void **state) {
+    (void)state;
+    pthread_barrier_init(&together, NULL, THREADS);
+    for (int i = 0; i < ROUNDS; i++) {
+        acu_kernel *kernel = kernel_on(0, "nothing");
+        in_threads(launch_first, kernel);
+        OK(acu_kernel_release(kernel));
+    }
+    pthread_barrier_destroy(&together);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(one_buffer_in_all_threads),          TEST(one_stream_in_all_threads),
         TEST(one_graph_in_all_threads),           TEST(captures_in_all_threads),
         TEST(buffers_come_and_go_in_all_threads), TEST(errors_are_a_threads_own),
-        KERNEL_TEST(one_module_in_all_threads),
+        KERNEL_TEST(one_module_in_all_threads),   KERNEL_TEST(the_first_launches_of_a_module),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
