@@ -313,11 +313,13 @@ static void describe(const acu_sim_device *device, struct cudaDeviceProp *prop) 
 
 cudaError_t acu_sim_cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    const acu_sim_device *d = acu_sim_device_at(device);
+    acu_sim_device *d = acu_sim_device_at(device);
     if (!result)
         result = !d ? cudaErrorInvalidDevice : !prop ? cudaErrorInvalidValue : cudaSuccess;
+    if (!result && !*d->properties.name)
+        describe(d, &d->properties);
     if (!result)
-        describe(d, prop);
+        *prop = d->properties;
     return acu_sim_leave(result);
 }
 

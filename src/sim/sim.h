@@ -169,6 +169,7 @@ struct acu_sim_device {
     acu_sim_stream *legacy;  /* its default stream */
     acu_sim_stream *records; /* what events of contexts are recorded in; nobody else knows it */
     acu_sim_pool *default_pool, *pool;
+    struct cudaDeviceProp properties; /* once they were asked for: they have a name */
 };
 
 /* NULL if there is no such device. */
