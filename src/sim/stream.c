@@ -285,7 +285,7 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
             pthread_cond_signal(&stream->wake);
         acu_sim_schedule_wake();
         if (wait)
-            acu_sim_wait(op);
+            acu_sim_wait(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
     }
     acu_sim_op_release(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
     if (!good)
@@ -551,9 +551,9 @@ cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream) {
 cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
     acu_sim_stream *s = NULL;
     cudaError_t result = acu_sim_enter_stream(stream, &s);
-    if (result == cudaErrorStreamDetached && acu_sim_configuration()->driver >= 13010)
+    if (s && result == cudaErrorStreamDetached && acu_sim_configuration()->driver >= 13010)
         result = cudaSuccess;
-    if (!result && s->is_default)
+    if (!result && s && s->is_default)
         result = cudaErrorInvalidResourceHandle;
     if (!result)
         close_stream(s);
