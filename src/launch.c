@@ -29,15 +29,17 @@ static size_t at_least_one(size_t n) {
     return n ? n : 1;
 }
 
-/* x, y and z of what is counted in `what`, checked against the device. */
-static int fill_dim(const char *call, const acu_kernel *kernel, const char *what,
-                    const acu_size3 *size, const int most[3], dim3 *dim) {
+/* False: the device cannot have so many; what is to be told then is apart from what is run by each
+ * launch, here and below. */
+static inline bool fill_dim(const acu_size3 *size, const int most[3], dim3 *dim) {
+    size_t x = size->x, y = at_least_one(size->y), z = at_least_one(size->z);
+    *dim = (dim3){(unsigned)x, (unsigned)y, (unsigned)z};
+    return x > 0 && x <= (size_t)most[0] && y <= (size_t)most[1] && z <= (size_t)most[2];
+}
+
+ACU_COLD static int refuse_dim(const char *call, const acu_kernel *kernel, const char *what,
+                               const acu_size3 *size, const int most[3]) {
     const size_t n[3] = {size->x, at_least_one(size->y), at_least_one(size->z)};
-    if (ACU_LIKELY(n[0] > 0 && n[0] <= (size_t)most[0] && n[1] <= (size_t)most[1] &&
-                   n[2] <= (size_t)most[2])) {
-        *dim = (dim3){(unsigned)n[0], (unsigned)n[1], (unsigned)n[2]};
-        return 0;
-    }
     if (n[0] == 0)
         return refuse(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
                       size->y, size->z);
@@ -46,10 +48,11 @@ static int fill_dim(const char *call, const acu_kernel *kernel, const char *what
                   n[axis], what, axes[axis], kernel->object.device, most[axis]);
 }
 
-static int check_threads(const char *call, const acu_kernel *kernel, const acu_prepared *p) {
-    size_t threads = (size_t)p->threads.x * p->threads.y * p->threads.z;
-    if (ACU_LIKELY(threads <= (size_t)kernel->max_threads))
-        return 0;
+static size_t threads_of(const acu_prepared *p) {
+    return (size_t)p->threads.x * p->threads.y * p->threads.z;
+}
+
+ACU_COLD static int refuse_threads(const char *call, const acu_kernel *kernel, size_t threads) {
     if (threads > (size_t)kernel->limits.threads)
         return refuse(call, kernel, ACU_ERROR_LIMIT, "%zu threads per block: device %d can have %d",
                       threads, kernel->object.device, kernel->limits.threads);
@@ -76,9 +79,7 @@ static int look_again(acu_kernel *kernel) {
     return code;
 }
 
-static int check_shared(const char *call, acu_kernel *kernel, size_t shared) {
-    if (ACU_LIKELY(has_room(kernel, shared)))
-        return 0;
+ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t shared) {
     int code = look_again(kernel);
     if (code)
         return acu_outcome(call, kernel, code);
@@ -229,27 +230,35 @@ static void clear(acu_prepared *p, acu_kernel *kernel) {
     p->attribute_count = p->use_count = p->event_count = 0;
 }
 
-int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid, acu_prepared *p) {
+static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                               acu_prepared *p) {
+    int code = 0;
     clear(p, kernel);
     if (!acu_is(kernel, &acu_kernel_class))
         return acu_bad_handle(call, kernel, &acu_kernel_class);
     if (!grid)
         return refuse(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
-    int code = fill_dim(call, kernel, "blocks", &grid->blocks, kernel->limits.grid, &p->blocks);
-    if (!code)
-        code = fill_dim(call, kernel, "threads", &grid->threads, kernel->limits.block, &p->threads);
-    if (!code)
-        code = check_threads(call, kernel, p);
-    if (!code)
-        code = check_shared(call, kernel, grid->shared_bytes);
+    const acu_limits *limits = &kernel->limits;
+    if (!ACU_LIKELY(fill_dim(&grid->blocks, limits->grid, &p->blocks)))
+        return refuse_dim(call, kernel, "blocks", &grid->blocks, limits->grid);
+    if (!ACU_LIKELY(fill_dim(&grid->threads, limits->block, &p->threads)))
+        return refuse_dim(call, kernel, "threads", &grid->threads, limits->block);
+    if (!ACU_LIKELY(threads_of(p) <= (size_t)kernel->max_threads))
+        return refuse_threads(call, kernel, threads_of(p));
+    if (!ACU_LIKELY(has_room(kernel, grid->shared_bytes)))
+        code = look_for_room(call, kernel, grid->shared_bytes);
     p->shared_bytes = (unsigned)grid->shared_bytes;
-    if (!code && !is_plain(grid))
+    if (!code && !ACU_LIKELY(is_plain(grid)))
         code = add_attributes(call, grid, p);
     if (!code && __atomic_load_n(&kernel->cluster_needed, __ATOMIC_RELAXED) &&
         !is_given(&grid->cluster))
         code = refuse(call, kernel, ACU_ERROR_ARGUMENT,
                       "%s needs to be told the size of its clusters", kernel->name);
     return code;
+}
+
+int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid, acu_prepared *p) {
+    return prepare_grid(call, kernel, grid, p);
 }
 
 /* ---- arguments ----------------------------------------------------------------------------------
@@ -315,48 +324,59 @@ static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
     return buffer->object.device != kernel->object.device && acu_buffer_is_devices(buffer);
 }
 
-static int add_buffer(const char *call, acu_prepared *p, size_t i, const acu_arg *arg) {
-    acu_buffer *buffer = arg->value.buffer;
-    if (ACU_LIKELY(acu_is(buffer, &acu_buffer_class) && !is_elsewhere(p->kernel, buffer))) {
-        p->params[i] = &buffer->pointer;
-        p->uses[p->use_count++] =
-            (acu_prepared_use){.buffer = buffer, .writes = arg->kind != ACU_ARG_IN};
-        return 0;
-    }
+static int refuse_buffer(const char *call, const acu_kernel *kernel, size_t i,
+                         const acu_buffer *buffer) {
     if (!acu_is(buffer, &acu_buffer_class)) {
         int code = acu_bad_handle(call, buffer, &acu_buffer_class);
-        acu_hint("it is argument %zu of %s", i, p->kernel->name);
+        acu_hint("it is argument %zu of %s", i, kernel->name);
         return code;
     }
-    refuse(call, p->kernel, ACU_ERROR_DEVICE,
+    refuse(call, kernel, ACU_ERROR_DEVICE,
            "argument %zu of %s is a buffer on device %d, the kernel is on device %d", i,
-           p->kernel->name, buffer->object.device, p->kernel->object.device);
+           kernel->name, buffer->object.device, kernel->object.device);
     acu_hint("where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
     return ACU_ERROR_DEVICE;
 }
 
-static int add_argument(const char *call, acu_prepared *p, size_t i, const acu_arg *arg) {
-    const acu_kernel *kernel = p->kernel;
+static bool fits(const acu_kernel *kernel, size_t i, const acu_arg *arg) {
+    if (kernel->check == ACU_CHECK_NOTHING)
+        return true;
+    const acu_parameter *parameter = &kernel->parameters[i];
+    return arg->size == parameter->size && (takes[parameter->type] & KIND(arg->kind));
+}
+
+ACU_COLD static int refuse_argument(const char *call, const acu_kernel *kernel, size_t i,
+                                    const acu_arg *arg) {
     if (arg->kind > ACU_ARG_BYTES)
         return refuse(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu is none", i);
-    if (kernel->check != ACU_CHECK_NOTHING) {
-        const acu_parameter *parameter = &kernel->parameters[i];
-        if (arg->size != parameter->size)
-            return refuse_size(call, kernel, i, arg);
-        if (!(takes[parameter->type] & KIND(arg->kind)))
-            return refuse_type(call, kernel, i, arg);
-    }
+    if (!fits(kernel, i, arg))
+        return arg->size != kernel->parameters[i].size ? refuse_size(call, kernel, i, arg)
+                                                       : refuse_type(call, kernel, i, arg);
     if (KIND(arg->kind) & BUFFERS)
-        return add_buffer(call, p, i, arg);
-    if (arg->kind == ACU_ARG_BYTES && !arg->value.pointer)
-        return refuse(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu are bytes at NULL", i);
+        return refuse_buffer(call, kernel, i, arg->value.buffer);
+    return refuse(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu are bytes at NULL", i);
+}
+
+/* False: it cannot be passed. */
+static inline bool add_argument(acu_prepared *p, size_t i, const acu_arg *arg) {
+    if (arg->kind > ACU_ARG_BYTES || !fits(p->kernel, i, arg))
+        return false;
+    if (KIND(arg->kind) & BUFFERS) {
+        acu_buffer *buffer = arg->value.buffer;
+        if (!acu_is(buffer, &acu_buffer_class) || is_elsewhere(p->kernel, buffer))
+            return false;
+        p->params[i] = &buffer->pointer;
+        p->uses[p->use_count].buffer = buffer;
+        p->uses[p->use_count++].writes = arg->kind != ACU_ARG_IN;
+        return true;
+    }
     p->params[i] = arg->kind == ACU_ARG_BYTES ? (void *)arg->value.pointer : (void *)&arg->value;
-    return 0;
+    return p->params[i] != NULL;
 }
 
 int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
                 size_t count, acu_prepared *p) {
-    int code = acu_prepare_grid(call, kernel, grid, p);
+    int code = prepare_grid(call, kernel, grid, p);
     if (code)
         return code;
     if (kernel->check != ACU_CHECK_NOTHING && count != kernel->count)
@@ -365,10 +385,11 @@ int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, cons
         return refuse(call, kernel, ACU_ERROR_ARGUMENT,
                       args ? "%zu arguments; there can be %d" : "%zu arguments at NULL", count,
                       ACU_MAX_ARGUMENTS);
-    for (size_t i = 0; i < count && !code; i++)
-        code = add_argument(call, p, i, &args[i]);
+    for (size_t i = 0; i < count; i++)
+        if (!ACU_LIKELY(add_argument(p, i, &args[i])))
+            return refuse_argument(call, kernel, i, &args[i]);
     p->params[count] = NULL;
-    return code;
+    return 0;
 }
 
 /* ---- what CUDA refused --------------------------------------------------------------------------
@@ -377,7 +398,7 @@ int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, cons
 /* More about a launch that CUDA refused, where there is more to say. Returns the code. */
 ACU_COLD static int explain(const acu_prepared *p, int code) {
     char said[400];
-    size_t threads = (size_t)p->threads.x * p->threads.y * p->threads.z, fit = 0;
+    size_t threads = threads_of(p), fit = 0;
     if (code != cudaErrorCooperativeLaunchTooLarge)
         return code;
     snprintf(said, sizeof said, "%s", acu_last_error_message());
