@@ -3,6 +3,11 @@
  * suffix, parameters, arguments) for those whose symbol differs with the per-thread default stream.
  * The symbols, "cuMemAlloc_v2", come from the descriptions that the headers give.
  */
+DRIVER(cuArray3DCreate)
+DRIVER(cuArray3DGetDescriptor)
+DRIVER(cuArrayCreate)
+DRIVER(cuArrayDestroy)
+DRIVER(cuArrayGetDescriptor)
 DRIVER(cuCtxDestroy)
 DRIVER(cuCtxDisablePeerAccess)
 DRIVER(cuCtxEnablePeerAccess)
@@ -66,29 +71,29 @@ DRIVER(cuFuncIsLoaded)
 DRIVER(cuFuncLoad)
 DRIVER(cuFuncSetAttribute)
 DRIVER(cuFuncSetCacheConfig)
-DRIVER(cuGraphAddKernelNode)
-DRIVER(cuGraphExecKernelNodeSetParams)
-DRIVER(cuGraphKernelNodeGetAttribute)
-DRIVER(cuGraphKernelNodeGetParams)
-DRIVER(cuGraphKernelNodeSetAttribute)
-DRIVER(cuGraphKernelNodeSetParams)
 DRIVER(cuGetErrorName)
 DRIVER(cuGetErrorString)
 DRIVER(cuGetProcAddress)
 DRIVER(cuGraphAddChildGraphNode)
 DRIVER(cuGraphAddDependencies)
 DRIVER(cuGraphAddEmptyNode)
+DRIVER(cuGraphAddKernelNode)
 DRIVER(cuGraphClone)
 DRIVER(cuGraphCreate)
 DRIVER(cuGraphDestroy)
 DRIVER(cuGraphDestroyNode)
 DRIVER(cuGraphExecDestroy)
+DRIVER(cuGraphExecKernelNodeSetParams)
 DRIVER(cuGraphExecUpdate)
 DRIVER(cuGraphGetEdges)
 DRIVER(cuGraphGetNodes)
 DRIVER(cuGraphGetRootNodes)
 DRIVER(cuGraphInstantiate)
 DRIVER(cuGraphKernelNodeCopyAttributes)
+DRIVER(cuGraphKernelNodeGetAttribute)
+DRIVER(cuGraphKernelNodeGetParams)
+DRIVER(cuGraphKernelNodeSetAttribute)
+DRIVER(cuGraphKernelNodeSetParams)
 DRIVER_PTDS(cuGraphLaunch, ptsz, (CUgraphExec exec, CUstream stream), (exec, stream))
 DRIVER(cuGraphNodeFindInClone)
 DRIVER(cuGraphNodeGetType)
@@ -163,8 +168,27 @@ DRIVER(cuMemRetainAllocationHandle)
 DRIVER(cuMemSetAccess)
 DRIVER(cuMemUnmap)
 DRIVER_PTDS(cuMemcpy, ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size))
+DRIVER_PTDS(cuMemcpy2D, ptds, (const CUDA_MEMCPY2D *copy), (copy))
+DRIVER_PTDS(cuMemcpy2DAsync, ptsz, (const CUDA_MEMCPY2D *copy, CUstream stream), (copy, stream))
+DRIVER_PTDS(cuMemcpy2DUnaligned, ptds, (const CUDA_MEMCPY2D *copy), (copy))
+DRIVER_PTDS(cuMemcpy3D, ptds, (const CUDA_MEMCPY3D *copy), (copy))
+DRIVER_PTDS(cuMemcpy3DAsync, ptsz, (const CUDA_MEMCPY3D *copy, CUstream stream), (copy, stream))
+DRIVER_PTDS(cuMemcpy3DPeer, ptds, (const CUDA_MEMCPY3D_PEER *copy), (copy))
+DRIVER_PTDS(cuMemcpy3DPeerAsync, ptsz, (const CUDA_MEMCPY3D_PEER *copy, CUstream stream),
+            (copy, stream))
 DRIVER_PTDS(cuMemcpyAsync, ptsz, (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
             (to, from, size, stream))
+DRIVER_PTDS(cuMemcpyAtoA, ptds, (CUarray to, size_t at, CUarray from, size_t since, size_t size),
+            (to, at, from, since, size))
+DRIVER_PTDS(cuMemcpyAtoD, ptds, (CUdeviceptr to, CUarray from, size_t since, size_t size),
+            (to, from, since, size))
+DRIVER_PTDS(cuMemcpyAtoH, ptds, (void *to, CUarray from, size_t since, size_t size),
+            (to, from, since, size))
+DRIVER_PTDS(cuMemcpyAtoHAsync, ptsz,
+            (void *to, CUarray from, size_t since, size_t size, CUstream stream),
+            (to, from, since, size, stream))
+DRIVER_PTDS(cuMemcpyDtoA, ptds, (CUarray to, size_t at, CUdeviceptr from, size_t size),
+            (to, at, from, size))
 DRIVER_PTDS(cuMemcpyDtoD, ptds, (CUdeviceptr to, CUdeviceptr from, size_t size), (to, from, size))
 DRIVER_PTDS(cuMemcpyDtoDAsync, ptsz,
             (CUdeviceptr to, CUdeviceptr from, size_t size, CUstream stream),
@@ -172,10 +196,22 @@ DRIVER_PTDS(cuMemcpyDtoDAsync, ptsz,
 DRIVER_PTDS(cuMemcpyDtoH, ptds, (void *to, CUdeviceptr from, size_t size), (to, from, size))
 DRIVER_PTDS(cuMemcpyDtoHAsync, ptsz, (void *to, CUdeviceptr from, size_t size, CUstream stream),
             (to, from, size, stream))
+DRIVER_PTDS(cuMemcpyHtoA, ptds, (CUarray to, size_t at, const void *from, size_t size),
+            (to, at, from, size))
+DRIVER_PTDS(cuMemcpyHtoAAsync, ptsz,
+            (CUarray to, size_t at, const void *from, size_t size, CUstream stream),
+            (to, at, from, size, stream))
 DRIVER_PTDS(cuMemcpyHtoD, ptds, (CUdeviceptr to, const void *from, size_t size), (to, from, size))
 DRIVER_PTDS(cuMemcpyHtoDAsync, ptsz,
             (CUdeviceptr to, const void *from, size_t size, CUstream stream),
             (to, from, size, stream))
+DRIVER_PTDS(cuMemcpyPeer, ptds,
+            (CUdeviceptr to, CUcontext theirs, CUdeviceptr from, CUcontext ours, size_t size),
+            (to, theirs, from, ours, size))
+DRIVER_PTDS(cuMemcpyPeerAsync, ptsz,
+            (CUdeviceptr to, CUcontext theirs, CUdeviceptr from, CUcontext ours, size_t size,
+             CUstream stream),
+            (to, theirs, from, ours, size, stream))
 DRIVER_PTDS(cuMemsetD16, ptds, (CUdeviceptr to, unsigned short value, size_t count),
             (to, value, count))
 DRIVER_PTDS(cuMemsetD16Async, ptsz,
@@ -210,6 +246,9 @@ DRIVER_PTDS(cuMemsetD8, ptds, (CUdeviceptr to, unsigned char value, size_t count
 DRIVER_PTDS(cuMemsetD8Async, ptsz,
             (CUdeviceptr to, unsigned char value, size_t count, CUstream stream),
             (to, value, count, stream))
+DRIVER(cuMipmappedArrayCreate)
+DRIVER(cuMipmappedArrayDestroy)
+DRIVER(cuMipmappedArrayGetLevel)
 DRIVER(cuModuleEnumerateFunctions)
 DRIVER(cuModuleGetFunction)
 DRIVER(cuModuleGetFunctionCount)
