@@ -242,6 +242,7 @@ TEST(the_threads_own_stream) {
     OK(launch_kernel_ptsz(kernel, dim(1, 1, 1), dim(1, 1, 1), NULL, 0, NULL));
     OK(cudaStreamSynchronize(cudaStreamPerThread)); /* the legacy one would wait for the gate */
     gate_open(&g);
+    OK(cudaStreamSynchronize(stream)); /* the gate is this function's */
     OK(cudaStreamDestroy(stream));
 }
 
