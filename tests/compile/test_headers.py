@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -278,6 +280,43 @@ def test_the_safe_layer_beside_nvidias_headers(version: str, toolkits: Toolkits,
         command = [*compiler(name, dialect), *nvidia(toolkits, version), "-fsyntax-only", "-Wall", "-Wextra", "-Werror"]
         for headers in (("anycuda/anycuda.h", "cuda_runtime_api.h"), ("cuda_runtime_api.h", "anycuda/anycuda.h")):
             works([*command, source(tmp_path, includes(*headers) + BESIDE, dialect)])
+
+
+def test_the_safe_layer_in_a_cu_file(tmp_path: Path) -> None:
+    """The kernel is nvcc's, the rest is the safe layer's."""
+    nvcc = shutil.which("nvcc", path=f"{os.environ.get('PATH', '')}:/usr/local/cuda/bin")
+    if nvcc is None:
+        pytest.skip("there is no nvcc here")
+    program = tmp_path / "kernel.cu"
+    program.write_text("""#include <anycuda/anycuda.h>
+
+__global__ void scale(float *x, float by, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        x[i] *= by;
+}
+
+acu_result twice(acu_stream *stream, acu_buffer *x) {
+    ACU_AUTO(acu_kernel) *kernel = nullptr;
+    ACU_TRY(acu_kernel_wrap(0, (const void *)scale, &kernel));
+    return acu_launch(stream, kernel, acu_grid_1d(4, 32), acu_inout(x), 2.0f, 4);
+}
+""")
+    for dialect in ("c++11", "c++17"):
+        folders = [f"-I{folder}" for folder in INCLUDE]
+        works(
+            [
+                nvcc,
+                f"-std={dialect}",
+                *folders,
+                "-Xcompiler",
+                "-Wall,-Wextra",
+                "-c",
+                program,
+                "-o",
+                tmp_path / "kernel.o",
+            ]
+        )
 
 
 # ---- compile-time gates
