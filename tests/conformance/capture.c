@@ -218,13 +218,10 @@ CASE(capture_modes_that_do_not_exist) {
 
 CASE(beginning_twice) {
     cudaStream_t stream = new_stream();
-    cudaGraph_t graph = NULL;
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     FAILS(cudaErrorIllegalState, cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     EQUAL(status_of(stream), cudaStreamCaptureStatusActive);
-    SAYS(cudaSuccess, cudaStreamEndCapture(stream, &graph));
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaSuccess, end_capture(stream));
     OK(cudaStreamDestroy(stream));
 }
 
@@ -348,15 +345,12 @@ CASE(a_fork_and_its_join) {
 CASE(a_fork_that_does_nothing_needs_no_join) {
     cudaStream_t a = new_stream(), b = new_stream();
     cudaEvent_t fork = new_event();
-    cudaGraph_t graph = NULL;
     int calls = 0;
     OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     YES(cudaLaunchHostFunc(a, on_host, &calls));
     YES(cudaEventRecord(fork, a));
     YES(cudaStreamWaitEvent(b, fork, 0));
-    SAYS(cudaSuccess, cudaStreamEndCapture(a, &graph));
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaSuccess, end_capture(a));
     OK(cudaEventDestroy(fork));
     OK(cudaStreamDestroy(a));
     OK(cudaStreamDestroy(b));
@@ -436,14 +430,11 @@ CASE(merging_captures) {
 CASE(beginning_on_a_stream_that_joined) {
     cudaStream_t a = new_stream(), b = new_stream();
     cudaEvent_t event = new_event();
-    cudaGraph_t graph = NULL;
     OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     YES(cudaEventRecord(event, a));
     YES(cudaStreamWaitEvent(b, event, 0));
     FAILS(cudaErrorIllegalState, cudaStreamBeginCapture(b, cudaStreamCaptureModeThreadLocal));
-    SAYS(cudaSuccess, cudaStreamEndCapture(a, &graph));
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaSuccess, end_capture(a));
     OK(cudaEventDestroy(event));
     OK(cudaStreamDestroy(a));
     OK(cudaStreamDestroy(b));
@@ -524,7 +515,7 @@ CASE(dependencies_can_be_changed) {
 
 CASE(mistakes_in_changing_dependencies) {
     cudaStream_t stream = new_stream();
-    cudaGraph_t graph = NULL, other = NULL;
+    cudaGraph_t other = NULL;
     cudaGraphNode_t foreign = NULL;
     OK(cudaGraphCreate(&other, 0));
     OK(cudaGraphAddEmptyNode(&foreign, other, NULL, 0));
@@ -537,9 +528,7 @@ CASE(mistakes_in_changing_dependencies) {
     FAILS(cudaErrorInvalidValue, cudaStreamUpdateCaptureDependencies(
                                      stream, &foreign, NULL, 1, cudaStreamAddCaptureDependencies));
     EQUAL(status_of(stream), cudaStreamCaptureStatusActive);
-    SAYS(cudaSuccess, cudaStreamEndCapture(stream, &graph));
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaSuccess, end_capture(stream));
     OK(cudaGraphDestroy(other));
     OK(cudaStreamDestroy(stream));
 }
@@ -558,9 +547,7 @@ CASE(removing_nodes_while_capturing) {
     if (count)
         FAILS(cudaErrorIllegalState, cudaGraphDestroyNode(nodes[0]));
     FAILS(cudaErrorIllegalState, cudaGraphDestroy(graph));
-    SAYS(cudaSuccess, cudaStreamEndCapture(stream, &graph));
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaSuccess, end_capture(stream));
     OK(cudaStreamDestroy(stream));
 }
 
@@ -650,7 +637,6 @@ CASE(captured_allocations_are_nodes) {
 
 CASE(only_a_graph_s_memory_is_freed_in_a_capture) {
     cudaStream_t stream = new_stream();
-    cudaGraph_t graph = NULL;
     void *memory = NULL, *plain = NULL;
     OK(cudaMallocAsync(&memory, 1000, stream));
     OK(cudaMalloc(&plain, 1000));
@@ -659,10 +645,7 @@ CASE(only_a_graph_s_memory_is_freed_in_a_capture) {
     SAYS(cudaErrorInvalidValue, cudaFreeAsync(memory, stream));
     SAYS(cudaErrorInvalidValue, cudaFreeAsync(plain, stream));
     EQUAL(status_of(stream), cudaStreamCaptureStatusActive);
-    SAYS(cudaSuccess, cudaStreamEndCapture(stream, &graph));
-    (void)cudaGetLastError();
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaSuccess, end_capture(stream));
     OK(cudaFreeAsync(memory, stream));
     OK(cudaFree(plain));
     OK(cudaStreamSynchronize(stream));

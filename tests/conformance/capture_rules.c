@@ -91,7 +91,6 @@ CASE(asking_after_a_captured_event) {
 CASE(time_of_captured_events) {
     cudaStream_t stream = new_stream();
     cudaEvent_t a = NULL, b = NULL;
-    cudaGraph_t graph = NULL;
     float ms;
     OK(cudaEventCreate(&a));
     OK(cudaEventCreate(&b));
@@ -100,10 +99,7 @@ CASE(time_of_captured_events) {
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
     YES(cudaEventRecord(b, stream));
     FAILS(cudaErrorCapturedEvent, cudaEventElapsedTime(&ms, a, b));
-    SAYS(cudaSuccess, cudaStreamEndCapture(stream, &graph));
-    (void)cudaGetLastError();
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaSuccess, end_capture(stream));
     OK(cudaEventDestroy(a));
     OK(cudaEventDestroy(b));
     OK(cudaStreamDestroy(stream));
@@ -131,16 +127,13 @@ CASE(an_event_after_its_capture) {
 CASE(an_event_of_another_capture_that_has_ended) {
     cudaStream_t a = new_stream(), b = new_stream();
     cudaEvent_t event = new_event();
-    cudaGraph_t graph = NULL, other = NULL;
+    cudaGraph_t graph = NULL;
     OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     YES(cudaEventRecord(event, a));
     OK(cudaStreamEndCapture(a, &graph));
     OK(cudaStreamBeginCapture(b, cudaStreamCaptureModeThreadLocal));
     FAILS(cudaErrorInvalidValue, cudaStreamWaitEvent(b, event, 0));
-    SAYS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(b, &other));
-    (void)cudaGetLastError();
-    if (other)
-        OK(cudaGraphDestroy(other));
+    SAYS(cudaErrorStreamCaptureInvalidated, end_capture(b));
     OK(cudaGraphDestroy(graph));
     OK(cudaEventDestroy(event));
     OK(cudaStreamDestroy(a));
@@ -150,14 +143,11 @@ CASE(an_event_of_another_capture_that_has_ended) {
 CASE(destroying_an_event_that_is_captured) {
     cudaStream_t a = new_stream(), b = new_stream();
     cudaEvent_t event = new_event();
-    cudaGraph_t graph = NULL;
     OK(cudaStreamBeginCapture(a, cudaStreamCaptureModeThreadLocal));
     YES(cudaEventRecord(event, a));
     YES(cudaStreamWaitEvent(b, event, 0));
     YES(cudaEventDestroy(event));
-    SAYS(cudaSuccess, cudaStreamEndCapture(a, &graph));
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaSuccess, end_capture(a));
     OK(cudaStreamDestroy(a));
     OK(cudaStreamDestroy(b));
 }
@@ -249,15 +239,11 @@ CASE(waiting_for_the_device) {
 
 CASE(callbacks_are_not_captured) {
     cudaStream_t stream = new_stream();
-    cudaGraph_t graph = NULL;
     int calls = 0;
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     FAILS(cudaErrorStreamCaptureUnsupported, cudaStreamAddCallback(stream, on_callback, &calls, 0));
     EQUAL(status_of(stream), cudaStreamCaptureStatusInvalidated);
-    SAYS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
-    (void)cudaGetLastError();
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaErrorStreamCaptureInvalidated, end_capture(stream));
     OK(cudaStreamDestroy(stream));
 }
 
@@ -368,15 +354,11 @@ CASE(the_legacy_stream_beside_one_that_does_not_block) {
 CASE(the_legacy_stream_waits_for_a_captured_event) {
     cudaStream_t stream = new_stream();
     cudaEvent_t event = new_event();
-    cudaGraph_t graph = NULL;
     OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
     YES(cudaEventRecord(event, stream));
     FAILS(cudaErrorStreamCaptureImplicit, cudaStreamWaitEvent(NULL, event, 0));
     EQUAL(status_of(stream), cudaStreamCaptureStatusInvalidated);
-    SAYS(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
-    (void)cudaGetLastError();
-    if (graph)
-        OK(cudaGraphDestroy(graph));
+    SAYS(cudaErrorStreamCaptureInvalidated, end_capture(stream));
     OK(cudaEventDestroy(event));
     OK(cudaStreamDestroy(stream));
 }

@@ -29,6 +29,14 @@ static inline int status_of(cudaStream_t stream) {
     return result ? -(int)result : (int)status;
 }
 
+/* Ends a capture whatever has become of it, and leaves neither a graph nor an error. */
+static inline cudaError_t end_capture(cudaStream_t stream) {
+    cudaGraph_t graph = NULL;
+    cudaError_t result = cudaStreamEndCapture(stream, &graph);
+    (void)cudaGetLastError();
+    return graph && cudaGraphDestroy(graph) ? cudaErrorUnknown : result;
+}
+
 static inline size_t count_nodes(cudaGraph_t graph) {
     size_t count = 99;
     return cudaGraphGetNodes(graph, NULL, &count) ? 99 : count;

@@ -429,17 +429,9 @@ TEST(surfaces_are_of_arrays_made_for_them) {
 /* ---- symbols ------------------------------------------------------------------------------------
  */
 
-TEST(no_symbol_is_known) {
+TEST(the_direction_of_a_copy_is_looked_at_before_the_symbol) {
     static int variable;
-    void *at;
-    size_t size;
     int value = 0;
-    FAILS(cudaErrorInvalidSymbol, cudaGetSymbolAddress(&at, &variable));
-    FAILS(cudaErrorInvalidSymbol, cudaGetSymbolSize(&size, &variable));
-    FAILS(cudaErrorInvalidSymbol,
-          cudaMemcpyToSymbol(&variable, &value, sizeof value, 0, cudaMemcpyHostToDevice));
-    FAILS(cudaErrorInvalidSymbol,
-          cudaMemcpyFromSymbol(&value, &variable, sizeof value, 0, cudaMemcpyDeviceToHost));
     FAILS(cudaErrorInvalidMemcpyDirection,
           cudaMemcpyToSymbol(&variable, &value, sizeof value, 0, cudaMemcpyDeviceToHost));
 }
@@ -480,7 +472,7 @@ int main(void) {
         T(textures_remember_what_they_are_made_of),
         T(textures_of_memory_are_judged),
         T(surfaces_are_of_arrays_made_for_them),
-        T(no_symbol_is_known),
+        T(the_direction_of_a_copy_is_looked_at_before_the_symbol),
         T(what_is_left_is_a_leak),
     };
     return RUN(tests);
