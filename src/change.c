@@ -224,7 +224,8 @@ static int set_copy(changing *c, const acu_copy *copy) {
         code = begin(c, p.device, p.keeps, p.count);
     if (code)
         return code;
-    return end(c, SET(c, MemcpyNodeSetParams1D, p.copy.to, p.copy.from, p.copy.bytes, p.copy.kind));
+    code = SET(c, MemcpyNodeSetParams1D, p.copy.to, p.copy.from, p.copy.bytes, p.copy.kind);
+    return acu_copy_advise(copy, end(c, code));
 }
 
 acu_result acu_exec_set_copy(acu_exec *exec, acu_node node, const acu_copy *copy) {

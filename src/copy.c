@@ -187,6 +187,11 @@ enum cudaMemcpyKind acu_copy_kind(const acu_buffer *to, const acu_buffer *from) 
     return acu_buffer_is_hosts(from) ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
 }
 
+bool acu_copy_is_between_devices(const acu_buffer *to, const acu_buffer *from) {
+    return to->object.device != from->object.device && acu_buffer_is_devices(to) &&
+           acu_buffer_is_devices(from);
+}
+
 int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const acu_buffer *from,
                    size_t from_at, size_t count) {
     int code = check_two(call, to, from);
@@ -216,7 +221,7 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
                        .from = from->pointer + from_at * size,
                        .bytes = count * size,
                        .kind = acu_copy_kind(to, from)};
-    if (acu_buffer_is_devices(to) && acu_buffer_is_devices(from)) {
+    if (acu_copy_is_between_devices(to, from)) {
         copy.to_device = to->object.device;
         copy.from_device = from->object.device;
     }
@@ -242,6 +247,7 @@ acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_stream *on) {
 
 /* The dimensions after simplification, in bytes; the innermost is last and `width` bytes wide. */
 typedef struct strided_copy {
+    int to_device, from_device; /* named where they differ */
     unsigned rank;
     size_t shape[ACU_MAX_RANK];
     int64_t to[ACU_MAX_RANK], from[ACU_MAX_RANK];
@@ -310,33 +316,52 @@ static bool is_pitch(int64_t step, size_t width) {
     return step >= (int64_t)width && step <= INT_MAX;
 }
 
+/* Rows of a copy. */
+typedef struct rows {
+    char *to;
+    const char *from;
+    size_t to_pitch, from_pitch, width, height;
+} rows;
+
+/* Between devices it is the call with three dimensions that names them. */
+static int copy_rows(const strided_copy *c, const rows *r, cudaStream_t on) {
+    if (ACU_LIKELY(c->to_device == c->from_device))
+        return (int)cudaMemcpy2DAsync(r->to, r->to_pitch, r->from, r->from_pitch, r->width,
+                                      r->height, c->kind, on);
+    const struct cudaMemcpy3DPeerParms params = {
+        .srcPtr = {(void *)r->from, r->from_pitch, r->from_pitch, r->height},
+        .srcDevice = c->from_device,
+        .dstPtr = {r->to, r->to_pitch, r->to_pitch, r->height},
+        .dstDevice = c->to_device,
+        .extent = {r->width, r->height, 1}};
+    return (int)cudaMemcpy3DPeerAsync(&params, on);
+}
+
 /* One 2D copy takes the innermost dimension where its steps are pitches; others are walked through.
  */
 static int copy_strided(const copy_job *job, const void *data) {
     const strided_copy *c = data;
     unsigned walked = c->rank, i;
-    size_t index[ACU_MAX_RANK] = {0}, rows = 1, to_pitch = c->width, from_pitch = c->width;
-    char *to = c->to_at;
-    const char *from = c->from_at;
+    size_t index[ACU_MAX_RANK] = {0};
+    rows at = {c->to_at, c->from_at, c->width, c->width, c->width, 1};
     if (c->rank > 0 && is_pitch(c->to[c->rank - 1], c->width) &&
         is_pitch(c->from[c->rank - 1], c->width)) {
         walked--;
-        rows = c->shape[walked];
-        to_pitch = (size_t)c->to[walked];
-        from_pitch = (size_t)c->from[walked];
+        at.height = c->shape[walked];
+        at.to_pitch = (size_t)c->to[walked];
+        at.from_pitch = (size_t)c->from[walked];
     }
     for (;;) {
-        int code = (int)cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, c->width, rows, c->kind,
-                                          job->on->raw);
+        int code = copy_rows(c, &at, job->on->raw);
         if (code)
             return code;
         for (i = walked; i > 0; i--) { /* the next index, like an odometer */
-            to += c->to[i - 1];
-            from += c->from[i - 1];
+            at.to += c->to[i - 1];
+            at.from += c->from[i - 1];
             if (++index[i - 1] < c->shape[i - 1])
                 break;
-            to -= c->to[i - 1] * (int64_t)c->shape[i - 1];
-            from -= c->from[i - 1] * (int64_t)c->shape[i - 1];
+            at.to -= c->to[i - 1] * (int64_t)c->shape[i - 1];
+            at.from -= c->from[i - 1] * (int64_t)c->shape[i - 1];
             index[i - 1] = 0;
         }
         if (i == 0)
@@ -376,6 +401,10 @@ acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_s
                          .from_at = from->pointer + strides->from_at * size,
                          .width = size,
                          .kind = acu_copy_kind(to, from)};
+    if (acu_copy_is_between_devices(to, from)) {
+        copy.to_device = to->object.device;
+        copy.from_device = from->object.device;
+    }
     for (unsigned i = 0; i < strides->rank; i++) {
         if (strides->shape[i] == 0)
             return 0;

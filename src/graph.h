@@ -105,6 +105,8 @@ typedef struct acu_node_params {
 } acu_node_params;
 
 int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *params);
+/* Says what to do where CUDA refused a node that copies between devices; returns the code. */
+int acu_copy_advise(const acu_copy *copy, int code);
 int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *params);
 
 #endif

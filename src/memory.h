@@ -136,6 +136,9 @@ bool acu_buffer_is_devices(const acu_buffer *buffer);
 /* Both are known. */
 enum cudaMemcpyKind acu_copy_kind(const acu_buffer *to, const acu_buffer *from);
 
+/* Neither is the host's: CUDA wants to be told both devices. */
+bool acu_copy_is_between_devices(const acu_buffer *to, const acu_buffer *from);
+
 /* A buffer on the memory, whose reference it takes; pointer, type and count are the caller's to
  * set. */
 void acu_buffer_init(acu_buffer *buffer, acu_storage *storage);

@@ -163,14 +163,24 @@ int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *par
     return 0;
 }
 
+int acu_copy_advise(const acu_copy *copy, int code) {
+    int to = code ? copy->to->object.device : -1, from = code ? copy->from->object.device : -1;
+    if (code == cudaErrorInvalidValue && acu_copy_is_between_devices(copy->to, copy->from))
+        acu_hint("a node copies what device %d can access: acu_pool_set_access() opens a pool of "
+                 "device %d to it, acu_device_enable_peer() the memory of none",
+                 to, from);
+    return code;
+}
+
 acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t count,
                               const acu_copy *copy, acu_node *node) {
     acu_node_params p = {.device = -1, .count = 0};
     ADDING(a);
     ACU_TRY(acu_copy_params(__func__, copy, &p));
     ACU_TRY(begin(&a, p.device, p.keeps, p.count));
-    return end(&a, (int)cudaGraphAddMemcpyNode1D(PLACE(a), p.copy.to, p.copy.from, p.copy.bytes,
-                                                 p.copy.kind));
+    int code =
+        (int)cudaGraphAddMemcpyNode1D(PLACE(a), p.copy.to, p.copy.from, p.copy.bytes, p.copy.kind);
+    return acu_copy_advise(copy, end(&a, code));
 }
 
 static acu_kept_closure *keep_bytes(const char *call, const void *host, size_t bytes) {

@@ -103,7 +103,13 @@ typedef struct acu_copy {
     size_t count; /* 0: as many as the source has from there on */
 } acu_copy;
 
-/** A copy between buffers; ACU_ERROR_DTYPE, ACU_ERROR_RANGE as acu_buffer_copy_range(). */
+/**
+ * A copy between buffers; ACU_ERROR_DTYPE, ACU_ERROR_RANGE as acu_buffer_copy_range().
+ *
+ * From one device to another the destination's must be able to access the source, which needs
+ * acu_pool_set_access() on the source's pool, or acu_device_enable_peer() for memory of no pool:
+ * unlike acu_buffer_copy(), a node cannot name devices, and CUDA refuses it with 1.
+ */
 ACU_CHECKED acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t count,
                                           const acu_copy *copy, acu_node *node);
 

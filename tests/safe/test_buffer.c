@@ -311,7 +311,7 @@ static void managed_memory_moves(void **state) {
 enum { ROWS = 5, COLUMNS = 7, PLANES = 3, ALL = PLANES * ROWS * COLUMNS };
 
 /* Copies on the device, and once more by the definition; everything must be alike. */
-static void check_strided(const acu_strides *s) {
+static void check_strided(acu_stream *to, const acu_strides *s) {
     int32_t from[ALL], expected[ALL], back[ALL];
     acu_buffer *a = NULL, *b = NULL;
     int64_t dense[ACU_MAX_RANK], step = 1;
@@ -334,7 +334,7 @@ static void check_strided(const acu_strides *s) {
         expected[to_at] = from[from_at];
     }
     OK(acu_buffer_create(stream, ACU_I32, ALL, &a));
-    OK(acu_buffer_create(stream, ACU_I32, ALL, &b));
+    OK(acu_buffer_create(to, ACU_I32, ALL, &b));
     OK(acu_buffer_write(a, from, ALL));
     OK(acu_buffer_fill(b, &(int32_t){-1}));
     OK(acu_buffer_copy_strided(b, a, s, NULL));
@@ -344,26 +344,41 @@ static void check_strided(const acu_strides *s) {
     OK(acu_buffer_release(b));
 }
 
-static void strided_copies(void **state) {
-    (void)state;
+static void copy_all_ways(acu_stream *to) {
     const size_t cube[] = {PLANES, ROWS, COLUMNS}, swapped[] = {COLUMNS, ROWS, PLANES};
     const int64_t row_step = COLUMNS, plane = ROWS * row_step;
     const int64_t transposed[] = {1, row_step, plane};
     const int64_t backwards[] = {-plane, -row_step, -1}, repeat[] = {0, row_step, 1};
     const size_t part[] = {2, 3, 4}, none[] = {3, 0, 2}, row[] = {COLUMNS};
     const int64_t whole[] = {plane, row_step, 1}, mirrored[] = {-1};
-    check_strided(&(acu_strides){.rank = 0, .to_at = 4, .from_at = 9});
-    check_strided(&(acu_strides){.rank = 3, .shape = cube});
-    check_strided(&(acu_strides){.rank = 3, .shape = swapped, .from = transposed});
-    check_strided(&(acu_strides){.rank = 3, .shape = swapped, .to = transposed});
-    check_strided(&(acu_strides){.rank = 3, .shape = cube, .from = backwards, .from_at = ALL - 1});
-    check_strided(&(acu_strides){.rank = 3, .shape = cube, .to = backwards, .to_at = ALL - 1});
-    check_strided(&(acu_strides){.rank = 3, .shape = cube, .from = repeat});
-    check_strided(&(acu_strides){.rank = 3, .shape = part, .from = whole, .from_at = 10});
-    check_strided(&(acu_strides){
-        .rank = 3, .shape = part, .from = whole, .to = whole, .from_at = 10, .to_at = 1});
-    check_strided(&(acu_strides){.rank = 1, .shape = row, .from = mirrored, .from_at = 6});
-    check_strided(&(acu_strides){.rank = 3, .shape = none});
+    check_strided(to, &(acu_strides){.rank = 0, .to_at = 4, .from_at = 9});
+    check_strided(to, &(acu_strides){.rank = 3, .shape = cube});
+    check_strided(to, &(acu_strides){.rank = 3, .shape = swapped, .from = transposed});
+    check_strided(to, &(acu_strides){.rank = 3, .shape = swapped, .to = transposed});
+    check_strided(to,
+                  &(acu_strides){.rank = 3, .shape = cube, .from = backwards, .from_at = ALL - 1});
+    check_strided(to, &(acu_strides){.rank = 3, .shape = cube, .to = backwards, .to_at = ALL - 1});
+    check_strided(to, &(acu_strides){.rank = 3, .shape = cube, .from = repeat});
+    check_strided(to, &(acu_strides){.rank = 3, .shape = part, .from = whole, .from_at = 10});
+    check_strided(
+        to, &(acu_strides){
+                .rank = 3, .shape = part, .from = whole, .to = whole, .from_at = 10, .to_at = 1});
+    check_strided(to, &(acu_strides){.rank = 1, .shape = row, .from = mirrored, .from_at = 6});
+    check_strided(to, &(acu_strides){.rank = 3, .shape = none});
+}
+
+static void strided_copies(void **state) {
+    (void)state;
+    copy_all_ways(stream);
+}
+
+static void strided_copies_between_devices(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    acu_stream *far = NULL;
+    OK(acu_stream_create(1, NULL, &far));
+    copy_all_ways(far);
+    OK(acu_stream_release(far));
 }
 
 static void strided_copies_are_checked(void **state) {
@@ -557,6 +572,7 @@ int main(void) {
         TEST(wrap_and_adopt),
         TEST(managed_memory_moves),
         TEST(strided_copies),
+        TEST(strided_copies_between_devices),
         TEST(strided_copies_are_checked),
         TEST(misuse),
         TEST(nothing_is_fine),

@@ -56,6 +56,39 @@ static void a_write_keeps_what_it_writes(void **state) {
           ACU_ERROR_ARGUMENT, "the buffer is NULL");
 }
 
+static void copies_between_devices_need_access(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    bool can = false;
+    int32_t numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    acu_node node;
+    acu_stream *far = stream_on(1);
+    acu_buffer *z = NULL;
+    acu_pool *pool = NULL;
+    OK(acu_pool_create(0, NULL, &pool));
+    OK(acu_buffer_create_with(stream, ACU_I32, 8, &(acu_buffer_options){.pool = pool}, &z));
+    OK(acu_buffer_write(z, numbers, 8));
+    acu_buffer *there = NULL;
+    OK(acu_buffer_create(far, ACU_I32, 8, &there));
+    acu_result refused =
+        acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = there, .from = z}, &node);
+    if (is_simulated())
+        assert_int_equal(refused, 1);
+    if (refused)
+        assert_non_null(strstr(acu_last_error_details().hint, "acu_pool_set_access()"));
+    OK(acu_device_can_access(1, 0, &can));
+    if (can) {
+        OK(acu_pool_set_access(pool, 1, ACU_ACCESS_READ_WRITE));
+        OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = there, .from = z}, &node));
+        launch();
+        expect(there, numbers);
+    }
+    OK(acu_pool_release(pool));
+    OK(acu_buffer_release(z));
+    OK(acu_buffer_release(there));
+    OK(acu_stream_release(far));
+}
+
 static void copies_parts_and_checks_them(void **state) {
     (void)state;
     const int32_t numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -455,6 +488,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(a_write_keeps_what_it_writes),
         TEST(copies_parts_and_checks_them),
+        TEST(copies_between_devices_need_access),
         TEST(fills_rows),
         TEST(refuses_fills_that_do_not_fit),
         TEST(calls_the_host_in_order),
