@@ -204,6 +204,28 @@ static int reserve(acu_bag **bag, size_t objects, size_t nodes) {
     return 0;
 }
 
+static void copy_given(acu_bag *to, const acu_bag *from) {
+    for (size_t i = 0; from && i < from->node_room; i++) {
+        acu_holding *holding = from->nodes[i].holding;
+        if (holding && from->nodes[i].node <= ACU_NO_NODE) {
+            __atomic_add_fetch(&holding->references, 1, __ATOMIC_RELAXED);
+            (void)acu_bag_give(to, from->nodes[i].node, holding);
+        }
+    }
+}
+
+int acu_bag_renew(acu_bag **bag, const acu_bag *again, acu_bag **before) {
+    acu_bag *renewed = new_bag(again ? again->count : 0, *bag ? (*bag)->node_count : 0);
+    if (!renewed)
+        return no_memory();
+    copy_given(renewed, *bag);
+    if (again)
+        copy_to(renewed, again);
+    *before = *bag;
+    *bag = renewed;
+    return 0;
+}
+
 int acu_bag_reserve(acu_bag **bag) {
     return reserve(bag, 0, 1);
 }

@@ -2,7 +2,8 @@
  * What a graph keeps alive: objects, each with whether the graph writes to it.
  *
  * What a node was given is its holding, which goes when the node is given something else or is
- * destroyed. What belongs to no single node (it was captured, or given by acu_graph_keep()) stays.
+ * destroyed; what acu_graph_keep() was given, too, as that of a node which is none. What was
+ * captured is known of no single node, and stays until all is captured again.
  *
  * An empty bag, and a holding of nothing, is NULL. Clones and execs holding the bag of their graph
  * by a reference; who changes a bag that others have, too, makes himself a copy.
@@ -23,6 +24,9 @@ typedef struct acu_holding {
     size_t count;
     acu_kept kept[];
 } acu_holding;
+
+/* Nodes have ids beyond; those up to this are for what is no node's. */
+static const uint64_t ACU_NO_NODE = UINT32_MAX;
 
 typedef struct acu_node_holding {
     uint64_t node; /* 0: the place is free */
@@ -60,6 +64,10 @@ int acu_bag_add(acu_bag **bag, acu_object *object, bool writes);
 int acu_bag_reserve(acu_bag **bag);
 /* The holding, which is taken, becomes the node's; returns what was. */
 acu_holding *acu_bag_give(acu_bag *bag, uint64_t node, acu_holding *holding);
+
+/* Makes of the bag one with what is captured `again` instead of what nodes and captures brought.
+ * What was is the caller's; a failure is recorded, and changes nothing. */
+int acu_bag_renew(acu_bag **bag, const acu_bag *again, acu_bag **before);
 
 static inline size_t acu_bag_size(const acu_bag *bag) {
     return bag ? bag->total : 0;

@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+static_assert((int)ACU_RECAPTURE_IMPOSSIBLE == (int)cudaGraphRecaptureError, "");
 static_assert((int)ACU_CAPTURE_INVALIDATED == (int)cudaStreamCaptureStatusInvalidated, "");
 
 #define OUTCOME(stream, code) acu_outcome(__func__, (stream), (int)(code))
@@ -14,34 +15,78 @@ typedef struct graph_capture {
     acu_capture capture;
     acu_graph *graph; /* an owner of it */
     bool into;        /* it was there before */
+    bool again;       /* and was captured before; then also: */
+    acu_bag *uses;    /* what is captured this time */
+    acu_result (*changed)(void *data, acu_node node, acu_recapture how);
+    void *data;
+    struct cudaGraphRecaptureCallbackData asked;
+    cudaGraphNode_t *raw; /* the graph's nodes, in their order, and their handles */
+    acu_node *nodes;
+    size_t count, next;
 } graph_capture;
 
 /* ---- what hangs on the streams -----------------------------------------------------------------
  */
 
 static int use(acu_capture *capture, acu_object *object, bool writes) {
-    return acu_graph_hold(((graph_capture *)capture)->graph, object, writes);
+    graph_capture *mine = (graph_capture *)capture;
+    int code = acu_graph_hold(mine->graph, object, writes);
+    if (code || !mine->again)
+        return code;
+    acu_graph_lock();
+    code = acu_bag_add(&mine->uses, object, writes);
+    acu_graph_unlock();
+    return code;
 }
 
 static void free_capture(graph_capture *capture) {
     acu_graph *graph = capture->graph;
     __atomic_sub_fetch(&graph->root->capturing, 1, __ATOMIC_ACQ_REL);
+    if (acu_bag_release(capture->uses))
+        acu_keep_release_error();
+    free(capture->raw);
+    free(capture->nodes);
     free(capture);
     (void)acu_object_release("acu_stream_end_capture", graph->root, &acu_graph_class);
 }
 
 /*
  * CUDA has destroyed it, also if it was there before, unless it is in a node or the capture ended
- * well after all: whoever has it, has a graph without nodes.
+ * well after all: whoever has it, has a graph without nodes. One that was captured again it has
+ * left in no state to be used.
  */
 static void graph_is_lost(const graph_capture *capture, bool ended_well) {
-    if (capture->graph->root != capture->graph || (capture->into && ended_well))
+    acu_graph *graph = capture->graph;
+    if (graph->root != graph || (capture->into && ended_well))
         return;
     acu_graph_lock();
-    capture->graph->raw = NULL;
-    capture->graph->owned = false;
-    acu_nodes_forget(capture->graph);
+    if (capture->again && graph->owned)
+        (void)cudaGraphDestroy(graph->raw);
+    graph->raw = NULL;
+    graph->owned = false;
+    acu_nodes_forget(graph);
+    for (acu_graph *part = graph->parts; part; part = part->next) {
+        part->raw = NULL;
+        acu_nodes_forget(part);
+    }
     acu_graph_unlock();
+}
+
+/* What the graph used before is the caller's to give up; NULL where there is no memory to do so. */
+static acu_bag *renew_uses(const graph_capture *capture) {
+    acu_graph *graph = capture->graph;
+    acu_bag *before = NULL;
+    acu_saved_error saved;
+    if (!capture->again || graph->root != graph || graph->parts)
+        return NULL;
+    acu_error_save(&saved);
+    acu_graph_lock();
+    pthread_mutex_lock(&graph->bag_lock);
+    (void)acu_bag_renew(&graph->bag, capture->uses, &before);
+    pthread_mutex_unlock(&graph->bag_lock);
+    acu_graph_unlock();
+    acu_error_restore(&saved);
+    return before;
 }
 
 /* The streams are free again, whatever became of it. */
@@ -109,19 +154,81 @@ static int raw_nodes(const char *call, const acu_graph *graph, const acu_node *n
     return code;
 }
 
-static int begin_raw(const char *call, acu_stream *stream, const acu_capture_options *o) {
-    enum cudaStreamCaptureMode mode = mode_of(o->mode);
+/* CUDA may hold locks of its own here: no other is taken. */
+static cudaError_t ask_program(void *data, cudaGraphNode_t raw,
+                               const struct cudaGraphNodeParams *before,
+                               const struct cudaGraphNodeParams *now,
+                               enum cudaGraphRecaptureStatus status) {
+    graph_capture *capture = data;
+    acu_node node = {NULL, 0};
+    (void)before;
+    (void)now;
+    for (size_t i = 0; i < capture->count && !node.graph; i++) {
+        size_t at = (capture->next + i) % capture->count;
+        if (capture->raw[at] == raw) {
+            node = capture->nodes[at];
+            capture->next = at + 1;
+        }
+    }
+    acu_callback_begins();
+    int answer = capture->changed(capture->data, node, (acu_recapture)status);
+    acu_callback_ends();
+    return answer ? cudaErrorUnknown : cudaSuccess;
+}
+
+static int gather_nodes(graph_capture *capture) {
+    acu_graph *graph = capture->graph;
+    int code = (int)cudaGraphGetNodes(graph->raw, NULL, &capture->count);
+    size_t count = capture->count;
+    if (code || count == 0)
+        return code;
+    capture->raw = calloc(count, sizeof *capture->raw);
+    capture->nodes = calloc(count, sizeof *capture->nodes);
+    if (!capture->raw || !capture->nodes || !acu_nodes_reserve(graph, count))
+        return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
+    code = (int)cudaGraphGetNodes(graph->raw, capture->raw, &capture->count);
+    if (!code)
+        acu_nodes_tell(graph, capture->raw, capture->count, capture->nodes, count);
+    return code;
+}
+
+static int begin_again(acu_stream *stream, graph_capture *capture) {
+    capture->asked = (struct cudaGraphRecaptureCallbackData){ask_program, capture};
+    int code = capture->changed ? gather_nodes(capture) : 0;
+    return code ? code
+                : (int)cudaStreamBeginRecaptureToGraph(stream->raw, capture->capture.mode,
+                                                       capture->graph->raw,
+                                                       capture->changed ? &capture->asked : NULL);
+}
+
+static int begin_into(const char *call, acu_stream *stream, const acu_capture_options *o) {
     cudaGraphNode_t *after = NULL;
-    if (!o->into)
-        return acu_outcome(call, stream, (int)cudaStreamBeginCapture(stream->raw, mode));
+    cudaGraphEdgeData *edges = NULL;
     int code = raw_nodes(call, o->into, o->after, o->count, &after);
     if (code)
         return code;
-    acu_graph_lock();
-    code =
-        (int)cudaStreamBeginCaptureToGraph(stream->raw, o->into->raw, after, NULL, o->count, mode);
-    acu_graph_unlock();
+    if (acu_edges_raw(o->edges, o->count, &edges)) {
+        acu_graph_lock();
+        code = (int)cudaStreamBeginCaptureToGraph(stream->raw, o->into->raw, after, edges, o->count,
+                                                  mode_of(o->mode));
+        acu_graph_unlock();
+    } else
+        code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu edges", o->count);
+    free(edges);
     free(after);
+    return acu_outcome(call, stream, code);
+}
+
+static int begin_raw(const char *call, acu_stream *stream, const acu_capture_options *o,
+                     graph_capture *capture) {
+    if (!o->into)
+        return acu_outcome(call, stream,
+                           (int)cudaStreamBeginCapture(stream->raw, mode_of(o->mode)));
+    if (!o->again)
+        return begin_into(call, stream, o);
+    acu_graph_lock();
+    int code = begin_again(stream, capture);
+    acu_graph_unlock();
     return acu_outcome(call, stream, code);
 }
 
@@ -131,6 +238,12 @@ static int check_options(const char *call, const acu_stream *stream, const acu_c
                          (int)o->mode);
     if (o->count > 0 && !(o->into && o->after))
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", o->into ? "after" : "into");
+    if ((o->again && !o->into) || (o->changed && !o->again))
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is not set",
+                         o->again ? "into" : "again");
+    if (o->again && o->count > 0)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
+                         "what is captured again depends on what it did before");
     if (o->into && !acu_is(o->into, &acu_graph_class))
         return acu_bad_handle(call, o->into, &acu_graph_class);
     if (stream->raw == cudaStreamLegacy)
@@ -157,9 +270,12 @@ static int begin(const char *call, acu_stream *stream, const acu_capture_options
         acu_graph_retain(graph);
     *capture = (graph_capture){.capture = {use, abandon, .mode = mode_of(o->mode)},
                                .graph = graph,
-                               .into = o->into != NULL};
+                               .into = o->into != NULL,
+                               .again = o->again,
+                               .changed = o->changed,
+                               .data = o->data};
     __atomic_add_fetch(&graph->root->capturing, 1, __ATOMIC_ACQ_REL);
-    code = begin_raw(call, stream, o);
+    code = begin_raw(call, stream, o, capture);
     if (code)
         free_capture(capture);
     else
@@ -224,6 +340,7 @@ static bool goes_on(const acu_stream *stream) {
 
 static int end(const char *call, acu_stream *stream, graph_capture *capture, acu_graph **graph) {
     cudaGraph_t raw = NULL;
+    acu_bag *unused = NULL;
     int code = acu_outcome(call, stream, (int)cudaStreamEndCapture(stream->raw, &raw));
     bool ended_well = code && goes_on(stream) && give_up(capture);
     if (code && !ended_well && goes_on(stream))
@@ -235,9 +352,12 @@ static int end(const char *call, acu_stream *stream, graph_capture *capture, acu
             capture->graph->owned = true;
         }
         (void)acu_graph_retain(*graph);
+        unused = renew_uses(capture);
     } else
         graph_is_lost(capture, ended_well);
     end_all(capture);
+    if (acu_bag_release(unused))
+        acu_keep_release_error();
     return code;
 }
 
@@ -381,16 +501,22 @@ acu_result acu_stream_capture_dependencies(acu_stream *stream, acu_node *nodes, 
 }
 
 acu_result acu_stream_set_capture_dependencies(acu_stream *stream, const acu_node *nodes,
-                                               size_t count, bool add) {
+                                               const acu_edge *edges, size_t count, bool add) {
     capture_state s = {.status = cudaStreamCaptureStatusNone};
     acu_graph *graph = NULL;
     cudaGraphNode_t *raw = NULL;
+    cudaGraphEdgeData *data = NULL;
     ACU_REQUIRE(nodes || count == 0, ACU_ERROR_ARGUMENT, "'nodes' is NULL");
     ACU_TRY(need_active(__func__, stream, &s, &graph));
     ACU_TRY(raw_nodes(__func__, graph, nodes, count, &raw));
-    int code = (int)cudaStreamUpdateCaptureDependencies(stream->raw, raw, NULL, count,
+    int code = ACU_ERROR_HOST_MEMORY;
+    if (acu_edges_raw(edges, count, &data))
+        code = (int)cudaStreamUpdateCaptureDependencies(stream->raw, raw, data, count,
                                                         add ? cudaStreamAddCaptureDependencies
                                                             : cudaStreamSetCaptureDependencies);
+    else
+        acu_record(code, "no memory for %zu edges", count);
+    free(data);
     free(raw);
     return OUTCOME(stream, code);
 }

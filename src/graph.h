@@ -34,6 +34,7 @@ struct acu_graph {
     /* Of the root: */
     pthread_mutex_t bag_lock;
     acu_bag *bag;
+    uint32_t given; /* by acu_graph_keep(): these have numbers instead of nodes */
     acu_graph *parts;
     unsigned capturing; /* atomic: captures into the graph or its parts */
 };
@@ -67,7 +68,7 @@ acu_bag *acu_graph_bag(acu_graph *graph);
  * returned. */
 int acu_graph_reserve(acu_graph *graph, const acu_holding *holding);
 acu_holding *acu_graph_give(acu_graph *graph, uint64_t node, acu_holding *holding);
-/* Keeps what is of no single node. */
+/* Keeps what is captured. */
 int acu_graph_hold(acu_graph *graph, acu_object *object, bool writes);
 
 /* 0, or ACU_ERROR_CAPTURE. */

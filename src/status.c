@@ -68,6 +68,8 @@ static const words cudas[] = {
      "not"},
     {cudaErrorStreamCaptureWrongThread, "", "",
      "end it in the thread that began it, or begin it with ACU_CAPTURE_RELAXED"},
+    {cudaErrorGraphRecaptureFailure, "", "",
+     "capture again what was captured before, in the same order; or capture a new graph"},
     {cudaErrorNotPermitted, "", "", "host callbacks must not call CUDA"},
 };
 

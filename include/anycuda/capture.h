@@ -22,12 +22,29 @@ typedef enum acu_capture_mode {
     ACU_CAPTURE_RELAXED = 2 /* nothing is forbidden; any thread may end it */
 } acu_capture_mode;
 
+/** What the other parameters of a node that is captured again mean for executable graphs. */
+typedef enum acu_recapture {
+    ACU_RECAPTURE_UPDATES = 0,   /* acu_exec_update() can take them over */
+    ACU_RECAPTURE_NO_UPDATE = 1, /* the graph must be instantiated anew */
+    ACU_RECAPTURE_IMPOSSIBLE = 2 /* the capture ends here, whatever is answered */
+} acu_recapture;
+
 /** How to capture; zero is into a new graph, thread by thread. */
 typedef struct acu_capture_options {
     acu_capture_mode mode;
     acu_graph *into;       /* NULL: a new graph; else since CUDA 12.3 */
     const acu_node *after; /* with `into`: what the first nodes depend on */
+    const acu_edge *edges; /* NULL, or what is special about each of `after` */
     size_t count;          /* of `after` */
+
+    /* With `into`, which was captured before, since CUDA 13.3: the same work in the same order is
+     * captured once more, and its nodes take over what is different. Other work, or other memory
+     * that the graph allocates, ends the capture: then the graph has no nodes any more. */
+    bool again;
+    /* NULL, or asked of each node that is different; what is not 0 ends the capture. It must call
+     * neither CUDA nor anycuda. */
+    acu_result (*changed)(void *data, acu_node node, acu_recapture how);
+    void *data;
 } acu_capture_options;
 
 /**
@@ -44,7 +61,8 @@ ACU_CHECKED acu_result acu_stream_begin_capture(acu_stream *stream,
  * one again, retained.
  *
  * If something has broken the capture, or streams were not joined, there is no graph, the result
- * says so and the streams are free again. ACU_ERROR_CAPTURE, and the capture goes on, where it did
+ * says so and the streams are free again. A graph that was captured again then has no nodes; else
+ * it gives up what it used before. ACU_ERROR_CAPTURE, and the capture goes on, where it did
  * not begin on this stream.
  */
 ACU_CHECKED acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph);
@@ -97,9 +115,10 @@ ACU_CHECKED acu_result acu_stream_capture_dependencies(acu_stream *stream, acu_n
                                                        acu_edge *edges, size_t *count);
 
 /** Sets what the next node that is captured depends on; with `add`, besides what it does already.
- */
+ * `edges` is NULL or has one entry for each of `nodes`; not all zero since CUDA 12.3. */
 ACU_CHECKED acu_result acu_stream_set_capture_dependencies(acu_stream *stream,
-                                                           const acu_node *nodes, size_t count,
+                                                           const acu_node *nodes,
+                                                           const acu_edge *edges, size_t count,
                                                            bool add);
 
 ACU_END_C

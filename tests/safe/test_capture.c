@@ -571,11 +571,11 @@ static void tells_what_it_knows(void **state) {
     OK(acu_stream_capture_dependencies(a, nodes, NULL, &count));
     assert_int_equal(count, 1);
     OK(acu_graph_add_empty(info.graph, nodes, 1, &added));
-    OK(acu_stream_set_capture_dependencies(a, &added, 1, true));
+    OK(acu_stream_set_capture_dependencies(a, &added, NULL, 1, true));
     count = 2;
     OK(acu_stream_capture_dependencies(a, got, NULL, &count));
     assert_int_equal(count, 2);
-    OK(acu_stream_set_capture_dependencies(a, &added, 1, false));
+    OK(acu_stream_set_capture_dependencies(a, &added, &(acu_edge){0}, 1, false));
     fill(x, a, 2);
     OK(acu_stream_capture_info(a, &later));
     assert_int_equal(later.id, info.id);

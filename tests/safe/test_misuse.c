@@ -139,14 +139,14 @@ static void captures(void **state) {
     HANDLE(acu_stream_capture_status(bad, &status));
     HANDLE(acu_stream_capture_info(bad, &info));
     HANDLE(acu_stream_capture_dependencies(bad, NULL, NULL, &count));
-    HANDLE(acu_stream_set_capture_dependencies(bad, NULL, 0, false));
+    HANDLE(acu_stream_set_capture_dependencies(bad, NULL, NULL, 0, false));
     NOT_NULL(acu_stream_end_capture(good.stream, NULL));
     NOT_NULL(acu_stream_capture(good.stream, NULL, NULL, NULL, &graph));
     NOT_NULL(acu_stream_capture(good.stream, NULL, captures_nothing, NULL, NULL));
     NOT_NULL(acu_stream_capture_status(good.stream, NULL));
     NOT_NULL(acu_stream_capture_info(good.stream, NULL));
     NOT_NULL(acu_stream_capture_dependencies(good.stream, NULL, NULL, NULL));
-    NOT_NULL(acu_stream_set_capture_dependencies(good.stream, NULL, 1, false));
+    NOT_NULL(acu_stream_set_capture_dependencies(good.stream, NULL, NULL, 1, false));
     assert_null(graph);
     OK(acu_stream_synchronize(good.stream)); /* which is not captured */
 }
