@@ -20,11 +20,14 @@ struct acu_sim_flight {
     acu_sim_op **marks;     /* of each step that has one: what it ends or waits for; may be NULL */
     acu_sim_device *device; /* that of the stream, once it runs */
     cudaError_t result;
-    /* Where the plan says what waits for what. Only its own thread touches these. */
-    size_t left;       /* steps to be done */
-    unsigned *degrees; /* how many each still waits for */
-    queue quick, slow; /* which are ready: what takes no time, and the device's work */
-    unsigned *pending, pending_count; /* which are waited for */
+    /* Where the plan says what waits for what: */
+    size_t left;                      /* steps to be done */
+    unsigned *degrees;                /* how many each still waits for */
+    queue quick, slow;                /* ready: what takes no time, and the device's work */
+    unsigned *pending, pending_count; /* which wait for events */
+    unsigned called;                  /* host functions that are queued */
+    bool here;                        /* its own thread calls a host function */
+    acu_sim_op *nudge;                /* it waits: done when there is something to do */
 };
 
 /* What it held; it may hold itself, through its instance, so this is not left to its end. */
@@ -35,6 +38,7 @@ static void land(acu_sim_op *op) {
         return;
     for (size_t i = 0; flight->marks && i < flight->plan->marks; i++)
         acu_sim_op_release(flight->marks[i]);
+    acu_sim_op_release(flight->nudge);
     free(flight->marks);
     free(flight->degrees);
     acu_sim_plan_release(flight->plan);
@@ -117,57 +121,86 @@ static void finish_step(acu_sim_flight *flight, unsigned i) {
             make_ready(flight, plan->next[j]);
 }
 
-static bool take_step(acu_sim_flight *flight, unsigned *i) {
-    queue *from = flight->quick.head < flight->quick.tail ? &flight->quick : &flight->slow;
-    if (from->head == from->tail)
-        return false;
-    if (from == &flight->slow && acu_sim_configuration()->seeded) {
-        const size_t pick = from->head + acu_sim_schedule_random() % (from->tail - from->head);
-        const unsigned picked = from->steps[pick];
-        from->steps[pick] = from->steps[from->head];
-        from->steps[from->head] = picked;
-    }
-    *i = from->steps[from->head++];
-    return true;
+static bool is_empty(const queue *steps) {
+    return steps->head == steps->tail;
+}
+
+/* With a seed any of them. */
+static unsigned take_slow(acu_sim_flight *flight) {
+    queue *from = &flight->slow;
+    size_t pick = from->head;
+    if (acu_sim_configuration()->seeded)
+        pick += (size_t)(acu_sim_schedule_random() % (from->tail - from->head));
+    const unsigned picked = from->steps[pick];
+    from->steps[pick] = from->steps[from->head++];
+    return picked;
 }
 
 /* Gives the lock up while the device works. */
-static void do_slow(acu_sim_flight *flight, const acu_sim_step *step) {
+static void do_slow(acu_sim_flight *flight, unsigned i) {
     acu_sim_thread *self = acu_sim_self();
-    if (flight->result)
-        return;
-    self->graph = flight->exec->graph;
-    pthread_mutex_unlock(&acu_sim_lock);
-    const cudaError_t result = run_step(step, flight);
-    pthread_mutex_lock(&acu_sim_lock);
-    self->graph = NULL;
-    fail(flight, result);
-}
-
-/* False if it must be waited for. */
-static bool do_quick(acu_sim_flight *flight, const acu_sim_step *step) {
-    acu_sim_op *mark = step->idle ? NULL : flight->marks[step->mark];
-    if (!mark)
-        return true;
-    if (step->op->type == cudaGraphNodeTypeEventRecord) {
-        acu_sim_op_finish(mark);
-        return true;
+    if (!flight->result) {
+        self->graph = flight->exec->graph;
+        pthread_mutex_unlock(&acu_sim_lock);
+        const cudaError_t result = run_step(&flight->plan->steps[i], flight);
+        pthread_mutex_lock(&acu_sim_lock);
+        self->graph = NULL;
+        fail(flight, result);
     }
-    if (flight->result)
-        return true;
-    if (step->op->type == cudaGraphNodeTypeHost)
-        acu_sim_call(flight->device, mark);
-    return mark->done;
+    finish_step(flight, i);
 }
 
-/* What was waited for may be over; after an error only the host's functions are waited for. */
+/* By its own thread, if that has nothing else to do meanwhile. */
+static void call_host(acu_sim_flight *flight, acu_sim_op *mark, bool own_thread) {
+    flight->here = own_thread && is_empty(&flight->quick) && is_empty(&flight->slow) &&
+                   !flight->pending_count && !flight->called;
+    const bool called = flight->here && acu_sim_call_here(flight->device, mark);
+    flight->here = false;
+    if (called)
+        return;
+    flight->called++;
+    acu_sim_call(flight->device, mark);
+}
+
+/* What only orders, events, and host functions, which end their steps themselves. */
+static void do_quick(acu_sim_flight *flight, bool own_thread) {
+    while (!is_empty(&flight->quick)) {
+        const unsigned i = flight->quick.steps[flight->quick.head++];
+        const acu_sim_step *step = &flight->plan->steps[i];
+        acu_sim_op *mark = step->idle ? NULL : flight->marks[step->mark];
+        const enum cudaGraphNodeType type = mark ? step->op->type : cudaGraphNodeTypeEmpty;
+        if (type == cudaGraphNodeTypeHost && !flight->result) {
+            call_host(flight, mark, own_thread);
+        } else if (type == cudaGraphNodeTypeWaitEvent && !flight->result && !mark->done) {
+            flight->pending[flight->pending_count++] = i;
+        } else {
+            if (type == cudaGraphNodeTypeEventRecord)
+                acu_sim_op_finish(mark);
+            finish_step(flight, i);
+        }
+    }
+}
+
+/* A host function was called. What it was before may wait no longer than this. */
+static void host_is_over(acu_sim_op *mark) {
+    acu_sim_flight *flight = mark->with.host.flight;
+    const unsigned pending = flight->pending_count;
+    finish_step(flight, mark->with.host.step);
+    if (flight->here)
+        return;
+    flight->called--;
+    do_quick(flight, false);
+    if (flight->nudge && !flight->nudge->done &&
+        (!is_empty(&flight->slow) || !flight->left || pending != flight->pending_count))
+        acu_sim_op_finish(flight->nudge);
+}
+
+/* What waits for an event that is over, or, after an error, for any. */
 static void settle(acu_sim_flight *flight) {
     unsigned count = 0;
     for (unsigned i = 0; i < flight->pending_count; i++) {
         const unsigned pending = flight->pending[i];
-        const acu_sim_step *step = &flight->plan->steps[pending];
-        if (flight->marks[step->mark]->done ||
-            (flight->result && step->op->type == cudaGraphNodeTypeWaitEvent))
+        if (flight->result || flight->marks[flight->plan->steps[pending].mark]->done)
             finish_step(flight, pending);
         else
             flight->pending[count++] = pending;
@@ -177,29 +210,27 @@ static void settle(acu_sim_flight *flight) {
 
 /* With a seed one step of the device at a time: others' may be between. */
 static void go_on(acu_sim_flight *flight) {
-    const bool seeded = acu_sim_configuration()->seeded;
-    unsigned i;
-    for (settle(flight); take_step(flight, &i); settle(flight)) {
-        const acu_sim_step *step = &flight->plan->steps[i];
-        const bool slow = is_slow(step);
-        if (slow)
-            do_slow(flight, step);
-        if (slow || do_quick(flight, step))
-            finish_step(flight, i);
-        else
-            flight->pending[flight->pending_count++] = i;
-        if (slow && seeded)
-            break;
+    for (;;) {
+        settle(flight);
+        do_quick(flight, true);
+        if (is_empty(&flight->slow))
+            return;
+        do_slow(flight, take_slow(flight));
+        if (acu_sim_configuration()->seeded)
+            return;
     }
 }
 
-/* Until one of those is over, if there is nothing else to do. */
-static void wait_for_pending(acu_sim_flight *flight, acu_sim_op *op) {
+/* Until there is something to do, which may be now. */
+static void wait_for_more(acu_sim_flight *flight, acu_sim_op *op) {
+    bool ready = !is_empty(&flight->quick) || !is_empty(&flight->slow);
+    for (unsigned i = 0; i < flight->pending_count; i++)
+        ready = ready || flight->marks[flight->plan->steps[flight->pending[i]].mark]->done;
     op->unfinished = true;
-    settle(flight);
-    if (flight->quick.head < flight->quick.tail || flight->slow.head < flight->slow.tail)
+    if (ready || !(flight->nudge = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
         return;
     op->any = true;
+    (void)acu_sim_op_after(op, flight->nudge);
     for (unsigned i = 0; i < flight->pending_count; i++)
         (void)acu_sim_op_after(op, flight->marks[flight->plan->steps[flight->pending[i]].mark]);
 }
@@ -224,9 +255,11 @@ static cudaError_t fly(acu_sim_op *op) {
     if (op->status)
         fail(flight, op->status);
     if (flight->degrees) {
+        acu_sim_op_release(flight->nudge);
+        flight->nudge = NULL;
         go_on(flight);
         if (flight->left)
-            wait_for_pending(flight, op);
+            wait_for_more(flight, op);
         else
             land(op);
         pthread_mutex_unlock(&acu_sim_lock);
@@ -283,27 +316,33 @@ static acu_sim_op *new_flight(acu_sim_exec *exec) {
 }
 
 /* Events belong to the launch from the call on, in the order of its steps. */
-static bool take_mark(const acu_sim_op *step, acu_sim_op **mark) {
-    if (step->type == cudaGraphNodeTypeWaitEvent) {
-        if ((*mark = step->with.event->record))
+static bool take_mark(acu_sim_flight *flight, unsigned i) {
+    const acu_sim_op *op = flight->plan->steps[i].op;
+    acu_sim_op **mark = &flight->marks[flight->plan->steps[i].mark];
+    if (op->type == cudaGraphNodeTypeWaitEvent) {
+        if ((*mark = op->with.event->record))
             (*mark)->refs++;
         return true;
     }
-    if (!(*mark = acu_sim_op_new(step->type, step->run)))
+    if (!(*mark = acu_sim_op_new(op->type, op->run)))
         return false;
-    if (step->type == cudaGraphNodeTypeEventRecord)
-        acu_sim_event_mark(step->with.event, *mark);
-    else
-        (*mark)->with.host = step->with.host;
+    if (op->type == cudaGraphNodeTypeEventRecord) {
+        acu_sim_event_mark(op->with.event, *mark);
+        return true;
+    }
+    (*mark)->with.host = op->with.host;
+    (*mark)->with.host.flight = flight;
+    (*mark)->with.host.step = i;
+    (*mark)->over = host_is_over;
     return true;
 }
 
-static bool take_marks(const acu_sim_flight *flight) {
+static bool take_marks(acu_sim_flight *flight) {
     const acu_sim_plan *plan = flight->plan;
     bool good = true;
-    for (size_t i = 0; plan->marks && good && i < plan->count; i++)
+    for (unsigned i = 0; plan->marks && good && i < plan->count; i++)
         if (!plan->steps[i].idle && acu_sim_has_mark(plan->steps[i].op))
-            good = take_mark(plan->steps[i].op, &flight->marks[plan->steps[i].mark]);
+            good = take_mark(flight, i);
     return good;
 }
 

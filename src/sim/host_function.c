@@ -1,8 +1,9 @@
 /*
  * Host functions in streams, and what makes a stream fail.
  *
- * CUDA calls the host functions and callbacks of all streams one after the other: a thread for each
- * device does that here. One that waits for another waits for ever, as it does there.
+ * CUDA calls the host functions and callbacks of all streams one after the other. Here a thread
+ * that has nothing else to do calls them itself, if none of the device's is being called; else, and
+ * where something else is to go on meanwhile, they are queued for a thread of the device's.
  */
 #include "sim.h"
 
@@ -10,22 +11,29 @@
  */
 
 static struct caller {
-    acu_sim_device *device;
+    acu_sim_device *device; /* once it has a thread */
+    bool busy;
     acu_sim_op *first, *last;
     pthread_cond_t wake;
 } callers[SIM_DEVICES];
 
-static void *call_all(void *data) {
+static void call_now(struct caller *caller, acu_sim_op *op) {
+    caller->busy = true;
+    acu_sim_run(caller->device, op);
+    caller->busy = false;
+}
+
+static void *call_queued(void *data) {
     struct caller *caller = data;
     pthread_mutex_lock(&acu_sim_lock);
     for (;;) {
         acu_sim_op *op = caller->first;
-        if (!op || acu_sim_is_unloading()) {
+        if (!op || caller->busy || acu_sim_is_unloading()) {
             pthread_cond_wait(&caller->wake, &acu_sim_lock);
             continue;
         }
         caller->first = op->next_called;
-        acu_sim_run(caller->device, op);
+        call_now(caller, op);
         acu_sim_op_release(op);
     }
     return NULL;
@@ -38,7 +46,7 @@ bool acu_sim_call_start(acu_sim_device *device) {
     if (pthread_cond_init(&caller->wake, NULL))
         return false;
     caller->device = device;
-    if (acu_sim_thread_start(call_all, caller))
+    if (acu_sim_thread_start(call_queued, caller))
         return true;
     caller->device = NULL;
     pthread_cond_destroy(&caller->wake);
@@ -55,6 +63,16 @@ void acu_sim_call(acu_sim_device *device, acu_sim_op *op) {
         caller->first = op;
     caller->last = op;
     pthread_cond_signal(&caller->wake);
+}
+
+bool acu_sim_call_here(acu_sim_device *device, acu_sim_op *op) {
+    struct caller *caller = &callers[device->index];
+    if (caller->busy || caller->first)
+        return false;
+    call_now(caller, op);
+    if (caller->first)
+        pthread_cond_signal(&caller->wake);
+    return true;
 }
 
 /* ---- host functions -----------------------------------------------------------------------------

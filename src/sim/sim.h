@@ -3,8 +3,8 @@
  *
  * One lock guards all state but the bytes of memory; it is held from acu_sim_enter() to
  * acu_sim_leave(), and while waiting given up. Work on streams is done outside it, by one thread
- * per stream, and one per device for host functions. An operation is reference-counted: an event,
- * and whoever waits, points at the operation.
+ * per stream, and one per device for the host functions that may not wait. An operation is
+ * reference-counted: an event, and whoever waits, points at the operation.
  */
 #ifndef ACU_SIM_SIM_H
 #define ACU_SIM_SIM_H
@@ -333,6 +333,7 @@ struct acu_sim_op {
     cudaError_t (*run)(acu_sim_op *op); /* NULL: nothing but the order. Outside the lock. */
     bool always;                        /* also where the context is lost */
     cudaError_t status;                 /* of the context, when it ran */
+    void (*over)(acu_sim_op *op);       /* of one without a stream: it was run; under the lock */
     void (*drop)(acu_sim_op *op);       /* gives up what it has; under the lock */
     void *staged;                       /* a copy of what a pageable source held */
     cudaExecutionContext_t context;     /* of a node: the one that was named; NULL: none was */
@@ -356,6 +357,8 @@ struct acu_sim_op {
             cudaStreamCallback_t callback;
             cudaStream_t handle;
             void *data;
+            acu_sim_flight *flight; /* whose step it is; NULL: a stream's */
+            unsigned step;
         } host;
         acu_sim_range *range;
         acu_sim_allocation *allocation;
@@ -474,9 +477,11 @@ acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_s
 cudaError_t acu_sim_op_copy(const struct cudaMemcpy3DParms *params, acu_sim_op **op);
 cudaError_t acu_sim_op_fill(const struct cudaMemsetParams *params, acu_sim_op **op);
 acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data);
-/* Has it run by the device's thread that calls host functions, which must have been started. */
+/* Queues it for the device's thread that calls host functions, which must have been started. */
 void acu_sim_call(acu_sim_device *device, acu_sim_op *op);
 bool acu_sim_call_start(acu_sim_device *device);
+/* Runs it in this thread; false if another one is being called, or queued. */
+bool acu_sim_call_here(acu_sim_device *device, acu_sim_op *op);
 /* A node's that records, or waits for, an event. */
 cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, acu_sim_op **op);
 struct cudaMemcpy3DParms acu_sim_copy_params(void *dst, const void *src, size_t count,

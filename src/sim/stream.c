@@ -155,20 +155,21 @@ void acu_sim_run(acu_sim_device *device, acu_sim_op *op) {
     else if (op->stream)
         complete(op->stream, op);
     else
-        acu_sim_op_finish(op);
+        op->over(op);
 }
 
-/* Host functions are called by a thread of their own. */
+/* A host function, of which one is called at a time. */
 static bool is_called(const acu_sim_op *op) {
     return op->type == cudaGraphNodeTypeHost && !acu_sim_configuration()->seeded;
 }
 
-static void begin(acu_sim_device *device, acu_sim_op *op) {
+/* By a thread that has nothing else to do, or not. */
+static void begin(acu_sim_device *device, acu_sim_op *op, bool here) {
     op->taken = true;
-    if (is_called(op))
-        acu_sim_call(device, op);
-    else
+    if (!is_called(op))
         acu_sim_run(device, op);
+    else if (!here || !acu_sim_call_here(device, op))
+        acu_sim_call(device, op);
 }
 
 static void *work(void *data) {
@@ -179,7 +180,7 @@ static void *work(void *data) {
         acu_sim_op *op = stream->head;
         bool ready = op && is_ready(op);
         if (ready && !op->taken && !acu_sim_is_unloading()) {
-            begin(stream->device, op);
+            begin(stream->device, op, true);
             continue;
         }
         stream->blocked = op && !ready;
@@ -237,7 +238,7 @@ bool acu_sim_streams_step(uint64_t random) {
     uint64_t left = ready ? random % ready : 0;
     for (acu_sim_stream *s = ready ? streams : NULL; s; s = s->next)
         if (has_ready(s) && left-- == 0) {
-            begin(s->device, s->head);
+            begin(s->device, s->head, true);
             return true;
         }
     return false;
@@ -280,7 +281,7 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
     if (good) {
         push(stream, op);
         if (now)
-            begin(device, op);
+            begin(device, op, false);
         else
             pthread_cond_signal(&stream->wake);
         acu_sim_schedule_wake();

@@ -1,6 +1,7 @@
 /* Launches of graphs under way: what waits for what, and what does not. */
 #include "graph_test.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 
 /* ---- branches -----------------------------------------------------------------------------------
@@ -172,6 +173,85 @@ TEST(branches_with_children_join) {
     drop(&f);
 }
 
+/* A node of a graph at random: a host function that looks whether those before it are done. */
+typedef struct random_node {
+    unsigned before, count;
+    const struct random_node *all;
+    const char *filled; /* what the device's nodes leave */
+    bool is_fill, done, early;
+} random_node;
+
+static void look(void *data) {
+    random_node *node = data;
+    for (unsigned i = 0; i < node->count; i++) {
+        const random_node *other = &node->all[node->before >> (8 * i) & 255];
+        node->early |= other->is_fill ? !node->filled[other - node->all] : !other->done;
+    }
+    node->done = true;
+}
+
+enum { RANDOM_NODES = 60 };
+
+/* The same in each run. */
+static unsigned random_below(unsigned limit) {
+    static unsigned long long state = 1;
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(state / 0x200000000u) % limit;
+}
+
+static void add_random(fixture *f, cudaGraphNode_t *nodes, random_node *all, unsigned i) {
+    cudaGraphNode_t before[3];
+    random_node *node = &all[i];
+    *node = (random_node){.all = all, .filled = f->memory, .is_fill = i % 3 == 1};
+    while (i && node->count < 1 + i % 3) {
+        const unsigned other = random_below(i);
+        bool twice = false;
+        for (unsigned j = 0; j < node->count; j++)
+            twice |= before[j] == nodes[other];
+        if (twice)
+            break;
+        before[node->count] = nodes[other];
+        node->before |= other << (8 * node->count++);
+    }
+    nodes[i] = node->is_fill ? add_fill(f->graph, before, node->count, f->memory + i, NULL)
+                             : add_host(f->graph, before, node->count, look, node);
+}
+
+static void run_random(void) {
+    fixture f;
+    cudaGraphNode_t nodes[RANDOM_NODES];
+    random_node all[RANDOM_NODES];
+    make(&f);
+    for (unsigned i = 0; i < RANDOM_NODES; i++)
+        add_random(&f, nodes, all, i);
+    cudaGraphExec_t exec = instantiate(f.graph);
+    for (int round = 0; round < 3; round++) {
+        memset(f.memory, 0, 64);
+        for (unsigned i = 0; i < RANDOM_NODES; i++)
+            all[i].done = false;
+        OK(cudaGraphLaunch(exec, f.stream));
+        OK(cudaStreamSynchronize(f.stream));
+        for (unsigned i = 0; i < RANDOM_NODES; i++)
+            assert_true(!all[i].early && (all[i].is_fill ? f.memory[i] == 1 : all[i].done));
+    }
+    OK(cudaGraphExecDestroy(exec));
+    drop(&f);
+}
+
+static void seed_with(unsigned seed) {
+    char configuration[64];
+    snprintf(configuration, sizeof configuration, "%s,seed=%u", MACHINE, seed);
+    acu_sim_reset(configuration);
+}
+
+TEST(edges_hold_in_graphs_at_random) {
+    for (unsigned i = 0; i < 30; i++) {
+        run_random();
+        if (i >= 15)
+            seed_with(i);
+    }
+}
+
 TEST(a_fault_beside_a_host_function) {
     fixture f;
     atomic_int count = 0;
@@ -210,12 +290,6 @@ typedef struct note {
 static void write_note(void *data) {
     const note *n = data;
     n->to->text[n->to->length++] = n->letter;
-}
-
-static void seed_with(unsigned seed) {
-    char configuration[64];
-    snprintf(configuration, sizeof configuration, "%s,seed=%u", MACHINE, seed);
-    acu_sim_reset(configuration);
 }
 
 /* A root, letters beside each other, each with its capital behind it, and other streams' work. */
@@ -288,6 +362,7 @@ int main(void) {
         T(a_wait_holds_up_only_what_depends_on_it),
         T(what_is_waited_for_may_be_over_in_any_order),
         T(branches_with_children_join),
+        T(edges_hold_in_graphs_at_random),
         T(a_fault_beside_a_host_function),
         T(a_seed_orders_branches),
         T(a_launch_waits_for_another_stream),
