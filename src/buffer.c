@@ -11,14 +11,18 @@ static const acu_buffer_options defaults;
 /* ---- life --------------------------------------------------------------------------------------
  */
 
-static bool is_uncaptured(const acu_stream *stream) {
+/* By others, of whom only CUDA knows. */
+ACU_COLD static bool is_captured_by_others(const acu_stream *stream) {
     acu_saved_error before;
-    if (!acu_is_shared(&stream->shared))
-        return !acu_capture_of(stream);
     acu_error_save(&before);
-    bool uncaptured = acu_stream_not_captured(stream) != ACU_ERROR_CAPTURE;
+    bool captured = acu_stream_not_captured(stream) == ACU_ERROR_CAPTURE;
     acu_error_restore(&before);
-    return uncaptured;
+    return captured;
+}
+
+static inline bool is_captured(const acu_stream *stream) {
+    return acu_is_shared(&stream->shared) ? is_captured_by_others(stream)
+                                          : acu_capture_of(stream) != NULL;
 }
 
 /* There is memory while a launch is under way, wherever the buffer is then. */
@@ -41,7 +45,7 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
     if ((unsigned)o->memory >= ACU_MEMORY_REGISTERED)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d cannot be allocated",
                          (int)o->memory);
-    if (!ACU_LIKELY(is_uncaptured(stream)))
+    if (!ACU_LIKELY(!is_captured(stream)))
         return refuse_in_capture(call, stream);
     if (o->pool && !acu_is(o->pool, &acu_pool_class))
         return acu_bad_handle(call, o->pool, &acu_pool_class);

@@ -346,7 +346,7 @@ static void drop_spare(acu_stream *stream) {
     acu_object *spare = __atomic_exchange_n(&stream->spare, &acu_no_more_spares, __ATOMIC_ACQ_REL);
     if (!spare || spare == &acu_no_more_spares)
         return;
-    free(spare);
+    acu_object_bury(spare);
     (void)acu_object_release(NULL, stream, &acu_stream_class); /* not the last owner */
 }
 

@@ -62,7 +62,12 @@ ACU_CHECKED acu_result acu_stream_wrap(acu_device device, struct CUstream_st *ra
 ACU_CHECKED acu_result acu_stream_adopt(acu_device device, struct CUstream_st *raw,
                                         acu_stream **stream);
 
-/** The cudaStream_t, which is a CUstream, too; it stays the handle's. NULL if it is no stream. */
+/**
+ * The cudaStream_t, which is a CUstream, too; it stays the handle's. NULL if it is no stream.
+ *
+ * Whoever has it can capture the stream, so from then on CUDA is asked about that before the thread
+ * waits for the stream or asks after its work.
+ */
 struct CUstream_st *acu_stream_raw(const acu_stream *stream);
 
 /** One more owner; returns the stream, NULL if it is none. */
