@@ -28,10 +28,10 @@ SUBJECTS = [
 ]
 
 
-# Why the rest of a subject is not played, and will not be.
+# Why the rest of a subject is not played, and will not be. What has no reason is to be played.
 REASONS = {
     "graphics": "there is no graphics API whose resources could be registered.",
-    "external memory and semaphores": "there is no other API, and no other device, to import from.",
+    "external memory and semaphores": "how another API lays out its images is its own affair.",
     "sharing between processes": "each process has its own simulator; the device's attributes say so.",
     "devices": "the library that it is for is not played.",
     "the rest": "what such tables hold is NVIDIA's own affair.",
@@ -74,8 +74,8 @@ def render() -> str:
         missing = [function for function in mine if function not in plays]
         lines += ["", f"## {name[0].upper()}{name[1:]}: {len(mine) - len(missing)} of {len(mine)}"]
         if missing:
-            reason = f": {REASONS[name]}" if name in REASONS else "."
-            lines += textwrap.wrap("Not played: " + ", ".join(f"`{function}`" for function in missing) + reason, 116)
+            listed = ", ".join(f"`{function}`" for function in missing)
+            lines += textwrap.wrap(f"Not played: {listed}: {REASONS[name]}", 116)
     return "\n".join(lines) + "\n"
 
 

@@ -127,6 +127,45 @@ void *acu_sim_at(const acu_sim_launch *launch, const void *address, size_t bytes
 void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long handle,
                              unsigned value);
 
+/*
+ * Other APIs. CUDA imports semaphores and memory that another API, like Vulkan, exports as file
+ * descriptors. These stand for that API: what they export is imported with
+ * cudaImportExternalSemaphore() and cudaImportExternalMemory(), in the same process. Any other
+ * descriptor is refused.
+ */
+
+/** A semaphore of another API. */
+typedef struct acu_sim_semaphore acu_sim_semaphore;
+
+/**
+ * Makes a semaphore: with `timeline` a number, imported as cudaExternalSemaphoreHandleType
+ * TimelineSemaphoreFd; without, one that is signaled or not, imported as OpaqueFd.
+ *
+ * NULL without memory. The caller destroys it; what imported it keeps it alive, and it outlives
+ * acu_sim_reset().
+ */
+acu_sim_semaphore *acu_sim_semaphore_create(int timeline);
+
+/** Gives the caller's reference up; NULL is fine. */
+void acu_sim_semaphore_destroy(acu_sim_semaphore *semaphore);
+
+/** A new file descriptor for it, to import once, which takes it over; -1 if the system has none. */
+int acu_sim_semaphore_export(const acu_sim_semaphore *semaphore);
+
+/** Signals it as the other API would; `value` is the number of a timeline. Any thread. */
+void acu_sim_semaphore_signal(acu_sim_semaphore *semaphore, unsigned long long value);
+
+/** The number of a timeline; else 1 if it is signaled, 0 if not. */
+unsigned long long acu_sim_semaphore_value(const acu_sim_semaphore *semaphore);
+
+/**
+ * Memory of another API: a new file descriptor of `size` bytes, zeroed, to import once, which takes
+ * it over; -1 if the system has none.
+ *
+ * Before that it may be mapped with mmap(), MAP_SHARED, which shows what the other API sees.
+ */
+int acu_sim_memory_export(size_t size);
+
 #if defined(__cplusplus)
 }
 #endif

@@ -175,6 +175,8 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     acu_sim_captures_reset(device);
     acu_sim_streams_reset(device);
     acu_sim_contexts_reset(device);
+    acu_sim_semaphores_reset(device);
+    acu_sim_externals_reset(device);
     acu_sim_execs_reset(device);
     acu_sim_graphs_reset(device);
     acu_sim_events_reset(device);

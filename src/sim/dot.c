@@ -21,6 +21,10 @@ static const char *name_of(enum cudaGraphNodeType type) {
         return "EVENT_WAIT";
     case cudaGraphNodeTypeEventRecord:
         return "EVENT_RECORD";
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+        return "EXT_SEMAS_SIGNAL";
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        return "EXT_SEMAS_WAIT";
     case cudaGraphNodeTypeMemAlloc:
         return "MEM_ALLOC";
     case cudaGraphNodeTypeMemFree:

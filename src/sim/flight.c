@@ -162,6 +162,10 @@ static void call_host(acu_sim_flight *flight, acu_sim_op *mark, bool own_thread)
     acu_sim_call(flight->device, mark);
 }
 
+static bool is_wait(enum cudaGraphNodeType type) {
+    return type == cudaGraphNodeTypeWaitEvent || type == cudaGraphNodeTypeExtSemaphoreWait;
+}
+
 /* What only orders, events, and host functions, which end their steps themselves. */
 static void do_quick(acu_sim_flight *flight, bool own_thread) {
     while (!is_empty(&flight->quick)) {
@@ -169,9 +173,11 @@ static void do_quick(acu_sim_flight *flight, bool own_thread) {
         const acu_sim_step *step = &flight->plan->steps[i];
         acu_sim_op *mark = step->idle ? NULL : flight->marks[step->mark];
         const enum cudaGraphNodeType type = mark ? step->op->type : cudaGraphNodeTypeEmpty;
+        if (type == cudaGraphNodeTypeExtSemaphoreWait && !flight->result)
+            acu_sim_semaphores_await(step->op, mark);
         if (type == cudaGraphNodeTypeHost && !flight->result) {
             call_host(flight, mark, own_thread);
-        } else if (type == cudaGraphNodeTypeWaitEvent && !flight->result && !mark->done) {
+        } else if (is_wait(type) && !flight->result && !mark->done) {
             flight->pending[flight->pending_count++] = i;
         } else {
             if (type == cudaGraphNodeTypeEventRecord)
@@ -330,6 +336,8 @@ static bool take_mark(acu_sim_flight *flight, unsigned i) {
         acu_sim_event_mark(op->with.event, *mark);
         return true;
     }
+    if (op->type != cudaGraphNodeTypeHost)
+        return true;
     (*mark)->with.host = op->with.host;
     (*mark)->with.host.flight = flight;
     (*mark)->with.host.step = i;

@@ -163,6 +163,13 @@ cudaError_t acu_sim_kernel_captured(acu_sim_node *node, int priority);
 cudaGraphEdgeData acu_sim_kernel_edge(const acu_sim_node *from, const acu_sim_op *to);
 void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params);
 
+/* What signals semaphores of other APIs, or waits for them. */
+cudaError_t acu_sim_semaphores_op(const struct cudaGraphNodeParams *params, acu_sim_op **op);
+void acu_sim_semaphores_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params);
+unsigned acu_sim_semaphores_count(const acu_sim_op *op);
+/* A graph's wait begins: `mark` is done when it is over, perhaps at once. */
+void acu_sim_semaphores_await(acu_sim_op *wait, acu_sim_op *mark);
+
 /* Copies in one node. */
 cudaError_t acu_sim_batch_op(const struct cudaMemcpyBatchNodeParams *params, acu_sim_op **op);
 void acu_sim_batch_describe(const acu_sim_op *op, struct cudaMemcpyBatchNodeParams *params);

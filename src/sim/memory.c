@@ -174,7 +174,8 @@ static cudaError_t free_range(void *address, bool host) {
     if (!range)
         acu_sim_guard_explain(address);
     if (!range || range->base != (uintptr_t)address || range->kind == SIM_REGISTERED ||
-        range->of_module || range->bytes || host != (range->kind == SIM_PINNED))
+        range->of_module || (range->bytes && !range->external) ||
+        host != (range->kind == SIM_PINNED))
         return cudaErrorInvalidValue;
     cudaError_t why = acu_sim_capture_allows_unsafe();
     if (why)
@@ -189,7 +190,7 @@ static cudaError_t free_range(void *address, bool host) {
         return free_graphs(range);
     if (range->pool)
         acu_sim_pool_give(range->pool, range->size);
-    else if (range->kind == SIM_DEVICE)
+    else if (range->kind == SIM_DEVICE && !range->external)
         range->device->used -= acu_sim_rounded(range->size);
     if (range->kind == SIM_DEVICE)
         acu_sim_drop(range);
@@ -404,7 +405,8 @@ int acu_sim_memory_leaks(int print) {
     int leaks = 0;
     for (const acu_sim_range *range = acu_sim_range_next(0); range;
          range = acu_sim_range_next(range->base + range->size))
-        if (!range->freed && !range->dormant && !range->of_module && !range->bytes) {
+        if (!range->freed && !range->dormant && !range->of_module &&
+            (!range->bytes || range->external)) {
             leaks++;
             if (print)
                 acu_sim_report(names[range->kind], (void *)range->base, range->size, range->where);

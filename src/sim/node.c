@@ -198,6 +198,9 @@ static cudaError_t make_plainly(acu_sim_graph *graph, struct cudaGraphNodeParams
         return acu_sim_driver_knows(&acu_cuda_type_CUgraphNodeType_enum, params->type)
                    ? acu_sim_batch_op(&params->memcpyBatch, op)
                    : cudaErrorInvalidValue;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        return acu_sim_semaphores_op(params, op);
     case cudaGraphNodeTypeEmpty:
         return plain_op(params->type, op);
     default:
@@ -222,6 +225,10 @@ static cudaExecutionContext_t *context_in(struct cudaGraphNodeParams *params) {
         return &params->conditional.ctx;
     case cudaGraphNodeTypeMemcpyBatch:
         return &params->memcpyBatch.ctx;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+        return &params->extSemSignal.ctx;
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        return &params->extSemWait.ctx;
     default:
         return NULL;
     }
@@ -291,6 +298,10 @@ void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams 
     case cudaGraphNodeTypeGraph:
         params->graph.graph = acu_sim_graph_handle(node->bodies[0]);
         params->graph.ownership = cudaGraphChildGraphOwnershipInvalid;
+        break;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        acu_sim_semaphores_describe(op, params);
         break;
     case cudaGraphNodeTypeMemcpyBatch:
         acu_sim_batch_describe(op, &params->memcpyBatch);

@@ -273,3 +273,94 @@ cudaError_t acu_sim_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGraphExe
     const struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeWaitEvent, event);
     return acu_sim_exec_put(hGraphExec, hNode, &params);
 }
+
+/* ---- semaphores of other APIs -------------------------------------------------------------------
+ */
+
+static struct cudaGraphNodeParams
+signal_node(const struct cudaExternalSemaphoreSignalNodeParams *signal) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeExtSemaphoreSignal};
+    if (signal) {
+        params.extSemSignal.extSemArray = signal->extSemArray;
+        params.extSemSignal.paramsArray = signal->paramsArray;
+        params.extSemSignal.numExtSems = signal->numExtSems;
+    }
+    return params;
+}
+
+static struct cudaGraphNodeParams
+wait_node(const struct cudaExternalSemaphoreWaitNodeParams *wait) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeExtSemaphoreWait};
+    if (wait) {
+        params.extSemWait.extSemArray = wait->extSemArray;
+        params.extSemWait.paramsArray = wait->paramsArray;
+        params.extSemWait.numExtSems = wait->numExtSems;
+    }
+    return params;
+}
+
+cudaError_t acu_sim_cudaGraphAddExternalSemaphoresSignalNode(
+    cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+    size_t numDependencies, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
+    struct cudaGraphNodeParams params = signal_node(nodeParams);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                            nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphAddExternalSemaphoresWaitNode(
+    cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+    size_t numDependencies, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
+    struct cudaGraphNodeParams params = wait_node(nodeParams);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                            nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExternalSemaphoresSignalNodeGetParams(
+    cudaGraphNode_t hNode, struct cudaExternalSemaphoreSignalNodeParams *params_out) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(hNode, cudaGraphNodeTypeExtSemaphoreSignal, params_out ? &params : NULL);
+    if (!result && params_out)
+        *params_out = (struct cudaExternalSemaphoreSignalNodeParams){
+            params.extSemSignal.extSemArray, params.extSemSignal.paramsArray,
+            params.extSemSignal.numExtSems};
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphExternalSemaphoresWaitNodeGetParams(
+    cudaGraphNode_t hNode, struct cudaExternalSemaphoreWaitNodeParams *params_out) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(hNode, cudaGraphNodeTypeExtSemaphoreWait, params_out ? &params : NULL);
+    if (!result && params_out)
+        *params_out = (struct cudaExternalSemaphoreWaitNodeParams){params.extSemWait.extSemArray,
+                                                                   params.extSemWait.paramsArray,
+                                                                   params.extSemWait.numExtSems};
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphExternalSemaphoresSignalNodeSetParams(
+    cudaGraphNode_t hNode, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
+    const struct cudaGraphNodeParams params = signal_node(nodeParams);
+    return acu_sim_node_put(hNode, nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExternalSemaphoresWaitNodeSetParams(
+    cudaGraphNode_t hNode, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
+    const struct cudaGraphNodeParams params = wait_node(nodeParams);
+    return acu_sim_node_put(hNode, nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExecExternalSemaphoresSignalNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+    const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
+    const struct cudaGraphNodeParams params = signal_node(nodeParams);
+    return acu_sim_exec_put(hGraphExec, hNode, nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExecExternalSemaphoresWaitNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+    const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
+    const struct cudaGraphNodeParams params = wait_node(nodeParams);
+    return acu_sim_exec_put(hGraphExec, hNode, nodeParams ? &params : NULL);
+}

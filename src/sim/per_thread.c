@@ -392,3 +392,22 @@ cudaError_t acu_sim_cudaMemDiscardBatchAsync_ptsz(void **dptrs, size_t *sizes, s
                                                   unsigned long long flags, cudaStream_t stream) {
     return acu_sim_cudaMemDiscardBatchAsync(dptrs, sizes, count, flags, own(stream));
 }
+
+/* ---- semaphores of other APIs -------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaSignalExternalSemaphoresAsync_ptsz(
+    const cudaExternalSemaphore_t *extSemArray,
+    const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
+    cudaStream_t stream) {
+    return acu_sim_cudaSignalExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
+                                                     own(stream));
+}
+
+cudaError_t acu_sim_cudaWaitExternalSemaphoresAsync_ptsz(
+    const cudaExternalSemaphore_t *extSemArray,
+    const struct cudaExternalSemaphoreWaitParams *paramsArray, unsigned int numExtSems,
+    cudaStream_t stream) {
+    return acu_sim_cudaWaitExternalSemaphoresAsync(extSemArray, paramsArray, numExtSems,
+                                                   own(stream));
+}

@@ -39,7 +39,7 @@ void acu_sim_plan_release(acu_sim_plan *plan) {
 
 bool acu_sim_has_mark(const acu_sim_op *op) {
     return op->type == cudaGraphNodeTypeEventRecord || op->type == cudaGraphNodeTypeWaitEvent ||
-           op->type == cudaGraphNodeTypeHost;
+           op->type == cudaGraphNodeTypeHost || op->type == cudaGraphNodeTypeExtSemaphoreWait;
 }
 
 /* ---- steps and edges ----------------------------------------------------------------------------
@@ -180,7 +180,8 @@ static bool has_waits(const acu_sim_graph *graph) {
             found = has_waits(node->bodies[0]);
         else if (node)
             found = node->op->type == cudaGraphNodeTypeHost ||
-                    node->op->type == cudaGraphNodeTypeWaitEvent;
+                    node->op->type == cudaGraphNodeTypeWaitEvent ||
+                    node->op->type == cudaGraphNodeTypeExtSemaphoreWait;
     }
     return found;
 }

@@ -263,7 +263,7 @@ static cudaError_t judge_free(const acu_sim_range *range, const void *address) {
     if (range && range->kind == SIM_MANAGED)
         return cudaErrorNotSupported;
     return range && range->kind == SIM_DEVICE && range->base == (uintptr_t)address &&
-                   !range->of_module
+                   !range->of_module && !range->bytes
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }

@@ -80,6 +80,8 @@ bool acu_sim_range_add(acu_sim_range *range) {
 void acu_sim_range_remove(acu_sim_range *range) {
     size_t i = first_after(range->base);
     memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof(acu_sim_range *));
+    if (range->external)
+        acu_sim_external_release(range->external);
     free(range);
     if (--count)
         return;

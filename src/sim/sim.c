@@ -369,8 +369,9 @@ int acu_sim_leaks(int print) {
                 acu_sim_user_objects_leaks(print) + acu_sim_graphs_leaks(print) +
                 acu_sim_execs_leaks(print) + acu_sim_modules_leaks(print) +
                 acu_sim_virtual_leaks(print) + acu_sim_programs_leaks(print);
-    count +=
-        acu_sim_arrays_leaks(print) + acu_sim_textures_leaks(print) + acu_sim_contexts_leaks(print);
+    count += acu_sim_arrays_leaks(print) + acu_sim_textures_leaks(print) +
+             acu_sim_contexts_leaks(print) + acu_sim_semaphores_leaks(print) +
+             acu_sim_externals_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;
 }

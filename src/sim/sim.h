@@ -56,6 +56,8 @@ typedef struct acu_sim_graph acu_sim_graph;
 typedef struct acu_sim_allocation acu_sim_allocation;
 typedef struct acu_sim_user_object acu_sim_user_object;
 typedef struct acu_sim_batch acu_sim_batch;
+typedef struct acu_sim_semaphores acu_sim_semaphores;
+typedef struct acu_sim_external acu_sim_external;
 
 /* ---- configuration ------------------------------------------------------------------------------
  */
@@ -197,6 +199,7 @@ struct acu_sim_range {
     char *bytes;                    /* of mapped memory: where they are; NULL: in the device's */
     uint64_t access;                /* of mapped memory, a bit per device */
     const void *where;              /* the call that made it */
+    acu_sim_external *external;     /* of another API, mapped; NULL: it is not */
     bool freed;                     /* freed in stream order: no longer the program's */
     bool dormant;                   /* the graph has not been there yet, or has freed it */
     bool of_module;                 /* a variable: goes with its module */
@@ -328,15 +331,16 @@ struct acu_sim_op {
     acu_sim_op *next, *next_called; /* in the stream; among what the host is to be called for */
     acu_sim_op **waits;             /* what must be done before */
     size_t wait_count, wait_room;
-    bool any;                           /* one of them is enough */
-    bool unfinished;                    /* it is to be run again, once it is ready */
-    cudaError_t (*run)(acu_sim_op *op); /* NULL: nothing but the order. Outside the lock. */
-    bool always;                        /* also where the context is lost */
-    cudaError_t status;                 /* of the context, when it ran */
-    void (*over)(acu_sim_op *op);       /* of one without a stream: it was run; under the lock */
-    void (*drop)(acu_sim_op *op);       /* gives up what it has; under the lock */
-    void *staged;                       /* a copy of what a pageable source held */
-    cudaExecutionContext_t context;     /* of a node: the one that was named; NULL: none was */
+    bool any;                             /* one of them is enough */
+    bool unfinished;                      /* it is to be run again, once it is ready */
+    bool (*is_due)(const acu_sim_op *op); /* more that must be so before; NULL: nothing */
+    cudaError_t (*run)(acu_sim_op *op);   /* NULL: nothing but the order. Outside the lock. */
+    bool always;                          /* also where the context is lost */
+    cudaError_t status;                   /* of the context, when it ran */
+    void (*over)(acu_sim_op *op);         /* of one without a stream: it was run; under the lock */
+    void (*drop)(acu_sim_op *op);         /* gives up what it has; under the lock */
+    void *staged;                         /* a copy of what a pageable source held */
+    cudaExecutionContext_t context;       /* of a node: the one that was named; NULL: none was */
     union {
         struct {
             struct cudaMemcpy3DParms params;
@@ -364,6 +368,11 @@ struct acu_sim_op {
         acu_sim_allocation *allocation;
         acu_sim_prepared *launch;
         acu_sim_batch *batch;
+        acu_sim_semaphores *semaphores;
+        struct {
+            acu_sim_op *wait; /* a graph's, which this says is over */
+            acu_sim_op *next;
+        } awaited;
         cudaError_t code;
     } with;
 };
@@ -497,6 +506,8 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait);
 void acu_sim_run(acu_sim_device *device, acu_sim_op *op);
 /* An operation that is in no stream is done now. */
 void acu_sim_op_finish(acu_sim_op *op);
+/* Something is due that was not: whoever waits looks again. */
+void acu_sim_streams_wake(void);
 /* Until it is done; gives the lock up meanwhile. */
 void acu_sim_wait(acu_sim_op *op);
 void acu_sim_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
@@ -621,6 +632,18 @@ void acu_sim_execs_reset(acu_sim_device *device);
 int acu_sim_execs_leaks(int print);
 
 void acu_sim_listeners_reset(void);
+
+/* ---- what other APIs have -----------------------------------------------------------------------
+ */
+
+/* What the system calls a file descriptor; false if there is none. */
+bool acu_sim_descriptor_name(int fd, char *name, size_t size);
+void acu_sim_semaphores_reset(const acu_sim_device *device);
+int acu_sim_semaphores_leaks(int print);
+/* A buffer of it is gone. */
+void acu_sim_external_release(acu_sim_external *external);
+void acu_sim_externals_reset(const acu_sim_device *device);
+int acu_sim_externals_leaks(int print);
 
 /* ---- execution contexts: context.h has the rest -------------------------------------------------
  */

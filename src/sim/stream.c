@@ -71,7 +71,7 @@ static bool is_ready(const acu_sim_op *op) {
     size_t done = 0;
     for (size_t i = 0; i < op->wait_count && (!op->any || !done); i++)
         done += op->waits[i]->done;
-    return done == op->wait_count || (op->any && done);
+    return (done == op->wait_count || (op->any && done)) && (!op->is_due || op->is_due(op));
 }
 
 void acu_sim_wait(acu_sim_op *op) {
@@ -112,18 +112,26 @@ static void push(acu_sim_stream *stream, acu_sim_op *op) {
     stream->tail = op;
 }
 
-/* Wakes whoever may be able to go on. */
+static void wake_waiters(void) {
+    if (waiters)
+        pthread_cond_broadcast(&changed);
+    for (acu_sim_stream *s = blocked_streams ? streams : NULL; s; s = s->next)
+        if (s->blocked)
+            pthread_cond_signal(&s->wake);
+}
+
+void acu_sim_streams_wake(void) {
+    wake_waiters();
+    acu_sim_schedule_wake();
+}
+
 void acu_sim_op_finish(acu_sim_op *op) {
     if (!op->run) /* it may end a time that is measured */
         op->ns = acu_platform_now_ns();
     op->done = true;
     acu_sim_schedule_done(op);
     forget_waits(op);
-    if (waiters)
-        pthread_cond_broadcast(&changed);
-    for (acu_sim_stream *s = blocked_streams ? streams : NULL; s; s = s->next)
-        if (s->blocked)
-            pthread_cond_signal(&s->wake);
+    wake_waiters();
 }
 
 /* The stream may be gone afterwards. */

@@ -66,6 +66,10 @@ enum cudaGraphExecUpdateResult acu_sim_change_judge(const acu_sim_op *from, cons
     case cudaGraphNodeTypeMemset:
         good = can_fill(&from->with.fill.params, &to->with.fill.params);
         break;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        good = acu_sim_semaphores_count(from) == acu_sim_semaphores_count(to);
+        break;
     case cudaGraphNodeTypeMemcpyBatch:
         good = acu_sim_batch_fits(from, to);
         break;
