@@ -526,6 +526,19 @@ acu_result acu_node_id(acu_node node, unsigned *id) {
     ON_NODE(node, cudaGraphNodeGetLocalId(raw, id));
 }
 
+acu_result acu_node_tools_id(acu_node node, uint64_t *id) {
+    unsigned long long number = 0;
+    cudaGraphNode_t raw = NULL;
+    ACU_NEED_POINTER(id);
+    *id = 0;
+    ACU_TRY(acu_node_check(__func__, node, &raw));
+    acu_graph_lock();
+    int code = (int)cudaGraphNodeGetToolsId(raw, &number);
+    acu_graph_unlock();
+    *id = number;
+    return OUTCOME(node.graph, code);
+}
+
 acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigned flags) {
     ACU_NEED_POINTER(path);
     ON_GRAPH(graph, cudaGraphDebugDotPrint(graph->raw, path, flags));

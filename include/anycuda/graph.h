@@ -376,6 +376,9 @@ ACU_CHECKED acu_result acu_graph_id(acu_graph *graph, unsigned *id);
 /** CUDA's number of the node in its graph, as tools show it; since CUDA 13.1. */
 ACU_CHECKED acu_result acu_node_id(acu_node node, unsigned *id);
 
+/** CUDA's number of the node among all of the process, as tools show it; since CUDA 13.1. */
+ACU_CHECKED acu_result acu_node_tools_id(acu_node node, uint64_t *id);
+
 /** Bits of acu_graph_dot()'s flags: what is told of the nodes. */
 enum acu_dot_flag {
     ACU_DOT_VERBOSE = 1,

@@ -347,10 +347,15 @@ static void has_numbers(void **state) {
     acu_graph *graph = NULL;
     acu_node node;
     unsigned id = 0, of_node = 0;
+    uint64_t of_tools = 0;
     OK(acu_graph_create(&graph));
     OK(acu_graph_add_empty(graph, NULL, 0, &node));
     OK_SINCE_IN_DRIVER(13010, acu_graph_id(graph, &id));
     OK_SINCE_IN_DRIVER(13010, acu_node_id(node, &of_node));
+    if (driver_version() >= 13010) {
+        OK_SINCE(13010, acu_node_tools_id(node, &of_tools));
+        assert_int_equal(of_tools != 0, runtime_version() >= 13010);
+    }
     if (runtime_version() >= 13010 && driver_version() == 13000) {
         FAILS(acu_graph_id(graph, &id), 36, "knows CUDA 13.0, and cudaGraphGetId came with 13.1");
         assert_non_null(strstr(acu_last_error_details().hint, "install a newer driver"));

@@ -55,6 +55,7 @@ static void nodes(void **state) {
     (void)state;
     size_t count = 0;
     unsigned id;
+    uint64_t number;
     acu_node copy;
     acu_node_kind kind;
     acu_graph *child;
@@ -67,6 +68,8 @@ static void nodes(void **state) {
     HANDLE(acu_node_type(BAD_NODE, &kind));
     HANDLE(acu_node_child(BAD_NODE, &child));
     HANDLE(acu_node_id(BAD_NODE, &id));
+    HANDLE(acu_node_tools_id(BAD_NODE, &number));
+    NOT_NULL(acu_node_tools_id(good.node, NULL));
     NOT_NULL(acu_node_in_clone(good.node, good.graph, NULL));
     NOT_NULL(acu_node_wrap(good.graph, acu_node_raw(good.node), NULL));
     NOT_NULL(acu_node_wrap(good.graph, NULL, &copy));
