@@ -63,7 +63,10 @@ typedef struct acu_backend {
 
     int (*add_node)(const struct acu_prepared *prepared, cudaGraph_t graph,
                     const cudaGraphNode_t *after, size_t count, cudaGraphNode_t *node);
+    /* Raw parameters, whose function is the API's own; `exec`: its node's, or NULL. */
     int (*get_node)(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params);
+    int (*put_node)(cudaGraphExec_t exec, cudaGraphNode_t node,
+                    const struct cudaKernelNodeParamsV2 *params);
     int (*set_node)(const struct acu_prepared *prepared, cudaGraphNode_t node);
     int (*set_exec_node)(const struct acu_prepared *prepared, cudaGraphExec_t exec,
                          cudaGraphNode_t node);

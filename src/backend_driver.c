@@ -326,26 +326,51 @@ static int get_node(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params)
     return code;
 }
 
-static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
+static int set_params(cudaGraphNode_t node, const CUDA_KERNEL_NODE_PARAMS *params) {
     const acu_function *function = &acu_function_cuGraphKernelNodeSetParams;
-    CUDA_KERNEL_NODE_PARAMS params = node_of(p);
     int (*old)(CUgraphNode, const void *);
     int code = find_old(function, &old, sizeof old);
-    if (!code)
-        code = old ? of_old(function, old(node, &params))
-                   : acu_of_driver(cuGraphKernelNodeSetParams(node, &params));
-    return code ? code : set_attributes(p, node);
+    if (code)
+        return code;
+    return old ? of_old(function, old(node, params))
+               : acu_of_driver(cuGraphKernelNodeSetParams(node, params));
 }
 
-static int set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
+static int set_exec_params(cudaGraphExec_t exec, cudaGraphNode_t node,
+                           const CUDA_KERNEL_NODE_PARAMS *params) {
     const acu_function *function = &acu_function_cuGraphExecKernelNodeSetParams;
-    CUDA_KERNEL_NODE_PARAMS params = node_of(p);
     int (*old)(CUgraphExec, CUgraphNode, const void *);
     int code = find_old(function, &old, sizeof old);
     if (code)
         return code;
-    return old ? of_old(function, old(exec, node, &params))
-               : acu_of_driver(cuGraphExecKernelNodeSetParams(exec, node, &params));
+    return old ? of_old(function, old(exec, node, params))
+               : acu_of_driver(cuGraphExecKernelNodeSetParams(exec, node, params));
+}
+
+static int put_node(cudaGraphExec_t exec, cudaGraphNode_t node,
+                    const struct cudaKernelNodeParamsV2 *p) {
+    const CUDA_KERNEL_NODE_PARAMS params = {.func = p->cuFunc,
+                                            .gridDimX = p->gridDim.x,
+                                            .gridDimY = p->gridDim.y,
+                                            .gridDimZ = p->gridDim.z,
+                                            .blockDimX = p->blockDim.x,
+                                            .blockDimY = p->blockDim.y,
+                                            .blockDimZ = p->blockDim.z,
+                                            .sharedMemBytes = p->sharedMemBytes,
+                                            .kernelParams = p->kernelParams,
+                                            .extra = p->extra};
+    return exec ? set_exec_params(exec, node, &params) : set_params(node, &params);
+}
+
+static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
+    const CUDA_KERNEL_NODE_PARAMS params = node_of(p);
+    int code = set_params(node, &params);
+    return code ? code : set_attributes(p, node);
+}
+
+static int set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
+    const CUDA_KERNEL_NODE_PARAMS params = node_of(p);
+    return set_exec_params(exec, node, &params);
 }
 
 const acu_backend acu_driver_backend = {
@@ -370,6 +395,7 @@ const acu_backend acu_driver_backend = {
     .launch = launch,
     .add_node = add_node,
     .get_node = get_node,
+    .put_node = put_node,
     .set_node = set_node,
     .set_exec_node = set_exec_node,
 };

@@ -220,6 +220,18 @@ static int get_node(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params)
     return code;
 }
 
+static int put_node(cudaGraphExec_t exec, cudaGraphNode_t node,
+                    const struct cudaKernelNodeParamsV2 *p) {
+    const struct cudaKernelNodeParams params = {.func = p->func,
+                                                .gridDim = p->gridDim,
+                                                .blockDim = p->blockDim,
+                                                .sharedMemBytes = p->sharedMemBytes,
+                                                .kernelParams = p->kernelParams,
+                                                .extra = p->extra};
+    return (int)(exec ? cudaGraphExecKernelNodeSetParams(exec, node, &params)
+                      : cudaGraphKernelNodeSetParams(node, &params));
+}
+
 static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
     struct cudaKernelNodeParams params = node_of(p);
     int code = (int)cudaGraphKernelNodeSetParams(node, &params);
@@ -253,6 +265,7 @@ const acu_backend acu_runtime_backend = {
     .launch = launch,
     .add_node = add_node,
     .get_node = get_node,
+    .put_node = put_node,
     .set_node = set_node,
     .set_exec_node = set_exec_node,
 };

@@ -346,21 +346,15 @@ acu_result acu_node_set_event(acu_node node, acu_event *event) {
 /* ---- raw ---------------------------------------------------------------------------------------
  */
 
-static int set_kernel_raw(const changing *c, const struct cudaKernelNodeParamsV2 *kernel) {
-    const struct cudaKernelNodeParams params = {.func = kernel->func,
-                                                .gridDim = kernel->gridDim,
-                                                .blockDim = kernel->blockDim,
-                                                .sharedMemBytes = kernel->sharedMemBytes,
-                                                .kernelParams = kernel->kernelParams,
-                                                .extra = kernel->extra};
-    return SET(c, KernelNodeSetParams, &params);
+static cudaGraphExec_t exec_of(const changing *c) {
+    return c->in_exec ? c->exec->raw : NULL;
 }
 
 /* Before 12.2 there is one function for each kind of node. Those for all know what it needs. */
 static int set_raw_of_kind(const changing *c, struct cudaGraphNodeParams *params) {
     switch ((int)params->type) {
     case cudaGraphNodeTypeKernel:
-        return set_kernel_raw(c, &params->kernel);
+        return acu_runtime_backend.put_node(exec_of(c), c->raw, &params->kernel);
     case cudaGraphNodeTypeMemcpy:
         return SET(c, MemcpyNodeSetParams, &params->memcpy.copyParams);
     case cudaGraphNodeTypeMemset:
@@ -390,14 +384,26 @@ static int set_raw_of_kind(const changing *c, struct cudaGraphNodeParams *params
     }
 }
 
+/* Kernels that the driver has loaded are none of the runtime's. */
+static int put_raw(const changing *c, struct cudaGraphNodeParams *params) {
+    acu_saved_error before;
+    acu_error_save(&before);
+    int code = acu_knows(&acu_function_cudaGraphNodeSetParams) ? SET(c, NodeSetParams, params)
+                                                               : set_raw_of_kind(c, params);
+    if (code != cudaErrorInvalidDeviceFunction || params->type != cudaGraphNodeTypeKernel)
+        return code;
+    (void)cudaGetLastError();
+    acu_error_restore(&before);
+    return acu_driver_backend.put_node(exec_of(c), c->raw, &params->kernel);
+}
+
 static int set_raw(changing *c, struct cudaGraphNodeParams *params) {
     if (!params)
         return acu_fault(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
     int code = begin(c, -1, NULL, 0);
     if (code)
         return code;
-    return end(c, acu_knows(&acu_function_cudaGraphNodeSetParams) ? SET(c, NodeSetParams, params)
-                                                                  : set_raw_of_kind(c, params));
+    return end(c, put_raw(c, params));
 }
 
 static int set_memcpy(changing *c, const struct cudaMemcpy3DParms *params) {

@@ -8,6 +8,7 @@
 #include "kernels.h"
 #include "../scratch.h"
 
+#include <anycuda/cudart.h>
 #include <anycuda/sim.h>
 
 #include <sched.h>
@@ -17,6 +18,7 @@
 /* ---- the scenarios ------------------------------------------------------------------------- */
 
 static acu_device elsewhere; /* another device than 0, if there is one */
+static bool recaptures;      /* the driver is new enough to capture again */
 
 static acu_result streams_and_events(void) {
     float ms;
@@ -388,6 +390,78 @@ static acu_result updates(void) {
     return acu_stream_synchronize(a);
 }
 
+static acu_result add_some(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_event *event,
+                           acu_node nodes[4]) {
+    const int32_t one = 1;
+    ACU_TRY(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 0}, &nodes[0]));
+    ACU_TRY(acu_graph_add_copy(graph, nodes, 1, &(acu_copy){.to = y, .from = x}, &nodes[1]));
+    ACU_TRY(acu_graph_add_host(graph, nodes, 2, (acu_closure){never, NULL, NULL}, &nodes[2]));
+    return acu_graph_add_event_record(graph, nodes, 3, event, &nodes[3]);
+}
+
+static acu_result changes(void) {
+    const int32_t two = 2;
+    acu_node nodes[4];
+    struct cudaGraphNodeParams raw;
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_buffer) *y = NULL;
+    ACU_AUTO(acu_event) *first = NULL;
+    ACU_AUTO(acu_event) *second = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_exec) *exec = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &y));
+    ACU_TRY(acu_event_create(0, NULL, &first));
+    ACU_TRY(acu_event_create(0, NULL, &second));
+    ACU_TRY(acu_graph_create(&graph));
+    ACU_TRY(add_some(graph, x, y, first, nodes));
+    ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));
+    ACU_TRY(acu_node_set_fill(nodes[0], &(acu_fill){y, ACU_I32, &two, .at = 0}));
+    ACU_TRY(acu_node_set_copy(nodes[1], &(acu_copy){.to = x, .from = y}));
+    ACU_TRY(acu_node_set_host(nodes[2], (acu_closure){never, NULL, NULL}));
+    ACU_TRY(acu_node_set_event(nodes[3], second));
+    ACU_TRY(acu_node_get_raw(nodes[0], &raw));
+    ACU_TRY(acu_node_set_raw(nodes[0], &raw));
+    ACU_TRY(acu_exec_set_event(exec, nodes[3], second));
+    ACU_TRY(acu_exec_launch(exec, a));
+    ACU_TRY(acu_stream_synchronize(a));
+    return acu_node_destroy(nodes[3]);
+}
+
+static acu_result put_events_and_memory_on(acu_stream *stream, void *data) {
+    acu_event *event = data;
+    ACU_AUTO(acu_buffer) *own = NULL;
+    ACU_TRY(acu_stream_capture_alloc(stream, ACU_I32, 16, &own));
+    ACU_TRY(acu_buffer_zero(own, stream));
+    ACU_TRY(acu_event_record_external(event, stream));
+    ACU_TRY(acu_stream_wait_external(stream, event));
+    return acu_buffer_free_graph_memory(own, stream);
+}
+
+static acu_result put_fill_on(acu_stream *stream, void *data) {
+    return acu_buffer_zero(data, stream);
+}
+
+static acu_result captures_of_more(void) {
+    ACU_AUTO(acu_stream) *a = NULL;
+    ACU_AUTO(acu_event) *event = NULL;
+    ACU_AUTO(acu_buffer) *x = NULL;
+    ACU_AUTO(acu_graph) *graph = NULL;
+    ACU_AUTO(acu_graph) *plain = NULL;
+    ACU_AUTO(acu_graph) *same = NULL;
+    ACU_TRY(acu_stream_create(0, NULL, &a));
+    ACU_TRY(acu_event_create(0, NULL, &event));
+    ACU_TRY(acu_buffer_create(a, ACU_I32, 16, &x));
+    ACU_TRY(acu_stream_capture(a, NULL, put_events_and_memory_on, event, &graph));
+    ACU_TRY(acu_stream_capture(a, NULL, put_fill_on, x, &plain));
+    if (runtime_version() < 13030 || !recaptures)
+        return 0;
+    return acu_stream_capture(a, &(acu_capture_options){.into = plain, .again = true}, put_fill_on,
+                              x, &same);
+}
+
 /* ---- one run, and what it called ----------------------------------------------------------- */
 
 typedef struct scenario {
@@ -541,6 +615,11 @@ static void find_another_device(const fault *f) {
     exit(another_device());
 }
 
+static void ask_driver(const fault *f) {
+    (void)f;
+    exit(driver_version() >= 13030);
+}
+
 static void survives(void **state) {
     static const int codes[] = {2, 719};
     static trace clean;
@@ -573,6 +652,8 @@ static const scenario scenarios[] = {
     {"graphs", graphs},
     {"kernels_in_graphs", kernels_in_graphs},
     {"updates", updates},
+    {"changes", changes},
+    {"captures_of_more", captures_of_more},
     {"modules", modules},
     {"kernels", kernels},
     {"launches", launches},
@@ -589,6 +670,7 @@ int main(int count, char **words) {
     if (count > 1)
         cmocka_set_test_filter(words[1]);
     close(mkstemp(scratch_path(trace_file)));
+    recaptures = WEXITSTATUS(alone(ask_driver, NULL));
     elsewhere = WEXITSTATUS(alone(find_another_device, NULL)); /* CUDA does not survive a fork */
     for (size_t i = 0; i < COUNT(scenarios); i++)
         tests[i] = (struct CMUnitTest){.name = scenarios[i].name,

@@ -249,6 +249,16 @@ static void raw_parameters_of_all_kinds(void **state) {
         acu_fail_when(NULL);
         assert_ptr_equal(params.kernel.func, acu_kernel_raw_driver(scale));
         assert_int_equal(params.kernel.gridDim.x, 2);
+        const char *refused = "cudaGraphNodeSetParams@1:98;cudaGraphKernelNodeSetParams@1:98";
+        assert_int_equal(acu_fail_when(refused), 0);
+        params.kernel.gridDim.x = 1;
+        OK(acu_node_set_raw(kernel, &params));
+        acu_fail_when(NULL);
+        OK(acu_node_get_raw(kernel, &params));
+        assert_int_equal(params.kernel.gridDim.x, 1);
+    } else {
+        params.kernel.gridDim.x = 1;
+        OK(acu_node_set_raw(kernel, &params));
     }
     OK(acu_graph_release(sub));
     OK(acu_kernel_release(scale));
