@@ -20,6 +20,16 @@ static unsigned long long last_id;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* an operation is done */
 static unsigned waiters, blocked_streams;
 
+/* Threads without a stream; each is in its thread. */
+enum { SPARES = 16 };
+typedef struct spare {
+    acu_sim_stream *stream; /* that it is to serve */
+    pthread_cond_t wake;
+    struct spare *next;
+} spare;
+static spare *spares;
+static unsigned spare_count;
+
 /* ---- operations ---------------------------------------------------------------------------------
  */
 
@@ -180,9 +190,7 @@ static void begin(acu_sim_device *device, acu_sim_op *op, bool here) {
         acu_sim_call(device, op);
 }
 
-static void *work(void *data) {
-    acu_sim_stream *stream = data;
-    pthread_mutex_lock(&acu_sim_lock);
+static void serve(acu_sim_stream *stream) {
     /* NOLINTBEGIN(clang-analyzer-unix.Malloc): one that has a thread is freed here only */
     while (stream->head || !stream->closing) {
         acu_sim_op *op = stream->head;
@@ -199,7 +207,43 @@ static void *work(void *data) {
     }
     /* NOLINTEND(clang-analyzer-unix.Malloc) */
     free_stream(stream);
+}
+
+/* A thread whose stream is gone waits for another: to make one takes longer than most work does. */
+static void park(spare *self) {
+    if (spare_count == SPARES)
+        return;
+    self->next = spares;
+    spares = self;
+    spare_count++;
+    while (!self->stream)
+        pthread_cond_wait(&self->wake, &acu_sim_lock);
+}
+
+static bool take_spare(acu_sim_stream *stream) {
+    spare *taken = spares;
+    if (!taken)
+        return false;
+    spares = taken->next;
+    spare_count--;
+    taken->stream = stream;
+    pthread_cond_signal(&taken->wake);
+    return true;
+}
+
+static void *work(void *data) {
+    spare self = {.stream = data};
+    const bool kept = pthread_cond_init(&self.wake, NULL) == 0;
+    pthread_mutex_lock(&acu_sim_lock);
+    while (self.stream) {
+        serve(self.stream);
+        self.stream = NULL;
+        if (kept)
+            park(&self);
+    }
     pthread_mutex_unlock(&acu_sim_lock);
+    if (kept)
+        pthread_cond_destroy(&self.wake);
     return NULL;
 }
 
@@ -224,7 +268,7 @@ static bool start_thread(acu_sim_stream *stream) {
     if (acu_sim_configuration()->seeded)
         return acu_sim_schedule_start();
     if (!stream->threaded)
-        stream->threaded = acu_sim_thread_start(work, stream);
+        stream->threaded = take_spare(stream) || acu_sim_thread_start(work, stream);
     return stream->threaded;
 }
 
