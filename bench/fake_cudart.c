@@ -26,6 +26,7 @@ __attribute__((noinline)) static int work(void) {
     static volatile char memory[64 * 1024];
     for (size_t i = 0; i < sizeof memory; i += 64)
         memory[i]++;
+    /* NOLINTNEXTLINE(portability-no-assembler): gcc and clang have it */
     __asm__ volatile(".rept 1024\n nop\n .p2align 6\n .endr");
     return 0;
 }

@@ -29,7 +29,7 @@ static const struct {
 
 /* The first byte of a type is its place in the table, from 1 on. */
 static int find(acu_dtype dtype) {
-    int i = (int)(dtype >> 24) - 1;
+    int i = (int)(dtype >> 24u) - 1;
     return i >= 0 && i < (int)(sizeof types / sizeof *types) && types[i].dtype == dtype ? i : -1;
 }
 

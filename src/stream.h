@@ -119,6 +119,7 @@ static inline acu_capture *acu_capture_of(const acu_stream *stream) {
 
 /* From now on only CUDA knows whether the stream, or what waits for the event, is being captured.
  */
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written */
 static inline void acu_share(bool *shared) {
     if (!__atomic_load_n(shared, __ATOMIC_RELAXED))
         __atomic_store_n(shared, true, __ATOMIC_RELAXED);
@@ -161,8 +162,8 @@ static const uint64_t ACU_EVERYTHING = UINT64_MAX; /* also what was put on the r
  */
 static inline uint64_t acu_timeline_issue(acu_timeline *timeline) {
     uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
-    if (!ACU_LIKELY(issued & 1))
-        issued = __atomic_fetch_or(&timeline->issued, 1, __ATOMIC_SEQ_CST) | 1;
+    if (!ACU_LIKELY(issued & 1u))
+        issued = __atomic_fetch_or(&timeline->issued, 1u, __ATOMIC_SEQ_CST) | 1u;
     return issued + 1;
 }
 
@@ -170,7 +171,7 @@ static inline uint64_t acu_timeline_issue(acu_timeline *timeline) {
  * sure that the mark is behind all that has this number, or a smaller one. */
 static inline uint64_t acu_timeline_now(acu_timeline *timeline) {
     uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
-    if (!(issued & 1))
+    if (!(issued & 1u))
         return issued;
     uint64_t now = issued + 1; /* if it is already, someone else was faster */
     (void)__atomic_compare_exchange_n(&timeline->issued, &issued, now, false, __ATOMIC_SEQ_CST,
