@@ -3,6 +3,7 @@
  * variables, with what is to be known of a kernel in a section ".nv.info.NAME". What is in a
  * section is a list of attributes: a byte for how long it is, one for what it is, then its value.
  */
+#define _POSIX_C_SOURCE 200809L /* strdup */
 #include "bytes.h"
 #include "module.h"
 

@@ -3,6 +3,7 @@
  * which the device's is taken. The program says where it begins, and only for a file how long it
  * is: else what is in it says so.
  */
+#define _POSIX_C_SOURCE 200809L /* strnlen */
 #include "bytes.h"
 #include "module.h"
 
