@@ -90,6 +90,7 @@ static void one_stream_in_all_threads(void **state) {
 }
 
 static acu_graph *shared;
+static acu_node shared_fill;
 static acu_buffer *written;
 
 /* The nodes do nothing: what threads write at the same moment would be in no order. */
@@ -110,6 +111,9 @@ static void *use_graph(void *data) {
         MUST(acu_graph_release(clone));
         MUST(acu_exec_launch(own, stream));
         MUST(acu_exec_release(own));
+        const acu_fill other = {written, ACU_I32, &(int32_t){i}, .at = (size_t)i % 32};
+        MUST(acu_node_set_fill(shared_fill, &other));
+        MUST(acu_exec_set_fill(exec, shared_fill, &other));
         MUST(acu_node_destroy(node));
     }
     MUST(acu_stream_synchronize(stream));
@@ -124,8 +128,9 @@ static void one_graph_in_all_threads(void **state) {
     OK(acu_stream_create(0, NULL, &home));
     OK(acu_buffer_create(home, ACU_I32, 32, &written));
     OK(acu_graph_create(&shared));
-    OK(acu_graph_add_empty(shared, NULL, 0, NULL));
     OK(acu_graph_keep(shared, written, true));
+    const acu_fill fill = {written, ACU_I32, &(int32_t){1}, .at = 0};
+    OK(acu_graph_add_fill(shared, NULL, 0, &fill, &shared_fill));
     OK(acu_graph_instantiate(shared, NULL, &exec));
     in_threads(use_graph, exec);
     OK(acu_exec_release(exec));
