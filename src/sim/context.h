@@ -41,6 +41,8 @@ struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *de
 /* ---- contexts -----------------------------------------------------------------------------------
  */
 
+/* That no other context has had. */
+unsigned long long acu_sim_context_new_id(void);
 /* NULL if there is none. */
 acu_sim_context *acu_sim_execution_context_of(cudaExecutionContext_t handle);
 /* The device's own; made with it. */

@@ -52,6 +52,7 @@ cudaError_t acu_sim_cudaSetDevice(int device) {
     if (!result) {
         acu_sim_self()->device = device;
         acu_sim_self()->bound = activates;
+        acu_sim_self()->owner = NULL;
     }
     return acu_sim_leave(result);
 }
@@ -175,6 +176,7 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     acu_sim_captures_reset(device);
     acu_sim_streams_reset(device);
     acu_sim_contexts_reset(device);
+    acu_sim_owners_reset(device);
     acu_sim_semaphores_reset(device);
     acu_sim_externals_reset(device);
     acu_sim_execs_reset(device);

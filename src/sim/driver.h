@@ -24,6 +24,10 @@ CUresult acu_sim_cuGraphKernelNodeSetParams_v1(CUgraphNode node,
 CUresult acu_sim_cuGraphExecKernelNodeSetParams_v1(CUgraphExec exec, CUgraphNode node,
                                                    const CUDA_KERNEL_NODE_PARAMS_v1 *params);
 
+CUresult acu_sim_cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
+CUresult acu_sim_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params, int count,
+                                unsigned flags, CUdevice device);
+
 /* NULL if there is no such symbol, or no driver. */
 acu_fn acu_sim_driver_symbol(const char *symbol);
 
@@ -46,9 +50,10 @@ CUresult acu_sim_end(cudaError_t result);
 /* The value is in the table and not newer than the driver. */
 bool acu_sim_driver_knows(const acu_type *type, int64_t value);
 
-/* A context is its device's only one. NULL if the handle is no context, or it is not there now. */
+/* NULL if the handle is no context, or it is not there now. */
 acu_sim_device *acu_sim_device_of(CUcontext context);
-CUcontext acu_sim_context_of(const acu_sim_device *device);
+/* Of the one that the program made, or the device's primary one. */
+CUcontext acu_sim_context_of(const acu_sim_device *device, const acu_sim_owner *owner);
 
 /* cuGetProcAddress(), and what the runtime makes of it. */
 CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int version, bool per_thread,

@@ -72,8 +72,10 @@ static cudaError_t describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *to) {
         acu_sim_cudaArrayGetInfo(&desc, &extent, &flags, (cudaArray_t)(void *)handle);
     if (result)
         return result;
-    *to = (CUDA_ARRAY3D_DESCRIPTOR){
-        .Width = extent.width, .Height = extent.height, .Depth = extent.depth, .Flags = flags};
+    to->Width = extent.width;
+    to->Height = extent.height;
+    to->Depth = extent.depth;
+    to->Flags = flags;
     write_format(&desc, to);
     return cudaSuccess;
 }
@@ -89,7 +91,7 @@ CUresult acu_sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, C
     if (why)
         return why;
     why = acu_sim_end(pArrayDescriptor ? describe(hArray, &d) : cudaErrorInvalidValue);
-    if (!why)
+    if (!why && pArrayDescriptor)
         *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){d.Width, d.Height, d.Format, d.NumChannels};
     return why;
 }

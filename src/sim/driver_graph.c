@@ -100,17 +100,18 @@ CUresult acu_sim_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphN
 static void describe(const acu_sim_prepared *p, CUDA_KERNEL_NODE_PARAMS *params) {
     void *kernel = acu_sim_kernel_called(p->handle);
     void *handle = (void *)(uintptr_t)p->handle;
-    *params = (CUDA_KERNEL_NODE_PARAMS){.func = kernel ? NULL : handle,
-                                        .gridDimX = p->grid[0],
-                                        .gridDimY = p->grid[1],
-                                        .gridDimZ = p->grid[2],
-                                        .blockDimX = p->block[0],
-                                        .blockDimY = p->block[1],
-                                        .blockDimZ = p->block[2],
-                                        .sharedMemBytes = (unsigned)p->shared,
-                                        .kernelParams = p->args,
-                                        .kern = kernel,
-                                        .ctx = acu_sim_context_of(acu_sim_prepared_device(p))};
+    *params =
+        (CUDA_KERNEL_NODE_PARAMS){.func = kernel ? NULL : handle,
+                                  .gridDimX = p->grid[0],
+                                  .gridDimY = p->grid[1],
+                                  .gridDimZ = p->grid[2],
+                                  .blockDimX = p->block[0],
+                                  .blockDimY = p->block[1],
+                                  .blockDimZ = p->block[2],
+                                  .sharedMemBytes = (unsigned)p->shared,
+                                  .kernelParams = p->args,
+                                  .kern = kernel,
+                                  .ctx = acu_sim_context_of(acu_sim_prepared_device(p), NULL)};
 }
 
 CUresult acu_sim_cuGraphKernelNodeGetParams(CUgraphNode hNode,

@@ -34,6 +34,7 @@ static acu_sim_event *new_event(acu_sim_device *device, unsigned flags, const vo
     }
     *event = (acu_sim_event){
         .device = device, .refs = 1, .flags = flags, .where = where, .next = events};
+    event->owner = acu_sim_owner_now();
     if (events)
         events->before = event;
     events = event;
@@ -50,6 +51,15 @@ void acu_sim_events_reset(acu_sim_device *device) {
     for (acu_sim_event *e = events; e; e = next) {
         next = e->next;
         if (e->device == device)
+            free_event(e);
+    }
+}
+
+void acu_sim_events_drop(const acu_sim_owner *owner) {
+    acu_sim_event *next;
+    for (acu_sim_event *e = events; e; e = next) {
+        next = e->next;
+        if (e->owner == owner)
             free_event(e);
     }
 }

@@ -12,6 +12,10 @@ static acu_sim_context *contexts; /* green */
 static acu_sim_set handles;
 static unsigned long long last_id = SIM_DEVICES;
 
+unsigned long long acu_sim_context_new_id(void) {
+    return ++last_id;
+}
+
 acu_sim_context *acu_sim_primary_context(acu_sim_device *device) {
     acu_sim_context *context = &primaries[device->index];
     if (!context->device)
@@ -69,7 +73,7 @@ static cudaError_t make(cudaDevResourceDesc_t desc, int index, const void *where
     }
     device->of_runtime = of_runtime;
     device->retained++;
-    context->id = ++last_id;
+    context->id = acu_sim_context_new_id();
     context->where = where;
     context->next = contexts;
     *made = contexts = context;

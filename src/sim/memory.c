@@ -165,6 +165,20 @@ static void drop_host(acu_sim_range *range) {
     acu_sim_range_remove(range);
 }
 
+/* Of no graph. */
+static void free_now(acu_sim_range *range) {
+    if (range->pool)
+        acu_sim_pool_give(range->pool, range->size);
+    else if (range->kind == SIM_DEVICE && !range->external)
+        range->device->used -= acu_sim_rounded(range->size);
+    if (range->kind == SIM_DEVICE)
+        acu_sim_drop(range);
+    else if (range->kind == SIM_REGISTERED)
+        acu_sim_range_remove(range);
+    else
+        drop_host(range);
+}
+
 /*
  * Frees what has that address, and waits for all work of its device first, as CUDA does; host
  * memory may be in use on any.
@@ -188,14 +202,7 @@ static cudaError_t free_range(void *address, bool host) {
         return cudaErrorInvalidValue;
     if (range->allocation)
         return free_graphs(range);
-    if (range->pool)
-        acu_sim_pool_give(range->pool, range->size);
-    else if (range->kind == SIM_DEVICE && !range->external)
-        range->device->used -= acu_sim_rounded(range->size);
-    if (range->kind == SIM_DEVICE)
-        acu_sim_drop(range);
-    else
-        drop_host(range);
+    free_now(range);
     acu_sim_pools_settle();
     return cudaSuccess;
 }
@@ -396,6 +403,17 @@ void acu_sim_memory_reset(acu_sim_device *device) {
             acu_sim_drop(range);
         else
             acu_sim_range_remove(range);
+    }
+}
+
+/* What pools, graphs and modules have is theirs. */
+void acu_sim_memory_drop(const acu_sim_owner *owner) {
+    uintptr_t end = 0;
+    for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
+        end = range->base + range->size;
+        if (range->owner == owner && !range->pool && !range->allocation && !range->of_module &&
+            !range->bytes)
+            free_now(range);
     }
 }
 

@@ -180,6 +180,7 @@ static cudaError_t new_module(acu_sim_image *image, acu_sim_device *device,
                              .device = device,
                              .library = library,
                              .where = where,
+                             .owner = library ? NULL : acu_sim_owner_now(),
                              .next = modules};
     image->refs++;
     modules = made;
@@ -475,6 +476,15 @@ void acu_sim_modules_reset(acu_sim_device *device) {
             reset_compiled(l);
         else
             unload_library(l);
+    }
+}
+
+void acu_sim_modules_drop(const acu_sim_owner *owner) {
+    acu_sim_module *next;
+    for (acu_sim_module *m = modules; m; m = next) {
+        next = m->next;
+        if (m->owner == owner)
+            unload_module(m);
     }
 }
 

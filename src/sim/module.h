@@ -64,6 +64,7 @@ struct acu_sim_module {
     acu_sim_function *functions; /* as the image's entries */
     void **variables;            /* as the image's */
     const void *where;
+    const acu_sim_owner *owner; /* of one that was loaded alone */
     acu_sim_module *next;
 };
 

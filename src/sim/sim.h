@@ -55,6 +55,7 @@ typedef struct acu_sim_node acu_sim_node;
 typedef struct acu_sim_graph acu_sim_graph;
 typedef struct acu_sim_allocation acu_sim_allocation;
 typedef struct acu_sim_user_object acu_sim_user_object;
+typedef struct acu_sim_owner acu_sim_owner;
 typedef struct acu_sim_batch acu_sim_batch;
 typedef struct acu_sim_semaphores acu_sim_semaphores;
 typedef struct acu_sim_external acu_sim_external;
@@ -107,6 +108,13 @@ void acu_sim_leave_driver(void);
 /* What cuInit() does. */
 void acu_sim_init(void);
 
+/* A context, or a device that is only chosen, where it is not bound. */
+typedef struct acu_sim_current {
+    int device;
+    bool bound;
+    acu_sim_owner *owner; /* NULL: the device's own context */
+} acu_sim_current;
+
 /* What belongs to a thread. */
 typedef struct acu_sim_thread {
     int device;
@@ -119,9 +127,10 @@ typedef struct acu_sim_thread {
     uint64_t id;                     /* no other thread has had it */
     enum cudaStreamCaptureMode mode; /* how it bears the captures of others */
     const acu_sim_graph *graph;      /* whose launch it does; NULL: none's */
-    /* A context is current, that of `device`; and those below it, pushed. */
+    /* A context is current: the device's own, or one that was made; and those below it, pushed. */
     bool bound;
-    int pushed[SIM_PUSHED]; /* a device; -2 - one that is only chosen, without a context */
+    acu_sim_owner *owner;
+    acu_sim_current pushed[SIM_PUSHED];
     int pushed_count;
     /* Its own default streams; gone if there is no such stream, or one with another id. */
     acu_sim_stream *streams[SIM_DEVICES];
@@ -183,6 +192,30 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good);
 int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute);
 bool acu_sim_can_access(const acu_sim_device *device, int other);
 
+/*
+ * A context that the program made with the driver: what is made while it is current is its own, and
+ * goes with it.
+ */
+struct acu_sim_owner {
+    acu_sim_device *device;
+    unsigned flags;
+    unsigned long long id;
+    const void *where;
+    acu_sim_owner *next;
+};
+
+bool acu_sim_owner_lives(const acu_sim_owner *owner);
+/* The thread's; NULL: the device's own context is current, or none. */
+acu_sim_owner *acu_sim_owner_now(void);
+void acu_sim_owners_reset(acu_sim_device *device);
+int acu_sim_owners_leaks(int print);
+/* What is its own. Nothing of it is in use. */
+void acu_sim_streams_drop(const acu_sim_owner *owner);
+void acu_sim_events_drop(const acu_sim_owner *owner);
+void acu_sim_modules_drop(const acu_sim_owner *owner);
+void acu_sim_arrays_drop(const acu_sim_owner *owner);
+void acu_sim_memory_drop(const acu_sim_owner *owner);
+
 /* ---- memory -------------------------------------------------------------------------------------
  */
 
@@ -200,6 +233,7 @@ struct acu_sim_range {
     uint64_t access;                /* of mapped memory, a bit per device */
     const void *where;              /* the call that made it */
     acu_sim_external *external;     /* of another API, mapped; NULL: it is not */
+    const acu_sim_owner *owner;     /* in whose context; NULL: the device's own */
     bool freed;                     /* freed in stream order: no longer the program's */
     bool dormant;                   /* the graph has not been there yet, or has freed it */
     bool of_module;                 /* a variable: goes with its module */
@@ -272,6 +306,7 @@ struct acu_sim_array {
     char *bytes;
     bool is_level; /* of a mipmapped array, which has its memory */
     const void *where;
+    const acu_sim_owner *owner;
     acu_sim_array *next, *before;
 };
 
@@ -403,8 +438,9 @@ struct acu_sim_stream {
     cudaLaunchMemSyncDomainMap domains;
     cudaLaunchMemSyncDomain domain;
     const void *where;
-    acu_sim_capture *capture; /* NULL: work is done, not captured */
-    acu_sim_links tips;       /* what the next node depends on */
+    const acu_sim_owner *owner; /* NULL: made in the device's own context */
+    acu_sim_capture *capture;   /* NULL: work is done, not captured */
+    acu_sim_links tips;         /* what the next node depends on */
     acu_sim_stream *next_captured;
 };
 
@@ -416,6 +452,7 @@ struct acu_sim_event {
     acu_sim_capture *capture; /* in which it was recorded last; NULL: in none */
     acu_sim_links tips;
     const void *where;
+    const acu_sim_owner *owner;
     acu_sim_event *next, *before;
 };
 

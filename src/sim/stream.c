@@ -429,6 +429,7 @@ static acu_sim_stream *new_stream(acu_sim_device *device, unsigned flags, int pr
     stream->id = ++last_id;
     stream->where = where;
     stream->is_default = !where;
+    stream->owner = where ? acu_sim_owner_now() : NULL;
     /* None was set. NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
     stream->sync_policy = (enum cudaSynchronizationPolicy)(-1);
     stream->domains.remote = 1;
@@ -545,6 +546,15 @@ void acu_sim_streams_reset(acu_sim_device *device) {
     for (acu_sim_stream *s = streams; s; s = next) {
         next = s->next;
         if (s->device == device && !s->closing)
+            close_stream(s);
+    }
+}
+
+void acu_sim_streams_drop(const acu_sim_owner *owner) {
+    acu_sim_stream *next;
+    for (acu_sim_stream *s = streams; s; s = next) {
+        next = s->next;
+        if (s->owner == owner && !s->closing)
             close_stream(s);
     }
 }

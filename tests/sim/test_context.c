@@ -1,0 +1,236 @@
+/* Contexts that a program makes besides a device's own, and what is theirs. */
+#include "kernels.h"
+
+#include <anycuda/cuda.h>
+
+#include <pthread.h>
+
+static CUdevice device;
+
+static int begin_driver(void **state) {
+    begin(state);
+    register_kernels();
+    return cuInit(0) || cuDeviceGet(&device, 0);
+}
+
+#define C(name) cmocka_unit_test_setup_teardown(name, begin_driver, end)
+
+static CUcontext new_context(void) {
+    CUcontext context = NULL;
+    SAYS(CUDA_SUCCESS, cuCtxCreate(&context, NULL, 0, device));
+    assert_non_null(context);
+    return context;
+}
+
+/* The smallest program over the driver. */
+TEST(a_program) {
+    CUcontext context = new_context(), current = NULL;
+    CUmodule module;
+    CUfunction add;
+    CUstream stream;
+    CUdeviceptr at;
+    float numbers[4] = {1, 2, 3, 4};
+    unsigned n = 4;
+    OK(cuCtxGetCurrent(&current));
+    assert_ptr_equal(current, context);
+    OK(cuModuleLoadData(&module, PTX));
+    OK(cuModuleGetFunction(&add, module, "add"));
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuMemAlloc(&at, sizeof numbers));
+    OK(cuMemcpyHtoD(at, numbers, sizeof numbers));
+    void *args[] = {&at, &at, &at, &n};
+    OK(cuLaunchKernel(add, 1, 1, 1, 4, 1, 1, 0, stream, args, NULL));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(numbers, at, sizeof numbers));
+    assert_true(numbers[3] == 8);
+    OK(cuMemFree(at));
+    OK(cuStreamDestroy(stream));
+    OK(cuModuleUnload(module));
+    OK(cuCtxDestroy(context));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuMemAlloc(&at, 4));
+}
+
+TEST(what_is_its_own_goes_with_it) {
+    size_t before, after, total;
+    CUcontext outer = new_context(), context;
+    CUmodule module;
+    CUfunction add;
+    CUstream stream;
+    CUevent event;
+    CUdeviceptr at, kept;
+    CUarray array;
+    void *pinned;
+    OK(cuMemAlloc(&kept, 64));
+    OK(cuMemGetInfo(&before, &total));
+    context = new_context();
+    OK(cuMemAlloc(&at, 1 << 20));
+    OK(cuMemAllocHost(&pinned, 4096));
+    OK(cuMemAllocManaged(&at, 4096, CU_MEM_ATTACH_GLOBAL));
+    OK(cuArrayCreate(&array, &(CUDA_ARRAY_DESCRIPTOR){16, 16, CU_AD_FORMAT_FLOAT, 1}));
+    OK(cuModuleLoadData(&module, PTX));
+    OK(cuModuleGetFunction(&add, module, "nothing"));
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuEventCreate(&event, 0));
+    OK(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+    OK(cuCtxDestroy(context));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(stream));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuEventDestroy(event));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(module));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuArrayDestroy(array));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(at));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFreeHost(pinned));
+    OK(cuMemGetInfo(&after, &total));
+    assert_int_equal(before, after);
+    OK(cuMemFree(kept)); /* the other one's */
+    OK(cuCtxDestroy(outer));
+}
+
+TEST(contexts_are_stacked) {
+    CUcontext first = new_context(), second = new_context(), current = NULL;
+    OK(cuCtxPopCurrent(&current));
+    assert_ptr_equal(current, second);
+    OK(cuCtxGetCurrent(&current));
+    assert_ptr_equal(current, first);
+    OK(cuCtxPushCurrent(second));
+    OK(cuCtxDestroy(second)); /* and pops it */
+    OK(cuCtxGetCurrent(&current));
+    assert_ptr_equal(current, first);
+    OK(cuCtxSetCurrent(NULL));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSynchronize());
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSetCurrent(second));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent(second));
+    OK(cuCtxSetCurrent(first));
+    OK(cuCtxDestroy(first));
+    OK(cuCtxGetCurrent(&current));
+    assert_null(current);
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(first));
+}
+
+typedef struct other {
+    CUcontext context;
+    CUresult before, after;
+    pthread_barrier_t meet;
+} other;
+
+static void *use_it(void *data) {
+    other *o = data;
+    o->before = cuCtxSetCurrent(o->context);
+    pthread_barrier_wait(&o->meet);
+    pthread_barrier_wait(&o->meet);
+    o->after = cuCtxSynchronize();
+    return NULL;
+}
+
+TEST(it_is_destroyed_under_another_thread) {
+    other o = {.context = new_context()};
+    pthread_t thread;
+    assert_int_equal(pthread_barrier_init(&o.meet, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, use_it, &o), 0);
+    pthread_barrier_wait(&o.meet);
+    OK(cuCtxDestroy(o.context));
+    pthread_barrier_wait(&o.meet);
+    pthread_join(thread, NULL);
+    SAYS(CUDA_SUCCESS, o.before);
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, o.after);
+    pthread_barrier_destroy(&o.meet);
+}
+
+TEST(beside_the_primary_context) {
+    CUcontext context = new_context(), primary, found;
+    unsigned flags;
+    int active = 9;
+    void *memory;
+    OK(cuDevicePrimaryCtxGetState(device, &flags, &active));
+    assert_int_equal(active, 0);
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuDevicePrimaryCtxRelease(device));
+    OK(cudaMalloc(&memory, 64)); /* the runtime takes what is current */
+    OK(cuPointerGetAttribute(&found, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)(uintptr_t)memory));
+    assert_ptr_equal(found, context);
+    OK(cuDevicePrimaryCtxGetState(device, &flags, &active));
+    assert_int_equal(active, 0);
+    OK(cuDevicePrimaryCtxRetain(&primary, device));
+    assert_ptr_not_equal(primary, context);
+    OK(cuDevicePrimaryCtxGetState(device, &flags, &active));
+    assert_int_equal(active, 1);
+    OK(cuDevicePrimaryCtxRelease(device));
+    OK(cudaFree(memory));
+    OK(cudaSetDevice(0)); /* and is the primary's from now on */
+    OK(cuCtxGetCurrent(&found));
+    assert_ptr_not_equal(found, context);
+    OK(cuCtxDestroy(context));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(found));
+}
+
+TEST(what_a_context_says) {
+    CUcontext context = NULL, of_stream = NULL;
+    CUstream stream;
+    CUdevice its_device = 9;
+    unsigned flags = 0, version = 0;
+    unsigned long long id = 0, other_id = 0;
+    OK(cuCtxCreate(&context, NULL, CU_CTX_SCHED_SPIN, device));
+    OK(cuCtxGetFlags(&flags));
+    assert_int_equal(flags & CU_CTX_SCHED_MASK, CU_CTX_SCHED_SPIN);
+    OK(cuCtxSetFlags(CU_CTX_SCHED_YIELD));
+    OK(cuCtxGetFlags(&flags));
+    assert_int_equal(flags & CU_CTX_SCHED_MASK, CU_CTX_SCHED_YIELD);
+    OK(cuCtxGetDevice(&its_device));
+    assert_int_equal(its_device, device);
+    OK(cuCtxGetApiVersion(context, &version));
+    assert_true(version > 0);
+    OK(cuCtxGetId(context, &id));
+    CUcontext second = new_context();
+    OK(cuCtxGetId(NULL, &other_id));
+    assert_true(id != other_id && id > 2);
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuStreamGetCtx(stream, &of_stream));
+    assert_ptr_equal(of_stream, second);
+    OK(cuStreamGetCtx(NULL, &of_stream));
+    assert_ptr_equal(of_stream, second);
+    OK(cuCtxDestroy(second));
+    OK(cuCtxDestroy(context));
+}
+
+TEST(contexts_that_cannot_be) {
+    CUcontext context;
+    CUexecAffinityParam affinity = {.type = CU_EXEC_AFFINITY_TYPE_SM_COUNT};
+    CUctxCreateParams params = {.execAffinityParams = &affinity, .numExecAffinityParams = 1};
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxCreate(NULL, NULL, 0, device));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxCreate(&context, NULL, 0x1000, device));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuCtxCreate(&context, NULL, CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD, device));
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuCtxCreate(&context, NULL, 0, 77));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, cuCtxCreate(&context, &params, 0, device));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxDestroy(NULL));
+}
+
+TEST(older_names) {
+    CUresult (*create)(CUcontext *, unsigned, CUdevice) = NULL;
+    CUcontext context = NULL;
+    OK(cuGetProcAddress("cuCtxCreate", (void **)(void *)&create, 12000, 0, NULL));
+    SAYS(CUDA_SUCCESS, create(&context, 0, device));
+    OK(cuCtxDestroy(context));
+}
+
+TEST(a_context_is_a_leak) {
+    CUcontext context = new_context();
+    assert_int_equal(acu_sim_leaks(0), 1);
+    OK(cuDevicePrimaryCtxReset(device)); /* takes it along */
+    assert_int_equal(acu_sim_leaks(0), 0);
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSynchronize());
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(context));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        C(a_program),
+        C(what_is_its_own_goes_with_it),
+        C(contexts_are_stacked),
+        C(it_is_destroyed_under_another_thread),
+        C(beside_the_primary_context),
+        C(what_a_context_says),
+        C(contexts_that_cannot_be),
+        C(older_names),
+        C(a_context_is_a_leak),
+    };
+    return RUN(tests);
+}
