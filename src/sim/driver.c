@@ -291,10 +291,15 @@ CUresult acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
 
 /* The numbers are the runtime's, which has not all of them. */
 static int attribute_of(const acu_sim_device *device, CUdevice_attribute attribute) {
-    return attribute == CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED ||
-                   attribute == CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS
-               ? 1
-               : acu_sim_attribute(device, (enum cudaDeviceAttr)attribute);
+    switch ((int)attribute) {
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:
+        return 1;
+    default:
+        return acu_sim_attribute(device, (enum cudaDeviceAttr)attribute);
+    }
 }
 
 CUresult acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {

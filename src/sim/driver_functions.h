@@ -327,6 +327,9 @@ DRIVER_PTDS(cuStreamAddCallback, ptsz,
 DRIVER_PTDS(cuStreamAttachMemAsync, ptsz,
             (CUstream stream, CUdeviceptr at, size_t size, unsigned flags),
             (stream, at, size, flags))
+DRIVER_PTDS(cuStreamBatchMemOp, ptsz,
+            (CUstream stream, unsigned count, CUstreamBatchMemOpParams *list, unsigned flags),
+            (stream, count, list, flags))
 DRIVER_PTDS(cuStreamBeginCapture, ptsz, (CUstream stream, CUstreamCaptureMode mode), (stream, mode))
 DRIVER_PTDS(cuStreamBeginCaptureToGraph, ptsz,
             (CUstream stream, CUgraph graph, const CUgraphNode *after, const CUgraphEdgeData *data,
@@ -365,6 +368,18 @@ DRIVER_PTDS(cuStreamUpdateCaptureDependencies, ptsz,
             (stream, nodes, data, count, flags))
 DRIVER_PTDS(cuStreamWaitEvent, ptsz, (CUstream stream, CUevent event, unsigned flags),
             (stream, event, flags))
+DRIVER_PTDS(cuStreamWaitValue32, ptsz,
+            (CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags),
+            (stream, at, value, flags))
+DRIVER_PTDS(cuStreamWaitValue64, ptsz,
+            (CUstream stream, CUdeviceptr at, cuuint64_t value, unsigned flags),
+            (stream, at, value, flags))
+DRIVER_PTDS(cuStreamWriteValue32, ptsz,
+            (CUstream stream, CUdeviceptr at, cuuint32_t value, unsigned flags),
+            (stream, at, value, flags))
+DRIVER_PTDS(cuStreamWriteValue64, ptsz,
+            (CUstream stream, CUdeviceptr at, cuuint64_t value, unsigned flags),
+            (stream, at, value, flags))
 DRIVER(cuThreadExchangeStreamCaptureMode)
 DRIVER(cuUserObjectCreate)
 DRIVER(cuUserObjectRelease)

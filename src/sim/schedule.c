@@ -41,6 +41,17 @@ static bool wait_a_second(pthread_cond_t *condition) {
     return pthread_cond_timedwait(condition, &acu_sim_lock, &until) == 0;
 }
 
+void acu_sim_wait_briefly(pthread_cond_t *condition) {
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += 1000000;
+    if (until.tv_nsec >= 1000000000) {
+        until.tv_nsec -= 1000000000;
+        until.tv_sec++;
+    }
+    (void)pthread_cond_timedwait(condition, &acu_sim_lock, &until);
+}
+
 static bool step(void) {
     if (!acu_sim_streams_step(acu_sim_schedule_random()))
         return false;
@@ -66,7 +77,10 @@ static void *conduct(void *unused) {
             !acu_sim_streams_are_ready()) {
             conductor.steps = 0;
             pthread_cond_broadcast(&stepped);
-            pthread_cond_wait(&wake, &acu_sim_lock);
+            if (acu_sim_streams_look())
+                acu_sim_wait_briefly(&wake);
+            else
+                pthread_cond_wait(&wake, &acu_sim_lock);
         } else if (conductor.wanted || conductor.steps) {
             (void)step();
         } else if (is_forgotten()) {

@@ -399,6 +399,12 @@ struct acu_sim_op {
             acu_sim_flight *flight; /* whose step it is; NULL: a stream's */
             unsigned step;
         } host;
+        struct {
+            void *at;
+            uint64_t value;
+            bool wide; /* of 8 bytes */
+            unsigned flags;
+        } value;
         acu_sim_range *range;
         acu_sim_allocation *allocation;
         acu_sim_prepared *launch;
@@ -559,6 +565,10 @@ int acu_sim_streams_leaks(int print);
 bool acu_sim_thread_start(void *(*function)(void *data), void *data);
 /* Some operation could be done now; does the one that the number picks. */
 bool acu_sim_streams_are_ready(void);
+/* One waits for something that nobody tells of: who waits for it looks again. */
+bool acu_sim_streams_look(void);
+/* A millisecond at most; gives the lock up. */
+void acu_sim_wait_briefly(pthread_cond_t *condition);
 bool acu_sim_streams_step(uint64_t random);
 
 /* With a seed only; without one they do nothing. Somebody submits, waits for an operation, asks

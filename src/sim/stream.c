@@ -201,7 +201,10 @@ static void serve(acu_sim_stream *stream) {
         }
         stream->blocked = op && !ready;
         blocked_streams += stream->blocked;
-        pthread_cond_wait(&stream->wake, &acu_sim_lock);
+        if (op && op->is_due)
+            acu_sim_wait_briefly(&stream->wake);
+        else
+            pthread_cond_wait(&stream->wake, &acu_sim_lock);
         blocked_streams -= stream->blocked;
         stream->blocked = false;
     }
@@ -279,6 +282,13 @@ static bool has_ready(const acu_sim_stream *stream) {
 bool acu_sim_streams_are_ready(void) {
     for (const acu_sim_stream *s = streams; s; s = s->next)
         if (has_ready(s))
+            return true;
+    return false;
+}
+
+bool acu_sim_streams_look(void) {
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        if (s->head && s->head->is_due)
             return true;
     return false;
 }
