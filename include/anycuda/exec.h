@@ -108,6 +108,7 @@ typedef struct acu_update {
  *
  * Where that cannot be, the result is CUDA's (910, cudaErrorGraphExecUpdateFailure), the message
  * says why, and the exec is as before: instantiate the graph instead. `update` may be NULL.
+ * ACU_ERROR_CAPTURE while the graph is being captured into.
  */
 ACU_CHECKED acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_update *update);
 

@@ -164,9 +164,10 @@ ACU_CHECKED acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node
 /**
  * Allocates memory of a device, at one address for all launches.
  *
- * `buffer` is for later nodes, and for streams that come after a launch; it is not freed with its
- * handle but by acu_graph_add_free(), acu_buffer_free_graph_memory(), or at the next launch
- * (ACU_EXEC_AUTO_FREE). Errors also: ACU_ERROR_OVERFLOW, ACU_ERROR_DTYPE.
+ * `buffer` is for later nodes, and for streams that come after a launch: to use it on a stream
+ * before one has allocated it is an illegal address (700). It is not freed with its handle but by
+ * acu_graph_add_free(), acu_buffer_free_graph_memory(), or at the next launch (ACU_EXEC_AUTO_FREE).
+ * Errors also: ACU_ERROR_OVERFLOW, ACU_ERROR_DTYPE.
  */
 ACU_CHECKED acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after, size_t count,
                                            acu_device device, acu_dtype dtype, size_t elements,
