@@ -134,9 +134,15 @@ void acu_sim_semaphore_destroy(acu_sim_semaphore *semaphore) {
     pthread_mutex_unlock(&acu_sim_lock);
 }
 
+enum { NAME = 64 };
+
+static void write_name(const acu_sim_semaphore *semaphore, char name[NAME]) {
+    snprintf(name, NAME, "anycuda-semaphore-%d-%llu", (int)getpid(), semaphore->number);
+}
+
 int acu_sim_semaphore_export(const acu_sim_semaphore *semaphore) {
-    char name[64];
-    snprintf(name, sizeof name, "anycuda-semaphore-%d-%llu", (int)getpid(), semaphore->number);
+    char name[NAME];
+    write_name(semaphore, name);
     return memfd_create(name, MFD_CLOEXEC);
 }
 
@@ -183,17 +189,16 @@ bool acu_sim_descriptor_name(int fd, char *name, size_t size) {
 }
 
 static acu_sim_semaphore *find(int fd) {
-    char name[128];
-    int process;
-    unsigned long long number;
-    if (!acu_sim_descriptor_name(fd, name, sizeof name) ||
-        sscanf(name, "/memfd:anycuda-semaphore-%d-%llu", &process, &number) != 2 ||
-        process != (int)getpid())
+    char name[NAME], wanted[2 * NAME], found[2 * NAME];
+    if (!acu_sim_descriptor_name(fd, found, sizeof found))
         return NULL;
-    acu_sim_semaphore *semaphore = semaphores;
-    while (semaphore && semaphore->number != number)
-        semaphore = semaphore->next;
-    return semaphore;
+    for (acu_sim_semaphore *semaphore = semaphores; semaphore; semaphore = semaphore->next) {
+        write_name(semaphore, name);
+        snprintf(wanted, sizeof wanted, "/memfd:%s (deleted)", name);
+        if (strcmp(found, wanted) == 0)
+            return semaphore;
+    }
+    return NULL;
 }
 
 /* The others are of other systems, and of other vendors' libraries. */
