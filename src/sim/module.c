@@ -51,7 +51,7 @@ cudaError_t acu_sim_read_file(const char *path, char **text, size_t *size) {
 /* ---- what a load is asked -----------------------------------------------------------------------
  */
 
-static bool are_options(const acu_sim_options *options) {
+bool acu_sim_are_options(const acu_sim_options *options) {
     if ((options->jit_count && (!options->jit || !options->jit_values)) ||
         (options->library_count && (!options->library || !options->library_values)))
         return false;
@@ -83,10 +83,10 @@ static void write_log(const acu_sim_options *options, int buffer, int size, cons
     *room = (void *)(uintptr_t)written;
 }
 
-static cudaError_t load_image(const void *code, size_t size, const acu_sim_options *options,
-                              acu_sim_image **image) {
+cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
+                               acu_sim_image **image) {
     char why[400], log[500] = "";
-    if (!code || !are_options(options))
+    if (!code || !acu_sim_are_options(options))
         return cudaErrorInvalidValue;
     cudaError_t result = acu_sim_image_read(code, size, image, why, sizeof why);
     if (result && why[0])
@@ -201,7 +201,7 @@ cudaError_t acu_sim_module_load(acu_sim_device *device, const void *code, size_t
                                 const acu_sim_options *options, const void *where,
                                 acu_sim_module **module) {
     acu_sim_image *image = NULL;
-    cudaError_t result = load_image(code, size, options, &image);
+    cudaError_t result = acu_sim_image_load(code, size, options, &image);
     if (!result)
         result = new_module(image, device, NULL, where, module);
     acu_sim_image_release(image);
@@ -286,7 +286,7 @@ static acu_sim_image *empty_image(void) {
 /* Libraries are loaded lazily: whether text can be read is told to whom first needs it. */
 static cudaError_t load_lazily(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image, cudaError_t *why) {
-    cudaError_t result = load_image(code, size, options, image);
+    cudaError_t result = acu_sim_image_load(code, size, options, image);
     bool is_text = code && !acu_sim_is_binary(code, size);
     *why = cudaSuccess;
     if (!result || !is_text || result == cudaErrorInvalidValue ||
@@ -350,7 +350,7 @@ cudaError_t acu_sim_library_read(acu_sim_library *library) {
     acu_sim_image *image = NULL;
     if (!library->compiled || library->read)
         return library->why;
-    cudaError_t why = load_image(library->compiled, SIZE_MAX, &none, &image);
+    cudaError_t why = acu_sim_image_load(library->compiled, SIZE_MAX, &none, &image);
     if (why == cudaErrorMemoryAllocation || (!image && !(image = empty_image())))
         return cudaErrorMemoryAllocation;
     empty_library(library);

@@ -121,6 +121,10 @@ cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_image *image);
  */
 cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **image, char *why,
                                size_t room);
+/* The same as a load asks for it, with what the log says. */
+cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
+                               acu_sim_image **image);
+bool acu_sim_are_options(const acu_sim_options *options);
 /* It begins like one of these, and not like text. */
 bool acu_sim_is_binary(const void *code, size_t size);
 void acu_sim_image_release(acu_sim_image *image);

@@ -373,8 +373,9 @@ int acu_sim_leaks(int print) {
                 acu_sim_execs_leaks(print) + acu_sim_modules_leaks(print) +
                 acu_sim_virtual_leaks(print) + acu_sim_programs_leaks(print);
     count += acu_sim_arrays_leaks(print) + acu_sim_owners_leaks(print) +
-             acu_sim_textures_leaks(print) + acu_sim_contexts_leaks(print) +
-             acu_sim_semaphores_leaks(print) + acu_sim_externals_leaks(print);
+             acu_sim_linkers_leaks(print) + acu_sim_textures_leaks(print) +
+             acu_sim_contexts_leaks(print) + acu_sim_semaphores_leaks(print) +
+             acu_sim_externals_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;
 }
@@ -385,6 +386,7 @@ void acu_sim_reset(const char *configuration) {
     for (int i = 0; i < sim.config.devices; i++)
         acu_sim_device_clear(acu_sim_device_at(i), true);
     acu_sim_modules_reset(NULL);
+    acu_sim_linkers_reset();
     acu_sim_virtual_reset(NULL);
     acu_sim_listeners_reset();
     acu_sim_programs_reset();

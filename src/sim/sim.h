@@ -627,6 +627,8 @@ acu_sim_op *acu_sim_op_kernel(acu_sim_prepared *prepared);
  */
 void acu_sim_modules_reset(acu_sim_device *device);
 int acu_sim_modules_leaks(int print);
+void acu_sim_linkers_reset(void);
+int acu_sim_linkers_leaks(int print);
 
 /* ---- capture ------------------------------------------------------------------------------------
  */
