@@ -166,9 +166,9 @@ CASE(descriptors_of_resources) {
 }
 
 CASE(what_a_context_is) {
-    cudaDevResource part, has;
-    cudaExecutionContext_t context, primary;
-    unsigned long long id, other;
+    cudaDevResource part = {0}, has = {0};
+    cudaExecutionContext_t context = NULL, primary = NULL;
+    unsigned long long id = 0, other = 0;
     int device = -1;
     if (!has_contexts())
         return;
@@ -194,10 +194,10 @@ CASE(what_a_context_is) {
 }
 
 CASE(streams_of_a_context) {
-    cudaDevResource part, has;
-    cudaExecutionContext_t context, primary;
+    cudaDevResource part = {0}, has = {0};
+    cudaExecutionContext_t context = NULL, primary = NULL;
     cudaStream_t s, plain;
-    unsigned flags;
+    unsigned flags = 0;
     if (!has_contexts())
         return;
     OK(cudaDeviceGetExecutionCtx(&primary, 0));
@@ -232,8 +232,8 @@ CASE(streams_of_a_context) {
 }
 
 CASE(events_of_contexts) {
-    cudaDevResource part;
-    cudaExecutionContext_t context, primary;
+    cudaDevResource part = {0};
+    cudaExecutionContext_t context = NULL, primary = NULL;
     cudaStream_t s, outside;
     cudaEvent_t e, of_all;
     if (!has_contexts())
@@ -266,8 +266,8 @@ CASE(events_of_contexts) {
 }
 
 CASE(contexts_and_captures) {
-    cudaDevResource part;
-    cudaExecutionContext_t context, primary;
+    cudaDevResource part = {0};
+    cudaExecutionContext_t context = NULL, primary = NULL;
     cudaStream_t s;
     cudaEvent_t e;
     cudaGraph_t graph;
