@@ -390,6 +390,9 @@ acu_result acu_kernel_parameter(acu_kernel *kernel, size_t index, acu_parameter 
 static int blocks_per(const acu_kernel *kernel, size_t threads, size_t shared, unsigned flags,
                       int *blocks) {
     int code = 0;
+    *blocks = 0;
+    if (shared > (size_t)kernel->limits.shared_most) /* CUDA counts such sizes in 32 bits */
+        return 0;
     WITH_KERNEL(kernel, code,
                 kernel->backend->occupancy(blocks, kernel->raw, (int)threads, shared, flags));
     return code;

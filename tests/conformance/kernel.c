@@ -399,5 +399,13 @@ CASE(occupancy) {
           cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, NULL, 256, 0));
     OK(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, k, 8, 64));
     EQUAL(bytes, 29184);
+    /* More shared memory than there is, and than 32 bits can say. */
+    ASK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, 1u << 30));
+    ASK(blocks);
+    ASK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, (size_t)UINT32_MAX + 2));
+    ASK(blocks);
+    ASK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, SIZE_MAX));
+    ASK(blocks);
+    (void)cudaGetLastError();
     OK(cudaLibraryUnload(library));
 }

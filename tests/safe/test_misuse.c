@@ -351,6 +351,8 @@ static void huge_launches(void **state) {
           ACU_ERROR_ARGUMENT, "");
     FAILS(acu_kernel_blocks_per_multiprocessor(good.kernel, most, 0, 0, &number),
           ACU_ERROR_ARGUMENT, "");
+    OK(acu_kernel_blocks_per_multiprocessor(good.kernel, 32, wraps, 0, &number));
+    assert_int_equal(number, 0);
     threads = blocks = 99;
     OK(acu_kernel_best_block(good.kernel, &(acu_block_need){.shared_bytes = most}, &threads,
                              &blocks));
