@@ -11,12 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* It is held so shortly that who finds it taken does better to look again than to sleep. */
-#if defined(PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP)
-pthread_mutex_t acu_sim_lock = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;
-#else
+/* Not one that spins before it sleeps: waiting for a stream would take twice as long. */
 pthread_mutex_t acu_sim_lock = PTHREAD_MUTEX_INITIALIZER;
-#endif
 
 static struct {
     acu_sim_config config;
