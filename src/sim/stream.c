@@ -152,7 +152,8 @@ static void complete(acu_sim_stream *stream, acu_sim_op *op) {
     op->next = NULL;
     acu_sim_op_finish(op);
     acu_sim_op_release(op);
-    pthread_cond_signal(&stream->wake);
+    if (stream->head || stream->closing)
+        pthread_cond_signal(&stream->wake);
     if (stream->closing && !stream->threaded && !stream->head)
         free_stream(stream);
 }
