@@ -1,21 +1,5 @@
 /* The driver's copies of boxes, to and from arrays, and between devices. */
-#include "sim_test.h"
-
-#include <anycuda/cuda.h>
-
-static CUcontext context;
-
-static int begin_in_context(void **state) {
-    begin(state);
-    return cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context);
-}
-
-static int end_in_context(void **state) {
-    int leaks = end(state);
-    return cuCtxSetCurrent(NULL) || cuDevicePrimaryCtxRelease(0) ? 1 : leaks;
-}
-
-#define C(name) cmocka_unit_test_setup_teardown(name, begin_in_context, end_in_context)
+#include "driver_test.h"
 
 enum { W = 12, H = 6, D = 3 };
 

@@ -1,29 +1,12 @@
 /* The driver's linker: PTX goes in, and what comes out is loaded. */
 #define _GNU_SOURCE /* mkstemp */
 
-#include "kernels.h"
+#include "driver_test.h"
 
 #include "../scratch.h"
 
-#include <anycuda/cuda.h>
-
 #include <stdlib.h>
 #include <unistd.h>
-
-static CUcontext context;
-
-static int begin_in_context(void **state) {
-    begin(state);
-    register_kernels();
-    return cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context);
-}
-
-static int end_in_context(void **state) {
-    int leaks = end(state);
-    return cuCtxSetCurrent(NULL) || cuDevicePrimaryCtxRelease(0) ? 1 : leaks;
-}
-
-#define C(name) cmocka_unit_test_setup_teardown(name, begin_in_context, end_in_context)
 
 static CUresult add(CUlinkState linker, const char *text) {
     return cuLinkAddData(linker, CU_JIT_INPUT_PTX, (void *)(uintptr_t)text, strlen(text) + 1, "it",

@@ -1,22 +1,5 @@
 /* The driver's calls that the runtime has, too: each by one use, and one mistake of each group. */
-#include "kernels.h"
-
-#include <anycuda/cuda.h>
-
-static CUcontext context;
-
-static int begin_in_context(void **state) {
-    begin(state);
-    register_kernels();
-    return cuInit(0) || cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context);
-}
-
-static int end_in_context(void **state) {
-    int leaks = end(state);
-    return cuCtxSetCurrent(NULL) || cuDevicePrimaryCtxRelease(0) ? 1 : leaks;
-}
-
-#define C(name) cmocka_unit_test_setup_teardown(name, begin_in_context, end_in_context)
+#include "driver_test.h"
 
 TEST(pools) {
     CUmemoryPool pool, other;
