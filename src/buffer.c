@@ -56,9 +56,24 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
     return acu_storage_new(call, &request, buffer);
 }
 
-acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
-                             acu_buffer **buffer) {
-    return create(__func__, stream, dtype, count, &defaults, buffer);
+/* In a straight line where one was released on the stream before; else as any other. */
+ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
+                                     acu_buffer **buffer) {
+    bool usual = buffer && acu_nothing_special() && acu_is(stream, &acu_stream_class) &&
+                 !is_captured(stream);
+    size_t bytes = 0;
+    acu_storage *s = ACU_LIKELY(usual) ? acu_storage_again(stream, dtype, count, &bytes) : NULL;
+    if (!ACU_LIKELY(s != NULL))
+        return create(__func__, stream, dtype, count, &defaults, buffer);
+    int code = (int)cudaMallocAsync((void **)&s->pointer, bytes, stream->raw);
+    if (!ACU_LIKELY(code == 0)) {
+        *buffer = NULL;
+        return acu_storage_retry(__func__, s, code, buffer);
+    }
+    (void)acu_timeline_issue(stream->timeline);
+    s->first.pointer = s->pointer;
+    *buffer = &s->first;
+    return 0;
 }
 
 acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t count,
@@ -112,9 +127,20 @@ acu_buffer *acu_buffer_retain(acu_buffer *buffer) {
     return acu_object_retain(__func__, buffer, &acu_buffer_class);
 }
 
-acu_result acu_buffer_release(acu_buffer *buffer) {
-    acu_destroy_deferred();
-    return acu_object_release(__func__, buffer, &acu_buffer_class);
+/* Likewise. */
+ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
+    if (!ACU_LIKELY(acu_nothing_special() && acu_is(buffer, &acu_buffer_class) &&
+                    acu_storage_is_simple(buffer->storage, buffer) && acu_last_error() == 0)) {
+        acu_destroy_deferred();
+        return acu_object_release(__func__, buffer, &acu_buffer_class);
+    }
+    acu_storage *s = buffer->storage;
+    acu_stream *home = s->home;
+    __atomic_store_n(&buffer->object.kind, NULL, __ATOMIC_RELAXED);
+    int code = (int)cudaFreeAsync(s->pointer, home->raw);
+    if (ACU_LIKELY(code == 0 && acu_stream_keep_spare(home, s)))
+        return 0;
+    return acu_storage_end(__func__, s, code);
 }
 
 void acu_buffer_cleanup(acu_buffer **buffer) {

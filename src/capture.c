@@ -300,7 +300,7 @@ static int allocate(acu_stream *stream, acu_storage *storage) {
         code = acu_stream_enter(stream, &guard);
     if (code)
         return code;
-    code = (int)cudaMallocAsync(&at, storage->bytes, stream->raw);
+    code = (int)cudaMallocAsync(&at, acu_storage_bytes(storage), stream->raw);
     acu_guard_leave(&guard);
     storage->pointer = storage->first.pointer = at;
     return code;

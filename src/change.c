@@ -72,10 +72,10 @@ acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_update *update)
     acu_retired *old = malloc(sizeof *old);
     ACU_REQUIRE(old, ACU_ERROR_HOST_MEMORY, "no memory for an update");
     acu_graph_lock();
-    pthread_mutex_lock(&exec->lock);
+    acu_exec_lock(exec);
     int code = update_locked(exec, graph, old, told);
     acu_retired *unused = acu_exec_take_unused(exec);
-    pthread_mutex_unlock(&exec->lock);
+    acu_exec_unlock(exec);
     acu_graph_unlock();
     if (code)
         free(old);
@@ -117,12 +117,12 @@ static int check_change(changing *c) {
 static void lock(const changing *c) {
     acu_graph_lock();
     if (c->in_exec)
-        pthread_mutex_lock(&c->exec->lock);
+        acu_exec_lock(c->exec);
 }
 
 static void unlock(const changing *c) {
     if (c->in_exec)
-        pthread_mutex_unlock(&c->exec->lock);
+        acu_exec_unlock(c->exec);
     acu_graph_unlock();
 }
 

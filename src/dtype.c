@@ -37,7 +37,7 @@ static bool is_bytes(acu_dtype dtype) {
     return (dtype & 0xff000000u) == ACU_BYTES_KIND;
 }
 
-size_t acu_dtype_size(acu_dtype dtype) {
+__attribute__((hot)) size_t acu_dtype_size(acu_dtype dtype) {
     return is_bytes(dtype) || find(dtype) >= 0 ? dtype & 0xffffffu : 0;
 }
 

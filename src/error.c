@@ -114,7 +114,7 @@ int acu_own_error(bool take) {
     return own;
 }
 
-int acu_last_error(void) {
+__attribute__((hot)) int acu_last_error(void) {
     return record.code;
 }
 

@@ -1,4 +1,5 @@
 /* Executable graphs: what they keep until when, and launches. */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "exec.h"
 #include "cudart_tables.h"
 
@@ -6,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static_assert((int)ACU_EXEC_AUTO_FREE == (int)cudaGraphInstantiateFlagAutoFreeOnLaunch, "");
 static_assert((int)ACU_EXEC_UPLOAD == (int)cudaGraphInstantiateFlagUpload, "");
@@ -13,6 +15,14 @@ static_assert((int)ACU_EXEC_DEVICE_LAUNCH == (int)cudaGraphInstantiateFlagDevice
 static_assert((int)ACU_EXEC_NODE_PRIORITIES == (int)cudaGraphInstantiateFlagUseNodePriority, "");
 
 #define OUTCOME(exec, code) acu_outcome(__func__, (exec), (int)(code))
+
+/* Not for long, but where CUDA has to wait for room; so it may sleep. */
+void acu_exec_wait(acu_exec *exec) {
+    const struct timespec moment = {.tv_nsec = 20000};
+    do
+        nanosleep(&moment, NULL);
+    while (__atomic_exchange_n(&exec->busy, true, __ATOMIC_ACQUIRE));
+}
 
 /* ---- what it keeps -----------------------------------------------------------------------------
  */
@@ -98,7 +108,7 @@ static void add_use(void *data, const acu_kept *kept) {
         return;
     }
     exec->uses[exec->use_count++] = (acu_exec_use){.storage = storage, .writes = kept->writes};
-    exec->slots[at] = (uint32_t)exec->use_count;
+    exec->slots[at] = exec->use_count;
 }
 
 static void gather_uses(acu_exec *exec) {
@@ -122,7 +132,6 @@ static int destroy_exec(acu_object *object) {
     acu_retired_free(exec->oldest);
     int kept = acu_bag_release(exec->bag);
     int gone = acu_timeline_release(exec->last);
-    pthread_mutex_destroy(&exec->lock);
     free(exec->uses);
     free(exec->slots);
     return exec->failed ? exec->failed : kept ? kept : gone;
@@ -134,7 +143,6 @@ static acu_exec *new_exec(const char *call) {
     acu_exec *exec = acu_object_new(call, &acu_exec_class, sizeof *exec, -1);
     if (!exec)
         return NULL;
-    pthread_mutex_init(&exec->lock, NULL);
     exec->newest = &exec->oldest;
     return exec;
 }
@@ -268,7 +276,7 @@ static int launch_raw(acu_exec *exec, acu_stream *stream) {
 static void remember_launch(acu_exec *exec, acu_timeline *timeline) {
     acu_timeline *before = exec->last;
     exec->number = acu_timeline_issue(timeline);
-    if (before == timeline)
+    if (ACU_LIKELY(before == timeline))
         return;
     exec->last = acu_timeline_retain(timeline);
     if (acu_timeline_release(before))
@@ -276,13 +284,13 @@ static void remember_launch(acu_exec *exec, acu_timeline *timeline) {
 }
 
 /* As acu_use_begin and acu_use_end around it, but memory of this stream alone costs nothing. */
-static int launch(acu_exec *exec, acu_stream *stream) {
+static inline int launch(acu_exec *exec, acu_stream *stream) {
     acu_timeline *timeline = stream->timeline;
     size_t begun = 0;
     int code = 0, ended = 0;
-    if (acu_capture_of(stream)) /* CUDA refuses it, and then the capture is broken */
+    if (!ACU_LIKELY(!acu_capture_of(stream))) /* CUDA refuses it, and then the capture is broken */
         return acu_stream_not_captured(stream);
-    if (exec->stale)
+    if (!ACU_LIKELY(!exec->stale))
         gather_uses(exec);
     for (; begun < exec->use_count && !code; begun += !code) {
         acu_exec_use *use = &exec->uses[begun];
@@ -304,12 +312,12 @@ static int launch(acu_exec *exec, acu_stream *stream) {
     return code ? code : ended;
 }
 
-acu_result acu_exec_launch(acu_exec *exec, acu_stream *stream) {
+ACU_HOT acu_result acu_exec_launch(acu_exec *exec, acu_stream *stream) {
     ACU_NEED(exec, acu_exec_class);
     ACU_NEED_STREAM(stream);
-    pthread_mutex_lock(&exec->lock);
+    acu_exec_lock(exec);
     int code = launch(exec, stream);
-    pthread_mutex_unlock(&exec->lock);
+    acu_exec_unlock(exec);
     return OUTCOME(exec, code);
 }
 
@@ -328,9 +336,9 @@ acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream) {
     int code = acu_stream_not_captured(stream);
     if (code)
         return OUTCOME(stream, code);
-    pthread_mutex_lock(&exec->lock);
+    acu_exec_lock(exec);
     code = upload(exec, stream);
-    pthread_mutex_unlock(&exec->lock);
+    acu_exec_unlock(exec);
     return OUTCOME(exec, code);
 }
 
@@ -338,9 +346,9 @@ acu_result acu_exec_flags(acu_exec *exec, uint64_t *flags) {
     unsigned long long bits = 0;
     ACU_NEED_POINTER(flags);
     ACU_NEED(exec, acu_exec_class);
-    pthread_mutex_lock(&exec->lock);
+    acu_exec_lock(exec);
     int code = (int)cudaGraphExecGetFlags(exec->raw, &bits);
-    pthread_mutex_unlock(&exec->lock);
+    acu_exec_unlock(exec);
     *flags = bits;
     return OUTCOME(exec, code);
 }
@@ -349,8 +357,8 @@ acu_result acu_exec_id(acu_exec *exec, unsigned *id) {
     ACU_NEED_POINTER(id);
     *id = 0;
     ACU_NEED(exec, acu_exec_class);
-    pthread_mutex_lock(&exec->lock);
+    acu_exec_lock(exec);
     int code = (int)cudaGraphExecGetId(exec->raw, id);
-    pthread_mutex_unlock(&exec->lock);
+    acu_exec_unlock(exec);
     return OUTCOME(exec, code);
 }

@@ -27,13 +27,13 @@ typedef struct acu_exec_use {
 struct acu_exec {
     acu_object object;
     cudaGraphExec_t raw;
-    pthread_mutex_t lock;
+    bool busy; /* atomic: the lock, see below */
     /* under the lock: */
+    bool stale, owned;
+    uint32_t use_count;
     acu_exec_use *uses; /* of all that is kept; gathered anew where `stale` */
-    size_t use_count;
     acu_timeline *last; /* of the last launch, which the others are before */
     uint64_t number;
-    bool stale, owned;
     uint32_t source; /* the salt of the graph that it was made of; 0: unknown */
     int failed;      /* to destroy it; what it keeps may still have to wait */
     acu_bag *bag;    /* what the graph kept, and what nodes were given since then */
@@ -43,6 +43,19 @@ struct acu_exec {
 };
 
 extern ACU_OURS const acu_class acu_exec_class;
+
+/*
+ * Nearly always one thread alone launches a graph: a flag to set and to clear is all that it passes
+ * then, where a mutex costs a call of a library and another locked instruction.
+ */
+void acu_exec_wait(acu_exec *exec) ACU_COLD;
+static inline void acu_exec_lock(acu_exec *exec) {
+    if (!ACU_LIKELY(!__atomic_exchange_n(&exec->busy, true, __ATOMIC_ACQUIRE)))
+        acu_exec_wait(exec);
+}
+static inline void acu_exec_unlock(acu_exec *exec) {
+    __atomic_store_n(&exec->busy, false, __ATOMIC_RELEASE);
+}
 
 /* All of this needs the lock. */
 

@@ -38,6 +38,7 @@ static void open_table(acu_storage *storage) {
     if (!sole)
         return;
     __atomic_store_n(&storage->sole, NULL, __ATOMIC_SEQ_CST);
+    storage->plain = false;
     uint64_t version = ++storage->version;
     storage->uses[0] = (acu_use){
         .timeline = sole, /* with its reference */
@@ -168,8 +169,8 @@ static int allocate_from_pool(acu_storage *s, void **at) {
     cudaStream_t raw = s->home->raw;
     int code = acu_stream_enter(s->home, &guard);
     if (!code)
-        code = s->pool ? (int)cudaMallocFromPoolAsync(at, s->bytes, s->pool->raw, raw)
-                       : (int)cudaMallocAsync(at, s->bytes, raw);
+        code = s->pool ? (int)cudaMallocFromPoolAsync(at, acu_storage_bytes(s), s->pool->raw, raw)
+                       : (int)cudaMallocAsync(at, acu_storage_bytes(s), raw);
     acu_guard_leave(&guard);
     return code;
 }
@@ -181,7 +182,7 @@ static int map_host(acu_storage *s, void **at) {
 }
 
 static int allocate_mapped(acu_storage *s, void **at) {
-    int code = (int)cudaHostAlloc(at, s->bytes, host_flags(s->flags, s->memory));
+    int code = (int)cudaHostAlloc(at, acu_storage_bytes(s), host_flags(s->flags, s->memory));
     if (code)
         return code;
     code = map_host(s, at);
@@ -191,7 +192,7 @@ static int allocate_mapped(acu_storage *s, void **at) {
 }
 
 static int register_host(acu_storage *s, void **at) {
-    int code = (int)cudaHostRegister(*at, s->bytes, register_flags(s->flags));
+    int code = (int)cudaHostRegister(*at, acu_storage_bytes(s), register_flags(s->flags));
     s->host = *at;
     if (code || !acu_has(s->flags, ACU_BUFFER_MAP))
         return code;
@@ -209,15 +210,15 @@ static int allocate_once(acu_storage *s, void **at) {
     case ACU_MEMORY_POOL:
         return allocate_from_pool(s, at);
     case ACU_MEMORY_DEVICE:
-        return (int)cudaMalloc(at, s->bytes);
+        return (int)cudaMalloc(at, acu_storage_bytes(s));
     case ACU_MEMORY_PINNED:
-        code = (int)cudaHostAlloc(at, s->bytes, host_flags(s->flags, s->memory));
+        code = (int)cudaHostAlloc(at, acu_storage_bytes(s), host_flags(s->flags, s->memory));
         s->host = *at;
         return code;
     case ACU_MEMORY_MAPPED:
         return allocate_mapped(s, at);
     case ACU_MEMORY_MANAGED:
-        code = (int)cudaMallocManaged(at, s->bytes, attach);
+        code = (int)cudaMallocManaged(at, acu_storage_bytes(s), attach);
         s->host = *at;
         return code;
     case ACU_MEMORY_REGISTERED:
@@ -265,12 +266,12 @@ static int explain_no_room(const acu_storage *s) {
     acu_error_restore(&failure);
     if (!asked)
         return acu_record(cudaErrorMemoryAllocation, "no room for %zu bytes (%s) on device %d",
-                          s->bytes, human(s->bytes, want), s->device);
+                          acu_storage_bytes(s), human(acu_storage_bytes(s), want), s->device);
     snprintf(said, sizeof said, "%zu bytes (%s) of %zu (%s) are free", free_bytes,
              human(free_bytes, left), total, human(total, all));
     return acu_record(cudaErrorMemoryAllocation,
-                      "no room for %zu bytes (%s) on device %d: %s; pools were trimmed", s->bytes,
-                      human(s->bytes, want), s->device, said);
+                      "no room for %zu bytes (%s) on device %d: %s; pools were trimmed",
+                      acu_storage_bytes(s), human(acu_storage_bytes(s), want), s->device, said);
 }
 
 /* Memory that is no pool's is allocated on the current device. */
@@ -303,8 +304,6 @@ static int allocate(acu_storage *s, void *given) {
     void *at = given;
     int code = ACU_LIKELY(s->memory == ACU_MEMORY_POOL) ? allocate_from_pool(s, &at)
                                                         : allocate_on_device(s, &at);
-    if (code == cudaErrorMemoryAllocation && s->memory != ACU_MEMORY_REGISTERED)
-        code = allocate_again(s, &at);
     s->pointer = at;
     return code;
 }
@@ -382,13 +381,14 @@ ACU_COLD static int free_anyhow(acu_storage *s, int failed) {
  * capture forbids either, later.
  */
 static int free_in_order(acu_storage *s) {
-    int code = 0;
+    int code = 0, was_asked = s->not_freed;
+    s->not_freed = 0; /* later it may be */
     if (acu_capture_of(s->home))
         return ACU_LATER;
     if (!acu_storage_is_only_on(s, s->home->timeline) && !is_unordered(s))
         code = gather_uses(s);
     if (!code)
-        code = free_to_pool(s);
+        code = was_asked ? was_asked : free_to_pool(s);
     return ACU_LIKELY(code == 0) ? 0 : free_anyhow(s, code);
 }
 
@@ -416,12 +416,7 @@ static int destroy_storage(acu_object *object) {
     int code = free_memory(s);
     if (code == ACU_LATER)
         return code;
-    bool simple = s->home && acu_storage_is_only_on(s, s->home->timeline) && !s->pool &&
-                  !s->owner && s->version == 0;
-    if (ACU_LIKELY(simple && ACU_WATCHED(quarantine) == 0 &&
-                   acu_stream_keep_spare(s->home, object)))
-        return code;
-    int rest = simple ? 0 : release_rest(s);
+    int rest = s->plain ? 0 : release_rest(s);
     int home = acu_object_release(NULL, s->home, &acu_stream_class);
     acu_object_bury(object);
     return code ? code : rest ? rest : home;
@@ -443,49 +438,38 @@ static void describe_buffer(const acu_object *object, char *text, size_t size) {
 
 const acu_class acu_buffer_class = {"buffer", destroy_buffer, describe_buffer};
 
-void acu_buffer_init(acu_buffer *buffer, acu_storage *storage) {
-    acu_object_init(&buffer->object, &acu_buffer_class, storage->device);
-    buffer->storage = storage;
-}
-
 acu_storage *acu_storage_retain(acu_storage *storage) {
     return acu_object_retain(__func__, storage, &acu_storage_class);
 }
 
 /* Field by field, because most of it is not looked at before there are uses on other streams. */
-__attribute__((noinline)) static acu_storage *make_storage(const char *call, acu_stream *home,
-                                                           int device) {
-    acu_storage *s = malloc(sizeof *s);
+static acu_storage *new_storage(const char *call, const acu_request *r, int device) {
+    acu_storage *s = acu_object_memory(sizeof *s);
     if (!s) {
         acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a buffer");
         return NULL;
     }
     acu_object_init(&s->object, &acu_storage_class, -1);
+    acu_object_init(&s->first.object, &acu_buffer_class, device);
     s->object.embedded = true; /* it buries itself */
+    s->first.object.embedded = true;
+    s->first.storage = s;
+    s->first.dtype = r->dtype;
+    s->first.count = r->count;
     s->device = device;
-    s->home = home;
-    s->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    s->version = s->use_count = 0;
-    acu_object_own(home);
-    return s;
-}
-
-static inline acu_storage *new_storage(const char *call, const acu_request *r, int device,
-                                       size_t bytes) {
-    acu_storage *s = r->stream ? acu_stream_take_spare(r->stream) : NULL;
-    if (s) {
-        s->object.references = 1;
-        __atomic_store_n(&s->object.kind, &acu_storage_class, __ATOMIC_RELAXED);
-    } else if (!(s = make_storage(call, r->stream, device)))
-        return NULL;
+    s->home = r->stream;
     s->memory = r->options.memory;
     s->flags = r->options.flags;
     s->owned = r->owned;
     s->sole = NULL;
-    s->pointer = s->host = NULL;
-    s->bytes = bytes;
+    s->pointer = s->first.pointer = s->host = NULL;
     s->pool = r->options.pool;
     s->owner = r->owner;
+    s->plain = false;
+    s->not_freed = 0;
+    s->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    s->version = s->use_count = 0;
+    acu_object_own(s->home);
     acu_object_own(s->pool);
     acu_object_own(s->owner);
     return s;
@@ -516,56 +500,75 @@ static inline int size_of(const char *call, acu_dtype dtype, size_t count, size_
     return ACU_LIKELY(size > 0 && fits) ? 0 : refuse_size(call, dtype, count, size);
 }
 
-static acu_buffer *first_buffer(acu_storage *s, acu_dtype dtype, size_t count) {
-    acu_buffer_init(&s->first, s);
-    s->first.object.embedded = true;
-    s->first.pointer = s->pointer;
-    s->first.dtype = dtype;
-    s->first.count = count;
-    return &s->first;
-}
-
 int acu_storage_of_graph(const char *call, int device, acu_dtype dtype, size_t count,
                          acu_buffer **buffer) {
     size_t bytes = 0;
     int code = size_of(call, dtype, count, &bytes);
     if (code)
         return code;
-    const acu_request request = {.options = {.memory = ACU_MEMORY_GRAPH}};
-    acu_storage *s = new_storage(call, &request, device, bytes);
+    const acu_request request = {
+        .dtype = dtype, .count = count, .options = {.memory = ACU_MEMORY_GRAPH}};
+    acu_storage *s = new_storage(call, &request, device);
     if (!s)
         return ACU_ERROR_HOST_MEMORY;
-    *buffer = first_buffer(s, dtype, count);
+    *buffer = &s->first;
     return 0;
 }
 
-ACU_COLD static int give_up(const char *call, const acu_request *r, acu_storage *s, int code) {
+ACU_COLD static int give_up(const char *call, acu_storage *s, int code) {
     char text[ACU_OBJECT_TEXT];
-    snprintf(text, sizeof text, "%zu x %s on device %d", r->count, acu_dtype_name(r->dtype),
-             s->device);
+    snprintf(text, sizeof text, "%zu x %s on device %d", s->first.count,
+             acu_dtype_name(s->first.dtype), s->device);
     s->pointer = NULL;
     acu_blame(call, text, code);
-    (void)acu_object_release(call, s, &acu_storage_class);
+    (void)acu_object_release(call, &s->first, &acu_buffer_class);
     return code;
 }
 
+/* What was put on its stream comes first: the allocation, or what filled it. */
+static void hand_out(acu_storage *s, acu_buffer **buffer) {
+    if (!is_unordered(s)) {
+        (void)acu_timeline_issue(s->home->timeline);
+        s->sole = s->home->timeline;
+    }
+    s->first.pointer = s->pointer;
+    *buffer = &s->first;
+}
+
+int acu_storage_retry(const char *call, acu_storage *s, int code, acu_buffer **buffer) {
+    if (code == cudaErrorMemoryAllocation && s->memory != ACU_MEMORY_REGISTERED) {
+        void *at = NULL;
+        code = allocate_again(s, &at);
+        s->pointer = at;
+    }
+    if (code)
+        return give_up(call, s, code);
+    hand_out(s, buffer);
+    return 0;
+}
+
 int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer) {
+    const acu_buffer_options *o = &r->options;
     size_t bytes = 0;
     int code = size_of(call, r->dtype, r->count, &bytes);
     if (code)
         return code;
-    acu_storage *s = new_storage(call, r, r->stream->object.device, bytes);
+    acu_storage *s = new_storage(call, r, r->stream->object.device);
     if (!s)
         return ACU_ERROR_HOST_MEMORY;
-    if (ACU_LIKELY(bytes > 0))
+    if (bytes > 0)
         code = is_there(r) ? adopt(s, r->given) : allocate(s, r->given);
-    if (!ACU_LIKELY(code == 0))
-        return give_up(call, r, s, code);
-    if (ACU_LIKELY(!is_unordered(s))) {
-        /* What was put on its stream comes first: the allocation, or what filled it. */
-        (void)acu_timeline_issue(s->home->timeline);
-        s->sole = s->home->timeline;
-    }
-    *buffer = first_buffer(s, r->dtype, r->count);
+    if (code)
+        return acu_storage_retry(call, s, code, buffer);
+    hand_out(s, buffer);
+    s->plain = o->memory == ACU_MEMORY_POOL && o->flags == 0 && !o->pool && bytes > 0 &&
+               !r->given && !r->owner && !r->stream->is_default;
     return 0;
+}
+
+int acu_storage_end(const char *call, acu_storage *s, int code) {
+    s->not_freed = code;
+    if (!code)
+        s->pointer = NULL;
+    return acu_object_end(call, &s->first.object);
 }

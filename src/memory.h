@@ -30,25 +30,29 @@ struct acu_buffer {
     acu_object object;
     struct acu_storage *storage;
     char *pointer; /* for the device, or, of memory that only the host can address, for that */
-    acu_dtype dtype;
     size_t count;
+    acu_dtype dtype;
 };
 
+/* Where one stream alone uses it, only the first two lines of the cache are looked at. */
 typedef struct acu_storage {
     acu_object object;
-    acu_memory memory;
-    unsigned flags;
-    int device;
-    bool owned;
     /* Atomic; an owner, unless it is the home's, which that keeps; NULL: the table tells. */
     acu_timeline *sole;
-    acu_stream *home;     /* an owner of it; NULL of a graph's memory */
-    char *pointer, *host; /* host: NULL if it cannot reach it */
-    size_t bytes;
+    acu_stream *home; /* an owner of it; NULL of a graph's memory */
+    char *pointer;
+    bool plain; /* stream-ordered of the current pool, no table yet: a spare one day */
+    bool owned;
+    _Alignas(ACU_CACHE_LINE) acu_buffer first; /* saves an allocation; counted as alive, also where
+                                                  the storage is spare */
+    char *host;                                /* NULL if it cannot reach it */
+    int device;
+    acu_memory memory;
+    unsigned flags;
+    int not_freed;     /* why CUDA did not, when it was asked to in the stream's order; 0: it was
+                          not */
     acu_pool *pool;    /* an owner of it, or NULL */
     acu_object *owner; /* whose memory it is, and likewise; or NULL */
-    acu_buffer first;  /* saves an allocation */
-    /* Where one stream alone uses it, this and what follows is not looked at. */
     pthread_mutex_t lock;
     uint64_t version; /* this and below under the lock */
     unsigned use_count;
@@ -56,6 +60,10 @@ typedef struct acu_storage {
 } acu_storage;
 
 extern ACU_OURS const acu_class acu_buffer_class, acu_storage_class;
+
+static inline size_t acu_storage_bytes(const acu_storage *storage) {
+    return storage->first.count * acu_dtype_size(storage->first.dtype);
+}
 
 /* What acu_use_begin tells acu_use_end. */
 typedef struct acu_ticket {
@@ -114,6 +122,38 @@ typedef struct acu_request {
 } acu_request;
 int acu_storage_new(const char *call, const acu_request *request, acu_buffer **buffer);
 
+/*
+ * The same, where all is as it mostly is: a buffer was released on the stream before. NULL, with
+ * nothing done, where anything is not. Then CUDA is asked, and _made says what became of it.
+ */
+static inline acu_storage *acu_storage_again(acu_stream *stream, acu_dtype dtype, size_t count,
+                                             size_t *bytes) {
+    size_t size = acu_dtype_size(dtype);
+    if (__builtin_mul_overflow(count, size, bytes) || *bytes - 1 >= PTRDIFF_MAX)
+        return NULL; /* nothing, or too much */
+    acu_storage *s = acu_stream_take_spare(stream);
+    if (!s)
+        return NULL;
+    s->first.dtype = dtype;
+    s->first.count = count;
+    s->first.object.references = 1;
+    __atomic_store_n(&s->first.object.kind, &acu_buffer_class, __ATOMIC_RELAXED);
+    return s;
+}
+/* CUDA did not allocate it: at the second try it may. */
+int acu_storage_retry(const char *call, acu_storage *storage, int code,
+                      acu_buffer **buffer) ACU_COLD;
+
+/* Its last owner can free it as simply as that, and keep it as a spare. */
+static inline bool acu_storage_is_simple(const acu_storage *s, const acu_buffer *buffer) {
+    return buffer == &s->first && s->plain &&
+           __atomic_load_n(&buffer->object.references, __ATOMIC_ACQUIRE) == 1 &&
+           __atomic_load_n(&s->object.references, __ATOMIC_ACQUIRE) == 1 &&
+           acu_storage_is_only_on(s, s->home->timeline);
+}
+/* It was not freed because of `code`, or was but another is the spare. */
+int acu_storage_end(const char *call, acu_storage *storage, int code) ACU_COLD;
+
 /* Memory that a graph will allocate, where it is written to `storage->pointer` and
  * `first.pointer`. */
 int acu_storage_of_graph(const char *call, int device, acu_dtype dtype, size_t count,
@@ -138,9 +178,5 @@ enum cudaMemcpyKind acu_copy_kind(const acu_buffer *to, const acu_buffer *from);
 
 /* Neither is the host's: CUDA wants to be told both devices. */
 bool acu_copy_is_between_devices(const acu_buffer *to, const acu_buffer *from);
-
-/* A buffer on the memory, whose reference it takes; pointer, type and count are the caller's to
- * set. */
-void acu_buffer_init(acu_buffer *buffer, acu_storage *storage);
 
 #endif

@@ -394,7 +394,7 @@ static int add_alloc(adding *a, acu_buffer *buffer) {
     struct cudaMemAllocNodeParams params = {
         .poolProps = {.allocType = cudaMemAllocationTypePinned,
                       .location = {.type = cudaMemLocationTypeDevice, .id = s->device}},
-        .bytesize = s->bytes};
+        .bytesize = acu_storage_bytes(s)};
     int code = begin(a, s->device, &keep, 1);
     if (!code)
         code = end(a, (int)cudaGraphAddMemAllocNode(PLACE(*a), &params));

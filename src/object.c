@@ -1,5 +1,6 @@
 /* Life and death of the safe layer's handles. */
 #include "object.h"
+#include "stream.h"
 
 #include <anycuda/cudart.h>
 
@@ -26,13 +27,15 @@ static bool is_counted(int device) {
     return device >= 0 && device < ACU_COUNTED_DEVICES;
 }
 
-static void count_down(int device) {
+void acu_count_down(int device) {
     if (is_counted(device))
         __atomic_sub_fetch(&acu_alive[device], 1, __ATOMIC_RELAXED);
 }
 
 int acu_objects_alive(int device) {
-    return is_counted(device) ? __atomic_load_n(&acu_alive[device], __ATOMIC_RELAXED) : 0;
+    if (!is_counted(device))
+        return 0;
+    return __atomic_load_n(&acu_alive[device], __ATOMIC_RELAXED) - acu_streams_spares(device);
 }
 
 /* ---- the quarantine ----------------------------------------------------------------------------
@@ -97,18 +100,24 @@ void acu_quarantine(size_t objects) {
 /* ---- making ------------------------------------------------------------------------------------
  */
 
+void *acu_object_memory(size_t size) {
+    return aligned_alloc(ACU_CACHE_LINE,
+                         (size + ACU_CACHE_LINE - 1) / ACU_CACHE_LINE * ACU_CACHE_LINE);
+}
+
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device) {
-    acu_object *object = calloc(1, size);
+    acu_object *object = acu_object_memory(size);
     if (!object) {
         acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a %s", kind->name);
         return NULL;
     }
+    memset(object, 0, size);
     acu_object_init(object, kind, device);
     return object;
 }
 
 void acu_object_discard(acu_object *object) {
-    count_down(object->device);
+    acu_count_down(object->device);
     free(object);
 }
 
@@ -192,7 +201,7 @@ static int destroy_object(acu_object *object) {
         defer(object);
         return 0;
     }
-    count_down(device);
+    acu_count_down(device);
     if (!embedded)
         acu_object_bury(object);
     return code;
@@ -224,14 +233,16 @@ __attribute__((noinline)) static int destroy_beside_error(const char *call, acu_
     return code;
 }
 
-static int destroy_quietly(const char *call, acu_object *object) {
+int acu_object_end(const char *call, acu_object *object) {
     static const acu_saved_error none;
-    if (acu_last_error())
-        return destroy_beside_error(call, object);
     int code = destroy_loudly(call, object);
     if (!ACU_LIKELY(acu_last_error() == 0)) /* also where it could be helped in the end */
         acu_error_restore(&none);
     return code;
+}
+
+static int destroy_quietly(const char *call, acu_object *object) {
+    return acu_last_error() ? destroy_beside_error(call, object) : acu_object_end(call, object);
 }
 
 void acu_destroy_what_waits(void) {

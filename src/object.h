@@ -13,6 +13,9 @@
 
 #include "error.h"
 
+/* Passed by most calls: the linker lays these together, away from what is seldom needed. */
+#define ACU_HOT __attribute__((hot))
+
 typedef struct acu_object acu_object;
 
 enum { ACU_LATER = INT32_MIN };
@@ -25,14 +28,17 @@ typedef struct acu_class {
     void (*describe)(const acu_object *object, char *text, size_t size);
 } acu_class;
 
+/* Small, so that what a class looks at often is in the same line of the cache. */
 struct acu_object {
     const acu_class *kind; /* atomic; NULL once it is dead */
     const acu_class *was;  /* its class, alive or dead */
     int references;        /* atomic */
-    int device;            /* -1: none */
+    short device;          /* -1: none */
     bool embedded;         /* in another object; or destroy() buries it, too */
     acu_object *next;      /* waiting to be destroyed, or in quarantine */
 };
+
+enum { ACU_CACHE_LINE = 64 };
 
 /*
  * What is looked at by most operations, and mostly says that there is nothing out of the ordinary:
@@ -50,6 +56,13 @@ extern ACU_OURS acu_watch acu_watched;
 
 #define ACU_WATCHED(what) __atomic_load_n(&acu_watched.what, __ATOMIC_RELAXED)
 
+/* All of it at once. */
+static inline bool acu_nothing_special(void) {
+    return ACU_LIKELY(((uintptr_t)ACU_WATCHED(captures) | (uintptr_t)ACU_WATCHED(deferred) |
+                       ACU_WATCHED(quarantine) | (unsigned)ACU_WATCHED(callbacks) |
+                       ACU_WATCHED(unloading)) == 0);
+}
+
 enum { ACU_COUNTED_DEVICES = 64 };
 extern ACU_OURS int acu_alive[ACU_COUNTED_DEVICES]; /* atomic: the objects of each device */
 
@@ -59,12 +72,15 @@ void *acu_object_new(const char *call, const acu_class *kind, size_t size, int d
 static inline void acu_object_init(acu_object *object, const acu_class *kind, int device) {
     object->was = kind;
     object->references = 1;
-    object->device = device;
+    object->device = (short)device;
     object->embedded = false;
     __atomic_store_n(&object->kind, kind, __ATOMIC_RELAXED);
     if (device >= 0 && device < ACU_COUNTED_DEVICES)
         __atomic_add_fetch(&acu_alive[device], 1, __ATOMIC_RELAXED);
 }
+
+/* Nothing is zeroed, and the first fields share a line of the cache; NULL without a record. */
+void *acu_object_memory(size_t size);
 
 /* Frees it, or puts it in quarantine. */
 void acu_object_bury(acu_object *object);
@@ -114,6 +130,9 @@ static inline void acu_object_own(void *handle) {
  */
 int acu_object_release(const char *call, void *handle, const acu_class *kind);
 
+/* The end of a release by the last owner, before which the thread had no error. */
+int acu_object_end(const char *call, acu_object *object);
+
 /* "stream 0x55… on device 0", into `text`, which is returned; "" of no handle. */
 const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
 
@@ -156,6 +175,7 @@ int acu_released(int result);
 
 /* Objects of a device that are alive. */
 int acu_objects_alive(int device);
+void acu_count_down(int device);
 
 /*
  * The thread's current device for a scope; `changed` is false where it was the right one. A device

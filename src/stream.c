@@ -1,6 +1,7 @@
 /* Streams, and the timelines by which others wait for them. */
 #include "stream.h"
 #include "event.h"
+#include "memory.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -229,8 +230,40 @@ static int close_timeline(acu_timeline *timeline) {
 /* ---- life --------------------------------------------------------------------------------------
  */
 
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the list of all */
+static acu_stream *all;
+
+static void enlist(acu_stream *stream) {
+    pthread_mutex_lock(&lock);
+    stream->next = all;
+    stream->link = &all;
+    if (all)
+        all->link = &stream->next;
+    all = stream;
+    pthread_mutex_unlock(&lock);
+}
+
+static void strike(acu_stream *stream) {
+    pthread_mutex_lock(&lock);
+    *stream->link = stream->next;
+    if (stream->next)
+        stream->next->link = stream->link;
+    pthread_mutex_unlock(&lock);
+}
+
+int acu_streams_spares(int device) {
+    int spares = 0;
+    pthread_mutex_lock(&lock);
+    for (const acu_stream *s = all; s; s = s->next)
+        spares += s->object.device == device &&
+                  acu_is_spare(__atomic_load_n(&s->spare, __ATOMIC_RELAXED));
+    pthread_mutex_unlock(&lock);
+    return spares;
+}
+
 static int destroy_stream(acu_object *object) {
     acu_stream *stream = (acu_stream *)object;
+    strike(stream);
     acu_capture *capture = acu_capture_of(stream);
     if (capture && capture->origin == stream)
         capture->abandon(capture);
@@ -271,6 +304,7 @@ static int new_stream(const char *call, acu_device device, cudaStream_t raw, boo
     stream->owned = owned;
     stream->is_default = raw == cudaStreamLegacy || raw == cudaStreamPerThread;
     stream->shared = !owned;
+    enlist(stream);
     *out = stream;
     return 0;
 }
@@ -340,13 +374,12 @@ acu_stream *acu_stream_retain(acu_stream *stream) {
     return acu_object_retain(__func__, stream, &acu_stream_class);
 }
 
-acu_object acu_no_more_spares;
-
 static void drop_spare(acu_stream *stream) {
-    acu_object *spare = __atomic_exchange_n(&stream->spare, &acu_no_more_spares, __ATOMIC_ACQ_REL);
-    if (!spare || spare == &acu_no_more_spares)
+    acu_storage *spare = __atomic_exchange_n(&stream->spare, ACU_NO_MORE_SPARES, __ATOMIC_ACQ_REL);
+    if (!acu_is_spare(spare))
         return;
-    acu_object_bury(spare);
+    acu_count_down(spare->first.object.device);
+    acu_object_bury(&spare->object);
     (void)acu_object_release(NULL, stream, &acu_stream_class); /* not the last owner */
 }
 

@@ -61,35 +61,42 @@ struct acu_stream {
     cudaStream_t raw;
     acu_timeline *timeline;
     acu_capture *capture; /* atomic; NULL if none */
-    acu_object *spare;    /* atomic; see below */
     bool owned;
     bool is_default; /* means something else on each device */
     bool shared;     /* atomic: others may know the raw stream, and capture it without telling */
-    acu_stream *next_joined; /* in that capture */
+    /* What most operations look at ends here, with a line of the cache. */
+    struct acu_storage *spare; /* atomic; see below */
+    acu_stream *next_joined;   /* in that capture */
+    acu_stream *next, **link;  /* in the list of all */
 };
 
 extern ACU_OURS const acu_class acu_stream_class;
 
 /*
  * A storage that died on the stream waits for the next one to be made there, which finds it as it
- * was, an owner of the stream: who creates and releases buffers all the time neither passes
- * malloc() and free(), whose code and tables come from memory each time as CUDA has filled the
- * caches in between, nor counts the stream's owners. It goes when somebody releases the stream, and
- * none is kept from then on.
+ * was: an owner of the stream, counted among the living, ready to be allocated. Who creates and
+ * releases buffers all the time neither passes malloc() and free(), whose code and tables come from
+ * memory each time as CUDA has filled the caches in between, nor counts anything. It goes when
+ * somebody releases the stream, and none is kept from then on.
  */
-extern ACU_OURS acu_object acu_no_more_spares;
-static inline void *acu_stream_take_spare(acu_stream *stream) {
-    acu_object *spare = __atomic_load_n(&stream->spare, __ATOMIC_RELAXED);
-    bool taken = spare && spare != &acu_no_more_spares &&
-                 __atomic_compare_exchange_n(&stream->spare, &spare, NULL, false, __ATOMIC_ACQUIRE,
-                                             __ATOMIC_RELAXED);
+#define ACU_NO_MORE_SPARES ((struct acu_storage *)1)
+static inline bool acu_is_spare(const struct acu_storage *spare) {
+    return (uintptr_t)spare > 1;
+}
+static inline struct acu_storage *acu_stream_take_spare(acu_stream *stream) {
+    struct acu_storage *spare = __atomic_load_n(&stream->spare, __ATOMIC_RELAXED);
+    bool taken =
+        acu_is_spare(spare) && __atomic_compare_exchange_n(&stream->spare, &spare, NULL, false,
+                                                           __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
     return taken ? spare : NULL;
 }
-static inline bool acu_stream_keep_spare(acu_stream *stream, acu_object *spare) {
-    acu_object *none = NULL;
+static inline bool acu_stream_keep_spare(acu_stream *stream, struct acu_storage *spare) {
+    struct acu_storage *none = NULL;
     return __atomic_compare_exchange_n(&stream->spare, &none, spare, false, __ATOMIC_RELEASE,
                                        __ATOMIC_RELAXED);
 }
+/* How many there are on the device. */
+int acu_streams_spares(int device);
 
 /* All that work needs which is put on a stream; `foreign`: the thread's, but of another thread. */
 static inline bool acu_stream_is_foreign(const acu_stream *stream) {

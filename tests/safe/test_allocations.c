@@ -14,6 +14,8 @@ void *__wrap_malloc(size_t size);
 void *__wrap_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t size);
 void *__wrap_realloc(void *memory, size_t size);
+void *__real_aligned_alloc(size_t alignment, size_t size);
+void *__wrap_aligned_alloc(size_t alignment, size_t size);
 
 void *__wrap_malloc(size_t size) {
     allocations++;
@@ -23,6 +25,11 @@ void *__wrap_malloc(size_t size) {
 void *__wrap_calloc(size_t count, size_t size) {
     allocations++;
     return __real_calloc(count, size);
+}
+
+void *__wrap_aligned_alloc(size_t alignment, size_t size) {
+    allocations++;
+    return __real_aligned_alloc(alignment, size);
 }
 
 void *__wrap_realloc(void *memory, size_t size) {
