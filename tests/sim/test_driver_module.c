@@ -1,8 +1,6 @@
 /* The driver's modules and libraries, their functions, launches and kernel nodes. */
 #include "driver_test.h"
 
-#include <stdlib.h>
-
 /* ---- modules */
 
 static CUmodule load_module(void) {
