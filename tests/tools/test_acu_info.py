@@ -103,7 +103,7 @@ def test_simulator(info: AcuInfo) -> None:
     assert "Features of device 1: as device 0" in said
     assert re.search(r"^  yes  stream-ordered allocation, memory pools,", said, re.MULTILINE)
     words = " ".join(said.split())
-    assert "no the device's cudaDevAttrSparseCudaArraySupported is 0: sparse arrays" in words
+    assert "no sparse arrays the device's cudaDevAttrSparseCudaArraySupported is 0" in words
     assert "no gone since CUDA 12.0 (last in 11.8): texture and surface references" in words
 
 

@@ -197,21 +197,13 @@ static void shorten(const answer *a, acu_feature feature, char *text, size_t siz
     without_advice(text);
 }
 
-/* The features from `first` on that have its reason, on one paragraph. */
+/* The features from `first` on that have its reason, and the reason beneath them. */
 static void print_reason(const answer *answers, bool *printed, int first) {
     char reason[2048], other[2048];
+    bool works = answers[first].code == 0;
     shorten(&answers[first], (acu_feature)first, reason, sizeof reason);
-    printf("  ");
-    size_t column = 2;
-    if (answers[first].code) {
-        printf("%sno%s   ", RED, PLAIN);
-        column = wrap(reason, 7, 7);
-        printf(":");
-        column++;
-    } else {
-        printf("%syes%s  ", GREEN, PLAIN);
-        column = 7;
-    }
+    printf("  %s%s%s%s", works ? GREEN : RED, works ? "yes" : "no", PLAIN, works ? "  " : "   ");
+    size_t column = 7;
     for (int i = first, more = 0; i < ACU_FEATURE_COUNT; i++) {
         shorten(&answers[i], (acu_feature)i, other, sizeof other);
         if (printed[i] || strcmp(reason, other) != 0)
@@ -222,6 +214,10 @@ static void print_reason(const answer *answers, bool *printed, int first) {
             column++;
         }
         column = wrap(acu_feature_name((acu_feature)i), 7, column);
+    }
+    if (!works) {
+        printf("\n         ");
+        (void)wrap(reason, 9, 9);
     }
     putchar('\n');
 }
