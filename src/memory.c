@@ -411,11 +411,27 @@ __attribute__((noinline)) static int release_rest(acu_storage *s) {
     return gone ? gone : pool ? pool : owner;
 }
 
+/* As it was before; its buffer, which whoever destroys it counts as dead, is counted with it. */
+static bool keep_as_spare(acu_storage *s) {
+    if (!s->plain || !acu_storage_is_only_on(s, s->home->timeline) || ACU_WATCHED(quarantine) > 0)
+        return false;
+    int device = s->device;
+    s->object.references = 1;
+    __atomic_store_n(&s->object.kind, &acu_storage_class, __ATOMIC_RELAXED);
+    acu_count_up(device);
+    bool kept = acu_stream_keep_spare(s->home, s);
+    if (!kept)
+        acu_count_down(device);
+    return kept;
+}
+
 static int destroy_storage(acu_object *object) {
     acu_storage *s = (acu_storage *)object;
     int code = free_memory(s);
     if (code == ACU_LATER)
         return code;
+    if (code == 0 && keep_as_spare(s))
+        return 0;
     int rest = s->plain ? 0 : release_rest(s);
     int home = acu_object_release(NULL, s->home, &acu_stream_class);
     acu_object_bury(object);

@@ -65,6 +65,11 @@ static inline bool acu_nothing_special(void) {
 
 enum { ACU_COUNTED_DEVICES = 64 };
 extern ACU_OURS int acu_alive[ACU_COUNTED_DEVICES]; /* atomic: the objects of each device */
+static inline void acu_count_up(int device) {
+    if (device >= 0 && device < ACU_COUNTED_DEVICES)
+        __atomic_add_fetch(&acu_alive[device], 1, __ATOMIC_RELAXED);
+}
+void acu_count_down(int device);
 
 /* Zeroed, with one reference; NULL and a recorded failure where the host has no memory. */
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device);
@@ -75,8 +80,7 @@ static inline void acu_object_init(acu_object *object, const acu_class *kind, in
     object->device = (short)device;
     object->embedded = false;
     __atomic_store_n(&object->kind, kind, __ATOMIC_RELAXED);
-    if (device >= 0 && device < ACU_COUNTED_DEVICES)
-        __atomic_add_fetch(&acu_alive[device], 1, __ATOMIC_RELAXED);
+    acu_count_up(device);
 }
 
 /* Nothing is zeroed, and the first fields share a line of the cache; NULL without a record. */
@@ -175,7 +179,6 @@ int acu_released(int result);
 
 /* Objects of a device that are alive. */
 int acu_objects_alive(int device);
-void acu_count_down(int device);
 
 /*
  * The thread's current device for a scope; `changed` is false where it was the right one. A device

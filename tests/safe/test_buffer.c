@@ -510,6 +510,41 @@ static void one_failed_allocation_is_tried_again(void **state) {
     OK(acu_buffer_release(buffer));
 }
 
+/* Also where the memory of the one before is used anew. */
+static void what_fails_in_used_memory_is_told(void **state) {
+    (void)state;
+    acu_buffer *buffer = NULL, *another = NULL;
+    acu_error released;
+    acu_stream *own = NULL;
+    ONLY_SIMULATED("calls fail on demand");
+    acu_quarantine(0);
+    OK(acu_stream_create(0, NULL, &own));
+    OK(acu_buffer_create(own, ACU_U8, 100, &buffer));
+    OK(acu_buffer_release(buffer));
+    acu_fail_when("cudaMallocAsync@1:2");
+    OK(acu_buffer_create(own, ACU_U8, 100, &buffer)); /* at the second try */
+    OK(acu_buffer_release(buffer));
+    OK(acu_buffer_create(own, ACU_U8, 100, &buffer));
+    OK(acu_buffer_release(buffer));
+    acu_fail_when("cudaMallocAsync@1:1");
+    FAILS(acu_buffer_create(own, ACU_U8, 100, &buffer), 1, "100 x u8 on device 0");
+    assert_null(buffer);
+    acu_clear_error();
+    OK(acu_buffer_create(own, ACU_U8, 100, &buffer)); /* both die, one can wait */
+    OK(acu_buffer_create(own, ACU_U8, 100, &another));
+    OK(acu_buffer_release(buffer));
+    OK(acu_buffer_release(another));
+    OK(acu_buffer_create(own, ACU_U8, 100, &buffer));
+    acu_fail_when("cudaFreeAsync@1:1");
+    assert_int_equal(acu_buffer_release(buffer), 1); /* it was freed by another way */
+    assert_int_equal(acu_last_error(), 0);
+    acu_fail_when(NULL);
+    assert_int_equal(acu_release_error(&released), 1);
+    assert_non_null(strstr(released.message, "cudaFreeAsync"));
+    OK(acu_stream_release(own));
+    acu_quarantine(100);
+}
+
 #undef TEST
 #define TEST(function) SAFE_TEST(function, start, stop)
 
@@ -579,6 +614,7 @@ int main(void) {
         TEST(no_room_is_explained),
         TEST(pools_are_trimmed_before_giving_up),
         TEST(one_failed_allocation_is_tried_again),
+        TEST(what_fails_in_used_memory_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
