@@ -4,6 +4,7 @@
 #include "cudart_tables.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,14 @@ static_assert((int)ACU_EXEC_NODE_PRIORITIES == (int)cudaGraphInstantiateFlagUseN
 
 #define OUTCOME(exec, code) acu_outcome(__func__, (exec), (int)(code))
 
-/* Not for long, but where CUDA has to wait for room; so it may sleep. */
+/* Not for long, but where CUDA has to wait for room; so it sleeps in the end. */
 void acu_exec_wait(acu_exec *exec) {
     const struct timespec moment = {.tv_nsec = 20000};
-    do
-        nanosleep(&moment, NULL);
-    while (__atomic_exchange_n(&exec->busy, true, __ATOMIC_ACQUIRE));
+    for (int i = 0; __atomic_exchange_n(&exec->busy, true, __ATOMIC_ACQUIRE); i++)
+        if (i < 100)
+            (void)sched_yield();
+        else
+            (void)nanosleep(&moment, NULL);
 }
 
 /* ---- what it keeps -----------------------------------------------------------------------------
