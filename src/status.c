@@ -34,6 +34,9 @@ static const words ours[] = {
     {ACU_ERROR_LIMIT, "ACU_ERROR_LIMIT", "more than the device or the kernel can have", ""},
 };
 
+/* Without CUDA's name, of 13.3: this is compiled for older presented APIs, too. */
+enum { RECAPTURE_FAILURE = 918 };
+
 /* What to do about CUDA's own, where that can be said without knowing more. */
 static const words cudas[] = {
     {cudaErrorMemoryAllocation, "", "", "release buffers, trim pools, or work in smaller pieces"},
@@ -68,7 +71,7 @@ static const words cudas[] = {
      "not"},
     {cudaErrorStreamCaptureWrongThread, "", "",
      "end it in the thread that began it, or begin it with ACU_CAPTURE_RELAXED"},
-    {cudaErrorGraphRecaptureFailure, "", "",
+    {RECAPTURE_FAILURE, "", "",
      "capture again what was captured before, in the same order; or capture a new graph"},
     {cudaErrorNotPermitted, "", "", "host callbacks must not call CUDA"},
 };

@@ -89,11 +89,13 @@ static void one_stream_in_all_threads(void **state) {
     OK(acu_stream_release(stream));
 }
 
-static acu_graph *shared;
-static acu_node shared_fill;
+static acu_graph *shared, *changed;
+static acu_exec *changed_exec;
+static acu_node changed_fill;
 static acu_buffer *written;
 
-/* The nodes do nothing: what threads write at the same moment would be in no order. */
+/* What is launched does nothing, and what is changed is not launched: what threads write at the
+ * same moment would be in no order. */
 static void *use_graph(void *data) {
     acu_exec *exec = data;
     acu_stream *stream = NULL;
@@ -112,8 +114,8 @@ static void *use_graph(void *data) {
         MUST(acu_exec_launch(own, stream));
         MUST(acu_exec_release(own));
         const acu_fill other = {written, ACU_I32, &(int32_t){i}, .at = (size_t)i % 32};
-        MUST(acu_node_set_fill(shared_fill, &other));
-        MUST(acu_exec_set_fill(exec, shared_fill, &other));
+        MUST(acu_node_set_fill(changed_fill, &other));
+        MUST(acu_exec_set_fill(changed_exec, changed_fill, &other));
         MUST(acu_node_destroy(node));
     }
     MUST(acu_stream_synchronize(stream));
@@ -128,13 +130,18 @@ static void one_graph_in_all_threads(void **state) {
     OK(acu_stream_create(0, NULL, &home));
     OK(acu_buffer_create(home, ACU_I32, 32, &written));
     OK(acu_graph_create(&shared));
+    OK(acu_graph_add_empty(shared, NULL, 0, NULL));
     OK(acu_graph_keep(shared, written, true));
-    const acu_fill fill = {written, ACU_I32, &(int32_t){1}, .at = 0};
-    OK(acu_graph_add_fill(shared, NULL, 0, &fill, &shared_fill));
     OK(acu_graph_instantiate(shared, NULL, &exec));
+    const acu_fill fill = {written, ACU_I32, &(int32_t){1}, .at = 0};
+    OK(acu_graph_create(&changed));
+    OK(acu_graph_add_fill(changed, NULL, 0, &fill, &changed_fill));
+    OK(acu_graph_instantiate(changed, NULL, &changed_exec));
     in_threads(use_graph, exec);
     OK(acu_exec_release(exec));
+    OK(acu_exec_release(changed_exec));
     OK(acu_graph_release(shared));
+    OK(acu_graph_release(changed));
     OK(acu_buffer_release(written));
     OK(acu_stream_release(home));
     OK(acu_device_synchronize(0));
