@@ -431,6 +431,12 @@ static cudaError_t serialize(acu_sim_stream *stream, int index, bool after) {
     return why ? why : follow(stream, legacy);
 }
 
+/* Memory of a pool is named as that of a device to which the pool is shown. */
+static bool is_shown(const void *address, int device) {
+    const acu_sim_range *range = acu_sim_range_of(address);
+    return !range || !range->pool || acu_sim_range_lets(range, acu_sim_device_at(device));
+}
+
 /*
  * The devices are checked; where the memory is, its addresses say. A copy that is not asynchronous
  * is in the order of both devices.
@@ -441,6 +447,8 @@ static cudaError_t copy_between(const struct cudaMemcpy3DParms *params, int to, 
     if (!acu_sim_device_at(to) || !acu_sim_device_at(from))
         return cudaErrorInvalidDevice;
     cudaError_t why = acu_sim_stream_of(handle, &stream);
+    if (!why && (!is_shown(params->dstPtr.ptr, to) || !is_shown(params->srcPtr.ptr, from)))
+        why = cudaErrorInvalidValue;
     if (!why)
         why = allows(stream, async);
     if (!why && !async)
@@ -596,11 +604,13 @@ static cudaError_t set(const struct cudaMemsetParams *params, cudaStream_t handl
     if (!why && (!params->width || !params->height))
         return cudaSuccess;
     if (!why && stream->capture) /* what is captured is not looked at */
-        to.host = false;
+        to = (end){0};
     else if (!why)
         why = judge_fill(params, &to);
     if (!why)
         why = allows(stream, async);
+    if (!why && to.pooled && !acu_sim_range_lets(to.pooled, stream->device))
+        why = cudaErrorInvalidValue;
     if (!why)
         why = fill_op(params, &op);
     return why ? why : acu_sim_submit(stream, op, !async && to.host);

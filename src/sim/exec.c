@@ -175,8 +175,10 @@ static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
     acu_sim_graph *graph = acu_sim_graph_of(handle);
     params->result_out = cudaGraphInstantiateError;
     params->errNode_out = NULL;
-    if (!result && (!exec || !graph || graph->moved || !are_flags(params->flags, allowed)))
+    if (!result && (!exec || !graph || !are_flags(params->flags, allowed)))
         result = cudaErrorInvalidValue;
+    if (!result && graph->moved)
+        result = cudaErrorNotSupported;
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result && acu_sim_graph_has_memory(graph) && has_instance(graph))

@@ -51,14 +51,15 @@ static cudaError_t judge(const struct cudaExternalMemoryHandleDesc *desc) {
     return desc->type == cudaExternalMemoryHandleTypeOpaqueFd ? cudaSuccess : cudaErrorNotSupported;
 }
 
-/* The file that another API exported, of at least that size. */
+/* The file that another API exported, of at least that size. CUDA takes whatever file it is given.
+ */
 static cudaError_t open_file(int fd, size_t size, char **bytes) {
     static const char made_so[] = "/memfd:anycuda-memory";
     char name[128];
     struct stat file;
     if (!acu_sim_descriptor_name(fd, name, sizeof name) ||
         strncmp(name, made_so, sizeof made_so - 1) != 0 || fstat(fd, &file))
-        return cudaErrorOperatingSystem;
+        return close(fd), cudaErrorUnknown;
     if (size > (size_t)file.st_size)
         return cudaErrorInvalidValue;
     void *at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

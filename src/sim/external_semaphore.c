@@ -218,7 +218,7 @@ static cudaError_t import(const struct cudaExternalSemaphoreHandleDesc *desc,
         return why;
     acu_sim_semaphore *semaphore = find(desc->handle.fd);
     if (!semaphore)
-        return cudaErrorOperatingSystem;
+        return desc->handle.fd < 0 ? cudaErrorInvalidValue : cudaErrorUnknown;
     if (semaphore->timeline != (desc->type == cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd))
         return cudaErrorInvalidValue;
     *made = calloc(1, sizeof **made);

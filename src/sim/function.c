@@ -42,18 +42,20 @@ unsigned acu_sim_function_threads(const acu_sim_function *function) {
 }
 
 /* As the occupancy calculator has it: warps, registers by quarter, shared memory and its reserve.
+ * GPUs take the size for 32 bits with a sign.
  */
 unsigned acu_sim_occupancy(const acu_sim_function *function, unsigned threads, size_t shared) {
     size_t warps = (threads + 31) / 32, cc = (size_t)acu_sim_configuration()->cc;
-    if (!warps || threads > acu_sim_function_threads(function) ||
-        shared > (size_t)function->dynamic)
+    const int64_t asked = (int32_t)(uint32_t)shared;
+    if (!warps || threads > acu_sim_function_threads(function) || asked > function->dynamic)
         return 0;
     size_t best = device_has(function, cudaDevAttrMaxBlocksPerMultiprocessor);
     size_t by_warps = device_has(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;
     size_t by_registers =
         warps_that_fit(function, cudaDevAttrMaxRegistersPerMultiprocessor) / warps;
     size_t reserve = cc >= 80 ? device_has(function, cudaDevAttrReservedSharedMemoryPerBlock) : 0;
-    size_t of_block = rounded(function->entry->shared + shared + reserve, cc >= 80 ? 128 : 256);
+    const int64_t bytes = (int64_t)(function->entry->shared + reserve) + asked;
+    size_t of_block = rounded(bytes > 0 ? (size_t)bytes : 0, cc >= 80 ? 128 : 256);
     size_t by_shared =
         of_block ? device_has(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / of_block
                  : best;

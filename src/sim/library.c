@@ -97,11 +97,14 @@ cudaError_t acu_sim_cudaLibraryGetKernelCount(unsigned int *count, cudaLibrary_t
 
 cudaError_t acu_sim_cudaLibraryEnumerateKernels(cudaKernel_t *kernels, unsigned int numKernels,
                                                 cudaLibrary_t lib) {
-    acu_sim_library *l;
-    cudaError_t result = enter(lib, NULL, &l);
-    if (!result && !kernels)
-        result = cudaErrorInvalidValue;
-    for (unsigned i = 0; !result && i < numKernels && i < l->image->entry_count; i++)
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_library *l = acu_sim_library_of(lib);
+    if (!result)
+        result = !l         ? cudaErrorInvalidResourceHandle
+                 : !kernels ? cudaErrorInvalidValue
+                            : cudaSuccess;
+    const unsigned count = result || acu_sim_library_read(l) ? 0 : (unsigned)l->image->entry_count;
+    for (unsigned i = 0; i < numKernels && i < count; i++)
         kernels[i] = (cudaKernel_t)(void *)&l->kernels[i];
     return acu_sim_leave(result);
 }

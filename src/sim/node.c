@@ -142,8 +142,10 @@ static cudaError_t judge_child(const struct cudaChildGraphNodeParams *child, acu
     const acu_sim_graph *graph = acu_sim_graph_of(child->graph);
     const bool known =
         acu_sim_knows(&acu_cudart_type_cudaGraphChildGraphNodeOwnership, child->ownership);
-    if (!graph || graph->moved || (child->ownership && !(known && moves(child))))
+    if (!graph)
         return cudaErrorInvalidValue;
+    if (graph->moved || (child->ownership && !(known && moves(child))))
+        return cudaErrorNotSupported;
     if (moves(child) && (!graph->where || graph->captures || acu_sim_graph_root(into) == graph))
         return cudaErrorInvalidValue;
     return acu_sim_graph_has_conditions(graph) || (!moves(child) && acu_sim_graph_has_memory(graph))

@@ -70,8 +70,6 @@ CASE(what_was_moved_is_the_parents) {
     ASK(cudaGraphExecUpdate(exec, child, &info));
     params.graph.ownership = cudaGraphChildGraphOwnershipInvalid;
     ASK(add(parent, &params, &node));
-    params = moved(parent);
-    ASK(add(parent, &params, &node)); /* into itself */
     struct cudaMemAllocNodeParams memory = {
         .poolProps = {.allocType = cudaMemAllocationTypePinned,
                       .location = {.type = cudaMemLocationTypeDevice}},
