@@ -118,6 +118,12 @@ static cudaDevResource describe(hidden h, unsigned least, unsigned together, uns
     return resource;
 }
 
+/* Drivers before 13.1 say nothing of a part but its size. */
+static cudaDevResource describe_part(hidden h, unsigned least, unsigned together, unsigned flags) {
+    bool all = acu_sim_configuration()->driver >= 13010;
+    return describe(h, all ? least : 0, all ? together : 0, all ? flags : 0);
+}
+
 /* What is hidden in it; false if it is not what CUDA wrote. */
 static bool read_hidden(const cudaDevResource *resource, hidden *h) {
     memcpy(h, resource->_internal_padding, sizeof *h);
@@ -139,6 +145,8 @@ cudaError_t acu_sim_resource_get(const acu_sim_context *context, enum cudaDevRes
                                  cudaDevResource *resource) {
     unsigned least, together;
     granularity(&least, &together);
+    if (type != cudaDevResourceTypeSm && acu_sim_configuration()->driver < 13010)
+        return cudaErrorInvalidResourceType;
     if (type == cudaDevResourceTypeSm)
         *resource =
             describe((hidden){.device = context->device->index, .processors = context->processors},
@@ -193,7 +201,7 @@ static cudaError_t judge_input(const cudaDevResource *input, bool again, hidden 
 static cudaDevResource describe_rest(hidden rest, unsigned least, unsigned together) {
     unsigned odd = acu_sim_processors_count(&rest.processors) % together;
     rest.is_group = false;
-    return describe(rest, least, together, odd ? cudaDevSmResourceGroupBackfill : 0);
+    return describe_part(rest, least, together, odd ? cudaDevSmResourceGroupBackfill : 0);
 }
 
 static unsigned rounded_up(unsigned count, unsigned multiple) {
@@ -216,7 +224,7 @@ static cudaError_t split_by_count(cudaDevResource *result, unsigned *count, hidd
             break;
         }
         if (result)
-            result[made] = describe(part, least, together, 0);
+            result[made] = describe_part(part, least, together, 0);
         made++;
     }
     if (!made)
