@@ -49,11 +49,12 @@ static inline acu_device another_device(void) {
         }                                                                                          \
     } while (0)
 
-/* Ends the test, skipped, under tools that run one kernel at a time. */
-#define NEEDS_KERNELS_AT_ONCE()                                                                    \
+/* Ends the test, skipped, under compute-sanitizer: it runs one kernel at a time, waits where CUDA
+ * does not, makes calls of its own, and tells what a test does wrong on purpose. */
+#define NOT_UNDER_A_TOOL(why)                                                                      \
     do {                                                                                           \
         if (getenv("ANYCUDA_TESTS_SERIAL")) {                                                      \
-            print_message("needs kernels that run side by side: ANYCUDA_TESTS_SERIAL is set\n");   \
+            print_message("not under a tool (ANYCUDA_TESTS_SERIAL is set): %s\n", why);            \
             skip();                                                                                \
         }                                                                                          \
     } while (0)
