@@ -20,7 +20,7 @@ static_assert((int)ACU_EXEC_NODE_PRIORITIES == (int)cudaGraphInstantiateFlagUseN
 /* Not for long, but where CUDA has to wait for room; so it sleeps in the end. */
 void acu_exec_wait(acu_exec *exec) {
     const struct timespec moment = {.tv_nsec = 20000};
-    for (int i = 0; __atomic_exchange_n(&exec->busy, true, __ATOMIC_ACQUIRE); i++)
+    for (int i = 0; __atomic_exchange_n(&exec->object.busy, true, __ATOMIC_ACQUIRE); i++)
         if (i < 100)
             (void)sched_yield();
         else
@@ -60,6 +60,7 @@ static void retire(acu_exec *exec, acu_retired *old) {
     *exec->newest = old;
     exec->newest = &old->next;
     exec->stale = true;
+    exec->left = ACU_NOT_ALONE;
 }
 
 void acu_exec_give(acu_exec *exec, uint64_t node, acu_holding *holding, acu_retired *old) {
@@ -92,6 +93,7 @@ int acu_exec_reserve(acu_exec *exec, size_t more) {
     exec->slots = slots;
     exec->use_room = room;
     exec->stale = true;
+    exec->left = ACU_NOT_ALONE;
     return 0;
 }
 
@@ -276,43 +278,79 @@ static int launch_raw(acu_exec *exec, acu_stream *stream) {
     return code;
 }
 
-static void remember_launch(acu_exec *exec, acu_timeline *timeline) {
+static void remember_launch(acu_exec *exec, acu_timeline *timeline, uint64_t left) {
     acu_timeline *before = exec->last;
     exec->number = acu_timeline_issue(timeline);
-    if (ACU_LIKELY(before == timeline))
+    exec->left = left;
+    if (before == timeline)
         return;
     exec->last = acu_timeline_retain(timeline);
     if (acu_timeline_release(before))
         acu_keep_release_error();
 }
 
-/* As acu_use_begin and acu_use_end around it, but memory of this stream alone costs nothing. */
-static inline int launch(acu_exec *exec, acu_stream *stream) {
-    acu_timeline *timeline = stream->timeline;
-    size_t begun = 0;
-    int code = 0, ended = 0;
-    if (!ACU_LIKELY(!acu_capture_of(stream))) /* CUDA refuses it, and then the capture is broken */
-        return acu_stream_not_captured(stream);
-    if (!ACU_LIKELY(!exec->stale))
-        gather_uses(exec);
-    for (; begun < exec->use_count && !code; begun += !code) {
-        acu_exec_use *use = &exec->uses[begun];
+/* Begins the use of as many as can be, which is all of them unless it fails. */
+static int begin_uses(acu_exec *exec, acu_stream *stream, size_t *begun, bool *alone) {
+    int code = 0;
+    for (*alone = true; *begun < exec->use_count && !code; *begun += !code) {
+        acu_exec_use *use = &exec->uses[*begun];
         use->ticket.version = 0;
-        if (!acu_storage_is_only_on(use->storage, timeline))
-            code = acu_use_begin(use->storage, stream, use->writes, &use->ticket);
+        if (acu_storage_is_only_on(use->storage, stream->timeline))
+            continue;
+        *alone = false;
+        code = acu_use_begin(use->storage, stream, use->writes, &use->ticket);
     }
+    return code;
+}
+
+static int end_uses(acu_exec *exec, acu_stream *stream, size_t begun) {
+    int first = 0;
+    for (size_t i = 0; i < begun; i++) {
+        const acu_exec_use *use = &exec->uses[i];
+        if (acu_storage_is_only_on(use->storage, stream->timeline))
+            continue;
+        int code = acu_use_end(use->storage, stream, use->writes, &use->ticket);
+        first = first ? first : code;
+    }
+    return first;
+}
+
+/* As acu_use_begin and acu_use_end around it. Apart, so that what follows stays short. */
+static __attribute__((noinline)) int launch_with_uses(acu_exec *exec, acu_stream *stream) {
+    acu_timeline *timeline = stream->timeline;
+    uint64_t left = __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST);
+    size_t begun = 0;
+    bool alone = false;
+    if (acu_capture_of(stream)) /* CUDA refuses it, and then the capture is broken */
+        return acu_stream_not_captured(stream);
+    if (exec->stale)
+        gather_uses(exec);
+    int code = begin_uses(exec, stream, &begun, &alone);
     if (!code)
         code = launch_raw(exec, stream);
     if (!code) /* else the one before is still the last */
-        remember_launch(exec, timeline);
-    for (size_t i = 0; i < begun; i++) { /* asked again, once the number was issued */
-        const acu_exec_use *use = &exec->uses[i];
-        if (!acu_storage_is_only_on(use->storage, timeline)) {
-            int failed = acu_use_end(use->storage, stream, use->writes, &use->ticket);
-            ended = ended ? ended : failed;
-        }
-    }
+        remember_launch(exec, timeline, alone ? left : ACU_NOT_ALONE);
+    int ended = end_uses(exec, stream, begun);
     return code ? code : ended;
+}
+
+/*
+ * Mostly a graph goes where it went before, and its memory is still that stream's alone: then none
+ * of it is looked at, however much it is. Whether some has left is asked again, once the number was
+ * issued.
+ */
+static inline int launch(acu_exec *exec, acu_stream *stream) {
+    acu_timeline *timeline = stream->timeline;
+    bool same = exec->last == timeline && !acu_capture_of(stream) && !stream->is_default;
+    if (!ACU_LIKELY(same) ||
+        !ACU_LIKELY(exec->left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST)))
+        return launch_with_uses(exec, stream);
+    int code = (int)cudaGraphLaunch(exec->raw, stream->raw);
+    if (!ACU_LIKELY(!code))
+        return code;
+    exec->number = acu_timeline_issue(timeline);
+    bool alone = exec->left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST);
+    return ACU_LIKELY(alone) ? 0 : end_uses(exec, stream, exec->use_count);
 }
 
 ACU_HOT acu_result acu_exec_launch(acu_exec *exec, acu_stream *stream) {

@@ -17,6 +17,9 @@ typedef struct acu_retired {
     struct acu_retired *next;
 } acu_retired;
 
+/* Nothing is known of who else uses the memory: each is asked. */
+static const uint64_t ACU_NOT_ALONE = UINT64_MAX;
+
 /* A launch uses this memory. */
 typedef struct acu_exec_use {
     acu_storage *storage;
@@ -24,16 +27,17 @@ typedef struct acu_exec_use {
     bool writes;
 } acu_exec_use;
 
+/* Under the object's lock, but `raw`. A launch like the one before looks at the first line alone.
+ */
 struct acu_exec {
     acu_object object;
     cudaGraphExec_t raw;
-    bool busy; /* atomic: the lock, see below */
-    /* under the lock: */
-    bool stale, owned;
-    uint32_t use_count;
-    acu_exec_use *uses; /* of all that is kept; gathered anew where `stale` */
     acu_timeline *last; /* of the last launch, which the others are before */
     uint64_t number;
+    uint64_t left; /* what that timeline's was when it alone used all; or ACU_NOT_ALONE */
+    bool stale, owned;
+    acu_exec_use *uses; /* of all that is kept; gathered anew where `stale` */
+    size_t use_count;
     uint32_t source; /* the salt of the graph that it was made of; 0: unknown */
     int failed;      /* to destroy it; what it keeps may still have to wait */
     acu_bag *bag;    /* what the graph kept, and what nodes were given since then */
@@ -50,11 +54,11 @@ extern ACU_OURS const acu_class acu_exec_class;
  */
 void acu_exec_wait(acu_exec *exec) ACU_COLD;
 static inline void acu_exec_lock(acu_exec *exec) {
-    if (!ACU_LIKELY(!__atomic_exchange_n(&exec->busy, true, __ATOMIC_ACQUIRE)))
+    if (!ACU_LIKELY(!__atomic_exchange_n(&exec->object.busy, true, __ATOMIC_ACQUIRE)))
         acu_exec_wait(exec);
 }
 static inline void acu_exec_unlock(acu_exec *exec) {
-    __atomic_store_n(&exec->busy, false, __ATOMIC_RELEASE);
+    __atomic_store_n(&exec->object.busy, false, __ATOMIC_RELEASE);
 }
 
 /* All of this needs the lock. */

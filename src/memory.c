@@ -38,6 +38,7 @@ static void open_table(acu_storage *storage) {
     if (!sole)
         return;
     __atomic_store_n(&storage->sole, NULL, __ATOMIC_SEQ_CST);
+    __atomic_add_fetch(&sole->left, 1, __ATOMIC_SEQ_CST); /* before its number is asked for */
     storage->plain = false;
     uint64_t version = ++storage->version;
     storage->uses[0] = (acu_use){

@@ -35,6 +35,7 @@ struct acu_object {
     int references;        /* atomic */
     short device;          /* -1: none */
     bool embedded;         /* in another object; or destroy() buries it, too */
+    bool busy;             /* atomic: a lock, for a class that needs one so small */
     acu_object *next;      /* waiting to be destroyed, or in quarantine */
 };
 
@@ -78,7 +79,7 @@ static inline void acu_object_init(acu_object *object, const acu_class *kind, in
     object->was = kind;
     object->references = 1;
     object->device = (short)device;
-    object->embedded = false;
+    object->embedded = object->busy = false;
     __atomic_store_n(&object->kind, kind, __ATOMIC_RELAXED);
     acu_count_up(device);
 }

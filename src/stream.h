@@ -22,6 +22,7 @@ typedef struct acu_timeline {
     pthread_t thread; /* whose default stream it is */
     uint64_t issued;  /* atomic: an even number, which is the last one marked; or, once work was put
                          on the stream since then, the odd one after it */
+    uint64_t left;    /* atomic: how often memory that was used here alone ceased to be that */
     uint64_t capture; /* atomic: the number of the capture that the stream is in; 0: of none */
     pthread_mutex_t lock;
     /* under the lock: */

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 #include <stdbool.h>
+#include <time.h>
 
 /* ---- around each test ---------------------------------------------------------------------- */
 
@@ -73,4 +74,10 @@ void open_gate(gate *at) {
     unlock_gate(at);
     while (!__atomic_load_n(&at->passed, __ATOMIC_ACQUIRE))
         sched_yield();
+}
+
+void still_waits(acu_stream *stream) {
+    const struct timespec moment = {.tv_nsec = 5000000};
+    (void)nanosleep(&moment, NULL);
+    assert_int_equal(acu_stream_query(stream), ACU_NOT_READY);
 }

@@ -113,5 +113,7 @@ typedef struct gate {
 void close_gate(gate *at, acu_stream *stream);
 void open_gate(gate *at);
 void unlock_gate(gate *at); /* does not wait */
+/* The stream's work does not end by itself, though it had the time for it. */
+void still_waits(acu_stream *stream);
 
 #endif

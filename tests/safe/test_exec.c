@@ -103,12 +103,91 @@ static void launches_are_uses(void **state) {
     close_gate(&at, stream);
     OK(acu_buffer_fill(x, &three)); /* on `stream`, behind the gate */
     OK(acu_exec_launch(exec, other));
-    assert_int_equal(acu_stream_query(other), ACU_NOT_READY);
+    still_waits(other);
     OK(acu_buffer_copy(y, x, stream)); /* comes after the launch */
     open_gate(&at);
     OK(acu_buffer_read(y, back, 8));
     assert_int_equal(back[0], 5);
     OK(acu_exec_release(exec));
+}
+
+/* The third launch on a stream that alone uses the memory looks at none of it. */
+static void repeated_launches_are_uses(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_buffer *z = NULL;
+    acu_node fill;
+    int32_t back[8];
+    gate at;
+    OK(acu_buffer_create(stream, ACU_I32, 8, &z));
+    OK(acu_buffer_zero(z, NULL));
+    add_fill(graph, x, 5, &fill);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < 3; i++)
+            OK(acu_exec_launch(exec, stream));
+        OK(acu_stream_synchronize(stream));
+        close_gate(&at, other);
+        OK(acu_buffer_copy(x, z, other));
+        OK(acu_exec_launch(exec, stream)); /* comes after the copy, */
+        still_waits(stream);
+        open_gate(&at);
+        for (int i = 0; i < 3; i++)
+            OK(acu_exec_launch(exec, stream));
+        OK(acu_stream_synchronize(stream));
+        close_gate(&at, stream);
+        OK(acu_exec_launch(exec, stream));
+        OK(acu_buffer_copy(y, x, other)); /* and this one after the launch */
+        still_waits(other);
+        open_gate(&at);
+        OK(acu_buffer_read(y, back, 8));
+        assert_int_equal(back[0], 5);
+    }
+    for (int i = 0; i < 3; i++)
+        OK(acu_exec_launch(exec, stream));
+    OK(acu_stream_synchronize(stream));
+    const acu_fill another = {z, ACU_I32, &(int32_t){7}, .at = 0};
+    OK(acu_exec_set_fill(exec, fill, &another));
+    close_gate(&at, other);
+    OK(acu_buffer_copy(y, z, other));
+    OK(acu_exec_launch(exec, stream)); /* writes what is being read */
+    still_waits(stream);
+    open_gate(&at);
+    OK(acu_buffer_read(y, back, 8));
+    assert_int_equal(back[0], 0);
+    OK(acu_exec_release(exec));
+    OK(acu_buffer_release(z));
+}
+
+static cudaError_t (*launch_now)(cudaGraphExec_t, cudaStream_t);
+static gate before_launch;
+
+/* Another stream begins to use the memory: its copy waits for all there is until now. */
+static cudaError_t launch_late(cudaGraphExec_t exec, cudaStream_t raw) {
+    OK(acu_buffer_copy(y, x, other));
+    close_gate(&before_launch, stream);
+    return launch_now(exec, raw);
+}
+
+static void memory_leaves_within_a_launch(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_stream *third = NULL;
+    OK(acu_stream_create(0, NULL, &third));
+    add_fill(graph, x, 5, NULL);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    for (int i = 0; i < 3; i++)
+        OK(acu_exec_launch(exec, stream));
+    launch_now = acu_slot_cudaGraphLaunch;
+    acu_slot_cudaGraphLaunch = launch_late;
+    OK(acu_exec_launch(exec, stream));
+    acu_slot_cudaGraphLaunch = launch_now;
+    OK(acu_buffer_copy(y, x, third));
+    still_waits(third); /* behind what was not marked, too */
+    open_gate(&before_launch);
+    OK(acu_stream_synchronize(third));
+    OK(acu_exec_release(exec));
+    OK(acu_stream_release(third));
 }
 
 static int destroyed;
@@ -426,6 +505,8 @@ int main(void) {
         TEST(needs_its_arguments),
         TEST(a_cycle_is_told),
         TEST(launches_are_uses),
+        TEST(repeated_launches_are_uses),
+        TEST(memory_leaves_within_a_launch),
         TEST(cutile_rs_270_a_captured_graph_outlives_its_buffers),
         TEST(a_launch_that_failed_is_not_the_last),
         TEST(released_before_anyone_waits),

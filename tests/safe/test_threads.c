@@ -6,6 +6,7 @@
 #include "kernels.h"
 
 #include <pthread.h>
+#include <time.h>
 
 enum { THREADS = 4, ROUNDS = 100 };
 
@@ -87,6 +88,83 @@ static void one_stream_in_all_threads(void **state) {
     OK(acu_stream_create(0, NULL, &stream));
     in_threads(use_stream, stream);
     OK(acu_stream_release(stream));
+}
+
+/*
+ * While a graph is launched again where it alone used the memory, another thread begins to use it
+ * elsewhere: who comes later must find both.
+ */
+typedef struct {
+    pthread_barrier_t both;
+    acu_buffer *memory, *copied;
+    acu_stream *stream;
+} race;
+
+enum { RACES = 200 };
+
+static void take_a_while(void *data) {
+    (void)data;
+    const struct timespec while_ = {.tv_nsec = 200000};
+    nanosleep(&while_, NULL);
+}
+
+static void *copy_elsewhere(void *data) {
+    race *r = data;
+    acu_result failed = 0;
+    for (int i = 0; i < RACES; i++) {
+        pthread_barrier_wait(&r->both);
+        acu_result code = acu_buffer_copy(r->copied, r->memory, r->stream);
+        failed = failed ? failed : code;
+        pthread_barrier_wait(&r->both);
+    }
+    return failed ? data : NULL;
+}
+
+static void memory_leaves_while_it_is_launched(void **state) {
+    (void)state;
+    race r;
+    pthread_t thread;
+    void *failed;
+    acu_stream *home = NULL, *later = NULL;
+    acu_buffer *seen = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    acu_node fill;
+    OK(acu_stream_create(0, NULL, &home));
+    OK(acu_stream_create(0, NULL, &later));
+    OK(acu_stream_create(0, NULL, &r.stream));
+    OK(acu_buffer_create(home, ACU_I32, 32, &r.memory));
+    OK(acu_buffer_create(home, ACU_I32, 32, &r.copied));
+    OK(acu_buffer_create(home, ACU_I32, 32, &seen));
+    OK(acu_graph_create(&graph));
+    const acu_fill fills = {r.memory, ACU_I32, &(int32_t){1}, .at = 0};
+    OK(acu_graph_add_fill(graph, NULL, 0, &fills, &fill));
+    OK(acu_graph_add_host(graph, &fill, 1, (acu_closure){take_a_while, NULL, NULL}, NULL));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    assert_int_equal(pthread_barrier_init(&r.both, NULL, 2), 0);
+    assert_int_equal(pthread_create(&thread, NULL, copy_elsewhere, &r), 0);
+    for (int i = 0; i < RACES; i++) {
+        OK(acu_exec_launch(exec, home));
+        OK(acu_exec_launch(exec, home));
+        OK(acu_stream_synchronize(home));
+        pthread_barrier_wait(&r.both);
+        OK(acu_exec_launch(exec, home));
+        pthread_barrier_wait(&r.both);
+        OK(acu_buffer_copy(seen, r.memory, later));
+        OK(acu_stream_synchronize(later));
+        OK(acu_stream_query(home)); /* which it came after */
+    }
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    pthread_barrier_destroy(&r.both);
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(seen));
+    OK(acu_buffer_release(r.copied));
+    OK(acu_buffer_release(r.memory));
+    OK(acu_stream_release(r.stream));
+    OK(acu_stream_release(later));
+    OK(acu_stream_release(home));
 }
 
 static acu_graph *shared, *changed;
@@ -290,10 +368,15 @@ static void the_first_launches_of_a_module(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(one_buffer_in_all_threads),          TEST(one_stream_in_all_threads),
-        TEST(one_graph_in_all_threads),           TEST(captures_in_all_threads),
-        TEST(buffers_come_and_go_in_all_threads), TEST(errors_are_a_threads_own),
-        KERNEL_TEST(one_module_in_all_threads),   KERNEL_TEST(the_first_launches_of_a_module),
+        TEST(one_buffer_in_all_threads),
+        TEST(one_stream_in_all_threads),
+        TEST(memory_leaves_while_it_is_launched),
+        TEST(one_graph_in_all_threads),
+        TEST(captures_in_all_threads),
+        TEST(buffers_come_and_go_in_all_threads),
+        TEST(errors_are_a_threads_own),
+        KERNEL_TEST(one_module_in_all_threads),
+        KERNEL_TEST(the_first_launches_of_a_module),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
