@@ -315,8 +315,8 @@ static int end_uses(acu_exec *exec, acu_stream *stream, size_t begun) {
     return first;
 }
 
-/* As acu_use_begin and acu_use_end around it. Apart, so that what follows stays short. */
-static __attribute__((noinline)) int launch_with_uses(acu_exec *exec, acu_stream *stream) {
+/* As acu_use_begin and acu_use_end around it. */
+static int launch(acu_exec *exec, acu_stream *stream) {
     acu_timeline *timeline = stream->timeline;
     uint64_t left = __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST);
     size_t begun = 0;
@@ -334,30 +334,45 @@ static __attribute__((noinline)) int launch_with_uses(acu_exec *exec, acu_stream
     return code ? code : ended;
 }
 
-/*
- * Mostly a graph goes where it went before, and its memory is still that stream's alone: then none
- * of it is looked at, however much it is. Whether some has left is asked again, once the number was
- * issued.
- */
-static inline int launch(acu_exec *exec, acu_stream *stream) {
-    acu_timeline *timeline = stream->timeline;
-    bool same = exec->last == timeline && !acu_capture_of(stream) && !stream->is_default;
-    if (!ACU_LIKELY(same) ||
-        !ACU_LIKELY(exec->left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST)))
-        return launch_with_uses(exec, stream);
+static __attribute__((noinline)) int launch_first(const char *call, acu_exec *exec,
+                                                  acu_stream *stream) {
+    if (!acu_is(exec, &acu_exec_class))
+        return acu_bad_handle(call, exec, &acu_exec_class);
+    ACU_TRY(acu_stream_check(call, stream));
+    acu_exec_lock(exec);
+    int code = launch(exec, stream);
+    acu_exec_unlock(exec);
+    return acu_outcome(call, exec, code);
+}
+
+/* Locked. Whether memory has left is asked again, once the number was issued. */
+static inline int launch_again(acu_exec *exec, acu_stream *stream) {
     int code = (int)cudaGraphLaunch(exec->raw, stream->raw);
     if (!ACU_LIKELY(!code))
         return code;
-    exec->number = acu_timeline_issue(timeline);
-    bool alone = exec->left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST);
+    exec->number = acu_timeline_issue(stream->timeline);
+    bool alone = exec->left == __atomic_load_n(&stream->timeline->left, __ATOMIC_SEQ_CST);
     return ACU_LIKELY(alone) ? 0 : end_uses(exec, stream, exec->use_count);
 }
 
+/*
+ * Mostly a graph goes where it went before, and its memory is still that stream's alone: then none
+ * of it is looked at, however much it is, and the way is short and straight, since CUDA leaves
+ * neither lines in the caches nor branches in the predictor.
+ */
 ACU_HOT acu_result acu_exec_launch(acu_exec *exec, acu_stream *stream) {
-    ACU_NEED(exec, acu_exec_class);
-    ACU_NEED_STREAM(stream);
+    bool live = acu_is(exec, &acu_exec_class) && acu_is(stream, &acu_stream_class);
+    if (!ACU_LIKELY(live) || !ACU_LIKELY(!stream->is_default) ||
+        !ACU_LIKELY(!acu_capture_of(stream)))
+        return launch_first(__func__, exec, stream);
+    acu_timeline *timeline = stream->timeline;
     acu_exec_lock(exec);
-    int code = launch(exec, stream);
+    if (!ACU_LIKELY(exec->last == timeline) ||
+        !ACU_LIKELY(exec->left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST))) {
+        acu_exec_unlock(exec);
+        return launch_first(__func__, exec, stream);
+    }
+    int code = launch_again(exec, stream);
     acu_exec_unlock(exec);
     return OUTCOME(exec, code);
 }
