@@ -384,13 +384,21 @@ static int set_raw_of_kind(const changing *c, struct cudaGraphNodeParams *params
     }
 }
 
-/* Kernels that the driver has loaded are none of the runtime's. */
+/* Kernels that the driver has loaded are none of the runtime's; before 13.2 it cannot be told which
+ * ones are. */
+static bool is_the_drivers(int code, const struct cudaGraphNodeParams *params) {
+    return params->type == cudaGraphNodeTypeKernel &&
+           (code == cudaErrorInvalidDeviceFunction ||
+            (code == cudaErrorNotSupported &&
+             params->kernel.functionType == cudaKernelFunctionTypeFunction));
+}
+
 static int put_raw(const changing *c, struct cudaGraphNodeParams *params) {
     acu_saved_error before;
     acu_error_save(&before);
     int code = acu_knows(&acu_function_cudaGraphNodeSetParams) ? SET(c, NodeSetParams, params)
                                                                : set_raw_of_kind(c, params);
-    if (code != cudaErrorInvalidDeviceFunction || params->type != cudaGraphNodeTypeKernel)
+    if (!is_the_drivers(code, params))
         return code;
     (void)cudaGetLastError();
     acu_error_restore(&before);
