@@ -29,14 +29,14 @@ static_assert((int)ACU_SYNC_BLOCK == (int)cudaSyncPolicyBlockingSync, "");
  */
 
 static acu_timeline *timeline_new(int device, cudaStream_t raw) {
-    acu_timeline *timeline = calloc(1, sizeof *timeline);
+    acu_timeline *timeline = acu_object_memory(sizeof *timeline);
     if (!timeline)
         return NULL;
-    timeline->references = 1;
-    timeline->device = device;
-    timeline->raw = raw;
-    timeline->per_thread = raw == cudaStreamPerThread;
-    timeline->thread = pthread_self();
+    *timeline = (acu_timeline){.references = 1,
+                               .device = device,
+                               .per_thread = raw == cudaStreamPerThread,
+                               .thread = pthread_self(),
+                               .raw = raw};
     pthread_mutex_init(&timeline->lock, NULL);
     return timeline;
 }

@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 
+/* What launches look at, is in its first line of the cache. */
 typedef struct acu_timeline {
     int references; /* atomic */
     int device;
