@@ -227,6 +227,28 @@ CASE(rows_of_bytes_go_to_and_from_arrays) {
     OK(cudaFreeArray(b));
 }
 
+CASE(bytes_go_to_the_middle_of_an_element) {
+    unsigned char in[16], out[16];
+    cudaArray_t a;
+    for (unsigned char i = 0; i < 16; i++)
+        in[i] = (unsigned char)(i + 1);
+    OK(cudaMallocArray(&a, &pairs, 4, 1, 0));
+    for (size_t offset = 1; offset < 4; offset++) {
+        memset(out, 0, sizeof out);
+        OK(cudaMemcpy2DToArray(a, 0, 0, out, 16, 16, 1, cudaMemcpyHostToDevice));
+        ASK(cudaMemcpy2DToArray(a, offset, 0, in, 16, 8, 1, cudaMemcpyHostToDevice));
+        OK(cudaMemcpy2DFromArray(out, 16, a, 0, 0, 16, 1, cudaMemcpyDeviceToHost));
+        for (size_t i = 0; i < sizeof out; i++)
+            ASK(out[i]);
+        OK(cudaMemcpy2DToArray(a, 0, 0, in, 16, 16, 1, cudaMemcpyHostToDevice));
+        memset(out, 0, sizeof out);
+        ASK(cudaMemcpy2DFromArray(out, 16, a, offset, 0, 6, 1, cudaMemcpyDeviceToHost));
+        for (size_t i = 0; i < 8; i++)
+            ASK(out[i]);
+    }
+    OK(cudaFreeArray(a));
+}
+
 CASE(runs_of_bytes_go_on_in_the_next_row) {
     unsigned char in[64], out[64];
     cudaArray_t a, b;
@@ -321,6 +343,19 @@ CASE(textures_of_memory) {
     OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &floats, 0));
     EQUAL(most, 1024 * MIB); /* 4 GiB of any elements */
     OK(cudaFree(at));
+}
+
+CASE(widths_of_textures_of_memory) {
+    static const struct cudaChannelFormatDesc all[] = {
+        {8, 0, 0, 0, cudaChannelFormatKindUnsigned}, {16, 0, 0, 0, cudaChannelFormatKindFloat},
+        {32, 32, 0, 0, cudaChannelFormatKindFloat},  {32, 32, 32, 32, cudaChannelFormatKindFloat},
+        {8, 8, 8, 0, cudaChannelFormatKindUnsigned}, {0, 0, 0, 0, cudaChannelFormatKindNone}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t most = 0;
+        ASK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &all[i], 0));
+        ASK(most);
+    }
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetTexture1DLinearMaxWidth(NULL, &all[0], 0));
 }
 
 CASE(surfaces_are_of_arrays) {

@@ -133,3 +133,44 @@ CASE(a_handle_without_a_node) {
     EQUAL(params.result_out, cudaGraphInstantiateConditionalHandleUnused);
     OK(cudaGraphDestroy(graph));
 }
+
+CASE(handles_of_two_graphs) {
+    cudaGraph_t graph = NULL, other = NULL;
+    cudaGraphConditionalHandle a = 0, b = 0, c = 0;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphCreate(&other, 0));
+    OK(cudaGraphConditionalHandleCreate(&a, graph, 0, 0));
+    OK(cudaGraphConditionalHandleCreate(&b, graph, 0, 0));
+    OK(cudaGraphConditionalHandleCreate(&c, other, 0, 0));
+    IS(a != b);
+    ASK(a == c);
+    ASK(b - a);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+}
+
+static unsigned keeps_local(void) {
+    unsigned flags = 0;
+    return cuCtxGetFlags(&flags) ? 99 : flags & (unsigned)CU_CTX_LMEM_RESIZE_TO_MAX;
+}
+
+/* What makes the context keep its local memory. */
+LONE_CASE(local_memory_is_kept) {
+    cudaGraph_t graph = NULL, *bodies = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphConditionalHandle handle = 0;
+    OK(cudaFree(NULL));
+    ASK(keeps_local());
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, cudaGraphCondAssignDefault));
+    ASK(keeps_local());
+    OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
+    ASK(keeps_local());
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    ASK(keeps_local());
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaStreamSynchronize(0));
+    ASK(keeps_local());
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}

@@ -221,8 +221,7 @@ CASE(entry_points_by_the_runtime) {
     OK(cudaGetDriverEntryPoint("cuNoSuch", &fn, cudaEnableDefault, &status));
     IS(fn == NULL);
     EQUAL(status, cudaDriverEntryPointSymbolNotFound);
-    /* CUDA itself crashes where the function is to go to NULL; flags it knows not have not been
-     * asked for on a GPU yet, as that came first */
+    /* CUDA itself crashes where the function is to go to NULL */
     FAILS(cudaErrorInvalidValue, cudaGetDriverEntryPoint("cuInit", &fn, 99, &status));
 }
 

@@ -65,6 +65,30 @@ CASE(who_needs_malformed_ptx_is_told) {
     OK(cudaLibraryUnload(library));
 }
 
+CASE(the_log_of_a_malformed_library) {
+    static char log[1000];
+    enum cudaJitOption options[] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};
+    void *values[] = {log, (void *)sizeof log};
+    cudaKernel_t kernel = NULL;
+    cudaLibrary_t library = NULL;
+    log[0] = '\0';
+    OK(cudaLibraryLoadData(&library, PTX_HEAD ".entry f(", options, values, 2, NULL, NULL, 0));
+    ASK(log[0] != '\0');
+    FAILS(cudaErrorInvalidPtx, cudaLibraryGetKernel(&kernel, library, "f"));
+    ASK(log[0] != '\0');
+    OK(cudaLibraryUnload(library));
+}
+
+CASE(machine_code_that_is_none) {
+    static const char head[64] = "\177ELF\2\1\1";
+    cudaLibrary_t library = NULL;
+    ASK(cudaLibraryLoadData(&library, head, NULL, NULL, 0, NULL, NULL, 0));
+    ASK(library ? cudaLibraryUnload(library) : cudaSuccess);
+    library = NULL;
+    ASK(cudaLibraryLoadData(&library, "", NULL, NULL, 0, NULL, NULL, 0));
+    ASK(library ? cudaLibraryUnload(library) : cudaSuccess);
+}
+
 CASE(counts_and_lists) {
     unsigned count = 0;
     cudaKernel_t all[7] = {NULL};

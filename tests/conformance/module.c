@@ -519,6 +519,7 @@ CASE(occupancy_of_clusters) {
     OK(cuOccupancyMaxPotentialClusterSize(&value, f, &config));
     EQUAL(value, 8);
     OK(cuOccupancyMaxActiveClusters(&value, f, &config)); /* without clusters */
+    ASK(value);
     attribute.value.clusterDim.x = 4;
     attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
     config.attrs = &attribute;
@@ -526,5 +527,29 @@ CASE(occupancy_of_clusters) {
     OK(cuOccupancyMaxActiveClusters(&value, f, &config));
     ASK(value);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuOccupancyMaxActiveClusters(NULL, f, &config));
+    OK(cuModuleUnload(module));
+}
+
+CASE(clusters_that_fit_at_once) {
+    CUlaunchAttribute attribute = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+    CUlaunchConfig config = {.gridDimX = 64,
+                             .gridDimY = 1,
+                             .gridDimZ = 1,
+                             .blockDimY = 1,
+                             .blockDimZ = 1,
+                             .attrs = &attribute,
+                             .numAttrs = 1};
+    CUmodule module = load();
+    CUfunction f = get(module, "nothing");
+    attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
+    OK(cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+    for (unsigned size = 1; size <= 16; size *= 2)
+        for (unsigned threads = 32; threads <= 1024; threads *= 2) {
+            int value = -1;
+            attribute.value.clusterDim.x = size;
+            config.blockDimX = threads;
+            ASK(cuOccupancyMaxActiveClusters(&value, f, &config));
+            ASK(value);
+        }
     OK(cuModuleUnload(module));
 }

@@ -379,6 +379,26 @@ CASE(host_functions_are_called_in_order) {
     OK(cudaStreamDestroy(stream));
 }
 
+CASE(host_functions_of_two_devices) {
+    cudaStream_t first, second;
+    static int calls;
+    NEEDS_DEVICES(2);
+    calls = 0;
+    OK(cudaStreamCreate(&first));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&second));
+    OK(cudaSetDevice(0));
+    hold(first);
+    wait_a_moment();
+    OK(cudaLaunchHostFunc(second, count, &calls));
+    wait_a_moment();
+    ASK(__atomic_load_n(&calls, __ATOMIC_ACQUIRE));
+    let_go();
+    OK(cudaStreamSynchronize(second));
+    OK(cudaStreamDestroy(first));
+    OK(cudaStreamDestroy(second));
+}
+
 CASE(a_host_function_is_wanted) {
     FAILS(cudaErrorInvalidValue, cudaLaunchHostFunc(NULL, NULL, NULL));
     FAILS(cudaErrorInvalidValue, cudaStreamAddCallback(NULL, NULL, NULL, 0));

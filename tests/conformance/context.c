@@ -1,0 +1,333 @@
+/* Contexts that a program makes, besides the device's primary one. */
+#include "kernels.h"
+
+#include <pthread.h>
+
+/* Current; NULL: there is none. The primary one is below it. */
+static CUcontext make(void) {
+    CUcontext made = NULL;
+    register_kernels();
+    return cudaFree(NULL) || cuCtxCreate(&made, NULL, 0, 0) ? NULL : made;
+}
+
+static CUcontext now_current(void) {
+    CUcontext current = NULL;
+    return cuCtxGetCurrent(&current) ? NULL : current;
+}
+
+CASE(is_current_until_popped) {
+    CUcontext primary, made, popped = NULL;
+    OK(cudaFree(NULL));
+    primary = now_current();
+    made = make();
+    IS(made && made != primary && now_current() == made);
+    OK(cuCtxPopCurrent(&popped));
+    IS(popped == made && now_current() == primary);
+    OK(cuCtxPushCurrent(made));
+    IS(now_current() == made);
+    OK(cuCtxDestroy(made)); /* and pops it */
+    IS(now_current() == primary);
+}
+
+CASE(what_is_no_context) {
+    CUcontext made;
+    CUexecAffinityParam affinity = {.type = CU_EXEC_AFFINITY_TYPE_SM_COUNT};
+    CUctxCreateParams params = {.execAffinityParams = &affinity, .numExecAffinityParams = 1};
+    OK(cudaFree(NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxCreate(NULL, NULL, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxCreate(&made, NULL, 0x1000, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuCtxCreate(&made, NULL, CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD, 0));
+    SAYS(CUDA_ERROR_INVALID_DEVICE, cuCtxCreate(&made, NULL, 0, 99));
+    affinity.param.smCount.val = 8;
+    ASK(cuCtxCreate(&made, &params, 0, 0)); /* for servers of many processes only */
+}
+
+CASE(what_it_says) {
+    CUcontext made = NULL, primary;
+    CUdevice device = 9;
+    unsigned flags = 0, version = 0;
+    unsigned long long id = 0, other = 0;
+    OK(cudaFree(NULL));
+    primary = now_current();
+    OK(cuCtxCreate(&made, NULL, CU_CTX_SCHED_SPIN, 0));
+    OK(cuCtxGetDevice(&device));
+    EQUAL(device, 0);
+    OK(cuCtxGetFlags(&flags));
+    EQUAL(flags & CU_CTX_SCHED_MASK, CU_CTX_SCHED_SPIN);
+    ASK(flags);
+    OK(cuCtxGetApiVersion(made, &version));
+    ASK(version);
+    OK(cuCtxGetId(made, &id));
+    OK(cuCtxGetId(primary, &other));
+    IS(id != other);
+    OK(cuCtxGetId(NULL, &other));
+    IS(id == other);
+    OK(cuCtxDestroy(made));
+}
+
+CASE(limits_and_caches_are_each_contexts) {
+    size_t stack = 0;
+    CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
+    CUcontext made = make();
+    OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048));
+    OK(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1));
+    OK(cuCtxPopCurrent(NULL));
+    OK(cuCtxGetLimit(&stack, CU_LIMIT_STACK_SIZE));
+    ASK(stack);
+    OK(cuCtxGetCacheConfig(&cache));
+    ASK(cache);
+    OK(cuCtxPushCurrent(made));
+    OK(cuCtxGetLimit(&stack, CU_LIMIT_STACK_SIZE));
+    EQUAL(stack, 2048);
+    OK(cuCtxDestroy(made));
+    ASK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 1024)); /* as others expect it */
+    ASK(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_NONE));
+}
+
+/* ---- what is in it */
+
+CASE(the_runtime_takes_what_is_current) {
+    CUcontext made = make(), owner = NULL;
+    void *memory;
+    cudaStream_t stream;
+    OK(cudaMalloc(&memory, 64));
+    OK(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, (CUdeviceptr)(uintptr_t)memory));
+    IS(owner == made);
+    OK(cudaStreamCreate(&stream));
+    OK(cuStreamGetCtx((CUstream)stream, &owner));
+    IS(owner == made);
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(memory));
+    IS(now_current() == made);
+    OK(cudaSetDevice(0));
+    IS(now_current() != made);
+    OK(cuCtxDestroy(made));
+}
+
+CASE(memory_goes_with_it) {
+    CUdeviceptr at, managed;
+    unsigned type;
+    CUcontext made = make();
+    OK(cuMemAlloc(&at, 64));
+    OK(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+    OK(cuCtxDestroy(made));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, managed));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(at));
+}
+
+CASE(memory_of_another_context) {
+    unsigned in = 7, out = 0;
+    CUdeviceptr at;
+    CUcontext made = make();
+    OK(cuMemAlloc(&at, 64));
+    OK(cuMemcpyHtoD(at, &in, sizeof in));
+    OK(cuCtxPopCurrent(NULL));
+    ASK(cuMemcpyDtoH(&out, at, sizeof out));
+    ASK(out);
+    ASK(cuMemsetD32(at, 1, 1));
+    ASK(cuMemFree(at));
+    OK(cuCtxDestroy(made));
+}
+
+CASE(events_and_streams_of_two_contexts) {
+    CUevent event;
+    CUstream outer, inner;
+    CUcontext made;
+    OK(cudaFree(NULL));
+    OK(cuStreamCreate(&outer, CU_STREAM_NON_BLOCKING));
+    made = make();
+    OK(cuStreamCreate(&inner, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    ASK(cuEventRecord(event, outer));
+    OK(cuEventRecord(event, inner));
+    OK(cuStreamWaitEvent(outer, event, 0));
+    OK(cuStreamSynchronize(outer));
+    ASK(cuEventRecord(event, NULL));
+    OK(cuCtxPopCurrent(NULL));
+    ASK(cuEventRecord(event, NULL)); /* the primary context's */
+    OK(cuEventDestroy(event));
+    OK(cuStreamDestroy(inner));
+    OK(cuStreamDestroy(outer));
+    OK(cuCtxDestroy(made));
+}
+
+CASE(functions_of_another_context) {
+    CUmodule module;
+    CUfunction nothing;
+    CUstream outer;
+    CUcontext made;
+    OK(cudaFree(NULL));
+    OK(cuStreamCreate(&outer, CU_STREAM_NON_BLOCKING));
+    made = make();
+    OK(cuModuleLoadData(&module, module_text));
+    OK(cuModuleGetFunction(&nothing, module, "nothing"));
+    OK(cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cuCtxSynchronize());
+    ASK(cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, outer, NULL, NULL));
+    OK(cuCtxPopCurrent(NULL));
+    ASK(cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, outer, NULL, NULL));
+    ASK(cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuStreamDestroy(outer));
+    OK(cuCtxDestroy(made));
+}
+
+CASE(a_library_is_in_each_context) {
+    CUlibrary library;
+    CUkernel kernel;
+    CUfunction outer = NULL, inner = NULL;
+    CUdeviceptr in_outer = 0, in_inner = 0;
+    size_t bytes;
+    CUcontext made;
+    OK(cudaFree(NULL));
+    OK(cuLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cuKernelGetFunction(&outer, kernel));
+    OK(cuLibraryGetGlobal(&in_outer, &bytes, library, "counter"));
+    made = make();
+    OK(cuKernelGetFunction(&inner, kernel));
+    OK(cuLibraryGetGlobal(&in_inner, &bytes, library, "counter"));
+    ASK(inner == outer);
+    ASK(in_inner == in_outer);
+    OK(cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cuCtxSynchronize());
+    OK(cuCtxDestroy(made));
+    OK(cuLibraryUnload(library));
+}
+
+/* ---- default streams, and waiting */
+
+CASE(each_has_a_default_stream) {
+    CUstream blocking;
+    CUdeviceptr at;
+    CUcontext made = make();
+    OK(cuMemAlloc(&at, 64));
+    OK(cuStreamCreate(&blocking, 0));
+    OK(cuCtxPopCurrent(NULL));
+    hold(NULL); /* the primary one's */
+    OK(cuCtxPushCurrent(made));
+    ASK(cuStreamQuery(NULL));
+    OK(cuMemsetD8Async(at, 1, 64, blocking));
+    wait_a_moment();
+    ASK(cuStreamQuery(blocking));
+    let_go();
+    OK(cuMemFree(at));
+    OK(cuStreamDestroy(blocking));
+    OK(cuCtxDestroy(made));
+}
+
+CASE(synchronising_another_context) {
+    cudaStream_t outer;
+    CUcontext made;
+    OK(cudaFree(NULL));
+    OK(cudaStreamCreate(&outer));
+    made = make();
+    ASK_WAITS(outer, cuCtxSynchronize());
+    ASK_WAITS(outer, cudaDeviceSynchronize());
+    OK(cuCtxDestroy(made));
+    OK(cudaStreamDestroy(outer));
+}
+
+/* ---- its end */
+
+typedef struct other_thread {
+    CUcontext context;
+    CUresult before, after, created, freed;
+    pthread_barrier_t meet;
+} other_thread;
+
+static void *use_it(void *data) {
+    other_thread *o = data;
+    CUdeviceptr at;
+    CUstream stream;
+    o->before = cuCtxSetCurrent(o->context);
+    pthread_barrier_wait(&o->meet);
+    pthread_barrier_wait(&o->meet);
+    o->after = cuCtxSynchronize();
+    o->created = cuStreamCreate(&stream, 0);
+    o->freed = cuMemAlloc(&at, 64);
+    return NULL;
+}
+
+LONE_CASE(is_destroyed_under_another_thread) {
+    other_thread o = {.context = make()};
+    pthread_t thread;
+    EQUAL(pthread_barrier_init(&o.meet, NULL, 2), 0);
+    EQUAL(pthread_create(&thread, NULL, use_it, &o), 0);
+    pthread_barrier_wait(&o.meet);
+    OK(cuCtxDestroy(o.context));
+    pthread_barrier_wait(&o.meet);
+    pthread_join(thread, NULL);
+    EQUAL(o.before, CUDA_SUCCESS);
+    EQUAL(o.after, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    ASK(o.created);
+    ASK(o.freed);
+}
+
+LONE_CASE(is_used_after_its_end) {
+    unsigned version = 0;
+    CUcontext made = make();
+    OK(cuCtxDestroy(made));
+    ASK(cuCtxSetCurrent(made));
+    ASK(cuCtxPushCurrent(made));
+    ASK(cuCtxGetApiVersion(made, &version));
+    ASK(cuCtxDestroy(made));
+}
+
+LONE_CASE(the_primary_context_is_not_destroyed) {
+    OK(cudaFree(NULL));
+    ASK(cuCtxDestroy(now_current()));
+    ASK(cuCtxSynchronize());
+}
+
+LONE_CASE(outlives_a_reset_of_the_primary_context) {
+    CUdeviceptr at;
+    CUcontext made = make();
+    OK(cuMemAlloc(&at, 64));
+    ASK(cuDevicePrimaryCtxReset(0));
+    ASK(now_current() == made);
+    ASK(cuCtxSynchronize());
+    ASK(cuMemsetD8(at, 0, 64));
+    ASK(cuCtxDestroy(made));
+}
+
+LONE_CASE(a_reset_by_the_runtime) {
+    CUdeviceptr at;
+    CUcontext made = make();
+    OK(cuMemAlloc(&at, 64));
+    ASK(cudaDeviceReset());
+    ASK(now_current() == made);
+    ASK(cuCtxSetCurrent(made));
+    ASK(cuMemsetD8(at, 0, 64));
+}
+
+LONE_CASE(is_alone) {
+    unsigned flags = 0;
+    int active = 9;
+    CUcontext made = NULL;
+    OK(cuInit(0));
+    OK(cuCtxCreate(&made, NULL, 0, 0));
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    EQUAL(active, 0);
+    OK(cudaStreamSynchronize(NULL)); /* the runtime takes it, too */
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    ASK(active);
+    IS(now_current() == made);
+    OK(cuCtxDestroy(made));
+    ASK(now_current() == NULL);
+}
+
+LONE_CASE(only_the_faulty_one_is_lost) {
+    CUcontext made = make();
+    IS(prepare_fault());
+    fault(NULL, 700);
+    ASK(cuCtxSynchronize());
+    OK(cuCtxPopCurrent(NULL));
+    ASK(cuCtxSynchronize());
+    ASK(cuCtxDestroy(made));
+    ASK(cuCtxSynchronize());
+}

@@ -1,0 +1,218 @@
+/* Values in memory that streams wait for, and write. */
+#include "graphs.h"
+
+/* A fresh one where nothing is held, and 64 zeros; true: they are there. */
+typedef struct things {
+    CUstream waits, writes;
+    CUdeviceptr at;
+} things;
+
+static bool get(things *t) {
+    return !cudaFree(NULL) && !cuStreamCreate(&t->waits, CU_STREAM_NON_BLOCKING) &&
+           !cuStreamCreate(&t->writes, CU_STREAM_NON_BLOCKING) && !cuMemAlloc(&t->at, 64) &&
+           !cuMemsetD8(t->at, 0, 64) && !cuCtxSynchronize();
+}
+
+static bool give_back(things *t) {
+    return !cuStreamDestroy(t->waits) && !cuStreamDestroy(t->writes) && !cuMemFree(t->at);
+}
+
+CASE(a_stream_waits_for_a_value) {
+    things t;
+    unsigned got = 9;
+    IS(get(&t));
+    OK(cuStreamWaitValue32(t.waits, t.at, 7, CU_STREAM_WAIT_VALUE_EQ));
+    OK(cuMemsetD32Async(t.at + 4, 5, 1, t.waits));
+    wait_a_moment();
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(t.waits));
+    OK(cuStreamWriteValue32(t.writes, t.at, 7, CU_STREAM_WRITE_VALUE_DEFAULT));
+    OK(cuStreamSynchronize(t.waits));
+    OK(cuMemcpyDtoH(&got, t.at + 4, 4));
+    EQUAL(got, 5);
+    IS(give_back(&t));
+}
+
+CASE(wide_values) {
+    things t;
+    unsigned long long got = 0;
+    IS(get(&t));
+    OK(cuStreamWaitValue64(t.waits, t.at, 1ULL << 40, CU_STREAM_WAIT_VALUE_GEQ));
+    OK(cuStreamWriteValue64(t.waits, t.at + 8, ~0ULL, 0));
+    OK(cuStreamWriteValue64(t.writes, t.at, 1, 0));
+    OK(cuStreamSynchronize(t.writes));
+    wait_a_moment();
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(t.waits));
+    OK(cuStreamWriteValue64(t.writes, t.at, (1ULL << 40) + 1, 0));
+    OK(cuStreamSynchronize(t.waits));
+    OK(cuMemcpyDtoH(&got, t.at + 8, 8));
+    IS(got == ~0ULL);
+    IS(give_back(&t));
+}
+
+/* What is found, and what is waited for; whether the stream goes on. */
+CASE(how_values_are_compared) {
+    static const struct {
+        unsigned found, value, flags, goes_on, then;
+    } all[] = {{5, 5, CU_STREAM_WAIT_VALUE_GEQ, 1, 0},
+               {6, 5, CU_STREAM_WAIT_VALUE_GEQ, 1, 0},
+               {4, 5, CU_STREAM_WAIT_VALUE_GEQ, 0, 5},
+               {1, 0xfffffff0, CU_STREAM_WAIT_VALUE_GEQ, 1, 0},
+               {0x80000005, 5, CU_STREAM_WAIT_VALUE_GEQ, 0, 5},
+               {6, 5, CU_STREAM_WAIT_VALUE_EQ, 0, 5},
+               {6, 3, CU_STREAM_WAIT_VALUE_AND, 1, 0},
+               {4, 3, CU_STREAM_WAIT_VALUE_AND, 0, 1}};
+    things t;
+    IS(get(&t));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        OK(cuMemsetD32(t.at, all[i].found, 1));
+        OK(cuCtxSynchronize());
+        OK(cuStreamWaitValue32(t.waits, t.at, all[i].value, all[i].flags));
+        wait_a_moment();
+        EQUAL(cuStreamQuery(t.waits) == CUDA_SUCCESS, all[i].goes_on);
+        if (!all[i].goes_on)
+            OK(cuStreamWriteValue32(t.writes, t.at, all[i].then, 0));
+        OK(cuStreamSynchronize(t.waits));
+    }
+    IS(give_back(&t));
+}
+
+CASE(not_all_of_the_bits) {
+    int supported = 0;
+    things t;
+    IS(get(&t));
+    OK(cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 0));
+    ASK(supported);
+    OK(cuMemsetD32(t.at, 0xfffffff0, 1));
+    OK(cuCtxSynchronize());
+    OK(cuStreamWaitValue32(t.waits, t.at, 0xf, CU_STREAM_WAIT_VALUE_NOR));
+    wait_a_moment();
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(t.waits));
+    OK(cuStreamWriteValue32(t.writes, t.at, 0xffffffe0, 0));
+    OK(cuStreamSynchronize(t.waits));
+    IS(give_back(&t));
+}
+
+CASE(the_host_writes_it) {
+    things t;
+    CUdeviceptr device = 0;
+    volatile unsigned *host = NULL;
+    IS(get(&t));
+    OK(cuMemHostAlloc((void **)&host, 64, CU_MEMHOSTALLOC_DEVICEMAP));
+    host[0] = host[1] = 0;
+    OK(cuMemHostGetDevicePointer(&device, (void *)(uintptr_t)host, 0));
+    OK(cuStreamWaitValue32(t.waits, device, 3, CU_STREAM_WAIT_VALUE_EQ));
+    OK(cuStreamWriteValue32(t.waits, device + 4, 8, 0));
+    wait_a_moment();
+    EQUAL(host[1], 0);
+    host[0] = 3;
+    OK(cuStreamSynchronize(t.waits));
+    EQUAL(host[1], 8);
+    OK(cuMemFreeHost((void *)(uintptr_t)host));
+    IS(give_back(&t));
+}
+
+/* ---- many */
+
+CASE(many_at_once) {
+    CUstreamBatchMemOpParams list[3] = {{.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32},
+                                        {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32},
+                                        {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64}};
+    unsigned long long got = 0;
+    things t;
+    IS(get(&t));
+    list[0].writeValue.address = list[1].waitValue.address = t.at;
+    list[0].writeValue.value = list[1].waitValue.value = 4;
+    list[1].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    list[2].writeValue.address = t.at + 8;
+    list[2].writeValue.value64 = 1ULL << 33;
+    OK(cuStreamBatchMemOp(t.waits, 3, list, 0));
+    OK(cuStreamSynchronize(t.waits));
+    OK(cuMemcpyDtoH(&got, t.at + 8, 8));
+    IS(got == 1ULL << 33);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp(t.waits, 3, NULL, 0));
+    ASK(cuStreamBatchMemOp(t.waits, 0, list, 0));
+    ASK(cuStreamBatchMemOp(t.waits, 1, list, 1));
+    list[0].operation = CU_STREAM_MEM_OP_BARRIER;
+    list[0].memoryBarrier.flags = CU_STREAM_MEMORY_BARRIER_TYPE_SYS;
+    ASK(cuStreamBatchMemOp(t.waits, 1, list, 0));
+    list[0].operation = (CUstreamBatchMemOpType)77;
+    ASK(cuStreamBatchMemOp(t.waits, 1, list, 0));
+    OK(cuStreamSynchronize(t.waits));
+    IS(give_back(&t));
+}
+
+CASE(more_than_can_be) {
+    static CUstreamBatchMemOpParams list[257];
+    things t;
+    IS(get(&t));
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        list[i].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        list[i].writeValue.address = t.at;
+    }
+    OK(cuStreamBatchMemOp(t.waits, 255, list, 0));
+    ASK(cuStreamBatchMemOp(t.waits, 256, list, 0));
+    ASK(cuStreamBatchMemOp(t.waits, 257, list, 0));
+    OK(cuStreamSynchronize(t.waits));
+    IS(give_back(&t));
+}
+
+/* ---- what is refused */
+
+CASE(wrong_values) {
+    int flushes = 9;
+    CUdeviceptr managed;
+    things t;
+    IS(get(&t));
+    OK(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue32(t.waits, t.at + 2, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWriteValue64(t.waits, t.at + 4, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue32(t.waits, 0, 0, 0));
+    ASK(cuStreamWaitValue32(t.waits, t.at, 0, 4));
+    ASK(cuStreamWriteValue32(t.waits, t.at, 0, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
+    ASK(cuStreamWriteValue32(t.waits, t.at, 0, 2));
+    ASK(cuStreamWriteValue32(t.waits, managed, 0, 0));
+    OK(cuDeviceGetAttribute(&flushes, CU_DEVICE_ATTRIBUTE_CAN_FLUSH_REMOTE_WRITES, 0));
+    ASK(flushes);
+    ASK(cuStreamWaitValue32(t.waits, t.at, 0, CU_STREAM_WAIT_VALUE_FLUSH));
+    OK(cuStreamSynchronize(t.waits));
+    OK(cuMemFree(managed));
+    IS(give_back(&t));
+}
+
+LONE_CASE(values_where_no_memory_is) {
+    unsigned mine = 0;
+    things t;
+    IS(get(&t));
+    ASK(cuStreamWriteValue32(t.writes, (CUdeviceptr)(uintptr_t)&mine, 1, 0));
+    ASK(cuStreamSynchronize(t.writes));
+    ASK(mine);
+    OK(cuMemFree(t.at));
+    ASK(cuStreamWriteValue32(t.writes, t.at, 1, 0));
+    ASK(cuStreamSynchronize(t.writes));
+}
+
+static void capture_one(bool waits) {
+    cudaGraph_t graph = NULL;
+    things t;
+    IS(get(&t));
+    OK(cudaStreamBeginCapture((cudaStream_t)t.waits, cudaStreamCaptureModeThreadLocal));
+    if (waits)
+        ASK(cuStreamWaitValue32(t.waits, t.at, 0, 0));
+    else
+        ASK(cuStreamWriteValue32(t.waits, t.at, 1, 0));
+    ASK(status_of((cudaStream_t)t.waits));
+    ASK(cudaStreamEndCapture((cudaStream_t)t.waits, &graph));
+    ASK(graph ? (int)count_nodes(graph) : -1);
+    ASK(graph ? type_of(graph, 0) : -1);
+    if (graph)
+        OK(cudaGraphDestroy(graph));
+    IS(give_back(&t));
+}
+
+CASE(a_wait_is_captured) {
+    capture_one(true);
+}
+
+CASE(a_write_is_captured) {
+    capture_one(false);
+}
