@@ -652,6 +652,9 @@ static void a_launch_is_not_captured(void **state) {
     OK(acu_graph_create(&inner));
     OK(acu_graph_add_fill(inner, NULL, 0, &(acu_fill){x, ACU_I32, &two, .at = 0}, NULL));
     OK(acu_graph_instantiate(inner, NULL, &exec));
+    for (int i = 0; i < 2; i++) /* so that the next one could be like the one before */
+        OK(acu_exec_launch(exec, a));
+    OK(acu_stream_synchronize(a));
     OK(acu_stream_begin_capture(a, NULL));
     FAILS(acu_exec_upload(exec, a), ACU_ERROR_CAPTURE, "is being captured");
     FAILS(acu_exec_launch(exec, a), ACU_ERROR_CAPTURE, "is being captured");

@@ -190,6 +190,86 @@ static void memory_leaves_within_a_launch(void **state) {
     OK(acu_stream_release(third));
 }
 
+/* Within the first launch, which looks at all of it: the next one does so, too. */
+static void memory_leaves_within_the_first_launch(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_buffer *z = NULL;
+    gate at;
+    OK(acu_buffer_create(other, ACU_I32, 8, &z));
+    OK(acu_buffer_zero(z, NULL));
+    add_fill(graph, x, 5, NULL);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    launch_now = acu_slot_cudaGraphLaunch;
+    acu_slot_cudaGraphLaunch = launch_late;
+    acu_result result = acu_exec_launch(exec, stream);
+    acu_slot_cudaGraphLaunch = launch_now;
+    open_gate(&before_launch);
+    OK(result);
+    close_gate(&at, other);
+    OK(acu_buffer_copy(x, z, other)); /* no memory of the stream's own leaves it */
+    OK(acu_exec_launch(exec, stream));
+    still_waits(stream);
+    open_gate(&at);
+    OK(acu_stream_synchronize(stream));
+    OK(acu_exec_release(exec));
+    OK(acu_buffer_release(z));
+}
+
+/* What is read on two streams is neither's own, however often one of them launches the graph. */
+static void memory_that_others_read_is_looked_at(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    acu_buffer *z = NULL;
+    int32_t back[8];
+    gate at;
+    OK(acu_buffer_create(other, ACU_I32, 8, &z));
+    OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = y, .from = x}, NULL));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_buffer_zero(x, NULL));
+    OK(acu_buffer_copy(z, x, other));
+    for (int i = 0; i < 3; i++)
+        OK(acu_exec_launch(exec, stream));
+    OK(acu_stream_synchronize(stream));
+    OK(acu_buffer_fill_typed(z, ACU_I32, &(int32_t){0x03030303}, other));
+    close_gate(&at, other);
+    OK(acu_buffer_copy(x, z, other));
+    OK(acu_exec_launch(exec, stream));
+    still_waits(stream);
+    open_gate(&at);
+    OK(acu_buffer_read(y, back, 8));
+    assert_int_equal(back[0], 0x03030303);
+    OK(acu_exec_release(exec));
+    OK(acu_buffer_release(z));
+}
+
+static void count_up(void *data) {
+    __atomic_add_fetch((int *)data, 1, __ATOMIC_SEQ_CST);
+}
+
+/* Its name means another stream while another device is current. */
+static void launches_on_the_default_stream_of_a_device(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    int called = 0;
+    acu_exec *exec = NULL;
+    acu_stream *legacy = NULL;
+    gate at;
+    OK(acu_stream_legacy(1, &legacy));
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){count_up, &called, NULL}, NULL));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, legacy));
+    close_gate(&at, legacy);
+    OK(acu_exec_launch(exec, legacy));
+    still_waits(legacy);
+    assert_int_equal(__atomic_load_n(&called, __ATOMIC_SEQ_CST), 1);
+    open_gate(&at);
+    OK(acu_stream_synchronize(legacy));
+    assert_int_equal(called, 2);
+    OK(acu_exec_release(exec));
+    OK(acu_stream_release(legacy));
+}
+
 static int destroyed;
 
 static void destroy(void *data) {
@@ -507,6 +587,9 @@ int main(void) {
         TEST(launches_are_uses),
         TEST(repeated_launches_are_uses),
         TEST(memory_leaves_within_a_launch),
+        TEST(memory_leaves_within_the_first_launch),
+        TEST(memory_that_others_read_is_looked_at),
+        TEST(launches_on_the_default_stream_of_a_device),
         TEST(cutile_rs_270_a_captured_graph_outlives_its_buffers),
         TEST(a_launch_that_failed_is_not_the_last),
         TEST(released_before_anyone_waits),
