@@ -561,6 +561,8 @@ static bool is_made_good(const fault *f, const trace *made) {
     return false;
 }
 
+enum { NOT_MET = 3 }; /* how a process ends where the call was not called */
+
 static void run_with(const fault *f) {
     static trace made;
     char rule[2 * NAME];
@@ -572,7 +574,8 @@ static void run_with(const fault *f) {
     const char *said = acu_last_error_message();
     read_trace(&made);
     acu_fail_when(NULL);
-    CHECK(f->at < made.count && made.calls[f->at].injected, "%s was not met", rule);
+    if (f->at >= made.count || !made.calls[f->at].injected)
+        exit(NOT_MET);
     CHECK(!result || (result == f->code && acu_last_error() == f->code && *said),
           "%s: the result is %d, the last error %d: %s", rule, result, acu_last_error(), said);
     size_t kept = acu_release_error(&released);
@@ -646,7 +649,8 @@ static void run_twice(const fault *f) {
 
 /*
  * A second run calls all but what is asked once per process: these fail one after the other in one
- * process, which is over where something is found wrong; the next one goes on behind it.
+ * process. That is over where something is found wrong, or where an earlier fault had an effect,
+ * such as another current device, so that a call is not met; the next one goes on from there.
  */
 static struct {
     size_t at, code;
@@ -658,22 +662,39 @@ static void run_in_a_row(const fault *first) {
     for (; next->at < again.count; next->at++, next->code = 0)
         for (; next->code < COUNT(codes) && !again.calls[next->at].refused; next->code++) {
             aim(&f, &again, next->at, next->code);
-            alarm(60);
+            alarm(20);
             run_with(&f);
         }
     alarm(0);
 }
 
+/* What is over by then, and so called or not, depends on a GPU, but not on the simulator. */
+static int tell_failure(const fault *f, int status) {
+    bool missed = WIFEXITED(status) && WEXITSTATUS(status) == NOT_MET;
+    if (!status || (missed && !simulated))
+        return 0;
+    print_error("%s@%zu:%d%s\n", f->function, f->nth, f->code,
+                missed                ? " was not met"
+                : WIFSIGNALED(status) ? " ended the process, or did not end"
+                                      : "");
+    return 1;
+}
+
 static int fail_in_a_row(fault *f) {
-    int failed = 0, status;
-    next->at = next->code = 0;
-    while ((status = alone(run_in_a_row, f)) != 0) {
-        failed++;
-        if (next->at == again.count)
-            break;
-        aim(f, &again, next->at, next->code++ % COUNT(codes));
-        print_error("%s@%zu:%d%s\n", f->function, f->nth, f->code,
-                    WIFSIGNALED(status) ? " ended the process, or did not end" : "");
+    int failed = 0, status = 1;
+    for (next->at = next->code = 0; status && next->at < again.count;) {
+        size_t at = next->at, code = next->code;
+        status = alone(run_in_a_row, f);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_MET &&
+            (at != next->at || code != next->code))
+            continue;
+        if (next->at < again.count && next->code < COUNT(codes))
+            aim(f, &again, next->at, next->code);
+        if (++next->code >= COUNT(codes)) {
+            next->at++;
+            next->code = 0;
+        }
+        failed += tell_failure(f, status);
     }
     return failed;
 }
@@ -698,7 +719,7 @@ static void survives(void **state) {
         }
         for (size_t c = 0; c < COUNT(codes) && !clean.calls[at].refused; c++) {
             aim(&f, &clean, at, c);
-            failed += alone(run_with, &f) != 0;
+            failed += tell_failure(&f, alone(run_with, &f));
         }
     }
     assert_int_equal(failed, 0);
