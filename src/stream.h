@@ -176,6 +176,13 @@ static inline uint64_t acu_timeline_issue(acu_timeline *timeline) {
     return issued + 1;
 }
 
+/* The same where nothing need be written; else false. */
+static inline bool acu_timeline_has_issued(const acu_timeline *timeline, uint64_t *number) {
+    uint64_t issued = __atomic_load_n(&timeline->issued, __ATOMIC_SEQ_CST);
+    *number = issued + 1;
+    return issued & 1u;
+}
+
 /* The number of all that was put on the stream until now. Who asks before recording the mark can be
  * sure that the mark is behind all that has this number, or a smaller one. */
 static inline uint64_t acu_timeline_now(acu_timeline *timeline) {
