@@ -8,7 +8,7 @@
 /* ---- attributes ---------------------------------------------------------------------------------
  */
 
-/* What does not depend on the configuration: an H100. What is not here is 0. */
+/* What an H100 has, and what does not depend on the configuration. What is not here is 0. */
 static const int attributes[] = {
     [cudaDevAttrMaxThreadsPerBlock] = 1024,
     [cudaDevAttrMaxBlockDimX] = 1024,
@@ -21,7 +21,6 @@ static const int attributes[] = {
     [cudaDevAttrTotalConstantMemory] = 65536,
     [cudaDevAttrWarpSize] = 32,
     [cudaDevAttrMaxPitch] = 2147483647,
-    [cudaDevAttrMaxRegistersPerBlock] = 65536,
     [cudaDevAttrClockRate] = 1980000,
     [cudaDevAttrTextureAlignment] = 512,
     [cudaDevAttrGpuOverlap] = 1,
@@ -42,7 +41,6 @@ static const int attributes[] = {
     [cudaDevAttrMemoryClockRate] = 2619000,
     [cudaDevAttrGlobalMemoryBusWidth] = 5120,
     [cudaDevAttrL2CacheSize] = 52428800,
-    [cudaDevAttrMaxThreadsPerMultiProcessor] = 2048,
     [cudaDevAttrAsyncEngineCount] = 3,
     [cudaDevAttrUnifiedAddressing] = 1,
     [cudaDevAttrMaxTexture1DLayeredWidth] = 32768,
@@ -80,17 +78,13 @@ static const int attributes[] = {
     [cudaDevAttrStreamPrioritiesSupported] = 1,
     [cudaDevAttrGlobalL1CacheSupported] = 1,
     [cudaDevAttrLocalL1CacheSupported] = 1,
-    [cudaDevAttrMaxSharedMemoryPerMultiprocessor] = 233472,
     [cudaDevAttrMaxRegistersPerMultiprocessor] = 65536,
     [cudaDevAttrManagedMemory] = 1,
-    [cudaDevAttrSingleToDoublePrecisionPerfRatio] = 2,
     [cudaDevAttrConcurrentManagedAccess] = 1,
     [cudaDevAttrComputePreemptionSupported] = 1,
     [cudaDevAttrCanUseHostPointerForRegisteredMem] = 1,
     [cudaDevAttrCooperativeLaunch] = 1,
-    [cudaDevAttrMaxSharedMemoryPerBlockOptin] = 232448,
     [cudaDevAttrHostRegisterSupported] = 1,
-    [cudaDevAttrMaxBlocksPerMultiprocessor] = 32,
     [cudaDevAttrMaxPersistingL2CacheSize] = 32768000,
     [cudaDevAttrMaxAccessPolicyWindowSize] = 134217728,
     [cudaDevAttrHostRegisterReadOnlySupported] = 1,
@@ -101,14 +95,54 @@ static const int attributes[] = {
     [cudaDevAttrNumaId] = -1,
 };
 
-static bool is_one_of(int cc, int a, int b, int c) {
-    return cc == a || cc == b || cc == c;
+/* What multiprocessors have, by compute capability: the newest that is not newer counts. */
+static const struct architecture {
+    int cc, threads, blocks;
+    int shared, shared_of_block; /* KiB: all, and the most that a block may ask for */
+    int registers_of_block;
+    int double_ratio; /* how much slower doubles are */
+} architectures[] = {
+    {50, 2048, 32, 64, 48, 65536, 32},    {52, 2048, 32, 96, 48, 65536, 32},
+    {53, 2048, 32, 64, 48, 32768, 32},    {60, 2048, 32, 64, 48, 65536, 2},
+    {61, 2048, 32, 96, 48, 65536, 32},    {62, 2048, 32, 64, 48, 32768, 32},
+    {70, 2048, 32, 96, 96, 65536, 2},     {75, 1024, 16, 64, 64, 65536, 32},
+    {80, 2048, 32, 164, 163, 65536, 2},   {86, 1536, 16, 100, 99, 65536, 64},
+    {87, 1536, 16, 164, 163, 65536, 64},  {88, 1536, 16, 100, 99, 65536, 64},
+    {89, 1536, 24, 100, 99, 65536, 64},   {90, 2048, 32, 228, 227, 65536, 2},
+    {101, 1536, 24, 228, 227, 65536, 64}, {103, 2048, 32, 228, 227, 65536, 64},
+    {110, 1536, 24, 228, 227, 65536, 64}, {120, 1536, 24, 100, 99, 65536, 64},
+};
+
+static const struct architecture *architecture_of(int cc) {
+    size_t i = sizeof architectures / sizeof *architectures - 1;
+    while (i && architectures[i].cc > cc)
+        i--;
+    return &architectures[i];
+}
+
+/* What came with some compute capability; the table has what it is since. */
+static bool came_later(int attribute, int *since, int *before) {
+    *before = 0;
+    switch (attribute) {
+    case cudaDevAttrCooperativeLaunch:
+    case cudaDevAttrComputePreemptionSupported:
+        return *since = 60, true;
+    case cudaDevAttrMaxPersistingL2CacheSize:
+    case cudaDevAttrMaxAccessPolicyWindowSize:
+    case cudaDevAttrReservedSharedMemoryPerBlock:
+        return *since = 80, true;
+    case cudaDevAttrMemSyncDomainCount:
+        *before = 1;
+        return *since = 90, true;
+    default:
+        return false;
+    }
 }
 
 /* What differs between compute capabilities, and between devices of one machine. */
 static bool varies(const acu_sim_device *device, int attribute, int *value) {
-    int cc = acu_sim_configuration()->cc;
-    bool small = is_one_of(cc, 86, 89, 120) || is_one_of(cc, 87, 88, 121);
+    int cc = acu_sim_configuration()->cc, since, before;
+    const struct architecture *const has = architecture_of(cc);
     switch (attribute) {
     case cudaDevAttrComputeCapabilityMajor:
         return *value = cc / 10, true;
@@ -117,30 +151,23 @@ static bool varies(const acu_sim_device *device, int attribute, int *value) {
     case cudaDevAttrClusterLaunch:
         return *value = cc >= 90, true;
     case cudaDevAttrMaxThreadsPerMultiProcessor:
-        return *value = cc == 75 ? 1024 : small ? 1536 : 2048, true;
+        return *value = has->threads, true;
     case cudaDevAttrMaxBlocksPerMultiprocessor:
-        return *value = cc == 75 ? 16 : cc == 89 ? 24 : small ? 16 : 32, true;
+        return *value = has->blocks, true;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
-        return *value = 1024 * (cc < 75    ? 96
-                                : cc == 75 ? 64
-                                : small    ? 100
-                                : cc < 90  ? 164
-                                           : 228),
-               true;
+        return *value = 1024 * has->shared, true;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-        return *value = 1024 * (cc < 70   ? 48
-                                : cc < 75 ? 96
-                                : cc < 80 ? 64
-                                : small   ? 99
-                                : cc < 90 ? 163
-                                          : 227),
-               true;
+        return *value = 1024 * has->shared_of_block, true;
+    case cudaDevAttrMaxRegistersPerBlock:
+        return *value = has->registers_of_block, true;
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+        return *value = has->double_ratio, true;
     case cudaDevAttrPciBusId:
         return *value = 0x17 + device->index, true;
     case cudaDevAttrMultiGpuBoardGroupID:
         return *value = device->index, true;
     default:
-        return false;
+        return came_later(attribute, &since, &before) && cc < since && (*value = before, true);
     }
 }
 

@@ -209,6 +209,8 @@ static cudaError_t judge_cluster(acu_sim_prepared *p, const acu_sim_device *devi
 static cudaError_t judge_cooperation(const acu_sim_prepared *p, const acu_sim_device *device) {
     if (!p->cooperative)
         return cudaSuccess;
+    if (!acu_sim_attribute(device, cudaDevAttrCooperativeLaunch))
+        return cudaErrorNotSupported;
     size_t fit = (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) *
                  acu_sim_occupancy(p->function, (unsigned)volume(p->block), p->shared);
     return volume(p->grid) > fit ? cudaErrorCooperativeLaunchTooLarge : cudaSuccess;

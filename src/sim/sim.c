@@ -7,6 +7,7 @@
 #include "loader/platform.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -145,9 +146,10 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         return read_switch(value, &config->guard);
     } else if (strcmp(key, "seed") == 0) {
         char *end;
+        errno = 0;
         config->seed = strtoull(value, &end, 10);
-        config->seeded = end != value && !*end && *value != '-';
-        return config->seeded ? NULL : "a number";
+        config->seeded = end != value && !*end && *value != '-' && !errno;
+        return config->seeded ? NULL : "a number below 2^64";
     } else {
         return "one of devices, memory, cc, runtime, driver, leaks, guard, seed";
     }
@@ -164,8 +166,8 @@ static void read_configuration(acu_sim_config *config, const char *text) {
         }
         const char *expected = read_option(config, key, value);
         if (expected)
-            fprintf(stderr, "anycuda: ANYCUDA_SIM: \"%.*s\": expected %s%s\n", (int)length, text,
-                    expected, *value ? "" : ", as key=value");
+            fprintf(stderr, "anycuda: ANYCUDA_SIM: \"%.*s\" is ignored: expected %s%s\n",
+                    (int)length, text, expected, *value ? "" : ", as key=value");
         text += length + (text[length] == ',');
     }
 }

@@ -18,7 +18,7 @@ static bool give_back(things *t) {
 }
 
 CASE(a_stream_waits_for_a_value) {
-    things t;
+    things t = {0};
     unsigned got = 9;
     IS(get(&t));
     OK(cuStreamWaitValue32(t.waits, t.at, 7, CU_STREAM_WAIT_VALUE_EQ));
@@ -33,7 +33,7 @@ CASE(a_stream_waits_for_a_value) {
 }
 
 CASE(wide_values) {
-    things t;
+    things t = {0};
     unsigned long long got = 0;
     IS(get(&t));
     OK(cuStreamWaitValue64(t.waits, t.at, 1ULL << 40, CU_STREAM_WAIT_VALUE_GEQ));
@@ -61,7 +61,7 @@ CASE(how_values_are_compared) {
                {6, 5, CU_STREAM_WAIT_VALUE_EQ, 0, 5},
                {6, 3, CU_STREAM_WAIT_VALUE_AND, 1, 0},
                {4, 3, CU_STREAM_WAIT_VALUE_AND, 0, 1}};
-    things t;
+    things t = {0};
     IS(get(&t));
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         OK(cuMemsetD32(t.at, all[i].found, 1));
@@ -78,7 +78,7 @@ CASE(how_values_are_compared) {
 
 CASE(not_all_of_the_bits) {
     int supported = 0;
-    things t;
+    things t = {0};
     IS(get(&t));
     OK(cuDeviceGetAttribute(&supported, CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR, 0));
     ASK(supported);
@@ -93,7 +93,7 @@ CASE(not_all_of_the_bits) {
 }
 
 CASE(the_host_writes_it) {
-    things t;
+    things t = {0};
     CUdeviceptr device = 0;
     volatile unsigned *host = NULL;
     IS(get(&t));
@@ -118,7 +118,7 @@ CASE(many_at_once) {
                                         {.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32},
                                         {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64}};
     unsigned long long got = 0;
-    things t;
+    things t = {0};
     IS(get(&t));
     list[0].writeValue.address = list[1].waitValue.address = t.at;
     list[0].writeValue.value = list[1].waitValue.value = 4;
@@ -143,7 +143,7 @@ CASE(many_at_once) {
 
 CASE(more_than_can_be) {
     static CUstreamBatchMemOpParams list[257];
-    things t;
+    things t = {0};
     IS(get(&t));
     for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
         list[i].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
@@ -161,7 +161,7 @@ CASE(more_than_can_be) {
 CASE(wrong_values) {
     int flushes = 9;
     CUdeviceptr managed;
-    things t;
+    things t = {0};
     IS(get(&t));
     OK(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue32(t.waits, t.at + 2, 0, 0));
@@ -181,7 +181,7 @@ CASE(wrong_values) {
 
 LONE_CASE(values_where_no_memory_is) {
     unsigned mine = 0;
-    things t;
+    things t = {0};
     IS(get(&t));
     ASK(cuStreamWriteValue32(t.writes, (CUdeviceptr)(uintptr_t)&mine, 1, 0));
     ASK(cuStreamSynchronize(t.writes));
@@ -193,7 +193,7 @@ LONE_CASE(values_where_no_memory_is) {
 
 static void capture_one(bool waits) {
     cudaGraph_t graph = NULL;
-    things t;
+    things t = {0};
     IS(get(&t));
     OK(cudaStreamBeginCapture((cudaStream_t)t.waits, cudaStreamCaptureModeThreadLocal));
     if (waits)

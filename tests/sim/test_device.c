@@ -103,6 +103,30 @@ TEST(compute_capability_is_configured) {
     assert_int_equal(attribute(cudaDevAttrClusterLaunch), 0);
 }
 
+/* As the programming guide's table of compute capabilities has it. */
+TEST(compute_capabilities_differ) {
+    static const struct {
+        const char *configuration;
+        int threads, blocks, shared, of_block, reserved;
+    } all[] = {{"cc=5.0", 2048, 32, 64, 48, 0},    {"cc=6.1", 2048, 32, 96, 48, 0},
+               {"cc=7.0", 2048, 32, 96, 96, 0},    {"cc=7.2", 2048, 32, 96, 96, 0},
+               {"cc=7.5", 1024, 16, 64, 64, 0},    {"cc=8.0", 2048, 32, 164, 163, 1},
+               {"cc=8.7", 1536, 16, 164, 163, 1},  {"cc=8.9", 1536, 24, 100, 99, 1},
+               {"cc=9.0", 2048, 32, 228, 227, 1},  {"cc=10.0", 2048, 32, 228, 227, 1},
+               {"cc=11.0", 1536, 24, 228, 227, 1}, {"cc=12.1", 1536, 24, 100, 99, 1}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        acu_sim_reset(all[i].configuration);
+        assert_int_equal(attribute(cudaDevAttrMaxThreadsPerMultiProcessor), all[i].threads);
+        assert_int_equal(attribute(cudaDevAttrMaxBlocksPerMultiprocessor), all[i].blocks);
+        assert_int_equal(attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor),
+                         all[i].shared * 1024);
+        assert_int_equal(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin),
+                         all[i].of_block * 1024);
+        assert_int_equal(attribute(cudaDevAttrReservedSharedMemoryPerBlock),
+                         all[i].reserved * 1024);
+    }
+}
+
 TEST(properties_agree_with_attributes) {
     struct cudaDeviceProp p;
     OK(cudaGetDeviceProperties(&p, 0));
@@ -272,6 +296,7 @@ int main(void) {
         T(every_attribute_has_an_answer),
         T(attribute_mistakes),
         T(compute_capability_is_configured),
+        T(compute_capabilities_differ),
         T(properties_agree_with_attributes),
         T(property_mistakes),
         T(devices_differ),

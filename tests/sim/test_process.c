@@ -45,15 +45,18 @@ TEST(reads_the_environment) {
 
 TEST(mistakes_are_said_in_one_line) {
     assert_int_equal(alone("devices=many", count_devices), 1);
-    assert_string_equal(said, "anycuda: ANYCUDA_SIM: \"devices=many\": expected a number from 0 to "
-                              "64\n");
+    assert_string_equal(
+        said, "anycuda: ANYCUDA_SIM: \"devices=many\" is ignored: expected a number from 0 to "
+              "64\n");
     assert_int_equal(alone("devises=2,devices=3", count_devices), 3);
-    assert_string_equal(said,
-                        "anycuda: ANYCUDA_SIM: \"devises=2\": expected one of devices, memory, "
-                        "cc, runtime, driver, leaks, guard, seed\n");
+    assert_string_equal(
+        said, "anycuda: ANYCUDA_SIM: \"devises=2\" is ignored: expected one of devices, memory, "
+              "cc, runtime, driver, leaks, guard, seed\n");
     assert_int_equal(alone("memory=8,cc=9,runtime=10.2", count_devices), 1);
-    assert_non_null(strstr(said, "\"cc=9\": expected a compute capability"));
-    assert_non_null(strstr(said, "\"runtime=10.2\": expected a CUDA version"));
+    assert_non_null(strstr(said, "\"cc=9\" is ignored: expected a compute capability"));
+    assert_non_null(strstr(said, "\"runtime=10.2\" is ignored: expected a CUDA version"));
+    assert_int_equal(alone("seed=18446744073709551616", count_devices), 1);
+    assert_non_null(strstr(said, "expected a number below 2^64"));
     assert_int_equal(alone("devices", count_devices), 1);
     assert_non_null(strstr(said, "as key=value"));
 }
