@@ -370,7 +370,7 @@ ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_
     acu_exec_lock(exec);
     uint64_t left = exec->left;
     bool same = exec->last == timeline;
-    if (!ACU_LIKELY(same & (left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST)))) {
+    if (!ACU_LIKELY(same && (left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST)))) {
         acu_exec_unlock(exec);
         return launch_first(__func__, exec, stream);
     }
@@ -380,7 +380,7 @@ ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_
         return OUTCOME(exec, code);
     }
     bool issued = acu_timeline_has_issued(timeline, &exec->number);
-    if (!ACU_LIKELY(issued & (left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST))))
+    if (!ACU_LIKELY(issued && (left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST))))
         return launched(__func__, exec, stream);
     acu_exec_unlock(exec);
     return 0;
