@@ -1,57 +1,7 @@
 /* Captures: how they begin and end, who joins in, and what the graph then owns. */
-#include "kernels.h"
+#include "capture_test.h"
 
 #include <anycuda/cudart.h>
-
-#include "object.h"
-
-#include <pthread.h>
-
-static acu_stream *a, *b;
-static acu_buffer *x, *y;
-
-static int setup(void **state) {
-    return begin_kernels(state) || acu_stream_create(0, NULL, &a) ||
-           acu_stream_create(0, NULL, &b) || acu_buffer_create(a, ACU_I32, 8, &x) ||
-           acu_buffer_create(b, ACU_I32, 8, &y);
-}
-
-static int teardown(void **state) {
-    return acu_buffer_release(x) || acu_buffer_release(y) || acu_stream_release(a) ||
-           acu_stream_release(b) || nothing_left(state);
-}
-
-/* Equal bytes are one node. */
-static int32_t bytes_of(int32_t value) {
-    return value * 0x01010101;
-}
-
-static void fill(acu_buffer *buffer, acu_stream *on, int32_t value) {
-    value = bytes_of(value);
-    OK(acu_buffer_fill_typed(buffer, ACU_I32, &value, on));
-}
-
-static size_t nodes_of(acu_graph *graph) {
-    size_t count = 0;
-    OK(acu_graph_nodes(graph, NULL, &count));
-    return count;
-}
-
-static void expect(acu_buffer *buffer, int32_t value) {
-    int32_t back[8];
-    OK(acu_buffer_read(buffer, back, 8));
-    for (int i = 0; i < 8; i++)
-        assert_int_equal(back[i], bytes_of(value));
-}
-
-static void launch_and_release(acu_graph *graph) {
-    acu_exec *exec = NULL;
-    OK(acu_graph_instantiate(graph, NULL, &exec));
-    OK(acu_exec_launch(exec, a));
-    OK(acu_stream_synchronize(a));
-    OK(acu_exec_release(exec));
-    OK(acu_graph_release(graph));
-}
 
 static void what_is_captured_is_done_later(void **state) {
     (void)state;
@@ -227,297 +177,6 @@ static void a_joined_stream_may_be_released(void **state) {
     expect(x, 2);
 }
 
-/* ---- what goes on meanwhile --------------------------------------------------------------------
- */
-
-static void what_would_break_it_is_refused(void **state) {
-    (void)state;
-    acu_graph *graph = NULL;
-    acu_buffer *refused = NULL;
-    acu_capture_status status;
-    int32_t number = 1;
-    OK(acu_stream_begin_capture(a, NULL));
-    fill(x, a, 1);
-    FAILS(acu_stream_synchronize(a), ACU_ERROR_CAPTURE, "is being captured");
-    FAILS(acu_buffer_read(x, &number, 1), ACU_ERROR_CAPTURE, "is being captured");
-    FAILS(acu_buffer_create(a, ACU_I32, 8, &refused), ACU_ERROR_CAPTURE, "belongs to the graph");
-    FAILS(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE},
-                                 &refused),
-          ACU_ERROR_CAPTURE, "would break the capture");
-    OK(acu_stream_capture_status(a, &status));
-    assert_int_equal(status, ACU_CAPTURE_ACTIVE);
-    OK(acu_stream_end_capture(a, &graph));
-    OK(acu_graph_release(graph));
-}
-
-/* CUDA breaks the thread's capture for what has nothing to do with its streams, too. */
-static void what_would_break_it_elsewhere_is_refused(void **state) {
-    (void)state;
-    NOT_UNDER_A_TOOL("another device begins in a capture");
-    acu_graph *graph = NULL, *plain = NULL;
-    acu_event *event = NULL;
-    acu_exec *exec = NULL;
-    acu_buffer *pinned = NULL;
-    void *host;
-    int32_t number = 1;
-    OK(acu_graph_create(&plain));
-    OK(acu_event_create(0, NULL, &event));
-    OK(acu_event_record(event, b));
-    fill(y, b, 1);
-    OK(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_PINNED},
-                              &pinned));
-    OK(acu_buffer_copy(pinned, y, b));
-    OK(acu_stream_begin_capture(a, NULL));
-    fill(x, a, 1);
-    FAILS(acu_graph_instantiate(plain, NULL, &exec), ACU_ERROR_CAPTURE, "would break the capture");
-    assert_null(exec);
-    assert_non_null(strstr(acu_last_error_details().hint, "after its end"));
-    FAILS(acu_stream_query(a), ACU_ERROR_CAPTURE, "is being captured");
-    FAILS(acu_stream_query(b), ACU_ERROR_CAPTURE, "would break the capture");
-    FAILS(acu_stream_synchronize(b), ACU_ERROR_CAPTURE, "would break the capture");
-    FAILS(acu_event_query(event), ACU_ERROR_CAPTURE, "would break the capture");
-    FAILS(acu_event_synchronize(event), ACU_ERROR_CAPTURE, "would break the capture");
-    FAILS(acu_buffer_read(y, &number, 1), ACU_ERROR_CAPTURE, "would break the capture");
-    FAILS(acu_buffer_synchronize(y), ACU_ERROR_CAPTURE, "would break the capture");
-    FAILS(acu_buffer_host(pinned, &host), ACU_ERROR_CAPTURE, "would break the capture");
-    FAILS(acu_device_synchronize(0), ACU_ERROR_CAPTURE, "would break the capture");
-    if (another_device() != 0)
-        OK(acu_device_synchronize(another_device())); /* no stream of that one is captured */
-    OK(acu_stream_end_capture(a, &graph));
-    OK(acu_event_synchronize(event));
-    OK(acu_event_release(event));
-    OK(acu_buffer_release(pinned));
-    OK(acu_graph_release(plain));
-    launch_and_release(graph);
-    expect(x, 1);
-}
-
-static void a_relaxed_capture_allows_more(void **state) {
-    (void)state;
-    acu_graph *graph = NULL, *plain = NULL;
-    acu_exec *exec = NULL;
-    OK(acu_graph_create(&plain));
-    OK(acu_stream_begin_capture(a, &(acu_capture_options){.mode = ACU_CAPTURE_RELAXED}));
-    fill(x, a, 1);
-    FAILS(acu_graph_instantiate(plain, &(acu_exec_options){.flags = ACU_EXEC_UPLOAD, .upload = a},
-                                &exec),
-          ACU_ERROR_CAPTURE, "is being captured");
-    FAILS(acu_device_synchronize(0), ACU_ERROR_CAPTURE, "would break the capture");
-    OK(acu_stream_synchronize(b));
-    OK(acu_graph_instantiate(plain, NULL, &exec));
-    OK(acu_exec_release(exec));
-    OK(acu_stream_end_capture(a, &graph));
-    OK(acu_graph_release(plain));
-    launch_and_release(graph);
-    expect(x, 1);
-}
-
-/* Streams, events, pools, execs and modules alike. */
-static void everything_released_meanwhile_goes_afterwards(void **state) {
-    (void)state;
-    acu_graph *graph = NULL, *plain = NULL;
-    acu_exec *exec = NULL;
-    acu_event *event = NULL;
-    acu_pool *pool = NULL;
-    acu_stream *stream = NULL;
-    acu_kernel *kernel = kernel_on(0, "scale");
-    OK(acu_graph_create(&plain));
-    OK(acu_graph_instantiate(plain, NULL, &exec));
-    OK(acu_event_create(0, NULL, &event));
-    OK(acu_pool_create(0, NULL, &pool));
-    OK(acu_stream_create(0, NULL, &stream));
-    int alive = acu_objects_alive(0);
-    OK(acu_stream_begin_capture(a, NULL));
-    fill(x, a, 1);
-    OK(acu_exec_release(exec));
-    OK(acu_graph_release(plain));
-    OK(acu_event_release(event));
-    OK(acu_pool_release(pool));
-    OK(acu_stream_release(stream));
-    OK(acu_kernel_release(kernel));
-    assert_int_equal(acu_objects_alive(0), alive);
-    OK(acu_stream_end_capture(a, &graph)); /* it was not broken */
-    assert_true(acu_objects_alive(0) <= alive - 3);
-    launch_and_release(graph);
-    expect(x, 1);
-}
-
-static void what_is_released_meanwhile_goes_afterwards(void **state) {
-    (void)state;
-    acu_graph *graph = NULL;
-    acu_buffer *z = NULL;
-    acu_capture_status status;
-    OK(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE},
-                              &z));
-    size_t before = 0, during = 0, after = 0;
-    OK(acu_device_memory(0, &before, NULL));
-    OK(acu_stream_begin_capture(a, NULL));
-    OK(acu_buffer_release(z));
-    OK(acu_device_memory(0, &during, NULL));
-    if (is_simulated()) /* nobody else uses it */
-        assert_int_equal(during, before);
-    OK(acu_stream_capture_status(a, &status));
-    assert_int_equal(status, ACU_CAPTURE_ACTIVE);
-    OK(acu_stream_end_capture(a, &graph));
-    OK(acu_graph_release(graph));
-    OK(acu_device_memory(0, &after, NULL));
-    if (is_simulated())
-        assert_true(after > before);
-}
-
-static void a_graph_that_is_captured_into_is_not_used(void **state) {
-    (void)state;
-    acu_graph *graph = NULL, *got = NULL, *other = NULL;
-    acu_exec *exec = NULL, *refused = NULL;
-    acu_node child;
-    OK(acu_graph_create(&graph));
-    OK(acu_graph_create(&other));
-    OK(acu_graph_add_empty(other, NULL, 0, &child));
-    OK(acu_graph_instantiate(other, NULL, &exec)); /* not during a capture */
-    OK_SINCE(12030, acu_stream_begin_capture(a, &(acu_capture_options){.into = graph}));
-    if (runtime_version() < 12030) {
-        OK(acu_exec_release(exec));
-        OK(acu_graph_release(other));
-        OK(acu_graph_release(graph));
-        return;
-    }
-    FAILS(acu_graph_instantiate(graph, NULL, &refused), ACU_ERROR_CAPTURE,
-          "captured into the graph");
-    FAILS(acu_graph_clone(graph, &got), ACU_ERROR_CAPTURE, "captured into the graph");
-    FAILS(acu_stream_begin_capture(b, &(acu_capture_options){.into = graph}), ACU_ERROR_CAPTURE,
-          "captured into the graph");
-    FAILS(acu_graph_add_child(other, NULL, 0, graph, NULL), ACU_ERROR_CAPTURE, "captured into");
-    FAILS(acu_exec_set_child(exec, child, graph), ACU_ERROR_CAPTURE, "captured into");
-    FAILS(acu_exec_update(exec, graph, NULL), ACU_ERROR_CAPTURE, "captured into");
-    OK(acu_stream_end_capture(a, &got));
-    assert_ptr_equal(got, graph);
-    OK(acu_exec_release(exec));
-    OK(acu_graph_release(other));
-    OK(acu_graph_release(got));
-    OK(acu_graph_release(graph));
-}
-
-static void a_released_stream_ends_its_capture(void **state) {
-    (void)state;
-    acu_stream *c = NULL;
-    acu_event *event = NULL;
-    OK(acu_stream_create(0, NULL, &c));
-    OK(acu_event_create(0, NULL, &event));
-    OK(acu_stream_begin_capture(c, NULL));
-    fill(x, c, 1);
-    OK(acu_event_record(event, c));
-    OK(acu_stream_wait(b, event));
-    OK(acu_stream_release(c));
-    fill(y, b, 9);
-    expect(y, 9);
-    OK(acu_event_release(event));
-}
-
-static void a_broken_capture_is_ended_all_the_same(void **state) {
-    (void)state;
-    acu_graph *graph = NULL;
-    acu_capture_status status;
-    acu_capture_info info;
-    bool capturing = true;
-    OK(acu_stream_begin_capture(a, NULL));
-    fill(x, a, 1);
-    assert_int_equal(cudaStreamSynchronize(acu_stream_raw(a)), cudaErrorStreamCaptureUnsupported);
-    OK(acu_stream_capture_status(a, &status));
-    assert_int_equal(status, ACU_CAPTURE_INVALIDATED);
-    OK(acu_stream_is_capturing(a, &capturing));
-    assert_false(capturing);
-    OK(acu_stream_capture_info(a, &info));
-    assert_int_equal(info.status, ACU_CAPTURE_INVALIDATED);
-    assert_null(info.graph);
-    FAILS(acu_stream_synchronize(a), ACU_ERROR_CAPTURE, "is being captured");
-    FAILS(acu_stream_end_capture(a, &graph), 901, "Invalidated");
-    assert_null(graph);
-    fill(x, a, 2);
-    expect(x, 2);
-}
-
-/* ---- threads -----------------------------------------------------------------------------------
- */
-
-static acu_graph *from_thread;
-static acu_result in_thread;
-
-static void *end_there(void *unused) {
-    in_thread = acu_stream_end_capture(a, &from_thread);
-    return unused;
-}
-
-static void *release_there(void *buffer) {
-    in_thread = acu_buffer_release(buffer);
-    return NULL;
-}
-
-static void run_thread(void *(*body)(void *), void *data) {
-    pthread_t thread;
-    assert_int_equal(pthread_create(&thread, NULL, body, data), 0);
-    pthread_join(thread, NULL);
-}
-
-static void another_thread_ends_only_a_relaxed_capture(void **state) {
-    (void)state;
-    acu_graph *graph = NULL;
-    OK(acu_stream_begin_capture(a, NULL));
-    fill(x, a, 1);
-    run_thread(end_there, NULL);
-    assert_int_equal(in_thread, cudaErrorStreamCaptureWrongThread);
-    FAILS(acu_stream_end_capture(a, &graph), ACU_ERROR_CAPTURE, "no capture"); /* it is lost */
-    OK(acu_stream_begin_capture(a, &(acu_capture_options){.mode = ACU_CAPTURE_RELAXED}));
-    fill(x, a, 1);
-    run_thread(end_there, NULL);
-    assert_int_equal(in_thread, 0);
-    assert_int_equal(nodes_of(from_thread), 1);
-    OK(acu_graph_release(from_thread));
-}
-
-static enum cudaMemoryType memory_type(const void *at) {
-    struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeUnregistered};
-    assert_int_equal(cudaPointerGetAttributes(&attributes, at), 0);
-    return attributes.type;
-}
-
-static void others_releases_wait_for_a_global_capture(void **state) {
-    (void)state;
-    acu_graph *graph = NULL;
-    acu_buffer *z = NULL;
-    acu_capture_status status;
-    OK(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE},
-                              &z));
-    const void *memory = acu_buffer_raw(z);
-    OK(acu_stream_begin_capture(a, &(acu_capture_options){.mode = ACU_CAPTURE_GLOBAL}));
-    fill(x, a, 1);
-    run_thread(release_there, z);
-    assert_int_equal(in_thread, 0);
-    assert_int_equal(memory_type(memory), cudaMemoryTypeDevice);
-    OK(acu_stream_capture_status(a, &status));
-    assert_int_equal(status, ACU_CAPTURE_ACTIVE);
-    OK(acu_stream_end_capture(a, &graph));
-    assert_int_equal(memory_type(memory), cudaMemoryTypeUnregistered);
-    OK(acu_graph_release(graph));
-}
-
-static void a_graph_goes_with_a_capture_into_it_that_fails(void **state) {
-    (void)state;
-    acu_graph *graph = NULL, *got = NULL;
-    size_t count = 9;
-    OK(acu_graph_create(&graph));
-    OK_SINCE(12030, acu_stream_begin_capture(a, &(acu_capture_options){.into = graph}));
-    if (runtime_version() < 12030) {
-        OK(acu_graph_release(graph));
-        return;
-    }
-    fill(x, a, 1);
-    (void)cudaStreamQuery(acu_stream_raw(a)); /* breaks it */
-    FAILS(acu_stream_end_capture(a, &got), cudaErrorStreamCaptureInvalidated, "");
-    assert_null(got);
-    assert_int_not_equal(acu_graph_nodes(graph, NULL, &count), 0);
-    OK(acu_graph_release(graph));
-}
-
 /* ---- into a graph that is there ----------------------------------------------------------------
  */
 
@@ -547,6 +206,24 @@ static void captures_behind_nodes_of_a_graph(void **state) {
     }
     OK(acu_graph_release(graph));
     OK(acu_graph_release(other));
+}
+
+static void a_graph_goes_with_a_capture_into_it_that_fails(void **state) {
+    (void)state;
+    acu_graph *graph = NULL, *got = NULL;
+    size_t count = 9;
+    OK(acu_graph_create(&graph));
+    OK_SINCE(12030, acu_stream_begin_capture(a, &(acu_capture_options){.into = graph}));
+    if (runtime_version() < 12030) {
+        OK(acu_graph_release(graph));
+        return;
+    }
+    fill(x, a, 1);
+    (void)cudaStreamQuery(acu_stream_raw(a)); /* breaks it */
+    FAILS(acu_stream_end_capture(a, &got), cudaErrorStreamCaptureInvalidated, "");
+    assert_null(got);
+    assert_int_not_equal(acu_graph_nodes(graph, NULL, &count), 0);
+    OK(acu_graph_release(graph));
 }
 
 static void tells_what_it_knows(void **state) {
@@ -686,7 +363,7 @@ static void closures_are_called_at_each_launch(void **state) {
 }
 
 #undef TEST
-#define TEST(function) SAFE_TEST(function, setup, teardown)
+#define TEST(function) SAFE_TEST(function, begin_capture, end_capture)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
@@ -698,18 +375,8 @@ int main(void) {
         TEST(streams_join_in_and_are_free_again),
         TEST(events_carry_the_capture),
         TEST(a_joined_stream_may_be_released),
-        TEST(what_would_break_it_is_refused),
-        TEST(what_would_break_it_elsewhere_is_refused),
-        TEST(a_relaxed_capture_allows_more),
-        TEST(everything_released_meanwhile_goes_afterwards),
-        TEST(what_is_released_meanwhile_goes_afterwards),
-        TEST(a_graph_that_is_captured_into_is_not_used),
-        TEST(a_graph_goes_with_a_capture_into_it_that_fails),
-        TEST(a_released_stream_ends_its_capture),
-        TEST(a_broken_capture_is_ended_all_the_same),
-        TEST(another_thread_ends_only_a_relaxed_capture),
-        TEST(others_releases_wait_for_a_global_capture),
         TEST(captures_behind_nodes_of_a_graph),
+        TEST(a_graph_goes_with_a_capture_into_it_that_fails),
         TEST(tells_what_it_knows),
         TEST(a_lost_graph_has_no_nodes),
         TEST(launches_are_captured),

@@ -1,21 +1,8 @@
 /* What captures have to do with the world outside: events, and captures that anycuda did not begin.
  */
-#include "kernels.h"
+#include "capture_test.h"
 
 #include <anycuda/cudart.h>
-
-static acu_stream *a, *b;
-static acu_buffer *x;
-
-static int setup(void **state) {
-    return begin_kernels(state) || acu_stream_create(0, NULL, &a) ||
-           acu_stream_create(0, NULL, &b) || acu_buffer_create(a, ACU_I32, 8, &x);
-}
-
-static int teardown(void **state) {
-    return acu_buffer_release(x) || acu_stream_release(a) || acu_stream_release(b) ||
-           nothing_left(state);
-}
 
 static void only_node_is(acu_graph *graph, acu_node_kind expected) {
     acu_node node;
@@ -223,21 +210,22 @@ static void a_thread_may_say_that_it_is_careful(void **state) {
 
 static void buffers_are_made_before(void **state) {
     (void)state;
-    acu_buffer *y = NULL;
+    acu_buffer *made = NULL;
     acu_graph *graph = NULL;
     cudaGraph_t raw = NULL;
     OK(acu_stream_begin_capture(a, NULL));
-    FAILS(acu_buffer_create(a, ACU_I32, 8, &y), ACU_ERROR_CAPTURE, "belongs to the graph");
+    FAILS(acu_buffer_create(a, ACU_I32, 8, &made), ACU_ERROR_CAPTURE, "belongs to the graph");
     assert_non_null(strstr(acu_last_error_details().hint, "acu_stream_capture_alloc()"));
-    assert_null(y);
+    assert_null(made);
     OK(acu_stream_end_capture(a, &graph));
     OK(acu_graph_release(graph));
     struct CUstream_st *stream = acu_stream_raw(a);
-    OK(acu_buffer_create(a, ACU_I32, 8, &y));
-    OK(acu_buffer_release(y));
+    OK(acu_buffer_create(a, ACU_I32, 8, &made));
+    OK(acu_buffer_release(made));
     assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), 0);
-    FAILS(acu_buffer_create(a, ACU_I32, 8, &y), ACU_ERROR_CAPTURE, "belongs to the graph");
-    FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, &y), ACU_ERROR_STATE, "no capture of anycuda's");
+    FAILS(acu_buffer_create(a, ACU_I32, 8, &made), ACU_ERROR_CAPTURE, "belongs to the graph");
+    FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, &made), ACU_ERROR_STATE,
+          "no capture of anycuda's");
     assert_int_equal(cudaStreamEndCapture(stream, &raw), 0);
     assert_int_equal(cudaGraphDestroy(raw), 0);
 }
@@ -308,7 +296,7 @@ static void memory_of_captures_is_checked(void **state) {
 }
 
 #undef TEST
-#define TEST(function) SAFE_TEST(function, setup, teardown)
+#define TEST(function) SAFE_TEST(function, begin_capture, end_capture)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,21 +1,10 @@
 /* Executable graphs: launches, updates, changes, and what they keep until when. */
-#include "kernels.h"
+#include "graph_test.h"
 
 #include <anycuda/cudart.h>
 
-static acu_stream *stream, *other;
-static acu_graph *graph;
-static acu_buffer *x, *y;
-
 static int setup(void **state) {
-    return begin_kernels(state) || acu_stream_create(0, NULL, &stream) ||
-           acu_stream_create(0, NULL, &other) || acu_graph_create(&graph) ||
-           acu_buffer_create(stream, ACU_I32, 8, &x) || acu_buffer_create(stream, ACU_I32, 8, &y);
-}
-
-static int teardown(void **state) {
-    return acu_buffer_release(x) || acu_buffer_release(y) || acu_graph_release(graph) ||
-           acu_stream_release(stream) || acu_stream_release(other) || nothing_left(state);
+    return begin_graph(state, ACU_I32);
 }
 
 static void lives_and_dies_once(void **state) {
@@ -243,20 +232,15 @@ static void memory_that_others_read_is_looked_at(void **state) {
     OK(acu_buffer_release(z));
 }
 
-static void count_up(void *data) {
-    __atomic_add_fetch((int *)data, 1, __ATOMIC_SEQ_CST);
-}
-
 /* Its name means another stream while another device is current. */
 static void launches_on_the_default_stream_of_a_device(void **state) {
     (void)state;
     NEEDS_TWO_DEVICES();
-    int called = 0;
     acu_exec *exec = NULL;
     acu_stream *legacy = NULL;
     gate at;
     OK(acu_stream_legacy(1, &legacy));
-    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){count_up, &called, NULL}, NULL));
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, NULL));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_exec_launch(exec, legacy));
     close_gate(&at, legacy);
@@ -270,23 +254,12 @@ static void launches_on_the_default_stream_of_a_device(void **state) {
     OK(acu_stream_release(legacy));
 }
 
-static int destroyed;
-
-static void destroy(void *data) {
-    (void)data;
-    __atomic_add_fetch(&destroyed, 1, __ATOMIC_SEQ_CST);
-}
-
-static void nothing(void *data) {
-    (void)data;
-}
-
 /* NVlabs/cutile-rs PR 270: a captured graph outlived its buffers. */
 static acu_result put_on(acu_stream *on, void *data) {
     const int32_t six = 6;
     (void)data;
     ACU_TRY(acu_buffer_fill(x, &six));
-    ACU_TRY(acu_stream_call(on, (acu_closure){nothing, NULL, destroy}));
+    ACU_TRY(acu_stream_call(on, (acu_closure){call, NULL, destroy}));
     return acu_buffer_copy(y, x, on);
 }
 
@@ -296,7 +269,6 @@ static void cutile_rs_270_a_captured_graph_outlives_its_buffers(void **state) {
     acu_exec *exec = NULL;
     int32_t back[8] = {0};
     gate at;
-    destroyed = 0;
     OK(acu_stream_capture(stream, NULL, put_on, NULL, &captured));
     OK(acu_buffer_release(x));
     OK(acu_graph_instantiate(captured, NULL, &exec));
@@ -318,8 +290,7 @@ static void a_launch_that_failed_is_not_the_last(void **state) {
     (void)state;
     acu_exec *exec = NULL;
     gate at;
-    destroyed = 0;
-    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){nothing, NULL, NULL}, NULL));
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, NULL));
     OK(acu_graph_keep_data(graph, (acu_closure){NULL, NULL, destroy}));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_graph_release(graph));
@@ -343,7 +314,6 @@ static void released_before_anyone_waits(void **state) {
     acu_graph *mine = NULL;
     acu_buffer *z = NULL;
     gate at;
-    destroyed = 0;
     OK(acu_stream_create(0, NULL, &own));
     OK(acu_buffer_create(own, ACU_I32, 8, &z));
     OK(acu_graph_create(&mine));
@@ -447,21 +417,20 @@ static void changed_buffers_go_when_their_launch_has_ended(void **state) {
     acu_exec *exec = NULL;
     acu_node host;
     gate at;
-    destroyed = 0;
-    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){nothing, NULL, NULL}, &host));
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, &host));
     OK(acu_graph_instantiate(graph, NULL, &exec));
-    OK(acu_exec_set_host(exec, host, (acu_closure){nothing, NULL, destroy}));
+    OK(acu_exec_set_host(exec, host, (acu_closure){call, NULL, destroy}));
     close_gate(&at, stream);
     OK(acu_exec_launch(exec, stream));
-    OK(acu_exec_set_host(exec, host, (acu_closure){nothing, NULL, destroy}));
+    OK(acu_exec_set_host(exec, host, (acu_closure){call, NULL, destroy}));
     assert_int_equal(destroyed, 0); /* the first one is still to be called */
     open_gate(&at);
     OK(acu_stream_synchronize(stream));
-    OK(acu_exec_set_host(exec, host, (acu_closure){nothing, NULL, destroy}));
+    OK(acu_exec_set_host(exec, host, (acu_closure){call, NULL, destroy}));
     assert_int_equal(destroyed, 2); /* the second one was never launched */
     FAILS(acu_exec_set_host(exec, host, (acu_closure){NULL, NULL, destroy}), ACU_ERROR_ARGUMENT,
           "'closure.call' is NULL");
-    FAILS(acu_exec_set_host(NULL, host, (acu_closure){nothing, NULL, destroy}), ACU_ERROR_ARGUMENT,
+    FAILS(acu_exec_set_host(NULL, host, (acu_closure){call, NULL, destroy}), ACU_ERROR_ARGUMENT,
           "is NULL");
     assert_int_equal(destroyed, 4);
     OK(acu_exec_release(exec));
@@ -577,7 +546,7 @@ static void changes_events(void **state) {
 }
 
 #undef TEST
-#define TEST(function) SAFE_TEST(function, setup, teardown)
+#define TEST(function) SAFE_TEST(function, setup, end_graph)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,29 +1,10 @@
 /* What each kind of node does when it is launched, and what it refuses. */
-#include "kernels.h"
+#include "graph_test.h"
 
 #include <anycuda/cudart.h>
 
-static acu_stream *stream;
-static acu_graph *graph;
-static acu_buffer *x, *y;
-
 static int setup(void **state) {
-    return begin_kernels(state) || acu_stream_create(0, NULL, &stream) ||
-           acu_graph_create(&graph) || acu_buffer_create(stream, ACU_I32, 8, &x) ||
-           acu_buffer_create(stream, ACU_I32, 8, &y);
-}
-
-static int teardown(void **state) {
-    return acu_buffer_release(x) || acu_buffer_release(y) || acu_graph_release(graph) ||
-           acu_stream_release(stream) || nothing_left(state);
-}
-
-static void launch(void) {
-    acu_exec *exec = NULL;
-    OK(acu_graph_instantiate(graph, NULL, &exec));
-    OK(acu_exec_launch(exec, stream));
-    OK(acu_stream_synchronize(stream));
-    OK(acu_exec_release(exec));
+    return begin_graph(state, ACU_I32);
 }
 
 static void expect(acu_buffer *buffer, const int32_t *numbers) {
@@ -259,7 +240,6 @@ static void memory_of_a_graph_is_a_buffer(void **state) {
 static void memory_outlives_its_launch(void **state) {
     (void)state;
     const int32_t numbers[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    acu_stream *other = stream_on(0);
     acu_buffer *z = NULL;
     acu_exec *exec = NULL;
     acu_node alloc;
@@ -276,7 +256,6 @@ static void memory_outlives_its_launch(void **state) {
     FAILS(acu_buffer_read(z, &(int32_t){0}, 1), ACU_ERROR_ARGUMENT, "belongs to no stream");
     OK(acu_buffer_release(z));
     OK(acu_exec_release(exec));
-    OK(acu_stream_release(other));
 }
 
 static void memory_is_checked(void **state) {
@@ -403,15 +382,15 @@ static void bodies_are_chosen(void **state) {
 
 static void conditions_are_checked(void **state) {
     (void)state;
-    acu_graph *bodies[2], *other = NULL;
+    acu_graph *bodies[2], *stranger = NULL;
     acu_conditional mine, theirs;
     FAILS(acu_conditional_create(NULL, 0, 0, &mine), ACU_ERROR_ARGUMENT, "the graph is NULL");
     FAILS(acu_conditional_create(graph, 0, 0, NULL), ACU_ERROR_ARGUMENT, "'conditional' is NULL");
     if (runtime_version() < 12030)
         return;
-    OK(acu_graph_create(&other));
+    OK(acu_graph_create(&stranger));
     OK(acu_conditional_create(graph, 0, 0, &mine));
-    OK(acu_conditional_create(other, 0, 0, &theirs));
+    OK(acu_conditional_create(stranger, 0, 0, &theirs));
 #define ADD(conditional, kind, bodies, count)                                                      \
     acu_graph_add_conditional(graph, NULL, 0, (conditional), (kind), (bodies), (count), NULL)
     FAILS(ADD(theirs, ACU_IF, bodies, 1), ACU_ERROR_ARGUMENT, "made for another graph");
@@ -424,7 +403,7 @@ static void conditions_are_checked(void **state) {
         FAILS(ADD(mine, ACU_SWITCH, bodies, 2), 801, "needs CUDA 12.8");
         assert_null(bodies[0]);
     }
-    OK(acu_graph_release(other));
+    OK(acu_graph_release(stranger));
 }
 
 static void takes_raw_parameters(void **state) {
@@ -482,7 +461,7 @@ static void edges_have_data(void **state) {
 }
 
 #undef TEST
-#define TEST(function) SAFE_TEST(function, setup, teardown)
+#define TEST(function) SAFE_TEST(function, setup, end_graph)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

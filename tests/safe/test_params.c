@@ -1,31 +1,10 @@
 /* Nodes are given something else to do, and tell what they were given. */
-#include "kernels.h"
+#include "graph_test.h"
 
 #include <anycuda/cudart.h>
 
-static acu_stream *stream;
-static acu_graph *graph;
-static acu_buffer *x, *y;
-static int called, destroyed;
-
 static int setup(void **state) {
-    called = destroyed = 0;
-    return begin_kernels(state) || acu_stream_create(0, NULL, &stream) ||
-           acu_graph_create(&graph) || acu_buffer_create(stream, ACU_F32, 8, &x) ||
-           acu_buffer_create(stream, ACU_F32, 8, &y);
-}
-
-static int teardown(void **state) {
-    return acu_buffer_release(x) || acu_buffer_release(y) || acu_graph_release(graph) ||
-           acu_stream_release(stream) || nothing_left(state);
-}
-
-static void launch(void) {
-    acu_exec *exec = NULL;
-    OK(acu_graph_instantiate(graph, NULL, &exec));
-    OK(acu_exec_launch(exec, stream));
-    OK(acu_stream_synchronize(stream));
-    OK(acu_exec_release(exec));
+    return begin_graph(state, ACU_F32);
 }
 
 static void fill(acu_buffer *buffer, float value) {
@@ -106,27 +85,17 @@ static void fills(void **state) {
     FAILS(acu_node_set_fill(node, NULL), ACU_ERROR_ARGUMENT, "'fill' is NULL");
 }
 
-static void call(void *data) {
-    (void)data;
-    __atomic_add_fetch(&called, 1, __ATOMIC_SEQ_CST);
-}
-
-static void destroy(void *data) {
-    (void)data;
-    __atomic_add_fetch(&destroyed, 1, __ATOMIC_SEQ_CST);
-}
-
 static void host_functions(void **state) {
     (void)state;
-    acu_node node, other;
-    OK(acu_graph_add_empty(graph, NULL, 0, &other));
+    acu_node node, empty;
+    OK(acu_graph_add_empty(graph, NULL, 0, &empty));
     OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, destroy}, &node));
     OK(acu_node_set_host(node, (acu_closure){call, NULL, destroy}));
     assert_int_equal(destroyed, 1); /* the first one */
     FAILS(acu_node_set_host(node, (acu_closure){NULL, NULL, destroy}), ACU_ERROR_ARGUMENT,
           "'closure.call' is NULL");
     assert_int_equal(destroyed, 2); /* what was refused */
-    FAILS(acu_node_set_host(other, (acu_closure){call, NULL, destroy}), 1,
+    FAILS(acu_node_set_host(empty, (acu_closure){call, NULL, destroy}), 1,
           "cudaGraphHostNodeSetParams");
     assert_int_equal(destroyed, 3);
     launch();
@@ -426,7 +395,7 @@ static void many_nodes_change(void **state) {
 }
 
 #undef TEST
-#define TEST(function) SAFE_TEST(function, setup, teardown)
+#define TEST(function) SAFE_TEST(function, setup, end_graph)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
