@@ -321,8 +321,9 @@ static cudaError_t wait_all(acu_sim_op *op) {
     return cudaSuccess;
 }
 
+/* A node may have none; a stream is given some. */
 static cudaError_t judge(const node_params *params) {
-    if (!params->extSemArray || !params->paramsArray || !params->numExtSems)
+    if (params->numExtSems && (!params->extSemArray || !params->paramsArray))
         return cudaErrorInvalidValue;
     for (unsigned i = 0; i < params->numExtSems; i++) {
         if (!imported_of(params->extSemArray[i]))
@@ -336,10 +337,12 @@ static cudaError_t judge(const node_params *params) {
 static acu_sim_semaphores *copy_of(const node_params *params) {
     const unsigned count = params->numExtSems;
     acu_sim_semaphores *s = calloc(1, sizeof *s);
+    if (!s || !count)
+        return s;
     each_params *each = calloc(count, sizeof *each);
     cudaExternalSemaphore_t *list = calloc(count, sizeof(cudaExternalSemaphore_t));
     acu_sim_semaphore **of = calloc(count, sizeof(acu_sim_semaphore *));
-    if (!s || !each || !list || !of) {
+    if (!each || !list || !of) {
         free(s);
         free(each);
         free(list);
@@ -392,6 +395,8 @@ static cudaError_t enqueue(enum cudaGraphNodeType type, const node_params *param
     acu_sim_stream *s;
     acu_sim_op *op = NULL;
     cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result && !params->numExtSems)
+        result = cudaErrorInvalidValue;
     if (!result)
         result = make(type, params, &op);
     if (!result)

@@ -15,7 +15,7 @@ typedef struct listener {
 static acu_sim_set listeners;
 
 static listener *new_listener(acu_sim_device *device) {
-    listener *l = malloc(sizeof *l);
+    listener *l = calloc(1, sizeof *l);
     if (!l || !acu_sim_set_add(&listeners, l)) {
         free(l);
         return NULL;

@@ -56,12 +56,14 @@ CASE(what_is_no_memory) {
 
 CASE(nodes_without_semaphores) {
     cudaGraph_t graph = NULL;
-    cudaGraphNode_t node = NULL;
+    cudaGraphNode_t signal = NULL, wait = NULL;
     const struct cudaExternalSemaphoreSignalNodeParams none = {NULL, NULL, 0};
     const struct cudaExternalSemaphoreWaitNodeParams nothing = {NULL, NULL, 0};
     OK(cudaGraphCreate(&graph, 0));
-    ASK(cudaGraphAddExternalSemaphoresSignalNode(&node, graph, NULL, 0, &none));
-    ASK(cudaGraphAddExternalSemaphoresWaitNode(&node, graph, NULL, 0, &nothing));
+    OK(cudaGraphAddExternalSemaphoresSignalNode(&signal, graph, NULL, 0, &none));
+    OK(cudaGraphAddExternalSemaphoresWaitNode(&wait, graph, NULL, 0, &nothing));
+    ASK(cudaGraphExternalSemaphoresSignalNodeSetParams(signal, &none));
+    ASK(cudaGraphExternalSemaphoresWaitNodeSetParams(wait, &nothing));
     ASK(cudaSignalExternalSemaphoresAsync(NULL, NULL, 0, NULL));
     ASK(cudaWaitExternalSemaphoresAsync(NULL, NULL, 0, NULL));
     (void)cudaGetLastError();

@@ -203,6 +203,34 @@ TEST(semaphores_in_a_graph) {
     acu_sim_semaphore_destroy(semaphore);
 }
 
+TEST(nodes_may_have_no_semaphores) {
+    struct cudaExternalSemaphoreSignalNodeParams none = {NULL, NULL, 0}, told = {.numExtSems = 1};
+    struct cudaExternalSemaphoreWaitNodeParams nothing = {NULL, NULL, 0}, asked = {.numExtSems = 1};
+    cudaGraph_t graph = new_graph();
+    cudaGraphNode_t signal, wait, third;
+    OK(cudaGraphAddExternalSemaphoresSignalNode(&signal, graph, NULL, 0, &none));
+    OK(cudaGraphAddExternalSemaphoresWaitNode(&wait, graph, &signal, 1, &nothing));
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeExtSemaphoreWait};
+    OK(cudaGraphAddNode(&third, graph, &wait, NULL, 1, &params));
+    OK(cudaGraphExternalSemaphoresSignalNodeGetParams(signal, &told));
+    OK(cudaGraphExternalSemaphoresWaitNodeGetParams(wait, &asked));
+    assert_int_equal(told.numExtSems, 0);
+    assert_int_equal(asked.numExtSems, 0);
+    OK(cudaGraphExternalSemaphoresSignalNodeSetParams(signal, &told));
+    OK(cudaGraphExternalSemaphoresWaitNodeSetParams(wait, &asked));
+    cudaGraphExec_t exec = instantiate(graph);
+    OK(cudaGraphExecExternalSemaphoresSignalNodeSetParams(exec, signal, &none));
+    OK(cudaGraphExecExternalSemaphoresWaitNodeSetParams(exec, wait, &nothing));
+    OK(cudaGraphLaunch(exec, stream));
+    OK(cudaStreamSynchronize(stream)); /* nothing to wait for */
+    none.numExtSems = 1;
+    FAILS(cudaErrorInvalidValue, cudaGraphExternalSemaphoresSignalNodeSetParams(signal, &none));
+    FAILS(cudaErrorInvalidValue, cudaSignalExternalSemaphoresAsync(NULL, NULL, 0, stream));
+    FAILS(cudaErrorInvalidValue, cudaWaitExternalSemaphoresAsync(NULL, NULL, 0, stream));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
 TEST(branches_of_a_graph_meet) {
     acu_sim_semaphore *semaphore = acu_sim_semaphore_create(0);
     cudaExternalSemaphore_t handle = import(semaphore, 0);
@@ -387,6 +415,7 @@ int main(void) {
         S(what_is_no_semaphore),
         S(signals_that_are_wrong),
         S(semaphores_in_a_graph),
+        S(nodes_may_have_no_semaphores),
         S(branches_of_a_graph_meet),
         S(a_graph_that_fails_waits_no_longer),
         S(semaphores_by_parameters_of_all_types),
