@@ -345,12 +345,20 @@ cudaError_t acu_sim_cudaDevSmResourceSplit(cudaDevResource *result, unsigned int
 /* ---- descriptors --------------------------------------------------------------------------------
  */
 
+/* Drivers before 13.1 do not ask which split made a part. */
+static bool fit(const cudaDevResource *one, const cudaDevResource *other) {
+    hidden h, g;
+    return read_hidden(one, &h) && read_hidden(other, &g) && h.split && g.split &&
+           (h.split == g.split || acu_sim_configuration()->driver < 13010) &&
+           one->sm.smCoscheduledAlignment == other->sm.smCoscheduledAlignment;
+}
+
 /* All are of one device; several sets of processors, of one split and one alignment. */
 static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsigned count) {
     const cudaDevResource *first = NULL;
     for (unsigned i = 0; i < count; i++) {
         const cudaDevResource *r = &resources[i];
-        hidden h, other = {0};
+        hidden h;
         const bool queues = r->type == cudaDevResourceTypeWorkqueueConfig;
         if (!queues && r->type != cudaDevResourceTypeSm && r->type != cudaDevResourceTypeWorkqueue)
             return cudaErrorInvalidResourceType;
@@ -367,8 +375,7 @@ static cudaError_t combine(descriptor *d, const cudaDevResource *resources, unsi
             d->queues = r->wqConfig;
         if (r->type != cudaDevResourceTypeSm)
             continue;
-        if (first && (!read_hidden(first, &other) || !h.split || h.split != other.split ||
-                      r->sm.smCoscheduledAlignment != first->sm.smCoscheduledAlignment))
+        if (first && !fit(first, r))
             return cudaErrorInvalidResourceConfiguration;
         first = first ? first : r;
         for (size_t j = 0; j < 3; j++)
@@ -390,7 +397,7 @@ cudaError_t acu_sim_cudaDevResourceGenerateDesc(cudaDevResourceDesc_t *phDesc,
         why = cudaErrorInvalidValue;
     if (!why)
         why = combine(&made, resources, nbResources);
-    if (!why && (!(kept = malloc(sizeof *kept)) || !acu_sim_set_add(&handles, kept))) {
+    if (!why && (!(kept = calloc(1, sizeof *kept)) || !acu_sim_set_add(&handles, kept))) {
         free(kept);
         why = cudaErrorMemoryAllocation;
     }
