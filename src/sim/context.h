@@ -16,7 +16,8 @@ struct acu_sim_context {
     bool is_primary; /* the device's own: also the green ones' streams are in it */
     acu_sim_processors processors;
     struct cudaDevWorkqueueConfigResource queues;
-    acu_sim_op *gate; /* never submitted: what streams that are yet to come wait for; may be NULL */
+    acu_sim_op *gate; /* never submitted: it waits for what later work waits for; may be NULL */
+    acu_sim_stream *records; /* where its events are recorded; NULL: none was */
     const void *where;
     acu_sim_context *next;
 };
@@ -50,5 +51,10 @@ acu_sim_context *acu_sim_primary_context(acu_sim_device *device);
 /* The one that a stream was made in. */
 acu_sim_context *acu_sim_context_of_stream(const acu_sim_stream *stream);
 bool acu_sim_context_has(const acu_sim_context *context, const acu_sim_stream *stream);
+/* Puts an operation behind what it, and its device's own, were told to wait for; false: no memory.
+ */
+bool acu_sim_context_orders(const acu_sim_context *context, acu_sim_op *op);
+/* There is nothing that an operation would wait for. */
+bool acu_sim_context_is_open(const acu_sim_context *context);
 
 #endif

@@ -158,6 +158,10 @@ cudaError_t acu_sim_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
             s->detached = true;
             s->context = NULL;
         }
+        if (context->records) {
+            context->records->context = NULL;
+            acu_sim_stream_close(context->records);
+        }
         free_context(context);
         if (!device->retained && !device->of_runtime)
             acu_sim_device_clear(device, false);
@@ -227,7 +231,8 @@ cudaError_t acu_sim_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResour
 /* ---- its streams, as a whole --------------------------------------------------------------------
  */
 
-/* A green context's never wait for the stream that all others wait for. */
+/* A green context's never wait for the stream that all others wait for. Where there is none, a GPU
+ * wrote so. */
 cudaError_t acu_sim_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExecutionContext_t ctx,
                                                  unsigned int flags, int priority) {
     acu_sim_context *context = NULL;
@@ -239,6 +244,8 @@ cudaError_t acu_sim_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExe
         result = made ? cudaSuccess : cudaErrorMemoryAllocation;
         if (made)
             *phStream = (cudaStream_t)(void *)made;
+    } else if (ctx && phStream) {
+        *phStream = NULL;
     }
     return acu_sim_leave(result);
 }
@@ -258,13 +265,39 @@ cudaError_t acu_sim_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
     return acu_sim_leave(result);
 }
 
+/* ---- events of all its streams ------------------------------------------------------------------
+ */
+
+static bool pass(const acu_sim_op *gate, acu_sim_op *op) {
+    bool good = true;
+    for (size_t i = 0; good && gate && i < gate->wait_count; i++)
+        good = acu_sim_op_after(op, gate->waits[i]);
+    return good;
+}
+
+bool acu_sim_context_orders(const acu_sim_context *context, acu_sim_op *op) {
+    const acu_sim_context *primary = &primaries[context->device->index];
+    return pass(primary->gate, op) && (context == primary || pass(context->gate, op));
+}
+
+static bool is_open(const acu_sim_op *gate) {
+    size_t i = 0;
+    while (gate && i < gate->wait_count && gate->waits[i]->done)
+        i++;
+    return !gate || i == gate->wait_count;
+}
+
+bool acu_sim_context_is_open(const acu_sim_context *context) {
+    return is_open(primaries[context->device->index].gate) && is_open(context->gate);
+}
+
 /* The event is what all its streams have now; an operation without a stream of the program's. */
-static cudaError_t record(const acu_sim_context *context, acu_sim_event *event) {
+static cudaError_t record(acu_sim_context *context, acu_sim_event *event) {
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
     bool good = op != NULL;
     for (acu_sim_stream *s = NULL; good && (s = acu_sim_stream_in(context, s));)
         good = acu_sim_op_after(op, s->last);
-    acu_sim_stream *own = good ? acu_sim_stream_of_records(context->device) : NULL;
+    acu_sim_stream *own = good ? acu_sim_stream_of_records(context) : NULL;
     if (!own) {
         acu_sim_op_release(op);
         return cudaErrorMemoryAllocation;
@@ -286,34 +319,14 @@ cudaError_t acu_sim_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx, cuda
     return acu_sim_leave(result);
 }
 
-static cudaError_t wait_in(acu_sim_stream *stream, acu_sim_op *before) {
-    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
-    if (op && acu_sim_op_after(op, before))
-        return acu_sim_submit(stream, op, false);
-    acu_sim_op_release(op);
-    return cudaErrorMemoryAllocation;
-}
-
-/* Also for streams that are yet to be made; what is done is forgotten. */
+/* What is done is forgotten. */
 static cudaError_t close_gate(acu_sim_context *context, acu_sim_op *before) {
-    acu_sim_op *gate = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL), *old = context->gate;
-    bool good = gate && acu_sim_op_after(gate, before);
-    for (size_t i = 0; good && old && i < old->wait_count; i++)
-        good = acu_sim_op_after(gate, old->waits[i]);
-    acu_sim_op_release(good ? old : gate);
+    acu_sim_op *gate = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
+    bool good = gate && acu_sim_op_after(gate, before) && pass(context->gate, gate);
+    acu_sim_op_release(good ? context->gate : gate);
     if (good)
         context->gate = gate;
     return good ? cudaSuccess : cudaErrorMemoryAllocation;
-}
-
-static cudaError_t wait_for(acu_sim_context *context, acu_sim_op *before) {
-    cudaError_t result = close_gate(context, before);
-    for (acu_sim_context *c = context->is_primary ? contexts : NULL; c && !result; c = c->next)
-        if (c->device == context->device)
-            result = close_gate(c, before);
-    for (acu_sim_stream *s = NULL; !result && (s = acu_sim_stream_in(context, s));)
-        result = wait_in(s, before);
-    return result;
 }
 
 /* The event of a capture is none to wait for: that capture is invalid then. */
@@ -330,6 +343,6 @@ cudaError_t acu_sim_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEv
     if (!result)
         result = acu_sim_capture_allows_context(context);
     if (!result && e->record && !e->record->done)
-        result = wait_for(context, e->record);
+        result = close_gate(context, e->record);
     return acu_sim_leave(result);
 }

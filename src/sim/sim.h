@@ -177,8 +177,7 @@ struct acu_sim_device {
     uintptr_t base;
     char *view;
     size_t span, cursor;
-    acu_sim_stream *legacy;  /* its default stream */
-    acu_sim_stream *records; /* what events of contexts are recorded in; nobody else knows it */
+    acu_sim_stream *legacy; /* its default stream */
     acu_sim_pool *default_pool, *pool;
     struct cudaDeviceProp properties; /* once they were asked for: they have a name */
 };
@@ -473,7 +472,10 @@ acu_sim_stream *acu_sim_stream_new(acu_sim_context *context, unsigned flags, int
                                    const void *where);
 /* The context's stream behind another one, or its first; NULL: no more. */
 acu_sim_stream *acu_sim_stream_in(const acu_sim_context *context, acu_sim_stream *after);
-acu_sim_stream *acu_sim_stream_of_records(acu_sim_device *device);
+/* What a context's events are recorded in; nobody else knows it. */
+acu_sim_stream *acu_sim_stream_of_records(acu_sim_context *context);
+/* Its work is done first, but nobody waits for that here. */
+void acu_sim_stream_close(acu_sim_stream *stream);
 
 /* Enters, and finds the stream. */
 cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream);

@@ -314,9 +314,12 @@ static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
 }
 
-/* The legacy default stream and the blocking streams of a device order each other. */
+/* The legacy default stream and the blocking streams of a device order each other; contexts wait
+ * for events. */
 static bool order(acu_sim_stream *stream, acu_sim_op *op) {
     const acu_sim_stream *legacy = stream->device->legacy;
+    if (!acu_sim_context_orders(acu_sim_context_of_stream(stream), op))
+        return false;
     if (!is_blocking(stream) || !legacy)
         return true;
     if (stream != legacy)
@@ -370,7 +373,9 @@ bool acu_sim_is_idle(const acu_sim_stream *stream) {
 
 bool acu_sim_is_free(const acu_sim_stream *stream) {
     const acu_sim_stream *legacy = stream->device->legacy;
-    return acu_sim_is_idle(stream) && (!is_blocking(stream) || !legacy || acu_sim_is_idle(legacy));
+    return acu_sim_is_idle(stream) &&
+           (!is_blocking(stream) || !legacy || acu_sim_is_idle(legacy)) &&
+           acu_sim_context_is_open(acu_sim_context_of_stream(stream));
 }
 
 /*
@@ -451,8 +456,7 @@ static acu_sim_stream *new_stream(acu_sim_device *device, unsigned flags, int pr
     return stream;
 }
 
-/* Its work is done first, but nobody waits for that here. */
-static void close_stream(acu_sim_stream *stream) {
+void acu_sim_stream_close(acu_sim_stream *stream) {
     acu_sim_set_remove(&handles, stream);
     acu_sim_capture_forget_stream(stream);
     stream->closing = true;
@@ -462,41 +466,33 @@ static void close_stream(acu_sim_stream *stream) {
         free_stream(stream);
 }
 
-/* What streams of the context that are yet to come were told to wait for. */
-static bool wait_at_gate(acu_sim_stream *stream, const acu_sim_op *gate) {
-    acu_sim_op *op = gate ? acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL) : NULL;
-    bool good = !gate || op;
-    for (size_t i = 0; good && gate && i < gate->wait_count; i++)
-        good = acu_sim_op_after(op, gate->waits[i]);
-    if (good && op && op->wait_count)
-        return acu_sim_submit(stream, op, false) == cudaSuccess;
-    acu_sim_op_release(op);
-    return good;
-}
-
 acu_sim_stream *acu_sim_stream_new(acu_sim_context *context, unsigned flags, int priority,
                                    const void *where) {
     acu_sim_stream *stream = new_stream(context->device, flags, priority, where);
     if (!stream)
         return NULL;
     stream->context = context->is_primary ? NULL : context;
-    if (acu_sim_set_add(&handles, stream) && wait_at_gate(stream, context->gate))
+    if (acu_sim_set_add(&handles, stream))
         return stream;
-    close_stream(stream);
+    acu_sim_stream_close(stream);
     return NULL;
 }
 
 acu_sim_stream *acu_sim_stream_in(const acu_sim_context *context, acu_sim_stream *after) {
     acu_sim_stream *s = after ? after->next : streams;
-    while (s && (s->closing || s == s->device->records || !acu_sim_context_has(context, s)))
+    while (s && (s->closing || !acu_sim_context_has(context, s) ||
+                 s == acu_sim_context_of_stream(s)->records))
         s = s->next;
     return s;
 }
 
-acu_sim_stream *acu_sim_stream_of_records(acu_sim_device *device) {
-    if (!device->records)
-        device->records = new_stream(device, cudaStreamNonBlocking, 0, NULL);
-    return device->records;
+acu_sim_stream *acu_sim_stream_of_records(acu_sim_context *context) {
+    if (context->records)
+        return context->records;
+    acu_sim_stream *made = new_stream(context->device, cudaStreamNonBlocking, 0, NULL);
+    if (made)
+        made->context = context->is_primary ? NULL : context;
+    return context->records = made;
 }
 
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device) {
@@ -528,7 +524,7 @@ void acu_sim_thread_ended(acu_sim_thread *self) {
     for (int i = 0; i < SIM_DEVICES; i++) {
         acu_sim_stream *stream = known_own(self, i);
         if (stream)
-            close_stream(stream);
+            acu_sim_stream_close(stream);
     }
 }
 
@@ -553,11 +549,11 @@ cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
 void acu_sim_streams_reset(acu_sim_device *device) {
     acu_sim_wait_device(device);
     acu_sim_stream *next;
-    device->legacy = device->records = NULL;
+    device->legacy = NULL;
     for (acu_sim_stream *s = streams; s; s = next) {
         next = s->next;
         if (s->device == device && !s->closing)
-            close_stream(s);
+            acu_sim_stream_close(s);
     }
 }
 
@@ -566,7 +562,7 @@ void acu_sim_streams_drop(const acu_sim_owner *owner) {
     for (acu_sim_stream *s = streams; s; s = next) {
         next = s->next;
         if (s->owner == owner && !s->closing)
-            close_stream(s);
+            acu_sim_stream_close(s);
     }
 }
 
@@ -630,7 +626,7 @@ cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
     if (!result && s && s->is_default)
         result = cudaErrorInvalidResourceHandle;
     if (!result)
-        close_stream(s);
+        acu_sim_stream_close(s);
     return acu_sim_leave(result);
 }
 

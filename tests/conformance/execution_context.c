@@ -167,6 +167,8 @@ CASE(descriptors_of_resources) {
     ASK(cudaDevResourceGenerateDesc(&desc, parts, 0));
     parts[0].type = cudaDevResourceTypeInvalid;
     FAILS(cudaErrorInvalidResourceType, cudaDevResourceGenerateDesc(&desc, parts, 1));
+    others[1] = all;
+    ASK(cudaDevResourceGenerateDesc(&desc, others, 2)); /* one of none */
     (void)cudaGetLastError();
 }
 
@@ -201,7 +203,7 @@ CASE(what_a_context_is) {
 CASE(streams_of_a_context) {
     cudaDevResource part = {0}, has = {0};
     cudaExecutionContext_t context = NULL, primary = NULL;
-    cudaStream_t s, plain, wrong;
+    cudaStream_t s, plain, wrong = cudaStreamLegacy;
     unsigned flags = 0;
     if (!has_contexts())
         return;
@@ -222,8 +224,10 @@ CASE(streams_of_a_context) {
               cudaStreamGetDevResource(s, &has, cudaDevResourceTypeWorkqueueConfig));
     }
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&wrong, NULL, 0, 0));
+    ASK(wrong == NULL);
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(NULL, context, 0, 0));
     ASK(cudaExecutionCtxStreamCreate(&wrong, context, 2, 0));
+    ASK(wrong == NULL);
     (void)cudaGetLastError();
     OK(cudaStreamDestroy(plain));
     if (driver() < 13010) /* they leave a stream without its context */
@@ -240,7 +244,7 @@ CASE(events_of_contexts) {
     cudaDevResource part = {0};
     cudaExecutionContext_t context = NULL, primary = NULL;
     cudaStream_t s, outside;
-    cudaEvent_t e, of_all;
+    cudaEvent_t e, of_all, later;
     if (!has_contexts())
         return;
     OK(cudaDeviceGetExecutionCtx(&primary, 0));
@@ -249,6 +253,7 @@ CASE(events_of_contexts) {
     OK(cudaStreamCreateWithFlags(&outside, cudaStreamNonBlocking));
     OK(cudaEventCreate(&e));
     OK(cudaEventCreate(&of_all));
+    OK(cudaEventCreate(&later));
     hold(s);
     OK(cudaExecutionCtxRecordEvent(context, e));
     OK(cudaExecutionCtxRecordEvent(primary, of_all));
@@ -256,15 +261,23 @@ CASE(events_of_contexts) {
     SAYS(cudaErrorNotReady, cudaEventQuery(of_all));
     OK(cudaStreamQuery(outside));
     OK(cudaExecutionCtxWaitEvent(primary, e));
-    ASK(cudaStreamQuery(outside));
+    OK(cudaStreamQuery(outside)); /* only what comes later waits */
+    OK(cudaStreamSynchronize(outside));
+    OK(cudaExecutionCtxRecordEvent(primary, later));
+    SAYS(cudaErrorNotReady, cudaEventQuery(later));
+    OK(cudaEventRecord(later, outside));
+    SAYS(cudaErrorNotReady, cudaEventQuery(later));
+    SAYS(cudaErrorNotReady, cudaStreamQuery(outside));
     let_go();
     OK(cudaExecutionCtxSynchronize(primary));
     OK(cudaStreamQuery(outside));
     OK(cudaEventQuery(of_all));
+    OK(cudaEventQuery(later));
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxRecordEvent(NULL, e));
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxWaitEvent(NULL, e));
     OK(cudaEventDestroy(e));
     OK(cudaEventDestroy(of_all));
+    OK(cudaEventDestroy(later));
     OK(cudaStreamDestroy(outside));
     OK(cudaStreamDestroy(s));
     OK(cudaExecutionCtxDestroy(context));

@@ -181,6 +181,24 @@ TEST(a_descriptor_is_of_one_split) {
     FAILS(cudaErrorInvalidValue, cudaDevResourceGenerateDesc(&desc, both, 0));
 }
 
+TEST(a_driver_13_0_takes_parts_of_two_splits) {
+    acu_sim_reset("devices=2,driver=13.0");
+    cudaDevResource all = processors_of(0), parts[2], others[2];
+    cudaDevResourceDesc_t desc;
+    cudaExecutionContext_t context;
+    unsigned two = 2;
+    OK(cudaDevSmResourceSplitByCount(parts, &two, &all, NULL, 0, 8));
+    OK(cudaDevSmResourceSplitByCount(others, &two, &all, NULL, 0, 8));
+    cudaDevResource mixed[2] = {parts[0], others[1]};
+    OK(cudaDevResourceGenerateDesc(&desc, mixed, 2));
+    OK(cudaGreenCtxCreate(&context, desc, 0, 0));
+    OK(cudaExecutionCtxGetDevResource(context, &all, cudaDevResourceTypeSm));
+    assert_int_equal(all.sm.smCount, 16);
+    OK(cudaExecutionCtxDestroy(context));
+    mixed[1] = processors_of(1);
+    FAILS(cudaErrorInvalidResourceConfiguration, cudaDevResourceGenerateDesc(&desc, mixed, 2));
+}
+
 /* ---- contexts -------------------------------------------------------------------------------- */
 
 TEST(a_context_says_what_it_is) {
@@ -239,7 +257,7 @@ TEST(a_context_that_is_left_is_reported) {
 
 TEST(a_stream_has_its_contexts_processors) {
     cudaExecutionContext_t context = green_with(1, 24), primary;
-    cudaStream_t s, plain;
+    cudaStream_t s, plain, none = cudaStreamLegacy;
     cudaDevResource has;
     unsigned flags;
     int device, priority;
@@ -262,8 +280,9 @@ TEST(a_stream_has_its_contexts_processors) {
     OK(cudaStreamGetFlags(plain, &flags));
     assert_int_equal(flags, cudaStreamDefault);
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(NULL, context, 0, 0));
-    FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&plain, NULL, 0, 0));
-    FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&plain, context, 2, 0));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&none, NULL, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&none, context, 2, 0));
+    assert_null(none);
     OK(cudaStreamDestroy(plain));
     OK(cudaStreamDestroy(s));
     OK(cudaExecutionCtxDestroy(context));
@@ -308,10 +327,10 @@ TEST(a_capture_ends_with_its_context) {
 }
 
 TEST(an_event_is_all_of_a_context) {
-    cudaExecutionContext_t context = green_with(0, 8), primary;
-    cudaStream_t s, after, outside;
+    cudaExecutionContext_t context = green_with(0, 8), idle = green_with(0, 8), primary;
+    cudaStream_t s, outside;
     cudaEvent_t of_it, of_all, far;
-    gate g = {0};
+    gate g = {0}, h = {0};
     OK(cudaDeviceGetExecutionCtx(&primary, 0));
     OK(cudaExecutionCtxStreamCreate(&s, context, 0, 0));
     OK(cudaStreamCreateWithFlags(&outside, cudaStreamNonBlocking));
@@ -319,22 +338,24 @@ TEST(an_event_is_all_of_a_context) {
     OK(cudaEventCreate(&of_all));
     OK(cudaExecutionCtxRecordEvent(context, of_it));
     OK(cudaEventSynchronize(of_it)); /* nothing was there */
+    gate_hold(&h, s);
+    OK(cudaExecutionCtxRecordEvent(primary, of_all));
+    OK(cudaExecutionCtxRecordEvent(idle, of_it)); /* whatever others wait for */
+    OK(cudaExecutionCtxSynchronize(idle));
+    OK(cudaEventQuery(of_it));
+    gate_open(&h);
+    OK(cudaEventSynchronize(of_all));
     OK(cudaLaunchHostFunc(s, gate_function, &g));
     OK(cudaExecutionCtxRecordEvent(context, of_it));
     OK(cudaExecutionCtxRecordEvent(primary, of_all)); /* also the green ones' */
     FAILS(cudaErrorNotReady, cudaEventQuery(of_it));
     FAILS(cudaErrorNotReady, cudaEventQuery(of_all));
     OK(cudaStreamSynchronize(outside));
-    OK(cudaExecutionCtxWaitEvent(primary, of_it));
-    OK(cudaStreamCreateWithFlags(&after, cudaStreamNonBlocking));
-    FAILS(cudaErrorNotReady, cudaStreamQuery(outside));
-    FAILS(cudaErrorNotReady, cudaStreamQuery(after)); /* although it came later */
-    atomic_store(&g.is_open, 1);
+    gate_open(&g);
     OK(cudaExecutionCtxSynchronize(context));
     OK(cudaEventQuery(of_it));
     OK(cudaExecutionCtxSynchronize(primary));
-    OK(cudaStreamQuery(after));
-    OK(cudaStreamQuery(outside));
+    OK(cudaEventQuery(of_all));
     OK(cudaSetDevice(1));
     OK(cudaEventCreate(&far));
     FAILS(cudaErrorInvalidResourceHandle, cudaExecutionCtxRecordEvent(context, far));
@@ -349,8 +370,130 @@ TEST(an_event_is_all_of_a_context) {
     OK(cudaEventDestroy(of_all));
     OK(cudaEventDestroy(far));
     OK(cudaStreamDestroy(s));
-    OK(cudaStreamDestroy(after));
     OK(cudaStreamDestroy(outside));
+    OK(cudaExecutionCtxDestroy(idle));
+    OK(cudaExecutionCtxDestroy(context));
+}
+
+/* The device's own context, which has the streams of all. */
+TEST(only_what_comes_later_waits_for_a_contexts_event) {
+    cudaExecutionContext_t context = green_with(0, 8), primary;
+    cudaStream_t s, before, after, other;
+    cudaEvent_t held, later;
+    gate g = {0};
+    void *memory, *filled;
+    OK(cudaDeviceGetExecutionCtx(&primary, 0));
+    OK(cudaExecutionCtxStreamCreate(&s, context, 0, 0));
+    OK(cudaStreamCreateWithFlags(&before, cudaStreamNonBlocking));
+    OK(cudaEventCreate(&held));
+    OK(cudaEventCreate(&later));
+    OK(cudaMalloc(&filled, 1));
+    OK(cudaMallocAsync(&memory, 1, before));
+    OK(cudaStreamSynchronize(before));
+    gate_hold(&g, s);
+    OK(cudaEventRecord(held, s));
+    OK(cudaExecutionCtxWaitEvent(primary, held));
+    OK(cudaEventDestroy(held)); /* what it was is waited for all the same */
+    OK(cudaExecutionCtxStreamCreate(&other, context, 0, 0));
+    OK(cudaStreamCreateWithFlags(&after, cudaStreamNonBlocking));
+    OK(cudaStreamQuery(before));
+    OK(cudaStreamQuery(after));
+    OK(cudaStreamQuery(other));
+    OK(cudaStreamSynchronize(before)); /* nothing is there */
+    OK(cudaEventRecord(later, after));
+    FAILS(cudaErrorNotReady, cudaEventQuery(later));
+    OK(cudaExecutionCtxRecordEvent(context, later));
+    FAILS(cudaErrorNotReady, cudaEventQuery(later));
+    OK(cudaMemsetAsync(filled, 0, 1, other));
+    OK(cudaFreeAsync(memory, before)); /* does not wait at once */
+    FAILS(cudaErrorNotReady, cudaStreamQuery(before));
+    FAILS(cudaErrorNotReady, cudaStreamQuery(other));
+    gate_open(&g);
+    OK(cudaExecutionCtxSynchronize(primary));
+    OK(cudaEventQuery(later));
+    OK(cudaEventRecord(later, after)); /* the event has passed */
+    OK(cudaEventQuery(later));
+    OK(cudaFree(filled));
+    OK(cudaEventDestroy(later));
+    OK(cudaStreamDestroy(s));
+    OK(cudaStreamDestroy(before));
+    OK(cudaStreamDestroy(after));
+    OK(cudaStreamDestroy(other));
+    OK(cudaExecutionCtxDestroy(context));
+}
+
+TEST(a_green_context_alone_waits_for_its_events) {
+    cudaExecutionContext_t context = green_with(0, 8);
+    cudaStream_t s, outside, far;
+    cudaEvent_t of_far, later;
+    gate g = {0}, h = {0};
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&far));
+    OK(cudaEventCreate(&of_far));
+    gate_hold(&g, far);
+    OK(cudaEventRecord(of_far, far));
+    OK(cudaSetDevice(0));
+    OK(cudaExecutionCtxWaitEvent(context, of_far));
+    OK(cudaSetDevice(1));
+    gate_hold(&h, far);
+    OK(cudaEventRecord(of_far, far));
+    OK(cudaSetDevice(0));
+    OK(cudaExecutionCtxWaitEvent(context, of_far)); /* and for what it was before */
+    OK(cudaExecutionCtxStreamCreate(&s, context, 0, 0));
+    OK(cudaStreamCreate(&outside));
+    OK(cudaEventCreate(&later));
+    OK(cudaEventRecord(later, outside));
+    OK(cudaEventQuery(later));
+    OK(cudaEventRecord(later, s));
+    FAILS(cudaErrorNotReady, cudaEventQuery(later));
+    gate_open(&g);
+    FAILS(cudaErrorNotReady, cudaStreamQuery(s));
+    gate_open(&h);
+    OK(cudaEventSynchronize(later));
+    OK(cudaStreamQuery(s));
+    gate_hold(&(gate){.is_open = 1}, s);
+    OK(cudaStreamSynchronize(s));
+    OK(cudaEventDestroy(of_far));
+    OK(cudaEventDestroy(later));
+    OK(cudaStreamDestroy(s));
+    OK(cudaStreamDestroy(outside));
+    OK(cudaStreamDestroy(far));
+    OK(cudaExecutionCtxDestroy(context));
+}
+
+TEST(a_capture_is_not_ordered_by_what_its_context_waits_for) {
+    cudaExecutionContext_t context = green_with(0, 8);
+    cudaStream_t s, holder;
+    cudaEvent_t held;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    gate g = {0};
+    void *memory;
+    size_t nodes = 0;
+    OK(cudaStreamCreate(&holder));
+    OK(cudaEventCreate(&held));
+    OK(cudaMalloc(&memory, 8));
+    OK(cudaExecutionCtxStreamCreate(&s, context, 0, 0));
+    gate_hold(&g, holder);
+    OK(cudaEventRecord(held, holder));
+    OK(cudaExecutionCtxWaitEvent(context, held));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    OK(cudaMemsetAsync(memory, 0, 8, s));
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphGetNodes(graph, NULL, &nodes));
+    assert_int_equal(nodes, 1);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaStreamQuery(s));
+    OK(cudaGraphLaunch(exec, s)); /* but the launch is */
+    FAILS(cudaErrorNotReady, cudaStreamQuery(s));
+    gate_open(&g);
+    OK(cudaStreamSynchronize(s));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(memory));
+    OK(cudaEventDestroy(held));
+    OK(cudaStreamDestroy(s));
+    OK(cudaStreamDestroy(holder));
     OK(cudaExecutionCtxDestroy(context));
 }
 
@@ -434,6 +577,7 @@ int main(void) {
         T(groups_are_what_was_asked_for),
         T(groups_that_are_wrong),
         T(a_descriptor_is_of_one_split),
+        T(a_driver_13_0_takes_parts_of_two_splits),
         T(a_context_says_what_it_is),
         T(contexts_that_cannot_be_made),
         T(a_context_that_is_left_is_reported),
@@ -441,6 +585,9 @@ int main(void) {
         T(a_stream_without_its_context_can_only_be_destroyed),
         T(a_capture_ends_with_its_context),
         T(an_event_is_all_of_a_context),
+        T(only_what_comes_later_waits_for_a_contexts_event),
+        T(a_green_context_alone_waits_for_its_events),
+        T(a_capture_is_not_ordered_by_what_its_context_waits_for),
         T(what_a_context_waits_for_spoils_captures),
         T(a_reset_takes_contexts_with_it),
         T(the_driver_has_them_too),
