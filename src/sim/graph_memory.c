@@ -281,7 +281,7 @@ void acu_sim_allocations_reset(const acu_sim_device *device) {
     acu_sim_allocation *next;
     for (acu_sim_allocation *a = allocations; a; a = next) {
         next = a->next;
-        if (a->device != device)
+        if (a->device != device || !a->range) /* a stream that is closing may still have it */
             continue;
         unmap(a);
         a->range->allocation = NULL;

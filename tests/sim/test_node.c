@@ -44,6 +44,30 @@ TEST(a_graph_with_memory_can_be_moved) {
     OK(cudaGraphDestroy(parent));          /* and the child with it */
 }
 
+/* A stream that is closing keeps its last operation until its thread has looked. */
+TEST(freed_memory_is_kept_while_its_stream_closes) {
+    for (int i = 0; i < 100; i++) {
+        struct cudaMemAllocNodeParams memory = {
+            .poolProps = {.allocType = cudaMemAllocationTypePinned,
+                          .location = {.type = cudaMemLocationTypeDevice}},
+            .bytesize = 64};
+        cudaGraph_t graph = new_graph();
+        cudaGraphNode_t alloc;
+        cudaGraphExec_t exec;
+        OK(cudaGraphAddMemAllocNode(&alloc, graph, NULL, 0, &memory));
+        OK(cudaGraphInstantiate(&exec, graph, 0));
+        cudaStream_t stream = new_stream();
+        OK(cudaGraphLaunch(exec, stream));
+        OK(cudaFreeAsync(memory.dptr, stream));
+        OK(cudaStreamSynchronize(stream));
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
+        OK(cudaStreamDestroy(stream));
+        acu_sim_reset(MACHINE);
+        acu_sim_reset(MACHINE);
+    }
+}
+
 TEST(what_was_moved_is_the_parents) {
     cudaGraph_t parent = new_graph(), other = new_graph(), child = graph_with_memory(), copy;
     cudaGraphNode_t node;
@@ -269,13 +293,10 @@ TEST(types_that_there_are_not) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        T(a_graph_with_memory_can_be_moved),
-        T(what_was_moved_is_the_parents),
-        T(what_cannot_be_moved),
-        T(many_copies_in_one_node),
-        T(a_batch_can_be_changed_in_part),
-        T(batches_that_are_wrong),
-        T(a_node_remembers_its_context),
+        T(a_graph_with_memory_can_be_moved), T(freed_memory_is_kept_while_its_stream_closes),
+        T(what_was_moved_is_the_parents),    T(what_cannot_be_moved),
+        T(many_copies_in_one_node),          T(a_batch_can_be_changed_in_part),
+        T(batches_that_are_wrong),           T(a_node_remembers_its_context),
         T(types_that_there_are_not),
     };
     return RUN(tests);
