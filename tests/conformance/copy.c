@@ -523,15 +523,15 @@ CASE(between_pools_of_two_devices) {
     FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(b, a, 64, cudaMemcpyDefault, there));
     FAILS(cudaErrorInvalidValue, cudaMemcpy2DAsync(b, 8, a, 8, 4, 4, cudaMemcpyDefault, here));
     OK(cudaMemcpyPeerAsync(b, 1, a, 0, 64, here));
-    OK(cudaMemcpyPeerAsync(a, 0, b, 1, 64, there));
     OK(cudaStreamSynchronize(here));
+    OK(cudaMemcpyPeerAsync(a, 0, b, 1, 64, there));
     OK(cudaStreamSynchronize(there));
     ASK(cudaMemcpyPeerAsync(b, 0, a, 0, 64, here)); /* by another name */
     ASK(cudaMemcpyAsync(plain, b, 64, cudaMemcpyDefault, here));
+    OK(cudaStreamSynchronize(here));
     ASK(cudaMemcpyAsync(plain, b, 64, cudaMemcpyDefault, there));
     ASK(cudaMemcpyAsync(plain, a, 64, cudaMemcpyDefault, there));
     (void)cudaGetLastError();
-    OK(cudaStreamSynchronize(here));
     OK(cudaStreamSynchronize(there));
     OK(cudaDeviceGetDefaultMemPool(&pool, 1));
     OK(cudaMemPoolSetAccess(pool, &access, 1));

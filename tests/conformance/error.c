@@ -2,6 +2,7 @@
 #include "conformance.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* ---- the last error
  * ---------------------------------------------------------------------------------- */
@@ -261,8 +262,7 @@ LONE_CASE(a_reset_before_the_fault_was_told) {
 }
 
 static struct {
-    int calls;
-    cudaError_t status;
+    atomic_int calls, status;
 } told;
 
 static void CUDART_CB host_function(void *unused) {
@@ -272,8 +272,8 @@ static void CUDART_CB host_function(void *unused) {
 
 static void CUDART_CB callback(cudaStream_t stream, cudaError_t status, void *unused) {
     (void)stream, (void)unused;
+    told.status = (int)status;
     told.calls++;
-    told.status = status;
 }
 
 LONE_CASE(host_functions_are_not_called_after_a_fault) {

@@ -2,6 +2,7 @@
 #include "graphs.h"
 #include "../scratch.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -574,11 +575,11 @@ CASE(a_drawing_that_cannot_be_written) {
 /* ---- user objects -----------------------------------------------------------------------------
  */
 
-static volatile int destroyed;
+static atomic_int destroyed; /* by a thread of CUDA's */
 
 static void count_destroyed(void *data) {
     (void)data;
-    destroyed = destroyed + 1;
+    destroyed++;
 }
 
 static int becomes(int count) {

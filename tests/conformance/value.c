@@ -1,6 +1,8 @@
 /* Values in memory that streams wait for, and write. */
 #include "graphs.h"
 
+#include <stdatomic.h>
+
 /* A fresh one where nothing is held, and 64 zeros; true: they are there. */
 typedef struct things {
     CUstream waits, writes;
@@ -95,11 +97,11 @@ CASE(not_all_of_the_bits) {
 CASE(the_host_writes_it) {
     things t = {0};
     CUdeviceptr device = 0;
-    volatile unsigned *host = NULL;
+    atomic_uint *host = NULL;
     IS(get(&t));
     OK(cuMemHostAlloc((void **)&host, 64, CU_MEMHOSTALLOC_DEVICEMAP));
     host[0] = host[1] = 0;
-    OK(cuMemHostGetDevicePointer(&device, (void *)(uintptr_t)host, 0));
+    OK(cuMemHostGetDevicePointer(&device, host, 0));
     OK(cuStreamWaitValue32(t.waits, device, 3, CU_STREAM_WAIT_VALUE_EQ));
     OK(cuStreamWriteValue32(t.waits, device + 4, 8, 0));
     wait_a_moment();
@@ -107,7 +109,7 @@ CASE(the_host_writes_it) {
     host[0] = 3;
     OK(cuStreamSynchronize(t.waits));
     EQUAL(host[1], 8);
-    OK(cuMemFreeHost((void *)(uintptr_t)host));
+    OK(cuMemFreeHost(host));
     IS(give_back(&t));
 }
 
