@@ -21,9 +21,10 @@ extern "C" {
 int acu_sim_abi(void);
 
 /**
- * Counts what the program holds: allocations, streams, events and pools that it made itself.
+ * Counts what the program holds: allocations, streams, events, graphs, whatever it made itself.
  *
- * With `print` not 0 each is described on stderr, one line each, with where it was made.
+ * With `print` not 0 each is described on stderr, one line each, with where it was made: the calls
+ * that led there with "leaks=1" or "guard=1", else the last one, which may be anycuda's own.
  */
 int acu_sim_leaks(int print);
 

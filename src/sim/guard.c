@@ -94,7 +94,7 @@ void acu_sim_guard_begin(const acu_sim_range *range) {
 
 static void check(acu_sim_range *range) {
     size_t size, i = 0;
-    char where[160];
+    char where[SIM_CALLER_TEXT];
     const unsigned char *zone = range->damaged ? NULL : zone_of(range, &size);
     while (zone && i < size && zone[i] == PATTERN)
         i++;
@@ -105,7 +105,7 @@ static void check(acu_sim_range *range) {
     acu_sim_name_caller(range->where, where, sizeof where);
     fprintf(
         stderr,
-        "anycuda: simulator: written behind its end: %s %p of %zu bytes, made %s, at byte %zu\n",
+        "anycuda: simulator: written behind its end: %s %p of %zu bytes, made at %s, at byte %zu\n",
         kinds[range->kind], (void *)range->base, range->size, where, range->size + i);
 }
 
@@ -128,7 +128,7 @@ void acu_sim_guard_check(void) {
 }
 
 void acu_sim_guard_explain(const void *address) {
-    char where[160];
+    char where[SIM_CALLER_TEXT];
     for (unsigned i = 0; is_on() && i < FREED; i++) {
         const freed *f = &last_freed[(next_freed + FREED - 1 - i) % FREED];
         if ((uintptr_t)address - f->base >= f->size)
@@ -137,7 +137,7 @@ void acu_sim_guard_explain(const void *address) {
         acu_sim_name_caller(f->where, where, sizeof where);
         fprintf(stderr,
                 "anycuda: simulator: used after it was freed: %p is in %s %p of %zu bytes, "
-                "made %s\n",
+                "made at %s\n",
                 address, kinds[f->kind], (void *)f->base, f->size, where);
         return;
     }

@@ -1,12 +1,9 @@
 /* The provider, the configuration, and what every call does first and last. */
-#define _GNU_SOURCE /* dladdr */
-
 #include "driver.h"
 #include "nvrtc.h"
 #include "loader/loader.h"
 #include "loader/platform.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,6 +218,7 @@ static void configure(const char *text) {
                                   .driver = CUDART_VERSION};
     read_configuration(&sim.config, text ? text : acu_platform_env("ANYCUDA_SIM"));
     acu_sim_schedule_reset(sim.config.seed);
+    acu_sim_caller_reset(sim.config.leaks || sim.config.guard);
     sim.configured = true;
 }
 
@@ -345,23 +343,6 @@ bool acu_sim_knows(const acu_type *type, int64_t value) {
 
 /* ---- for people who test ------------------------------------------------------------------------
  */
-
-void acu_sim_name_caller(const void *where, char *text, size_t size) {
-    Dl_info info;
-    if (dladdr(where, &info) && info.dli_sname)
-        snprintf(text, size, "in %.120s+0x%zx", info.dli_sname,
-                 (size_t)((uintptr_t)where - (uintptr_t)info.dli_saddr));
-    else
-        snprintf(text, size, "at %p", where);
-}
-
-void acu_sim_report(const char *what, const void *handle, size_t size, const void *where) {
-    char bytes[40] = "", caller[160];
-    if (size)
-        snprintf(bytes, sizeof bytes, " of %zu bytes", size);
-    acu_sim_name_caller(where, caller, sizeof caller);
-    fprintf(stderr, "anycuda: simulator: leaked: %s %p%s, made %s\n", what, handle, bytes, caller);
-}
 
 int acu_sim_leaks(int print) {
     pthread_mutex_lock(&acu_sim_lock);

@@ -703,13 +703,18 @@ void acu_sim_contexts_reset(const acu_sim_device *device);
 int acu_sim_contexts_leaks(int print);
 void acu_sim_descriptors_reset(void);
 
-/* "in main+0x1a", or "at 0x55..." */
+/* Where something was made: the call, or with leaks=1 or guard=1 the calls that led to it. */
+const void *acu_sim_caller(const void *last);
+void acu_sim_caller_reset(bool on);
+/* "add+0x1a, from main+0x2b"; "program+0x1a2b" where that has no symbols. */
 void acu_sim_name_caller(const void *where, char *text, size_t size);
+enum { SIM_CALLER_TEXT = 640 };
 /* One line of the leak report. */
 void acu_sim_report(const char *what, const void *handle, size_t size, const void *where);
 
 /* Who called CUDA: the wrapper is inlined in the program, or its copy is what is seen. */
 #define SIM_CALLER                                                                                 \
-    (acu_sim_self()->by_driver ? acu_sim_self()->caller : __builtin_return_address(0))
+    (acu_sim_self()->by_driver ? acu_sim_self()->caller                                            \
+                               : acu_sim_caller(__builtin_return_address(0)))
 
 #endif

@@ -138,6 +138,9 @@ TEST(leaks_are_reported_at_exit) {
     assert_non_null(strstr(said, "leaked: device memory"));
     assert_non_null(strstr(said, "12345 bytes"));
     assert_non_null(strstr(said, "leaked: stream"));
+    const char *chain = strstr(said, "made at sim_process+0x");
+    assert_non_null(chain);
+    assert_non_null(strstr(chain, ", from sim_process+0x"));
     assert_int_equal(alone("leaks=0", leaks), 0);
     assert_string_equal(said, "");
 }
