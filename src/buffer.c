@@ -27,9 +27,8 @@ static inline bool is_captured(const acu_stream *stream) {
 
 /* There is memory while a launch is under way, wherever the buffer is then. */
 ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream) {
-    char text[ACU_OBJECT_TEXT];
-    acu_fault(call, acu_describe(stream, text), ACU_ERROR_CAPTURE,
-              "memory allocated in a capture belongs to the graph");
+    acu_fault_on(call, stream, ACU_ERROR_CAPTURE,
+                 "memory allocated in a capture belongs to the graph");
     acu_hint("make the buffer before the capture: the graph keeps it; or make memory of the "
              "graph's own by acu_stream_capture_alloc()");
     return ACU_ERROR_CAPTURE;
@@ -163,11 +162,10 @@ static int new_view(const char *call, acu_buffer *of, acu_buffer **view) {
 }
 
 int acu_buffer_has(const char *call, const acu_buffer *buffer, size_t at, size_t count) {
-    char text[ACU_OBJECT_TEXT];
     if (at <= buffer->count && count <= buffer->count - at)
         return 0;
-    return acu_fault(call, acu_describe(buffer, text), ACU_ERROR_RANGE,
-                     "%zu elements from element %zu on, of %zu", count, at, buffer->count);
+    return acu_fault_on(call, buffer, ACU_ERROR_RANGE, "%zu elements from element %zu on, of %zu",
+                        count, at, buffer->count);
 }
 
 acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t count, acu_buffer **slice) {
@@ -196,10 +194,10 @@ acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffe
     NEED_BUFFER(buffer);
     size_t bytes = acu_buffer_bytes(buffer);
     ACU_REQUIRE(size > 0, ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
-    ACU_REQUIRE(bytes % size == 0, ACU_ERROR_DTYPE, "%zu bytes are no whole number of %s", bytes,
-                acu_dtype_name(dtype));
-    ACU_REQUIRE((uintptr_t)buffer->pointer % alignment_of(dtype) == 0, ACU_ERROR_DTYPE,
-                "the memory is not aligned for %s", acu_dtype_name(dtype));
+    ACU_REQUIRE_OF(buffer, bytes % size == 0, ACU_ERROR_DTYPE,
+                   "%zu bytes are no whole number of %s", bytes, acu_dtype_name(dtype));
+    ACU_REQUIRE_OF(buffer, (uintptr_t)buffer->pointer % alignment_of(dtype) == 0, ACU_ERROR_DTYPE,
+                   "the memory is not aligned for %s", acu_dtype_name(dtype));
     ACU_TRY(new_view(__func__, buffer, view));
     (*view)->dtype = dtype;
     (*view)->count = bytes / size;
@@ -251,8 +249,8 @@ acu_result acu_buffer_host(acu_buffer *buffer, void **host) {
     *host = NULL;
     NEED_BUFFER(buffer);
     acu_storage *s = buffer->storage;
-    ACU_REQUIRE(s->host || buffer->count == 0, ACU_ERROR_MEMORY_KIND,
-                "the host cannot reach this memory; acu_buffer_read() copies it");
+    ACU_REQUIRE_OF(buffer, s->host || buffer->count == 0, ACU_ERROR_MEMORY_KIND,
+                   "the host cannot reach this memory; acu_buffer_read() copies it");
     ACU_TRY(OUTCOME(buffer, acu_storage_settle(s)));
     *host = s->host ? s->host + (buffer->pointer - s->pointer) : NULL;
     return 0;

@@ -362,21 +362,22 @@ static int end(const char *call, acu_stream *stream, graph_capture *capture, acu
 }
 
 static int end_capture(const char *call, acu_stream *stream, acu_graph **graph) {
-    char text[ACU_OBJECT_TEXT];
     if (!graph)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'graph' is NULL");
     *graph = NULL;
     if (!acu_is(stream, &acu_stream_class))
         return acu_bad_handle(call, stream, &acu_stream_class);
     graph_capture *capture = begun_on(stream);
-    if (!capture)
-        return acu_fault(call, acu_describe(stream, text), ACU_ERROR_CAPTURE,
-                         "no capture of anycuda's began on the stream");
-    if (capture->capture.origin != stream)
-        return acu_fault(call, acu_describe(stream, text), ACU_ERROR_CAPTURE,
-                         "the capture began on another stream, %p",
-                         (void *)capture->capture.origin);
-    return end(call, stream, capture, graph);
+    if (capture && capture->capture.origin == stream)
+        return end(call, stream, capture, graph);
+    if (capture)
+        acu_fault_on(call, stream, ACU_ERROR_CAPTURE, "the capture began on another stream, %p",
+                     (void *)capture->capture.origin);
+    else
+        acu_fault_on(call, stream, ACU_ERROR_CAPTURE,
+                     "no capture of anycuda's began on the stream");
+    acu_hint("end it on the stream that acu_stream_begin_capture() was given");
+    return ACU_ERROR_CAPTURE;
 }
 
 acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph) {
@@ -468,14 +469,13 @@ acu_result acu_stream_capture_info(acu_stream *stream, acu_capture_info *info) {
 }
 
 static int need_active(const char *call, acu_stream *stream, capture_state *s, acu_graph **graph) {
-    char text[ACU_OBJECT_TEXT];
     if (!acu_is(stream, &acu_stream_class))
         return acu_bad_handle(call, stream, &acu_stream_class);
     int code = acu_outcome(call, stream, ask(stream, s));
     *graph = code ? NULL : graph_of(stream, s);
     if (!code && !*graph)
-        code = acu_fault(call, acu_describe(stream, text), ACU_ERROR_STATE,
-                         "no capture of anycuda's is active on the stream");
+        code = acu_fault_on(call, stream, ACU_ERROR_STATE,
+                            "no capture of anycuda's is active on the stream");
     return code;
 }
 

@@ -102,15 +102,14 @@ typedef struct changing {
 #define IN_GRAPH(c) changing c = {.call = __func__, false, NULL, node}
 
 static int check_change(changing *c) {
-    char text[ACU_OBJECT_TEXT];
     if (c->in_exec && !acu_is(c->exec, &acu_exec_class))
         return acu_bad_handle(c->call, c->exec, &acu_exec_class);
     int code = acu_node_check(c->call, c->node, &c->raw);
     if (code)
         return code;
     if (c->in_exec && c->exec->source && c->node.graph->root->salt != c->exec->source)
-        return acu_fault(c->call, acu_describe(c->exec, text), ACU_ERROR_ARGUMENT,
-                         "the node is not of the graph that was instantiated");
+        return acu_fault_on(c->call, c->exec, ACU_ERROR_ARGUMENT,
+                            "the node is not of the graph that was instantiated");
     return 0;
 }
 

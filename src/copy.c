@@ -104,17 +104,22 @@ static int copy_and_wait(const copy_job *job) {
     return code;
 }
 
+ACU_COLD static int refuse_type(const char *call, const acu_buffer *buffer, const char *what,
+                                const char *other, acu_dtype dtype) {
+    acu_fault_on(call, buffer, ACU_ERROR_DTYPE, "%s holds %s, %s %s", what,
+                 acu_dtype_name(buffer->dtype), other, acu_dtype_name(dtype));
+    acu_hint("acu_buffer_reinterpret() gives the same memory another type");
+    return ACU_ERROR_DTYPE;
+}
+
 int acu_buffer_check(const char *call, const acu_buffer *buffer, size_t at, acu_dtype dtype,
                      const void *host, size_t count) {
-    char text[ACU_OBJECT_TEXT];
     if (!acu_is(buffer, &acu_buffer_class))
         return acu_bad_handle(call, buffer, &acu_buffer_class);
     if (!host && count > 0)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
     if (!acu_dtype_fits(buffer->dtype, dtype))
-        return acu_fault(call, acu_describe(buffer, text), ACU_ERROR_DTYPE,
-                         "the buffer holds %s, the host %s", acu_dtype_name(buffer->dtype),
-                         acu_dtype_name(dtype));
+        return refuse_type(call, buffer, "the buffer", "the host", dtype);
     ACU_TRY(acu_buffer_has(call, buffer, at, count));
     return 0;
 }
@@ -167,15 +172,12 @@ acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at
 }
 
 static int check_two(const char *call, const acu_buffer *to, const acu_buffer *from) {
-    char text[ACU_OBJECT_TEXT];
     if (!acu_is(to, &acu_buffer_class))
         return acu_bad_handle(call, to, &acu_buffer_class);
     if (!acu_is(from, &acu_buffer_class))
         return acu_bad_handle(call, from, &acu_buffer_class);
     if (!acu_dtype_fits(to->dtype, from->dtype))
-        return acu_fault(call, acu_describe(to, text), ACU_ERROR_DTYPE,
-                         "the destination holds %s, the source %s", acu_dtype_name(to->dtype),
-                         acu_dtype_name(from->dtype));
+        return refuse_type(call, to, "the destination", "the source", from->dtype);
     return 0;
 }
 
@@ -204,7 +206,7 @@ int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const a
         uintptr_t a = (uintptr_t)(to->pointer + to_at * size),
                   b = (uintptr_t)(from->pointer + from_at * size);
         if (a < b + bytes && b < a + bytes)
-            return acu_fault(call, "", ACU_ERROR_RANGE, "the two parts overlap");
+            return acu_fault_on(call, to, ACU_ERROR_RANGE, "the two parts overlap");
     }
     return 0;
 }
@@ -237,8 +239,8 @@ acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from,
 acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_stream *on) {
     NEED_BUFFER(to);
     NEED_BUFFER(from);
-    ACU_REQUIRE(to->count == from->count, ACU_ERROR_RANGE,
-                "the destination has %zu elements, the source %zu", to->count, from->count);
+    ACU_REQUIRE_OF(to, to->count == from->count, ACU_ERROR_RANGE,
+                   "the destination has %zu elements, the source %zu", to->count, from->count);
     return copy_range(__func__, to, 0, from, 0, to->count, on);
 }
 
@@ -384,9 +386,9 @@ static int check_strides(const char *call, const acu_buffer *to, const acu_buffe
             return acu_fault(call, "", ACU_ERROR_ARGUMENT,
                              "a step of 0 would write one element many times");
     if (!is_within(to, s->to_at, s, to_steps))
-        return acu_fault(call, "", ACU_ERROR_RANGE, "elements lie outside of the destination");
+        return acu_fault_on(call, to, ACU_ERROR_RANGE, "elements lie outside of the destination");
     if (!is_within(from, s->from_at, s, from_steps))
-        return acu_fault(call, "", ACU_ERROR_RANGE, "elements lie outside of the source");
+        return acu_fault_on(call, from, ACU_ERROR_RANGE, "elements lie outside of the source");
     return 0;
 }
 
@@ -483,9 +485,9 @@ acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype, const void
                                  acu_stream *on) {
     ACU_NEED_POINTER(element);
     ACU_TRY(check_host_copy(__func__, buffer, 0, dtype, element, 0, &on));
-    ACU_REQUIRE(buffer->object.device == on->object.device, ACU_ERROR_DEVICE,
-                "the buffer belongs to device %d, the stream to device %d", buffer->object.device,
-                on->object.device);
+    ACU_REQUIRE_OF(buffer, buffer->object.device == on->object.device, ACU_ERROR_DEVICE,
+                   "the buffer belongs to device %d, the stream to device %d",
+                   buffer->object.device, on->object.device);
     fill what = {.at = buffer->pointer,
                  .count = buffer->count,
                  .size = acu_dtype_size(buffer->dtype),
@@ -497,9 +499,9 @@ acu_result acu_buffer_fill_typed(acu_buffer *buffer, acu_dtype dtype, const void
 acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on) {
     static const unsigned char zero;
     ACU_TRY(check_host_copy(__func__, buffer, 0, ACU_ANY, NULL, 0, &on));
-    ACU_REQUIRE(buffer->object.device == on->object.device, ACU_ERROR_DEVICE,
-                "the buffer belongs to device %d, the stream to device %d", buffer->object.device,
-                on->object.device);
+    ACU_REQUIRE_OF(buffer, buffer->object.device == on->object.device, ACU_ERROR_DEVICE,
+                   "the buffer belongs to device %d, the stream to device %d",
+                   buffer->object.device, on->object.device);
     fill what = {
         .at = buffer->pointer, .count = acu_buffer_bytes(buffer), .size = 1, .bytes = &zero};
     copy_job job = {.to = buffer, .on = on, .run = run_fill, .data = &what};
@@ -527,8 +529,8 @@ acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream 
     struct cudaMemLocation location;
     NEED_BUFFER(buffer);
     ACU_TRY(choose_stream(__func__, buffer, &on));
-    ACU_REQUIRE(buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
-                "only managed memory moves");
+    ACU_REQUIRE_OF(buffer, buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
+                   "only managed memory moves");
     ACU_TRY(location_of(__func__, where, &location));
     copy_job job = {.to = buffer, .on = on, .run = run_prefetch, .data = &location};
     return buffer->count == 0 ? 0 : OUTCOME(buffer, run_job(&job));
@@ -537,8 +539,8 @@ acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream 
 acu_result acu_buffer_advise(acu_buffer *buffer, acu_advice advice, acu_device device) {
     struct cudaMemLocation location;
     NEED_BUFFER(buffer);
-    ACU_REQUIRE(buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
-                "only managed memory takes advice");
+    ACU_REQUIRE_OF(buffer, buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
+                   "only managed memory takes advice");
     ACU_REQUIRE(advice >= ACU_ADVICE_READ_MOSTLY && advice <= ACU_ADVICE_NOT_ACCESSED_BY,
                 ACU_ERROR_ARGUMENT, "there is no advice %d", (int)advice);
     ACU_TRY(location_of(__func__, device, &location));

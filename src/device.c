@@ -157,9 +157,14 @@ void acu_device_guard_cleanup(acu_device_guard *guard) {
  */
 
 acu_result acu_device_attribute(acu_device device, int attribute, int *value) {
+    char text[64];
     ACU_NEED_POINTER(value);
     ACU_TRY(acu_device_resolve(__func__, &device));
-    return OUTCOME(device, cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device));
+    int code = (int)cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device);
+    if (!code)
+        return 0;
+    snprintf(text, sizeof text, "attribute %d of device %d", attribute, device);
+    return acu_blame(__func__, text, code);
 }
 
 /* An attribute that this runtime or device may lack: 0 then, and no error is left behind. */

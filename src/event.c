@@ -108,9 +108,9 @@ acu_device acu_event_device(const acu_event *event) {
  */
 
 #define NEED_SAME_DEVICE(event, stream)                                                            \
-    ACU_REQUIRE((event)->object.device == (stream)->object.device, ACU_ERROR_DEVICE,               \
-                "the event belongs to device %d, the stream to device %d", (event)->object.device, \
-                (stream)->object.device)
+    ACU_REQUIRE_OF((event), (event)->object.device == (stream)->object.device, ACU_ERROR_DEVICE,   \
+                   "the event belongs to device %d, the stream to device %d",                      \
+                   (event)->object.device, (stream)->object.device)
 
 acu_result acu_event_record(acu_event *event, acu_stream *stream) {
     acu_guard guard;
@@ -155,8 +155,8 @@ static bool is_captured(const acu_event *event) {
 
 #define NEED_UNCAPTURED(event)                                                                     \
     do {                                                                                           \
-        ACU_REQUIRE(!is_captured(event), ACU_ERROR_CAPTURE,                                        \
-                    "the event means work that is being captured");                                \
+        ACU_REQUIRE_OF((event), !is_captured(event), ACU_ERROR_CAPTURE,                            \
+                       "the event means work that is being captured");                             \
         ACU_TRY(OUTCOME((event), acu_capture_allows()));                                           \
     } while (0)
 
@@ -194,8 +194,8 @@ acu_result acu_event_elapsed(acu_event *start, acu_event *end, float *millisecon
                 "the events belong to the devices %d and %d", start->object.device,
                 end->object.device);
     const char *first = untimed(start), *second = untimed(end);
-    ACU_REQUIRE(!first, ACU_ERROR_STATE, "the first event %s", first);
-    ACU_REQUIRE(!second, ACU_ERROR_STATE, "the second event %s", second);
+    ACU_REQUIRE_OF(start, !first, ACU_ERROR_STATE, "the first event %s", first);
+    ACU_REQUIRE_OF(end, !second, ACU_ERROR_STATE, "the second event %s", second);
     int code = (int)cudaEventElapsedTime(milliseconds, start->raw, end->raw);
     if (code == ACU_NOT_READY) {
         acu_forget_not_ready();

@@ -178,11 +178,10 @@ void acu_graph_cleanup(acu_graph **graph) {
 }
 
 int acu_graph_not_captured(const char *call, const acu_graph *graph) {
-    char text[ACU_OBJECT_TEXT];
     if (__atomic_load_n(&graph->root->capturing, __ATOMIC_ACQUIRE) == 0)
         return 0;
-    return acu_fault(call, acu_describe(graph, text), ACU_ERROR_CAPTURE,
-                     "a stream is being captured into the graph");
+    return acu_fault_on(call, graph, ACU_ERROR_CAPTURE,
+                        "a stream is being captured into the graph");
 }
 
 acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
@@ -348,7 +347,6 @@ static cudaGraphNode_t find_node(acu_node node) {
 }
 
 int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw) {
-    char text[ACU_OBJECT_TEXT];
     if (!node.graph)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the node is none");
     if (!acu_is(node.graph, &acu_graph_class))
@@ -356,8 +354,7 @@ int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw) {
     *raw = find_node(node);
     if (*raw)
         return 0;
-    return acu_fault(call, acu_describe(node.graph, text), ACU_ERROR_HANDLE,
-                     "the graph has no such node any more");
+    return acu_fault_on(call, node.graph, ACU_ERROR_HANDLE, "the graph has no such node any more");
 }
 
 struct CUgraphNode_st *acu_node_raw(acu_node node) {
@@ -541,7 +538,11 @@ acu_result acu_node_tools_id(acu_node node, uint64_t *id) {
 
 acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigned flags) {
     ACU_NEED_POINTER(path);
-    ON_GRAPH(graph, cudaGraphDebugDotPrint(graph->raw, path, flags));
+    ACU_NEED(graph, acu_graph_class);
+    acu_graph_lock();
+    int code = (int)cudaGraphDebugDotPrint(graph->raw, path, flags);
+    acu_graph_unlock();
+    return code ? acu_blame(__func__, path, code) : 0; /* mostly it is the file */
 }
 
 /* ---- memory that graphs allocate ---------------------------------------------------------------

@@ -338,11 +338,12 @@ acu_result acu_kernel_set(acu_kernel *kernel, acu_kernel_attribute attribute, in
     int code = 0;
     ACU_NEED(kernel, acu_kernel_class);
     int most = kernel->limits.shared_most - kernel->static_shared;
-    ACU_REQUIRE(attribute != ACU_KERNEL_MAX_SHARED || value <= most, ACU_ERROR_LIMIT,
-                "%d bytes of dynamic shared memory for %s: device %d has %d per block at most, of "
-                "which the code takes %d",
-                value, kernel->name, kernel->object.device, kernel->limits.shared_most,
-                kernel->static_shared);
+    ACU_REQUIRE_OF(
+        kernel, attribute != ACU_KERNEL_MAX_SHARED || value <= most, ACU_ERROR_LIMIT,
+        "%d bytes of dynamic shared memory for %s: device %d has %d per block at most, of "
+        "which the code takes %d",
+        value, kernel->name, kernel->object.device, kernel->limits.shared_most,
+        kernel->static_shared);
     WITH_KERNEL(kernel, code, set_and_refresh(kernel, (enum cudaFuncAttribute)attribute, value));
     return OUTCOME(kernel, code);
 }
@@ -358,8 +359,8 @@ static int check_known(const char *call, const acu_kernel *kernel) {
     if (!acu_is(kernel, &acu_kernel_class))
         return acu_bad_handle(call, kernel, &acu_kernel_class);
     if (kernel->check == ACU_CHECK_NOTHING)
-        return acu_fault(
-            call, "", ACU_NOT_SUPPORTED,
+        return acu_fault_on(
+            call, kernel, ACU_NOT_SUPPORTED,
             "the parameters of %s are not known: that takes PTX, or a driver and runtime 12.4",
             kernel->name);
     return 0;
@@ -377,9 +378,9 @@ acu_result acu_kernel_parameter(acu_kernel *kernel, size_t index, acu_parameter 
     ACU_NEED_POINTER(parameter);
     *parameter = (acu_parameter){0};
     ACU_TRY(check_known(__func__, kernel));
-    ACU_REQUIRE(index < kernel->count, ACU_ERROR_RANGE,
-                "%s has %zu parameters, number %zu is asked for", kernel->name, kernel->count,
-                index);
+    ACU_REQUIRE_OF(kernel, index < kernel->count, ACU_ERROR_RANGE,
+                   "%s has %zu parameters, number %zu is asked for", kernel->name, kernel->count,
+                   index);
     *parameter = kernel->parameters[index];
     return 0;
 }
@@ -410,8 +411,8 @@ acu_result acu_kernel_blocks_per_multiprocessor(acu_kernel *kernel, size_t threa
     ACU_NEED_POINTER(blocks);
     *blocks = 0;
     ACU_NEED(kernel, acu_kernel_class);
-    ACU_REQUIRE(threads > 0 && threads <= INT32_MAX, ACU_ERROR_ARGUMENT, "blocks of %zu threads",
-                threads);
+    ACU_REQUIRE_OF(kernel, threads > 0 && threads <= INT32_MAX, ACU_ERROR_ARGUMENT,
+                   "blocks of %zu threads", threads);
     return OUTCOME(kernel, blocks_per(kernel, threads, shared_bytes, flags, blocks));
 }
 
@@ -469,8 +470,8 @@ acu_result acu_kernel_available_shared(acu_kernel *kernel, int blocks, size_t th
     ACU_NEED_POINTER(bytes);
     *bytes = 0;
     ACU_NEED(kernel, acu_kernel_class);
-    ACU_REQUIRE(threads > 0 && threads <= INT32_MAX, ACU_ERROR_ARGUMENT, "blocks of %zu threads",
-                threads);
+    ACU_REQUIRE_OF(kernel, threads > 0 && threads <= INT32_MAX, ACU_ERROR_ARGUMENT,
+                   "blocks of %zu threads", threads);
     WITH_KERNEL(kernel, code,
                 kernel->backend->available_shared(bytes, kernel->raw, blocks, (int)threads));
     return OUTCOME(kernel, code);

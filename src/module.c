@@ -577,13 +577,13 @@ acu_result acu_module_global(acu_module *module, const char *name, acu_stream *s
     ACU_NEED(module, acu_module_class);
     ACU_NEED_POINTER(name);
     ACU_NEED_STREAM(stream);
-    ACU_REQUIRE(stream->object.device == module->object.device, ACU_ERROR_DEVICE,
-                "the module is on device %d, the stream on device %d", module->object.device,
-                stream->object.device);
+    ACU_REQUIRE_OF(module, stream->object.device == module->object.device, ACU_ERROR_DEVICE,
+                   "the module is on device %d, the stream on device %d", module->object.device,
+                   stream->object.device);
     ACU_TRY(OUTCOME(module, find_global(module, name, &at, &bytes)));
-    ACU_REQUIRE(size && bytes % size == 0, ACU_ERROR_DTYPE,
-                "\"%s\" has %zu bytes, which are no whole elements of %s", name, bytes,
-                acu_dtype_name(dtype));
+    ACU_REQUIRE_OF(module, size && bytes % size == 0, ACU_ERROR_DTYPE,
+                   "\"%s\" has %zu bytes, which are no whole elements of %s", name, bytes,
+                   acu_dtype_name(dtype));
     return acu_storage_new(__func__,
                            &(acu_request){.stream = stream,
                                           .dtype = dtype,

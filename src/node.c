@@ -159,7 +159,7 @@ int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *par
         .count = 2,
         .keeps = {{&copy->to->storage->object, true}, {&copy->from->storage->object, false}}};
     if (count == 0)
-        return acu_fault(call, "", ACU_ERROR_RANGE, "there is nothing to copy");
+        return acu_fault_on(call, copy->from, ACU_ERROR_RANGE, "there is nothing to copy");
     return 0;
 }
 
@@ -213,7 +213,7 @@ acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after, size_t c
                                size_t elements, acu_node *node) {
     ADDING(a);
     ACU_TRY(acu_buffer_check(__func__, buffer, at, dtype, host, elements));
-    ACU_REQUIRE(elements > 0, ACU_ERROR_RANGE, "there is nothing to write");
+    ACU_REQUIRE_OF(buffer, elements > 0, ACU_ERROR_RANGE, "there is nothing to write");
     size_t bytes = elements * acu_dtype_size(buffer->dtype);
     acu_kept_closure *kept = keep_bytes(__func__, host, bytes);
     if (!kept)
@@ -271,12 +271,12 @@ int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *par
     size_t pitch = fill->pitch ? fill->pitch : width;
     unsigned value = 0, unit = unit_of(fill->element, size, &value);
     if (unit == 0)
-        return acu_fault(call, "", ACU_ERROR_DTYPE, "a node cannot set elements of %zu bytes",
-                         size);
+        return acu_fault_on(call, buffer, ACU_ERROR_DTYPE,
+                            "a node cannot set elements of %zu bytes", size);
     if (width == 0 || pitch < width || !rows_fit(buffer, fill->at, width, height, pitch))
-        return acu_fault(call, "", ACU_ERROR_RANGE,
-                         "%zu rows of %zu elements, %zu apart, from element %zu on, of %zu", height,
-                         width, pitch, fill->at, buffer->count);
+        return acu_fault_on(call, buffer, ACU_ERROR_RANGE,
+                            "%zu rows of %zu elements, %zu apart, from element %zu on, of %zu",
+                            height, width, pitch, fill->at, buffer->count);
     *params = (acu_node_params){.device = buffer->object.device,
                                 .fill = {.dst = buffer->pointer + fill->at * size,
                                          .pitch = pitch * size,
@@ -423,13 +423,11 @@ acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after, size_t c
 }
 
 static int need_graph_memory(const char *call, const acu_buffer *buffer) {
-    char text[ACU_OBJECT_TEXT];
     if (!acu_is(buffer, &acu_buffer_class))
         return acu_bad_handle(call, buffer, &acu_buffer_class);
     if (buffer->storage->memory == ACU_MEMORY_GRAPH)
         return 0;
-    return acu_fault(call, acu_describe(buffer, text), ACU_ERROR_MEMORY_KIND,
-                     "no graph has allocated this memory");
+    return acu_fault_on(call, buffer, ACU_ERROR_MEMORY_KIND, "no graph has allocated this memory");
 }
 
 acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t count,

@@ -105,10 +105,15 @@ void *acu_object_memory(size_t size) {
                          (size + ACU_CACHE_LINE - 1) / ACU_CACHE_LINE * ACU_CACHE_LINE);
 }
 
+static const char *article(const acu_class *kind) {
+    return strchr("aeiou", kind->name[0]) ? "an" : "a";
+}
+
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device) {
     acu_object *object = acu_object_memory(size);
     if (!object) {
-        acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a %s", kind->name);
+        acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %s %s", article(kind),
+                  kind->name);
         return NULL;
     }
     memset(object, 0, size);
@@ -131,8 +136,8 @@ int acu_bad_handle(const char *call, const void *handle, const acu_class *kind) 
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the %s is NULL", kind->name);
     const acu_class *really = __atomic_load_n(&object->kind, __ATOMIC_RELAXED);
     if (really)
-        return acu_fault(call, acu_describe(handle, text), ACU_ERROR_HANDLE,
-                         "a %s is given where a %s is needed", really->name, kind->name);
+        return acu_fault_on(call, handle, ACU_ERROR_HANDLE, "%s %s is given where %s %s is needed",
+                            article(really), really->name, article(kind), kind->name);
     snprintf(text, sizeof text, "%s %p", kind->name, handle);
     return acu_fault(call, text, ACU_ERROR_HANDLE, "the %s was released already", kind->name);
 }
@@ -150,6 +155,15 @@ const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) {
     if (object->device >= 0)
         snprintf(text + used, ACU_OBJECT_TEXT - (size_t)used, " on device %d", object->device);
     return text;
+}
+
+int acu_fault_on(const char *call, const void *handle, int code, const char *format, ...) {
+    char text[ACU_OBJECT_TEXT];
+    va_list args;
+    va_start(args, format);
+    (void)acu_vfault(call, acu_describe(handle, text), code, format, args);
+    va_end(args);
+    return code;
 }
 
 int acu_blame_on(const char *call, const void *handle, int code) {

@@ -119,6 +119,13 @@ static inline bool acu_is(const void *handle, const acu_class *kind) {
             return acu_fault(__func__, "", (code), __VA_ARGS__);                                   \
     } while (0)
 
+/* The same where an object is what it is about. */
+#define ACU_REQUIRE_OF(object, condition, code, ...)                                               \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            return acu_fault_on(__func__, (object), (code), __VA_ARGS__);                          \
+    } while (0)
+
 #define ACU_NEED_POINTER(pointer)                                                                  \
     ACU_REQUIRE((pointer) != NULL, ACU_ERROR_ARGUMENT, "'" #pointer "' is NULL")
 
@@ -141,6 +148,9 @@ int acu_object_end(const char *call, acu_object *object);
 /* "stream 0x55… on device 0", into `text`, which is returned; "" of no handle. */
 const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
 
+/* acu_fault with an object. */
+int acu_fault_on(const char *call, const void *handle, int code, const char *format, ...)
+    __attribute__((format(printf, 4, 5), cold));
 /* acu_blame with an object; nothing on success. */
 int acu_blame_on(const char *call, const void *handle, int code) ACU_COLD;
 static inline int acu_outcome(const char *call, const void *handle, int code) {

@@ -149,8 +149,8 @@ acu_result acu_pool_get(acu_pool *pool, acu_pool_attribute attribute, uint64_t *
     int on = 0;
     ACU_NEED_POINTER(value);
     ACU_NEED(pool, acu_pool_class);
-    ACU_REQUIRE(is_known(attribute), ACU_ERROR_ARGUMENT, "there is no attribute %d",
-                (int)attribute);
+    ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "there is no attribute %d",
+                   (int)attribute);
     *value = 0;
     void *at = is_switch(attribute) ? (void *)&on : (void *)value;
     int code = (int)cudaMemPoolGetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at);
@@ -162,10 +162,10 @@ acu_result acu_pool_get(acu_pool *pool, acu_pool_attribute attribute, uint64_t *
 acu_result acu_pool_set(acu_pool *pool, acu_pool_attribute attribute, uint64_t value) {
     int on = value != 0;
     ACU_NEED(pool, acu_pool_class);
-    ACU_REQUIRE(is_known(attribute), ACU_ERROR_ARGUMENT, "there is no attribute %d",
-                (int)attribute);
-    ACU_REQUIRE(attribute != ACU_POOL_RESERVED && attribute != ACU_POOL_USED, ACU_ERROR_ARGUMENT,
-                "the attribute can only be read");
+    ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "there is no attribute %d",
+                   (int)attribute);
+    ACU_REQUIRE_OF(pool, attribute != ACU_POOL_RESERVED && attribute != ACU_POOL_USED,
+                   ACU_ERROR_ARGUMENT, "the attribute can only be read");
     void *at = is_switch(attribute) ? (void *)&on : (void *)&value;
     return OUTCOME(pool, cudaMemPoolSetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at));
 }

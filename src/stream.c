@@ -468,11 +468,10 @@ static int query_capture(const acu_stream *stream, enum cudaStreamCaptureStatus 
 }
 
 int acu_stream_refuse(const char *call, const acu_stream *stream) {
-    char text[ACU_OBJECT_TEXT];
     if (!acu_is(stream, &acu_stream_class))
         return acu_bad_handle(call, stream, &acu_stream_class);
-    return acu_fault(call, acu_describe(stream, text), ACU_ERROR_STATE,
-                     "this is the default stream of another thread");
+    return acu_fault_on(call, stream, ACU_ERROR_STATE,
+                        "this is the default stream of another thread");
 }
 
 int acu_stream_not_captured(const acu_stream *stream) {

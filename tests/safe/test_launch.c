@@ -426,7 +426,7 @@ static void dependent_launches_priorities_and_domains(void **state) {
     g.programmatic_event = timed;
     FAILS(acu_launch(stream, kernel, g), ACU_ERROR_STATE, "ACU_EVENT_NO_TIMING");
     g.programmatic_event = (acu_event *)stream;
-    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_HANDLE, "a stream is given where a event");
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_HANDLE, "a stream is given where an event");
     g = grid_of(1, 1);
     g.memory_domain = 1;
     g.window = &(acu_access_window){.bytes = 0};

@@ -366,6 +366,51 @@ static void huge_launches(void **state) {
     assert_null(module);
 }
 
+/* ---- what is said -------------------------------------------------------------------------- */
+
+/* The failure is about this object, and its message says so. */
+static void expect_object(const char *object) {
+    const acu_error error = acu_last_error_details();
+    if (!strstr(error.object, object) || !strstr(error.message, error.object))
+        fail_msg("\"%s\" should be about a %s: %s", error.message, object, error.object);
+}
+#define ABOUT(object, expected, call)                                                              \
+    do {                                                                                           \
+        FAILS(call, expected, "");                                                                 \
+        expect_object(object);                                                                     \
+    } while (0)
+
+static void failures_name_what_they_are_about(void **state) {
+    (void)state;
+    void *host;
+    float ms;
+    int value;
+    uint64_t bytes;
+    acu_buffer *made = NULL, *b = good.buffer;
+    acu_graph *graph = NULL;
+    const acu_strides beyond = {.rank = 1, .shape = &(size_t){9}};
+    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_host(b, &host));
+    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_prefetch(b, 0, NULL));
+    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_advise(b, ACU_ADVICE_READ_MOSTLY, 0));
+    ABOUT("buffer ", ACU_ERROR_DTYPE, acu_buffer_reinterpret(b, ACU_BYTES(3), &made));
+    assert_string_equal(acu_last_error_details().hint, ""); /* it is no advice to do just that */
+    ABOUT("buffer ", ACU_ERROR_RANGE, acu_buffer_copy_range(b, 0, b, 1, 4, NULL));
+    ABOUT("buffer ", ACU_ERROR_RANGE, acu_buffer_copy_strided(b, b, &beyond, NULL));
+    ABOUT("buffer ", ACU_ERROR_DTYPE, acu_buffer_fill(b, &(double){1}));
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_buffer_reinterpret()"));
+    ABOUT("event ", ACU_ERROR_STATE, acu_event_elapsed(good.event, good.event, &ms));
+    ABOUT("pool ", ACU_ERROR_ARGUMENT, acu_pool_get(good.pool, (acu_pool_attribute)99, &bytes));
+    ABOUT("kernel ", ACU_ERROR_RANGE,
+          acu_kernel_parameter(good.kernel, 99, &(acu_parameter){.size = 0}));
+    ABOUT("stream ", ACU_ERROR_CAPTURE, acu_stream_end_capture(good.stream, &graph));
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_stream_begin_capture()"));
+    ABOUT("kernel ", ACU_ERROR_ARGUMENT, acu_launch(good.stream, good.kernel, acu_grid_1d(0, 32)));
+    assert_non_null(strstr(acu_last_error_details().hint, "nothing to launch"));
+    ABOUT("attribute 9999 of device 0", 1, acu_device_attribute(0, 9999, &value));
+    assert_int_not_equal(acu_graph_dot(good.graph, "/nonexistent/g.dot", 0), 0);
+    expect_object("/nonexistent/g.dot");
+}
+
 /* ---- code ---------------------------------------------------------------------------------- */
 
 static void modules(void **state) {
@@ -489,10 +534,12 @@ static void launches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        MISUSE(devices),          MISUSE(streams_are_made), MISUSE(streams),
-        MISUSE(captures),         MISUSE(events),           MISUSE(pools),
-        MISUSE(buffers_are_made), MISUSE(buffers),          MISUSE(modules),
-        MISUSE(kernels),          MISUSE(launches),         MISUSE(huge_sizes),
-        MISUSE(huge_launches)};
+        MISUSE(devices),          MISUSE(streams_are_made),
+        MISUSE(streams),          MISUSE(captures),
+        MISUSE(events),           MISUSE(pools),
+        MISUSE(buffers_are_made), MISUSE(buffers),
+        MISUSE(modules),          MISUSE(kernels),
+        MISUSE(launches),         MISUSE(huge_sizes),
+        MISUSE(huge_launches),    MISUSE(failures_name_what_they_are_about)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
