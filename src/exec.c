@@ -145,7 +145,7 @@ static int destroy_exec(acu_object *object) {
 const acu_class acu_exec_class = {"executable graph", destroy_exec, NULL};
 
 static acu_exec *new_exec(const char *call) {
-    acu_exec *exec = acu_object_new(call, &acu_exec_class, sizeof *exec, -1);
+    acu_exec *exec = acu_object_new(call, &acu_exec_class, sizeof *exec, ACU_EVERY_DEVICE);
     if (!exec)
         return NULL;
     exec->newest = &exec->oldest;

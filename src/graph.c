@@ -83,7 +83,7 @@ const acu_class acu_graph_class = {"graph", destroy_graph, describe_graph};
 
 static acu_graph *new_graph(const char *call) {
     static uint32_t graphs;
-    acu_graph *graph = acu_object_new(call, &acu_graph_class, sizeof *graph, -1);
+    acu_graph *graph = acu_object_new(call, &acu_graph_class, sizeof *graph, ACU_EVERY_DEVICE);
     if (graph)
         graph->salt = __atomic_add_fetch(&graphs, 1, __ATOMIC_RELAXED);
     return graph;

@@ -21,21 +21,19 @@ acu_watch acu_watched __attribute__((aligned(64))) = {.quarantine = QUARANTINE};
 /* ---- counting ----------------------------------------------------------------------------------
  */
 
-int acu_alive[ACU_COUNTED_DEVICES];
-
-static bool is_counted(int device) {
-    return device >= 0 && device < ACU_COUNTED_DEVICES;
-}
+int acu_alive[ACU_COUNTED_DEVICES], acu_alive_everywhere;
 
 void acu_count_down(int device) {
-    if (is_counted(device))
-        __atomic_sub_fetch(&acu_alive[device], 1, __ATOMIC_RELAXED);
+    int *alive = acu_alive_on(device);
+    if (alive)
+        __atomic_sub_fetch(alive, 1, __ATOMIC_RELAXED);
 }
 
 int acu_objects_alive(int device) {
-    if (!is_counted(device))
-        return 0;
-    return __atomic_load_n(&acu_alive[device], __ATOMIC_RELAXED) - acu_streams_spares(device);
+    const int *here = acu_alive_on(device);
+    int everywhere = __atomic_load_n(&acu_alive_everywhere, __ATOMIC_RELAXED);
+    return (here ? __atomic_load_n(here, __ATOMIC_RELAXED) - acu_streams_spares(device) : 0) +
+           everywhere;
 }
 
 /* ---- the quarantine ----------------------------------------------------------------------------

@@ -33,7 +33,7 @@ struct acu_object {
     const acu_class *kind; /* atomic; NULL once it is dead */
     const acu_class *was;  /* its class, alive or dead */
     int references;        /* atomic */
-    short device;          /* -1: none */
+    short device;          /* -1: none; or ACU_EVERY_DEVICE */
     bool embedded;         /* in another object; or destroy() buries it, too */
     bool busy;             /* atomic: a lock, for a class that needs one so small */
     acu_object *next;      /* waiting to be destroyed, or in quarantine */
@@ -64,11 +64,19 @@ static inline bool acu_nothing_special(void) {
                        ACU_WATCHED(unloading)) == 0);
 }
 
-enum { ACU_COUNTED_DEVICES = 64 };
-extern ACU_OURS int acu_alive[ACU_COUNTED_DEVICES]; /* atomic: the objects of each device */
-static inline void acu_count_up(int device) {
+/* Graphs may have something on each device, and CUDA does not tell on which. */
+enum { ACU_COUNTED_DEVICES = 64, ACU_EVERY_DEVICE = -2 };
+/* Atomic: the objects of each device, and those of all. */
+extern ACU_OURS int acu_alive[ACU_COUNTED_DEVICES], acu_alive_everywhere;
+static inline int *acu_alive_on(int device) {
     if (device >= 0 && device < ACU_COUNTED_DEVICES)
-        __atomic_add_fetch(&acu_alive[device], 1, __ATOMIC_RELAXED);
+        return &acu_alive[device];
+    return device == ACU_EVERY_DEVICE ? &acu_alive_everywhere : NULL;
+}
+static inline void acu_count_up(int device) {
+    int *alive = acu_alive_on(device);
+    if (alive)
+        __atomic_add_fetch(alive, 1, __ATOMIC_RELAXED);
 }
 void acu_count_down(int device);
 
@@ -188,7 +196,7 @@ static inline bool acu_is_unloading(void) {
  * it. */
 int acu_released(int result);
 
-/* Objects of a device that are alive. */
+/* Objects that are alive and of a device, or may be. */
 int acu_objects_alive(int device);
 
 /*

@@ -173,8 +173,8 @@ ACU_CHECKED acu_result acu_device_synchronize(acu_device device);
 /**
  * Destroys everything that the process has on the device, also what others made.
  *
- * Refused with ACU_ERROR_STATE while streams, events, buffers or pools of the safe layer are alive
- * on it, as they would be left dangling.
+ * Refused with ACU_ERROR_STATE while anything of the safe layer is alive on it, which would be left
+ * dangling, or any graph, which may have something there.
  */
 ACU_CHECKED acu_result acu_device_reset(acu_device device);
 

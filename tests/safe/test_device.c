@@ -148,12 +148,22 @@ static void peers(void **state) {
 static void reset_spares_what_is_alive(void **state) {
     (void)state;
     acu_stream *stream = NULL;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
     OK(acu_device_synchronize(0));
     OK(acu_stream_create(0, NULL, &stream));
     FAILS(acu_device_reset(0), ACU_ERROR_STATE, "1 object of device 0 is still alive");
     if (another_device() != 0)
         OK(acu_device_reset(another_device()));
     OK(acu_stream_release(stream));
+    OK(acu_device_reset(0));
+    OK(acu_graph_create(&graph)); /* whose it is, nobody knows */
+    OK(acu_graph_add_empty(graph, NULL, 0, NULL));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    FAILS(acu_device_reset(0), ACU_ERROR_STATE, "2 objects of device 0 are still alive");
+    OK(acu_graph_release(graph));
+    FAILS(acu_device_reset(0), ACU_ERROR_STATE, "1 object of device 0 is still alive");
+    OK(acu_exec_release(exec));
     OK(acu_device_reset(0));
     FAILS(acu_device_reset(3), 101, "there is no device 3; there are ");
     FAILS(acu_device_synchronize(3), 101, "there is no device 3; there are ");
