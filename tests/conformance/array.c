@@ -263,6 +263,11 @@ CASE(runs_of_bytes_go_on_in_the_next_row) {
     EQUAL(memcmp(out, in + 1, 49), 0);
     ASK(cudaMemcpyToArray(a, 8, 0, in, 53, cudaMemcpyHostToDevice));
     (void)cudaGetLastError();
+    memset(out, 0, sizeof out);
+    OK(cudaMemcpyToArrayAsync(a, 3, 1, in, 40, cudaMemcpyHostToDevice, NULL));
+    OK(cudaMemcpyFromArrayAsync(out, a, 3, 1, 40, cudaMemcpyDeviceToHost, NULL));
+    OK(cudaStreamSynchronize(NULL));
+    EQUAL(memcmp(out, in, 40), 0);
     OK(cudaFreeArray(a));
     OK(cudaFreeArray(b));
 }

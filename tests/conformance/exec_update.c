@@ -1,5 +1,6 @@
 /* Changing what was instantiated: one node, or all. */
 #include "graphs.h"
+#include "kernels.h"
 
 /* ---- changing one node ------------------------------------------------------------------------
  */
@@ -340,4 +341,140 @@ CASE(mistakes_in_updating) {
     FAILS(cudaErrorInvalidValue, cudaGraphExecUpdate(exec, NULL, &info));
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
+
+/* Of one node that launches the function of the device's own module; NULL: there is none. */
+static cudaGraph_t graph_of_kernel(int device, const char *name, CUmodule *module,
+                                   CUgraphNode *node) {
+    cudaGraph_t graph = NULL;
+    CUDA_KERNEL_NODE_PARAMS params = {.gridDimX = 1,
+                                      .gridDimY = 1,
+                                      .gridDimZ = 1,
+                                      .blockDimX = 1,
+                                      .blockDimY = 1,
+                                      .blockDimZ = 1};
+    register_kernels();
+    return cudaSetDevice(device) || cudaFree(NULL) || cuModuleLoadData(module, module_text) ||
+                   cuModuleGetFunction(&params.func, *module, name) || cudaGraphCreate(&graph, 0) ||
+                   cuGraphAddKernelNode(node, (CUgraph)graph, NULL, 0, &params)
+               ? NULL
+               : graph;
+}
+
+static enum cudaGraphExecUpdateResult asked_update(cudaGraphExec_t exec, cudaGraph_t graph) {
+    cudaGraphExecUpdateResultInfo info = {.result = cudaGraphExecUpdateError};
+    ASK(cudaGraphExecUpdate(exec, graph, &info));
+    ASK(info.result);
+    ASK(info.errorNode != NULL);
+    return info.result;
+}
+
+CASE(updating_with_another_function) {
+    CUmodule modules[2];
+    CUgraphNode nodes[2];
+    cudaGraphExec_t exec = NULL;
+    cudaGraph_t graph = graph_of_kernel(0, "nothing", &modules[0], &nodes[0]);
+    cudaGraph_t other = graph_of_kernel(0, "at_most_64", &modules[1], &nodes[1]);
+    IS(graph && other);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    EQUAL(asked_update(exec, other), cudaGraphExecUpdateSuccess);
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaStreamSynchronize(0));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+    OK(cuModuleUnload(modules[0]));
+    OK(cuModuleUnload(modules[1]));
+}
+
+CASE(updating_with_a_cooperative_launch) {
+    CUmodule modules[2];
+    CUgraphNode nodes[2];
+    CUlaunchAttributeValue value = {.cooperative = 1};
+    cudaGraphExec_t exec = NULL;
+    cudaGraph_t graph = graph_of_kernel(0, "nothing", &modules[0], &nodes[0]);
+    cudaGraph_t other = graph_of_kernel(0, "nothing", &modules[1], &nodes[1]);
+    IS(graph && other);
+    OK(cuGraphKernelNodeSetAttribute(nodes[1], CU_LAUNCH_ATTRIBUTE_COOPERATIVE, &value));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    (void)asked_update(exec, other);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+    OK(cuModuleUnload(modules[0]));
+    OK(cuModuleUnload(modules[1]));
+}
+
+CASE(updating_with_the_function_of_another_device) {
+    NEEDS_DEVICES(2);
+    CUmodule modules[2];
+    CUgraphNode nodes[2];
+    cudaGraphExec_t exec = NULL;
+    cudaGraph_t other = graph_of_kernel(1, "nothing", &modules[1], &nodes[1]);
+    cudaGraph_t graph = graph_of_kernel(0, "nothing", &modules[0], &nodes[0]);
+    IS(graph && other);
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    (void)asked_update(exec, other);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaGraphDestroy(other));
+    OK(cuModuleUnload(modules[0]));
+    OK(cudaSetDevice(1));
+    OK(cudaFree(NULL));
+    OK(cuModuleUnload(modules[1]));
+}
+
+/* ---- copies of boxes
+ * -----------------------------------------------------------------------------
+ */
+
+static struct cudaMemcpy3DParms row(const unsigned *from, unsigned *to, size_t numbers) {
+    struct cudaMemcpy3DParms p = {.kind = cudaMemcpyDefault};
+    p.srcPtr = (struct cudaPitchedPtr){(void *)(uintptr_t)from, 64, 64, 1};
+    p.dstPtr = (struct cudaPitchedPtr){to, 64, 64, 1};
+    p.extent = (struct cudaExtent){numbers * sizeof *from, 1, 1};
+    return p;
+}
+
+CASE(changing_a_copy_of_a_box) {
+    unsigned *memory = NULL, out[16] = {0};
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL, empty = NULL;
+    struct cudaMemcpy3DParms p, got;
+    OK(cudaMalloc((void **)&memory, 256));
+    OK(cudaMemset(memory, 1, 64));
+    OK(cudaMemset(memory + 16, 2, 64));
+    OK(cudaMemset(memory + 32, 0, 64));
+    OK(cudaGraphCreate(&graph, 0));
+    p = row(memory, memory + 32, 2);
+    OK(cudaGraphAddMemcpyNode(&node, graph, NULL, 0, &p));
+    OK(cudaGraphAddEmptyNode(&empty, graph, NULL, 0));
+    p = row(memory, memory + 32, 3);
+    OK(cudaGraphMemcpyNodeSetParams(node, &p));
+    OK(cudaGraphMemcpyNodeGetParams(node, &got));
+    EQUAL(got.extent.width, 12);
+    FAILS(cudaErrorInvalidValue, cudaGraphMemcpyNodeSetParams(node, NULL));
+    FAILS(cudaErrorInvalidValue, cudaGraphMemcpyNodeSetParams(NULL, &p));
+    ASK(cudaGraphMemcpyNodeSetParams(empty, &p));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    p = row(memory + 16, memory + 33, 2);
+    OK(cudaGraphExecMemcpyNodeSetParams(exec, node, &p));
+    OK(cudaGraphMemcpyNodeGetParams(node, &got)); /* the node is as it was */
+    EQUAL(got.extent.width, 12);
+    FAILS(cudaErrorInvalidValue, cudaGraphExecMemcpyNodeSetParams(exec, node, NULL));
+    FAILS(cudaErrorInvalidValue, cudaGraphExecMemcpyNodeSetParams(NULL, node, &p));
+    ASK(cudaGraphExecMemcpyNodeSetParams(exec, empty, &p));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaMemcpy(out, memory + 32, 64, cudaMemcpyDeviceToHost));
+    EQUAL(out[0], 0);
+    EQUAL(out[1], 0x02020202);
+    EQUAL(out[2], 0x02020202);
+    EQUAL(out[3], 0);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaFree(memory));
 }
