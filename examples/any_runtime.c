@@ -8,6 +8,23 @@
 
 #include <anycuda/cudart.h> /* CUDA's own names: both layers in one file */
 
+#include <string.h>
+
+/* Sentences that are longer than a terminal is wide go on in the next line. */
+static void print_folded(const char *first, const char *text) {
+    const char *gap = "";
+    int column = printf("%s", first);
+    while (*text) {
+        int word = (int)strcspn(text, " ");
+        bool fits = column + 1 + word <= 80;
+        column = fits ? column + printf("%s", gap) : printf("\n      ") - 1;
+        column += printf("%.*s", word, text);
+        text += word + (text[word] == ' ');
+        gap = " ";
+    }
+    printf("\n");
+}
+
 /* A program that needs a feature asks first, and has another way where it is missing. */
 static const char *choose_allocator(void) {
     if (acu_supports(ACU_FEATURE_STREAM_ORDERED_ALLOCATION, 0) == 0)
@@ -27,7 +44,7 @@ static void call_what_is_new(void) {
         cudaGraphConditionalHandleCreate(&handle, graph, 0, 0) == cudaSuccess)
         printf("a handle for conditional nodes: made\n");
     else
-        printf("a handle for conditional nodes: %s\n", acu_last_error_message());
+        print_folded("a handle for conditional nodes: ", acu_last_error_message());
     if (graph)
         (void)cudaGraphDestroy(graph);
 }
@@ -49,7 +66,7 @@ static acu_result run(void) {
         if (acu_supports((acu_feature)i, 0) == 0)
             usable++;
         else
-            printf("  %s\n", acu_last_error_message());
+            print_folded("  ", acu_last_error_message());
     printf("%d of %d features can be used\n", usable, ACU_FEATURE_COUNT);
     return ACU_SUCCESS;
 }

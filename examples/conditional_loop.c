@@ -87,7 +87,7 @@ int main(void) {
     acu_sim_register("improve", simulated_improve);
     acu_result result = example_begin();
     if (!result && acu_supports(ACU_FEATURE_GRAPH_CONDITIONAL_NODES, 0)) {
-        printf("not here: %s\n", acu_last_error_message());
+        printf("not here:\n%s\n", acu_last_error_message());
         return 0;
     }
     if (!result)
@@ -95,7 +95,7 @@ int main(void) {
     if (result)
         return example_end(result);
     double off = root[0] * root[0] - 2;
-    printf("the root of 2 is %.15g: one launch, and %.0f rounds that the device decided on\n",
+    printf("the root of 2 is %.15g\none launch, and %.0f rounds that the device decided on\n",
            root[0], root[1]);
     return off > 1e-12 || off < -1e-12 || root[1] < 2;
 }

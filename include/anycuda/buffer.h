@@ -214,8 +214,9 @@ typedef struct acu_strides {
  * Copies elements that lie apart, and does not wait.
  *
  * Done by as few 2D copies as the layout allows: one for each row of rows; steps that are negative
- * or not ascending cost a copy for each element or row. ACU_ERROR_OVERFLOW for a shape that no
- * machine can address.
+ * or not ascending cost a copy for each element or row. Within one memory nothing that is written
+ * may also be read: that is not found, and what is there then is not defined. ACU_ERROR_OVERFLOW
+ * for a shape that no machine can address.
  */
 ACU_CHECKED acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from,
                                                const acu_strides *strides, acu_stream *on);
