@@ -3,6 +3,7 @@
 #include "kernel.h"
 #include "memory.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,15 @@ static bool is_whole_fatbin(const void *bytes, size_t size) {
     return size >= 16 && fits(read_number(bytes, 6, 2), read_number(bytes, 8, 8), size);
 }
 
+/* With lazy loading CUDA takes any text, and knows no kernel of it later. It is ended by a zero. */
+static int check_text(const char *call, const char *text) {
+    if (!isprint((unsigned char)*text) || strstr(text, ".version"))
+        return 0;
+    acu_fault(call, "", ACU_ERROR_ARGUMENT, "the text is no PTX: it has no .version");
+    acu_hint("acu_module_compile() compiles CUDA C++");
+    return ACU_ERROR_ARGUMENT;
+}
+
 static int check_image(const char *call, const acu_image *image) {
     format is = format_of(image->bytes, image->size);
     if (image->size == 0)
@@ -71,7 +81,7 @@ static int check_image(const char *call, const acu_image *image) {
     if (is == FORMAT_FATBIN && !is_whole_fatbin(image->bytes, image->size))
         return acu_fault(call, "", ACU_ERROR_ARGUMENT,
                          "the fatbin of %zu bytes is cut off or broken", image->size);
-    return 0;
+    return is == FORMAT_TEXT ? check_text(call, image->bytes) : 0;
 }
 
 /* ---- options of the compiler --------------------------------------------------------------------

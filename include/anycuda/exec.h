@@ -19,6 +19,7 @@ struct CUgraphExec_st; /* what CUDA calls cudaGraphExec_t and CUgraphExec */
 
 ACU_BEGIN_C
 
+/** A graph that can be launched. */
 typedef struct acu_exec acu_exec;
 
 /** Bits of acu_exec_options.flags. */

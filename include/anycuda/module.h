@@ -68,10 +68,10 @@ typedef struct acu_module_source {
 /**
  * Loads code for a device; the caller owns the module.
  *
- * An image that is cut off, or none of these, is refused here. Errors: ACU_ERROR_ARGUMENT (not
- * exactly one source, no such file, not an image), ACU_ERROR_HOST_MEMORY, CUDA's own, with what the
- * driver's compiler said in the message. With lazy loading, CUDA's default, it may say it only when
- * the first kernel is asked for.
+ * An image that is cut off, or a text that is no PTX, is refused here. Errors: ACU_ERROR_ARGUMENT
+ * (not exactly one source, no such file, not an image), ACU_ERROR_HOST_MEMORY, CUDA's own, with
+ * what the driver's compiler said in the message. With lazy loading, CUDA's default, it may say it
+ * only when the first kernel is asked for.
  */
 ACU_CHECKED acu_result acu_module_load(acu_device device, const acu_module_source *source,
                                        acu_module **module);

@@ -109,6 +109,17 @@ static void images_that_are_cut_off(void **state) {
     free(bytes);
 }
 
+static void text_that_is_no_ptx(void **state) {
+    (void)state;
+    acu_module *module = NULL;
+    const acu_module_source source = {.ptx = "extern \"C\" __global__ void nothing() {}"};
+    FAILS(acu_module_load(0, &source, &module), ACU_ERROR_ARGUMENT, "no PTX");
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_module_compile()"));
+    FAILS(acu_module_load(0, &(acu_module_source){.image = "garbage!", .size = 8}, &module),
+          ACU_ERROR_ARGUMENT, "no PTX");
+    assert_null(module);
+}
+
 /* CUDA may compile at once, or when the first kernel is asked for. */
 static acu_result load_broken(const char *ptx) {
     ACU_AUTO(acu_module) *module = NULL;
@@ -425,6 +436,7 @@ int main(void) {
         KERNEL_TEST(text_image_and_file),
         KERNEL_TEST(what_is_no_source),
         KERNEL_TEST(images_that_are_cut_off),
+        KERNEL_TEST(text_that_is_no_ptx),
         KERNEL_TEST(what_the_compiler_says_is_told),
         KERNEL_TEST(options_of_the_compiler),
         KERNEL_TEST(names_of_kernels),
