@@ -136,9 +136,9 @@ static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
 }
 
-static bool blocks(const acu_sim_capture *capture, const acu_sim_device *device) {
+static bool blocks(const acu_sim_capture *capture, const acu_sim_stream *legacy) {
     for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
-        if (s->device == device && is_blocking(s))
+        if (s->device == legacy->device && s->owner == legacy->owner && is_blocking(s))
             return true;
     return false;
 }
@@ -154,7 +154,7 @@ static bool is_in(const acu_sim_capture *capture, const acu_sim_context *context
 static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
-        if (blocks(c, stream->device)) {
+        if (blocks(c, stream)) {
             result = cudaErrorStreamCaptureImplicit;
             if (!looks)
                 invalidate(c);
@@ -206,7 +206,7 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
         return cudaSuccess;
     if (!capture) {
         cudaError_t why =
-            stream == stream->device->legacy ? judge_legacy(stream, use == SIM_LOOKS) : cudaSuccess;
+            acu_sim_is_legacy(stream) ? judge_legacy(stream, use == SIM_LOOKS) : cudaSuccess;
         return !why && use == SIM_WAITS ? acu_sim_capture_allows_unsafe() : why;
     }
     if (use == SIM_LOOKS)
@@ -323,11 +323,11 @@ static cudaError_t judge_wait(acu_sim_stream *stream, const acu_sim_event *event
         return cudaErrorStreamCaptureIsolation;
     if (!active)
         return cudaErrorInvalidValue;
-    if (stream->capture || stream == stream->device->legacy)
+    if (stream->capture || acu_sim_is_legacy(stream))
         invalidate(theirs);
-    return stream->capture                    ? cudaErrorStreamCaptureMerge
-           : stream == stream->device->legacy ? cudaErrorStreamCaptureImplicit
-                                              : cudaSuccess;
+    return stream->capture             ? cudaErrorStreamCaptureMerge
+           : acu_sim_is_legacy(stream) ? cudaErrorStreamCaptureImplicit
+                                       : cudaSuccess;
 }
 
 cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {
@@ -384,7 +384,7 @@ static cudaError_t judge_joined(const acu_sim_capture *capture) {
 static cudaError_t judge_begin(const acu_sim_stream *stream, enum cudaStreamCaptureMode mode) {
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed)
         return cudaErrorInvalidValue;
-    if (stream == stream->device->legacy)
+    if (acu_sim_is_legacy(stream))
         return cudaErrorStreamCaptureUnsupported;
     return stream->capture ? cudaErrorIllegalState : cudaSuccess;
 }

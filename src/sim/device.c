@@ -122,18 +122,22 @@ static size_t persisting_unit(const acu_sim_device *device) {
     return (size_t)acu_sim_attribute(device, cudaDevAttrMaxPersistingL2CacheSize) / 10;
 }
 
-static void set_defaults(acu_sim_device *device) {
-    device->cache = cudaFuncCachePreferNone;
-    memset(device->limits, 0, sizeof device->limits);
-    memset(device->peers, 0, sizeof device->peers);
-    device->limits[cudaLimitStackSize] = 1024;
-    device->limits[cudaLimitPrintfFifoSize] =
+void acu_sim_own_reset(const acu_sim_device *device, acu_sim_own *own) {
+    own->cache = cudaFuncCachePreferNone;
+    memset(own->limits, 0, sizeof own->limits);
+    own->limits[cudaLimitStackSize] = 1024;
+    own->limits[cudaLimitPrintfFifoSize] =
         (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) << 16;
-    device->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
-    device->limits[cudaLimitDevRuntimeSyncDepth] = 2;
-    device->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
-    device->limits[cudaLimitMaxL2FetchGranularity] = 64;
-    device->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
+    own->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
+    own->limits[cudaLimitDevRuntimeSyncDepth] = 2;
+    own->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
+    own->limits[cudaLimitMaxL2FetchGranularity] = 64;
+    own->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
+}
+
+acu_sim_own *acu_sim_own_now(acu_sim_device *device) {
+    acu_sim_owner *owner = acu_sim_owner_now();
+    return owner && owner->device == device ? &owner->own : &device->own;
 }
 
 /* Addresses for four times the memory, so that those given back are not soon used again. */
@@ -166,7 +170,8 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device) {
         return cudaErrorDevicesUnavailable;
     if (!reserve_addresses(device))
         return cudaErrorMemoryAllocation;
-    set_defaults(device);
+    acu_sim_own_reset(device, &device->own);
+    memset(device->peers, 0, sizeof device->peers);
     device->active = true;
     return cudaSuccess;
 }
@@ -224,7 +229,7 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     if (!result)
         result = acu_sim_capture_allows_context(acu_sim_primary_context(d));
     if (!result) {
-        acu_sim_wait_device(d);
+        acu_sim_wait_owner(d, acu_sim_owner_now());
         acu_sim_pools_settle();
         acu_sim_guard_check();
         result = d->sticky;
@@ -250,7 +255,7 @@ cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
     if (!result && !has_limit(limit))
         result = cudaErrorUnsupportedLimit;
     if (!result)
-        *pValue = d->limits[limit];
+        *pValue = acu_sim_own_now(d)->limits[limit];
     return acu_sim_leave(result);
 }
 
@@ -285,7 +290,7 @@ static cudaError_t set_limit(acu_sim_device *d, enum cudaLimit limit, size_t val
     if (limit == cudaLimitPersistingL2CacheSize &&
         value > (size_t)acu_sim_attribute(d, cudaDevAttrMaxPersistingL2CacheSize))
         return cudaErrorInvalidValue;
-    d->limits[limit] = rounded_limit(d, limit, value);
+    acu_sim_own_now(d)->limits[limit] = rounded_limit(d, limit, value);
     return cudaSuccess;
 }
 
@@ -307,7 +312,7 @@ cudaError_t acu_sim_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
     if (!result && !pCacheConfig)
         result = cudaErrorInvalidValue;
     if (!result)
-        *pCacheConfig = d->cache;
+        *pCacheConfig = acu_sim_own_now(d)->cache;
     return acu_sim_leave(result);
 }
 
@@ -317,7 +322,7 @@ cudaError_t acu_sim_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
     if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
         result = cudaErrorInvalidValue;
     if (!result)
-        d->cache = cacheConfig;
+        acu_sim_own_now(d)->cache = cacheConfig;
     return acu_sim_leave(result);
 }
 

@@ -1,7 +1,8 @@
 /*
  * The driver's contexts: a device's primary one, which the runtime uses, and those that programs
- * make besides. What is made while such a one is current is its own, and goes with it; memory's
- * addresses, the default stream and the limits are the device's.
+ * make besides. What is made while such a one is current is its own, and goes with it, as are the
+ * legacy default stream and the limits; memory's addresses and threads' own streams are the
+ * device's.
  */
 #include "context.h"
 #include "driver.h"
@@ -231,6 +232,7 @@ static cudaError_t create(acu_sim_device *device, unsigned flags, const void *wh
                             .id = acu_sim_context_new_id(),
                             .where = where,
                             .next = owners};
+    acu_sim_own_reset(device, &made->own);
     owners = made;
     device->retained++;
     *context = acu_sim_context_of(device, made);
@@ -387,7 +389,7 @@ CUresult acu_sim_cuCtxSynchronize_v2(CUcontext ctx) {
     acu_sim_device *d;
     cudaError_t result = enter_context(ctx, true, &d);
     if (!result) {
-        acu_sim_wait_device(d);
+        acu_sim_wait_owner(d, ctx ? owner_of(ctx) : acu_sim_owner_now());
         acu_sim_pools_settle();
         result = d->sticky;
     }

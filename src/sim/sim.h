@@ -158,6 +158,13 @@ void acu_sim_set_clear(acu_sim_set *set);
 /* ---- devices ------------------------------------------------------------------------------------
  */
 
+/* What each context has: the device's own one, and those that the program made. */
+typedef struct acu_sim_own {
+    size_t limits[16];
+    enum cudaFuncCache cache;
+    acu_sim_stream *legacy; /* its default stream */
+} acu_sim_own;
+
 struct acu_sim_device {
     int index;
     bool active;        /* it has its context */
@@ -168,8 +175,7 @@ struct acu_sim_device {
     bool was_reset;
     unsigned flags;
     bool keeps_local; /* local memory does not shrink: conditional nodes have been there */
-    size_t limits[16];
-    enum cudaFuncCache cache;
+    acu_sim_own own;
     bool peers[SIM_DEVICES]; /* whose memory it may access */
     uint64_t used;           /* bytes of allocations and of pools' and graphs' reserves */
     uint64_t graph_used, graph_used_high, graph_reserved, graph_reserved_high;
@@ -177,7 +183,6 @@ struct acu_sim_device {
     uintptr_t base;
     char *view;
     size_t span, cursor;
-    acu_sim_stream *legacy; /* its default stream */
     acu_sim_pool *default_pool, *pool;
     struct cudaDeviceProp properties; /* once they were asked for: they have a name */
 };
@@ -197,6 +202,7 @@ bool acu_sim_can_access(const acu_sim_device *device, int other);
  */
 struct acu_sim_owner {
     acu_sim_device *device;
+    acu_sim_own own;
     unsigned flags;
     unsigned long long id;
     const void *where;
@@ -206,6 +212,9 @@ struct acu_sim_owner {
 bool acu_sim_owner_lives(const acu_sim_owner *owner);
 /* The thread's; NULL: the device's own context is current, or none. */
 acu_sim_owner *acu_sim_owner_now(void);
+/* What the thread's context has, if it is one of that device's; else its own one. */
+acu_sim_own *acu_sim_own_now(acu_sim_device *device);
+void acu_sim_own_reset(const acu_sim_device *device, acu_sim_own *own);
 void acu_sim_owners_reset(acu_sim_device *device);
 int acu_sim_owners_leaks(int print);
 /* What is its own. Nothing of it is in use. */
@@ -464,6 +473,9 @@ struct acu_sim_event {
 /* The handle's stream; the default streams are those of the current device. */
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device);
+bool acu_sim_is_legacy(const acu_sim_stream *stream);
+/* Of that context, or a thread's own default stream, which all of a device's share. */
+bool acu_sim_stream_is_in(const acu_sim_stream *stream, const acu_sim_owner *owner);
 /* The nearest priority that there is. */
 int acu_sim_priority(int priority);
 
@@ -556,6 +568,8 @@ void acu_sim_streams_wake(void);
 /* Until it is done; gives the lock up meanwhile. */
 void acu_sim_wait(acu_sim_op *op);
 void acu_sim_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
+/* Those of a context that the program made; NULL: of the device's own one. */
+void acu_sim_wait_owner(const acu_sim_device *device, const acu_sim_owner *owner);
 void acu_sim_wait_context(const acu_sim_context *context);
 bool acu_sim_is_idle(const acu_sim_stream *stream);
 /* What is waited for on it now, is done at once. */

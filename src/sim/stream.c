@@ -314,10 +314,33 @@ static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
 }
 
-/* The legacy default stream and the blocking streams of a device order each other; contexts wait
+/* NULL: nobody has used it yet. */
+static const acu_sim_stream *legacy_of(const acu_sim_stream *stream) {
+    const acu_sim_owner *owner = stream->owner;
+    if (owner)
+        return acu_sim_owner_lives(owner) ? owner->own.legacy : NULL;
+    return stream->device->own.legacy;
+}
+
+bool acu_sim_is_legacy(const acu_sim_stream *stream) {
+    return stream == legacy_of(stream);
+}
+
+bool acu_sim_stream_is_in(const acu_sim_stream *stream, const acu_sim_owner *owner) {
+    return stream->owner == owner || (stream->is_default && !acu_sim_is_legacy(stream));
+}
+
+/* The legacy default stream of a context waits for that one, and it for that. */
+static bool is_joined_by(const acu_sim_stream *stream, const void *legacy) {
+    const acu_sim_stream *of = legacy;
+    return stream == of ||
+           (is_blocking(stream) && stream->device == of->device && stream->owner == of->owner);
+}
+
+/* The legacy default stream and the blocking streams of a context order each other; contexts wait
  * for events. */
 static bool order(acu_sim_stream *stream, acu_sim_op *op) {
-    const acu_sim_stream *legacy = stream->device->legacy;
+    const acu_sim_stream *legacy = legacy_of(stream);
     if (!acu_sim_context_orders(acu_sim_context_of_stream(stream), op))
         return false;
     if (!is_blocking(stream) || !legacy)
@@ -325,8 +348,7 @@ static bool order(acu_sim_stream *stream, acu_sim_op *op) {
     if (stream != legacy)
         return acu_sim_op_after(op, legacy->last);
     for (acu_sim_stream *s = streams; s; s = s->next)
-        if (s != stream && s->device == stream->device && is_blocking(s) &&
-            !acu_sim_op_after(op, s->last))
+        if (s != stream && is_joined_by(s, stream) && !acu_sim_op_after(op, s->last))
             return false;
     return true;
 }
@@ -363,16 +385,16 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
 bool acu_sim_is_idle(const acu_sim_stream *stream) {
     if (stream->head)
         return false;
-    if (stream != stream->device->legacy)
+    if (!acu_sim_is_legacy(stream))
         return true;
     for (const acu_sim_stream *s = streams; s; s = s->next)
-        if (s->device == stream->device && is_blocking(s) && s->head)
+        if (is_joined_by(s, stream) && s->head)
             return false;
     return true;
 }
 
 bool acu_sim_is_free(const acu_sim_stream *stream) {
-    const acu_sim_stream *legacy = stream->device->legacy;
+    const acu_sim_stream *legacy = legacy_of(stream);
     return acu_sim_is_idle(stream) &&
            (!is_blocking(stream) || !legacy || acu_sim_is_idle(legacy)) &&
            acu_sim_context_is_open(acu_sim_context_of_stream(stream));
@@ -408,9 +430,14 @@ static bool is_of_device(const acu_sim_stream *stream, const void *device) {
     return !device || stream->device == device;
 }
 
-static bool is_joined_by(const acu_sim_stream *stream, const void *legacy) {
-    return stream == legacy ||
-           (is_blocking(stream) && stream->device == ((const acu_sim_stream *)legacy)->device);
+typedef struct driver_context {
+    const acu_sim_device *device;
+    const acu_sim_owner *owner;
+} driver_context;
+
+static bool is_of_driver_context(const acu_sim_stream *stream, const void *data) {
+    const driver_context *context = data;
+    return stream->device == context->device && acu_sim_stream_is_in(stream, context->owner);
 }
 
 static bool is_it(const acu_sim_stream *stream, const void *other) {
@@ -419,6 +446,10 @@ static bool is_it(const acu_sim_stream *stream, const void *other) {
 
 void acu_sim_wait_device(acu_sim_device *device) {
     wait_for(is_of_device, device);
+}
+
+void acu_sim_wait_owner(const acu_sim_device *device, const acu_sim_owner *owner) {
+    wait_for(is_of_driver_context, &(driver_context){device, owner});
 }
 
 void acu_sim_wait_context(const acu_sim_context *context) {
@@ -496,9 +527,11 @@ acu_sim_stream *acu_sim_stream_of_records(acu_sim_context *context) {
 }
 
 acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device) {
-    if (!device->legacy)
-        device->legacy = new_stream(device, cudaStreamDefault, 0, NULL);
-    return device->legacy;
+    acu_sim_own *own = acu_sim_own_now(device);
+    if (!own->legacy && (own->legacy = new_stream(device, cudaStreamDefault, 0, NULL)) &&
+        own != &device->own)
+        own->legacy->owner = acu_sim_owner_now();
+    return own->legacy;
 }
 
 static acu_sim_stream *known_own(const acu_sim_thread *self, int device) {
@@ -549,7 +582,7 @@ cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
 void acu_sim_streams_reset(acu_sim_device *device) {
     acu_sim_wait_device(device);
     acu_sim_stream *next;
-    device->legacy = NULL;
+    device->own.legacy = NULL;
     for (acu_sim_stream *s = streams; s; s = next) {
         next = s->next;
         if (s->device == device && !s->closing)
@@ -651,7 +684,7 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
         result = acu_sim_capture_allows(s, SIM_WAITS);
     if (!result) {
         acu_sim_device *device = s->device;
-        wait_for(s == device->legacy ? is_joined_by : is_it, s);
+        wait_for(acu_sim_is_legacy(s) ? is_joined_by : is_it, s);
         if (s->last) /* one that never worked is not waited for */
             acu_sim_pools_settle();
         acu_sim_guard_check();

@@ -220,9 +220,57 @@ TEST(a_context_is_a_leak) {
     SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(context));
 }
 
+TEST(limits_and_caches_are_each_contexts) {
+    size_t stack = 0;
+    CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
+    CUcontext outer = new_context(), inner = new_context();
+    OK(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 2048));
+    OK(cuCtxSetCacheConfig(CU_FUNC_CACHE_PREFER_L1));
+    OK(cuCtxPopCurrent(NULL));
+    OK(cuCtxGetLimit(&stack, CU_LIMIT_STACK_SIZE));
+    assert_int_equal(stack, 1024);
+    OK(cuCtxGetCacheConfig(&cache));
+    assert_int_equal(cache, CU_FUNC_CACHE_PREFER_NONE);
+    OK(cuCtxPushCurrent(inner));
+    OK(cuCtxGetLimit(&stack, CU_LIMIT_STACK_SIZE));
+    assert_int_equal(stack, 2048);
+    OK(cuCtxDestroy(inner));
+    OK(cuCtxDestroy(outer));
+}
+
+/* The legacy default stream waits for the blocking streams of its own context only. */
+TEST(default_streams_are_each_contexts) {
+    gate g = {0};
+    CUstream blocking;
+    CUevent event;
+    CUcontext outer = new_context(), inner = new_context();
+    OK(cuStreamCreate(&blocking, 0));
+    OK(cuEventCreate(&event, 0));
+    OK(cuCtxPopCurrent(NULL));
+    gate_hold(&g, NULL);
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(event, NULL));
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
+    OK(cuCtxPushCurrent(inner));
+    OK(cuEventRecord(event, blocking));
+    OK(cuEventRecord(event, NULL));
+    OK(cuStreamQuery(NULL));
+    OK(cuStreamSynchronize(NULL));
+    OK(cuCtxSynchronize());
+    OK(cuEventQuery(event));
+    OK(cuCtxPopCurrent(NULL));
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(NULL));
+    gate_open(&g);
+    OK(cuCtxSynchronize());
+    OK(cuStreamQuery(NULL));
+    OK(cuCtxDestroy(inner));
+    OK(cuCtxDestroy(outer));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(a_program),
+        C(limits_and_caches_are_each_contexts),
+        C(default_streams_are_each_contexts),
         C(what_is_its_own_goes_with_it),
         C(contexts_are_stacked),
         C(it_is_destroyed_under_another_thread),
