@@ -656,13 +656,21 @@ static struct {
     size_t at, code;
 } *next; /* which both processes see */
 
+/* On a GPU, which takes its time, each call fails with one of the codes. */
+static bool is_asked(size_t at, size_t code) {
+    return simulated || at % COUNT(codes) == code;
+}
+
 static void run_in_a_row(const fault *first) {
     fault f = *first;
     run_cleanly(&f);
     for (; next->at < again.count; next->at++, next->code = 0)
         for (; next->code < COUNT(codes) && !again.calls[next->at].refused; next->code++) {
             aim(&f, &again, next->at, next->code);
+            if (!is_asked(next->at, next->code))
+                continue;
             alarm(20);
+            CHECK(cudaSetDevice(0) == 0, "there is no device 0"); /* a fault may leave another */
             run_with(&f);
         }
     alarm(0);
@@ -719,7 +727,7 @@ static void survives(void **state) {
         }
         for (size_t c = 0; c < COUNT(codes) && !clean.calls[at].refused; c++) {
             aim(&f, &clean, at, c);
-            failed += tell_failure(&f, alone(run_with, &f));
+            failed += is_asked(at, c) ? tell_failure(&f, alone(run_with, &f)) : 0;
         }
     }
     assert_int_equal(failed, 0);
