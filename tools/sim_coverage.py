@@ -32,7 +32,7 @@ SUBJECTS = [
 REASONS = {
     "graphics": "there is no graphics API whose resources could be registered.",
     "external memory and semaphores": "how another API lays out its images is its own affair.",
-    "sharing between processes": "each process has its own simulator; the device's attributes say so.",
+    "sharing between processes": "each process has its own simulator; where CUDA has an attribute for it, it says so.",
     "devices": "the library that it is for is not played.",
     "the rest": "what such tables hold is NVIDIA's own affair.",
 }
