@@ -73,7 +73,7 @@ static int check_text(const char *call, const char *text) {
 
 static int check_image(const char *call, const acu_image *image) {
     format is = format_of(image->bytes, image->size);
-    if (image->size == 0)
+    if (!image->bytes || image->size == 0)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "there is no code: its size is 0");
     if (is == FORMAT_CUBIN && !is_whole_cubin(image->bytes, image->size))
         return acu_fault(call, "", ACU_ERROR_ARGUMENT,
