@@ -266,6 +266,32 @@ static void names_that_do_not_exist(void **state) {
     assert_null(module);
 }
 
+static void each_call_of_the_compiler_fails_once(void **state) {
+    (void)state;
+    static const char *const calls[] = {"nvrtcGetNumSupportedArchs", "nvrtcGetSupportedArchs",
+                                        "nvrtcCreateProgram",        "nvrtcAddNameExpression",
+                                        "nvrtcCompileProgram",       "nvrtcGetCUBINSize",
+                                        "nvrtcGetPTXSize",           "nvrtcGetPTX",
+                                        "nvrtcGetLoweredName"};
+    const acu_module_program program = {.text = "x",
+                                        .expressions = (const char *const[]){"times<float>", NULL}};
+    acu_module *module = NULL;
+    char rule[64];
+    for (size_t i = 0; i < COUNT(calls); i++) {
+        snprintf(rule, sizeof rule, "%s@1:%d", calls[i], NVRTC_ERROR_OUT_OF_MEMORY);
+        assert_int_equal(acu_fail_when(rule), 0);
+        FAILS(acu_module_compile(0, &program, &module), ACU_ERROR_HOST_MEMORY, calls[i]);
+        assert_null(module);
+        assert_int_equal(played.alive, 0);
+    }
+    assert_int_equal(acu_fail_when("nvrtcDestroyProgram@1:1"), 0);
+    OK(acu_module_compile(0, &program, &module));
+    acu_fail_when(NULL);
+    assert_int_equal(acu_release_error(NULL), 1);
+    played.alive--; /* it was not called */
+    OK(acu_module_release(module));
+}
+
 static void what_cannot_be_compiled(void **state) {
     (void)state;
     acu_module *module = NULL;
@@ -285,7 +311,7 @@ int main(void) {
         TEST(where_there_is_none),          TEST(source_headers_and_names),
         TEST(an_architecture_of_ones_own),  TEST(a_device_that_is_too_old),
         TEST(source_that_does_not_compile), TEST(names_that_do_not_exist),
-        TEST(what_cannot_be_compiled),
+        TEST(what_cannot_be_compiled),      TEST(each_call_of_the_compiler_fails_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,20 @@
+/* What programs do, once and to its end, for tests that disturb it. */
+#ifndef SCENARIOS_H
+#define SCENARIOS_H
+
+#include "kernels.h"
+
+/* Makes the same calls of CUDA each time; returns the first failure, with nothing left alive. */
+typedef struct scenario {
+    const char *name;
+    acu_result (*run)(void);
+} scenario;
+
+enum { SCENARIOS = 20 };
+extern const scenario scenarios[SCENARIOS];
+
+/* To be set before: */
+extern acu_device elsewhere; /* another device than 0, if there is one */
+extern bool recaptures;      /* the driver is new enough to capture again */
+
+#endif
