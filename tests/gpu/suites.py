@@ -148,7 +148,7 @@ def versions_of(some: list[str], of: Collection[str]) -> str:
 def read_cmocka(version: str, program: str, done: subprocess.CompletedProcess[str]) -> Outcome:
     outcome = Outcome(version, program, said=done.stdout + done.stderr)
     outcome.passed = len(re.findall(r"^\[       OK \]", outcome.said, re.M))
-    outcome.skipped = re.findall(r"^\[  SKIPPED \] (\w+)$", outcome.said, re.M)
+    outcome.skipped = sorted(set(re.findall(r"^\[  SKIPPED \] (\w+)$", outcome.said, re.M)))
     outcome.failed = sorted(set(re.findall(r"^\[  (?:FAILED| ERROR )  ?\] (\w+)$", outcome.said, re.M)))
     if done.returncode not in (0, SKIPPED) and not outcome.failed:
         outcome.failed = [f"exit status {done.returncode}"]
