@@ -129,6 +129,9 @@ CASE(memory_of_another_context) {
     ASK(cuMemcpyDtoH(&out, at, sizeof out));
     ASK(out);
     ASK(cuMemsetD32(at, 1, 1));
+    /* Freeing seems to wait for the memory's own context only: without this, two of 17 runs lost
+     * the device (719). */
+    OK(cuCtxSynchronize());
     ASK(cuMemFree(at));
     OK(cuCtxDestroy(made));
 }
@@ -268,6 +271,8 @@ LONE_CASE(is_destroyed_under_another_thread) {
     ASK(o.freed);
 }
 
+/* It is not destroyed again: that said 201 or 709, and after 709 most processes crashed at their
+ * end. */
 LONE_CASE(is_used_after_its_end) {
     unsigned version = 0;
     CUcontext made = make();
@@ -275,7 +280,6 @@ LONE_CASE(is_used_after_its_end) {
     ASK(cuCtxSetCurrent(made));
     ASK(cuCtxPushCurrent(made));
     ASK(cuCtxGetApiVersion(made, &version));
-    ASK(cuCtxDestroy(made));
 }
 
 LONE_CASE(the_primary_context_is_not_destroyed) {

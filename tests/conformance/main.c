@@ -1,6 +1,6 @@
 /*
  * Runs the cases. CUDA is used in child processes only: one for all cases but those that want to be
- * alone, and a new one after each that took its process with it.
+ * alone, and a new one after each that took its process with it, or left the device unwell.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 #include "conformance.h"
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SKIPPED = 77, PATIENCE = 10 /* seconds for one case */ };
+enum { SKIPPED = 77, UNWELL, PATIENCE = 10 /* seconds for one case */ };
 
 static test_case *first, **end = &first;
 
@@ -279,12 +279,12 @@ void fault(cudaStream_t stream, int code) {
 /* ---- one case, in the child -------------------------------------------------------------------
  */
 
-/* What it must have cleaned up, since others come after it. */
-static void leave_nothing(int leaks) {
+/* What it must have cleaned up, since others come after it; false: the device is not for them. */
+static bool leave_nothing(int leaks) {
     let_go();
     (void)cudaGetLastError();
     if (now.it->alone)
-        return;
+        return true;
     cudaError_t result = cudaSetDevice(0);
     if (!result)
         result = cudaDeviceSynchronize();
@@ -293,16 +293,17 @@ static void leave_nothing(int leaks) {
     if (acu_sim_leaks(0) > leaks && !now.failures && !now.skipped)
         (void)judge(0, false, acu_sim_leaks(1), "something is left");
     (void)cudaGetLastError();
+    return !result;
 }
 
-static void run(const test_case *it) {
+static bool run(const test_case *it) {
     memset(&now, 0, sizeof now);
     now.it = it;
     now.area = area_of(it);
     int leaks = acu_sim_leaks(0);
     acu_clear_error();
     it->body();
-    leave_nothing(leaks);
+    const bool well = leave_nothing(leaks);
     shared->checks += now.checks;
     const char *verdict = "skip";
     if (now.failures)
@@ -314,6 +315,7 @@ static void run(const test_case *it) {
     if (record)
         fprintf(record, "case\t%s\t%s\t%s\t%s\n", now.area, it->name, verdict, now.reason);
     fflush(NULL);
+    return well;
 }
 
 /* ---- children ---------------------------------------------------------------------------------
@@ -341,7 +343,8 @@ static void work(char **names, bool alone, int done) {
         if (it->alone == alone && is_asked_for(it, names) && i++ >= done) {
             shared->since = time(NULL);
             shared->begun = i;
-            run(it);
+            if (!run(it))
+                _exit(UNWELL);
             if (alone)
                 break;
         }
@@ -389,6 +392,8 @@ static void run_all(char **names, bool alone) {
         if (child == 0)
             work(names, alone, before);
         int status = await(child);
+        if (WIFEXITED(status) && WEXITSTATUS(status) == UNWELL)
+            continue;
         if (status && shared->begun == before) /* it died before its first case began */
             shared->begun++;
         if (status)
