@@ -143,8 +143,8 @@ CASE(handles_of_two_graphs) {
     OK(cudaGraphConditionalHandleCreate(&b, graph, 0, 0));
     OK(cudaGraphConditionalHandleCreate(&c, other, 0, 0));
     IS(a != b);
-    ASK(a == c);
-    ASK(b - a);
+    IS(a == c); /* a number in each graph */
+    EQUAL(b - a, 1);
     OK(cudaGraphDestroy(graph));
     OK(cudaGraphDestroy(other));
 }
@@ -160,17 +160,17 @@ LONE_CASE(local_memory_is_kept) {
     cudaGraphExec_t exec = NULL;
     cudaGraphConditionalHandle handle = 0;
     OK(cudaFree(NULL));
-    ASK(keeps_local());
+    EQUAL(keeps_local(), 0);
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, cudaGraphCondAssignDefault));
-    ASK(keeps_local());
+    EQUAL(keeps_local(), 0);
     OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
-    ASK(keeps_local());
+    EQUAL(keeps_local(), 0);
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    ASK(keeps_local());
+    EQUAL(keeps_local(), CU_CTX_LMEM_RESIZE_TO_MAX);
     OK(cudaGraphLaunch(exec, 0));
     OK(cudaStreamSynchronize(0));
-    ASK(keeps_local());
+    EQUAL(keeps_local(), CU_CTX_LMEM_RESIZE_TO_MAX);
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
 }
