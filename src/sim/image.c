@@ -183,11 +183,6 @@ static bool begins(const char *code, size_t size, const char magic[4]) {
 #define FAT_BINARY_MAGIC   "\x50\xed\x55\xba"
 #define WRAPPER_MAGIC      "\xb1\x43\x62\x46"
 
-bool acu_sim_is_binary(const void *code, size_t size) {
-    return begins(code, size, MACHINE_CODE_MAGIC) || begins(code, size, FAT_BINARY_MAGIC) ||
-           begins(code, size, WRAPPER_MAGIC);
-}
-
 static cudaError_t read_any(reader *r, const void *code, size_t size) {
     if (begins(code, size, MACHINE_CODE_MAGIC))
         return read_machine_code(r, (acu_sim_bytes){code, size});

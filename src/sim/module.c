@@ -283,13 +283,14 @@ static acu_sim_image *empty_image(void) {
     return image;
 }
 
-/* Libraries are loaded lazily: whether text can be read is told to whom first needs it. */
+/* Libraries are loaded lazily: whether text or machine code can be read is told to whom first needs
+ * it. */
 static cudaError_t load_lazily(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image, cudaError_t *why) {
     cudaError_t result = acu_sim_image_load(code, size, options, image);
-    bool is_text = code && !acu_sim_is_binary(code, size);
+    bool read_later = code && result != cudaErrorNoKernelImageForDevice;
     *why = cudaSuccess;
-    if (!result || !is_text || result == cudaErrorInvalidValue ||
+    if (!result || !read_later || result == cudaErrorInvalidValue ||
         result == cudaErrorMemoryAllocation)
         return result;
     *why = result;

@@ -125,8 +125,6 @@ cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **im
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image);
 bool acu_sim_are_options(const acu_sim_options *options);
-/* It begins like one of these, and not like text. */
-bool acu_sim_is_binary(const void *code, size_t size);
 void acu_sim_image_release(acu_sim_image *image);
 /* What is in it; not the struct itself. */
 void acu_sim_image_clear(acu_sim_image *image);

@@ -81,12 +81,14 @@ CASE(the_log_of_a_malformed_library) {
 
 CASE(machine_code_that_is_none) {
     static const char head[64] = "\177ELF\2\1\1";
+    cudaKernel_t kernel = NULL;
     cudaLibrary_t library = NULL;
-    ASK(cudaLibraryLoadData(&library, head, NULL, NULL, 0, NULL, NULL, 0));
-    ASK(library ? cudaLibraryUnload(library) : cudaSuccess);
-    library = NULL;
-    ASK(cudaLibraryLoadData(&library, "", NULL, NULL, 0, NULL, NULL, 0));
-    ASK(library ? cudaLibraryUnload(library) : cudaSuccess);
+    OK(cudaLibraryLoadData(&library, head, NULL, NULL, 0, NULL, NULL, 0));
+    ASK(cudaLibraryGetKernel(&kernel, library, "f"));
+    OK(cudaLibraryUnload(library));
+    OK(cudaLibraryLoadData(&library, "", NULL, NULL, 0, NULL, NULL, 0));
+    ASK(cudaLibraryGetKernel(&kernel, library, "f"));
+    OK(cudaLibraryUnload(library));
 }
 
 CASE(counts_and_lists) {

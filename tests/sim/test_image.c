@@ -13,10 +13,15 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+/* What cannot be read is told to whom first needs it. */
 static cudaError_t load_bytes(const binary *b, cudaLibrary_t *library) {
+    cudaKernel_t none;
     cudaError_t result = cudaLibraryLoadData(library, b->at, NULL, NULL, 0, NULL, NULL, 0);
+    if (!result &&
+        (result = cudaLibraryGetKernel(&none, *library, "none")) != cudaErrorSymbolNotFound)
+        OK(cudaLibraryUnload(*library));
     (void)cudaGetLastError();
-    return result;
+    return result == cudaErrorSymbolNotFound ? cudaSuccess : result;
 }
 
 static struct cudaFuncAttributes attributes_of(cudaLibrary_t library, const char *name) {
@@ -385,14 +390,16 @@ TEST(damaged_fat_binaries) {
 
 /* A file is no place for pointers. */
 TEST(a_wrapper_in_a_file) {
+    cudaKernel_t kernel;
     cudaLibrary_t library;
     char path[SCRATCH_SIZE];
     const uint64_t wrapper[] = {0x1466243b1, 16, 0};
     int fd = mkstemp(scratch_path(path));
     assert_true(fd >= 0 && write(fd, wrapper, sizeof wrapper) == (ssize_t)sizeof wrapper);
     close(fd);
-    FAILS(cudaErrorInvalidKernelImage,
-          cudaLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryLoadFromFile(&library, path, NULL, NULL, 0, NULL, NULL, 0));
+    FAILS(cudaErrorInvalidKernelImage, cudaLibraryGetKernel(&kernel, library, "add"));
+    OK(cudaLibraryUnload(library));
     unlink(path);
 }
 
