@@ -151,6 +151,8 @@ void hold_long(cudaStream_t stream);
 bool has_gone_on(void);
 
 void wait_a_moment(void);
+/* Until it is the number, which on a busy machine takes its time; or not much longer. */
+void wait_until_is(const int *value, int number);
 
 /* Queues work that loses the context: 700 is an illegal address, 719 a launch failure. What it
  * needs is loaded first, since that may wait for the device. */

@@ -243,6 +243,12 @@ void wait_a_moment(void) {
     nanosleep(&moment, NULL);
 }
 
+void wait_until_is(const int *value, int number) {
+    int moments = is_simulated() ? 500 : 3;
+    for (; moments && __atomic_load_n(value, __ATOMIC_ACQUIRE) != number; moments--)
+        wait_a_moment();
+}
+
 /* Any driver compiles it. */
 static const char ptx[] = ".version 7.0\n"
                           ".target sm_52\n"

@@ -391,7 +391,7 @@ CASE(host_functions_of_two_devices) {
     hold(first);
     wait_a_moment();
     OK(cudaLaunchHostFunc(second, count, &calls));
-    wait_a_moment();
+    wait_until_is(&calls, 1);
     EQUAL(__atomic_load_n(&calls, __ATOMIC_ACQUIRE), 1);
     let_go();
     OK(cudaStreamSynchronize(second));
