@@ -150,11 +150,16 @@ static void repeated_launches_are_uses(void **state) {
 
 static cudaError_t (*launch_now)(cudaGraphExec_t, cudaStream_t);
 static gate before_launch;
+static acu_buffer *aside; /* of the stream alone */
+
+static bool goes_on;
 
 /* Another stream begins to use the memory: its copy waits for all there is until now. */
 static cudaError_t launch_late(cudaGraphExec_t exec, cudaStream_t raw) {
     OK(acu_buffer_copy(y, x, other));
     close_gate(&before_launch, stream);
+    if (goes_on) /* with other work, which is not marked */
+        OK(acu_buffer_zero(aside, NULL));
     return launch_now(exec, raw);
 }
 
@@ -163,20 +168,65 @@ static void memory_leaves_within_a_launch(void **state) {
     acu_exec *exec = NULL;
     acu_stream *third = NULL;
     OK(acu_stream_create(0, NULL, &third));
+    OK(acu_buffer_create(stream, ACU_I32, 8, &aside));
+    add_fill(graph, x, 5, NULL);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    for (int round = 0; round < 2; round++) {
+        goes_on = round;
+        for (int i = 0; i < 3; i++)
+            OK(acu_exec_launch(exec, stream));
+        launch_now = acu_slot_cudaGraphLaunch;
+        acu_slot_cudaGraphLaunch = launch_late;
+        OK(acu_exec_launch(exec, stream));
+        acu_slot_cudaGraphLaunch = launch_now;
+        OK(acu_buffer_copy(y, x, third));
+        still_waits(third); /* behind what was not marked, too */
+        open_gate(&before_launch);
+        OK(acu_stream_synchronize(third));
+    }
+    goes_on = false;
+    OK(acu_exec_release(exec));
+    OK(acu_buffer_release(aside));
+    OK(acu_stream_release(third));
+}
+
+/* Where somebody has marked the stream before, the launch is behind the mark. */
+static void a_launch_behind_a_mark_is_waited_for(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    gate at;
     add_fill(graph, x, 5, NULL);
     OK(acu_graph_instantiate(graph, NULL, &exec));
     for (int i = 0; i < 3; i++)
         OK(acu_exec_launch(exec, stream));
-    launch_now = acu_slot_cudaGraphLaunch;
-    acu_slot_cudaGraphLaunch = launch_late;
+    OK(acu_stream_wait_stream(other, stream));
+    OK(acu_stream_synchronize(stream));
+    close_gate(&at, stream);
     OK(acu_exec_launch(exec, stream));
-    acu_slot_cudaGraphLaunch = launch_now;
-    OK(acu_buffer_copy(y, x, third));
-    still_waits(third); /* behind what was not marked, too */
-    open_gate(&before_launch);
-    OK(acu_stream_synchronize(third));
+    OK(acu_buffer_copy(y, x, other));
+    still_waits(other);
+    open_gate(&at);
+    OK(acu_stream_synchronize(other));
     OK(acu_exec_release(exec));
-    OK(acu_stream_release(third));
+}
+
+/* As many buffers have left the one as the other: none. */
+static void another_stream_waits_for_what_came_after_a_launch(void **state) {
+    (void)state;
+    acu_exec *exec = NULL;
+    gate at;
+    add_fill(graph, x, 5, NULL);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    for (int i = 0; i < 3; i++)
+        OK(acu_exec_launch(exec, stream));
+    OK(acu_stream_synchronize(stream));
+    close_gate(&at, stream);
+    OK(acu_buffer_zero(x, NULL));
+    OK(acu_exec_launch(exec, other));
+    still_waits(other);
+    open_gate(&at);
+    OK(acu_stream_synchronize(other));
+    OK(acu_exec_release(exec));
 }
 
 /* Within the first launch, which looks at all of it: the next one does so, too. */
@@ -556,6 +606,8 @@ int main(void) {
         TEST(launches_are_uses),
         TEST(repeated_launches_are_uses),
         TEST(memory_leaves_within_a_launch),
+        TEST(a_launch_behind_a_mark_is_waited_for),
+        TEST(another_stream_waits_for_what_came_after_a_launch),
         TEST(memory_leaves_within_the_first_launch),
         TEST(memory_that_others_read_is_looked_at),
         TEST(launches_on_the_default_stream_of_a_device),
