@@ -136,16 +136,25 @@ static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
 }
 
-static bool blocks(const acu_sim_capture *capture, const acu_sim_stream *legacy) {
+static bool blocks(const acu_sim_capture *capture, const acu_sim_owner *owner) {
     for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
-        if (s->device == legacy->device && s->owner == legacy->owner && is_blocking(s))
+        if (s->owner == owner && is_blocking(s))
             return true;
     return false;
 }
 
-static bool is_in(const acu_sim_capture *capture, const acu_sim_context *context) {
+static bool is_of_owner(const acu_sim_stream *stream, const void *owner) {
+    return stream->owner == owner;
+}
+
+static bool is_of_context(const acu_sim_stream *stream, const void *context) {
+    return acu_sim_context_has(context, stream);
+}
+
+static bool has(const acu_sim_capture *capture,
+                bool (*matches)(const acu_sim_stream *stream, const void *data), const void *data) {
     for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
-        if (acu_sim_context_has(context, s))
+        if (matches(s, data))
             return true;
     return false;
 }
@@ -154,7 +163,7 @@ static bool is_in(const acu_sim_capture *capture, const acu_sim_context *context
 static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
-        if (blocks(c, stream)) {
+        if (blocks(c, stream->owner)) {
             result = cudaErrorStreamCaptureImplicit;
             if (!looks)
                 invalidate(c);
@@ -162,14 +171,23 @@ static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
     return result;
 }
 
-cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context) {
+static cudaError_t allows_waiting(bool (*matches)(const acu_sim_stream *stream, const void *data),
+                                  const void *data) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
-        if (is_in(c, context)) {
+        if (has(c, matches, data)) {
             result = cudaErrorStreamCaptureUnsupported;
             invalidate(c);
         }
     return result;
+}
+
+cudaError_t acu_sim_capture_allows_owner(const acu_sim_owner *owner) {
+    return allows_waiting(is_of_owner, owner);
+}
+
+cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context) {
+    return allows_waiting(is_of_context, context);
 }
 
 cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
@@ -206,7 +224,7 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
         return cudaSuccess;
     if (!capture) {
         cudaError_t why =
-            acu_sim_is_legacy(stream) ? judge_legacy(stream, use == SIM_LOOKS) : cudaSuccess;
+            stream == stream->owner->legacy ? judge_legacy(stream, use == SIM_LOOKS) : cudaSuccess;
         return !why && use == SIM_WAITS ? acu_sim_capture_allows_unsafe() : why;
     }
     if (use == SIM_LOOKS)
@@ -323,11 +341,11 @@ static cudaError_t judge_wait(acu_sim_stream *stream, const acu_sim_event *event
         return cudaErrorStreamCaptureIsolation;
     if (!active)
         return cudaErrorInvalidValue;
-    if (stream->capture || acu_sim_is_legacy(stream))
+    if (stream->capture || stream == stream->owner->legacy)
         invalidate(theirs);
-    return stream->capture             ? cudaErrorStreamCaptureMerge
-           : acu_sim_is_legacy(stream) ? cudaErrorStreamCaptureImplicit
-                                       : cudaSuccess;
+    return stream->capture                   ? cudaErrorStreamCaptureMerge
+           : stream == stream->owner->legacy ? cudaErrorStreamCaptureImplicit
+                                             : cudaSuccess;
 }
 
 cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {
@@ -384,7 +402,7 @@ static cudaError_t judge_joined(const acu_sim_capture *capture) {
 static cudaError_t judge_begin(const acu_sim_stream *stream, enum cudaStreamCaptureMode mode) {
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed)
         return cudaErrorInvalidValue;
-    if (acu_sim_is_legacy(stream))
+    if (stream == stream->owner->legacy)
         return cudaErrorStreamCaptureUnsupported;
     return stream->capture ? cudaErrorIllegalState : cudaSuccess;
 }

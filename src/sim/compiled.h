@@ -40,8 +40,8 @@ COMPILED(cudaError_t, LaunchKernel_ptsz,
 /* All under the lock. NULL if the program registered no kernel at the address. */
 acu_sim_kernel_handle *acu_sim_compiled_kernel(const void *host);
 
-/* Where the variable is on the device, and its size. */
-cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_device *device, void **at,
+/* Where the variable is in the context, and its size. */
+cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_owner *owner, void **at,
                                       size_t *size);
 
 /* What was read of the library is gone. */

@@ -422,7 +422,7 @@ static cudaError_t follow(acu_sim_stream *stream, const acu_sim_stream *before) 
 /* The stream's next operation comes after, or its last one before, the work of another device. */
 static cudaError_t serialize(acu_sim_stream *stream, int index, bool after) {
     acu_sim_device *device = acu_sim_device_at(index);
-    acu_sim_stream *legacy = device->active ? acu_sim_stream_legacy(device) : NULL;
+    acu_sim_stream *legacy = device->active ? acu_sim_stream_legacy(&device->own) : NULL;
     if (!legacy || device == stream->device)
         return cudaSuccess;
     if (!after)

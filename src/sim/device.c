@@ -12,9 +12,12 @@ static acu_sim_device devices[SIM_DEVICES];
 acu_sim_device *acu_sim_device_at(int index) {
     if (index < 0 || index >= acu_sim_configuration()->devices)
         return NULL;
-    if (devices[index].index != index) /* kernels read it without the lock */
-        devices[index].index = index;
-    return &devices[index];
+    acu_sim_device *device = &devices[index];
+    if (!device->own.device) { /* kernels read it without the lock */
+        device->index = index;
+        device->own = (acu_sim_owner){.device = device, .id = (unsigned long long)index + 1};
+    }
+    return device;
 }
 
 /* ---- the current device -------------------------------------------------------------------------
@@ -122,22 +125,18 @@ static size_t persisting_unit(const acu_sim_device *device) {
     return (size_t)acu_sim_attribute(device, cudaDevAttrMaxPersistingL2CacheSize) / 10;
 }
 
-void acu_sim_own_reset(const acu_sim_device *device, acu_sim_own *own) {
-    own->cache = cudaFuncCachePreferNone;
-    memset(own->limits, 0, sizeof own->limits);
-    own->limits[cudaLimitStackSize] = 1024;
-    own->limits[cudaLimitPrintfFifoSize] =
+void acu_sim_owner_defaults(acu_sim_owner *owner) {
+    const acu_sim_device *device = owner->device;
+    owner->cache = cudaFuncCachePreferNone;
+    memset(owner->limits, 0, sizeof owner->limits);
+    owner->limits[cudaLimitStackSize] = 1024;
+    owner->limits[cudaLimitPrintfFifoSize] =
         (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) << 16;
-    own->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
-    own->limits[cudaLimitDevRuntimeSyncDepth] = 2;
-    own->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
-    own->limits[cudaLimitMaxL2FetchGranularity] = 64;
-    own->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
-}
-
-acu_sim_own *acu_sim_own_now(acu_sim_device *device) {
-    acu_sim_owner *owner = acu_sim_owner_now();
-    return owner && owner->device == device ? &owner->own : &device->own;
+    owner->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
+    owner->limits[cudaLimitDevRuntimeSyncDepth] = 2;
+    owner->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
+    owner->limits[cudaLimitMaxL2FetchGranularity] = 64;
+    owner->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
 }
 
 /* Addresses for four times the memory, so that those given back are not soon used again. */
@@ -162,26 +161,29 @@ static bool reserve_addresses(acu_sim_device *device) {
     return true;
 }
 
+cudaError_t acu_sim_device_open(acu_sim_device *device) {
+    if (device->lost)
+        return cudaErrorDevicesUnavailable;
+    return reserve_addresses(device) ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
 cudaError_t acu_sim_device_activate(acu_sim_device *device) {
     device->of_runtime |= !acu_sim_self()->by_driver;
     if (device->active)
         return cudaSuccess;
-    if (device->lost)
-        return cudaErrorDevicesUnavailable;
-    if (!reserve_addresses(device))
-        return cudaErrorMemoryAllocation;
-    acu_sim_own_reset(device, &device->own);
-    memset(device->peers, 0, sizeof device->peers);
+    cudaError_t result = acu_sim_device_open(device);
+    if (result)
+        return result;
+    acu_sim_owner_defaults(&device->own);
     device->active = true;
     return cudaSuccess;
 }
 
-/* Its work is waited for, so that nothing runs on what is taken away. */
-void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
+/* What all of its contexts have. Work is waited for, so that nothing runs on what is taken away. */
+static void clear_all(acu_sim_device *device) {
     acu_sim_captures_reset(device);
     acu_sim_streams_reset(device);
     acu_sim_contexts_reset(device);
-    acu_sim_owners_reset(device);
     acu_sim_semaphores_reset(device);
     acu_sim_externals_reset(device);
     acu_sim_execs_reset(device);
@@ -194,15 +196,27 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     acu_sim_textures_reset(device);
     acu_sim_arrays_reset(device);
     acu_sim_pools_reset(device);
+    memset(device->peers, 0, sizeof device->peers);
     for (int i = 0; i < SIM_DEVICES; i++)
         devices[i].peers[device->index] = false;
-    device->active = device->of_runtime = false;
-    device->was_reset = true;
     device->lost |= device->sticky != cudaSuccess;
     device->sticky = cudaSuccess;
     device->used = 0;
     device->graph_used = device->graph_used_high = 0;
     device->graph_reserved = device->graph_reserved_high = 0;
+}
+
+void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
+    if (for_good)
+        acu_sim_owners_reset(device);
+    if (acu_sim_owners_are_on(device)) {
+        acu_sim_owner_drop(&device->own);
+        acu_sim_contexts_reset(device);
+    } else {
+        clear_all(device);
+    }
+    device->active = device->of_runtime = false;
+    device->was_reset = true;
     if (!for_good)
         return;
     if (device->span) {
@@ -227,9 +241,9 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     acu_sim_device *d;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
     if (!result)
-        result = acu_sim_capture_allows_context(acu_sim_primary_context(d));
+        result = acu_sim_capture_allows_owner(acu_sim_owner_now());
     if (!result) {
-        acu_sim_wait_owner(d, acu_sim_owner_now());
+        acu_sim_wait_owner(acu_sim_owner_now());
         acu_sim_pools_settle();
         acu_sim_guard_check();
         result = d->sticky;
@@ -248,14 +262,13 @@ static bool has_limit(enum cudaLimit limit) {
 }
 
 cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
-    acu_sim_device *d;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result && (!pValue || !is_limit(limit)))
         result = cudaErrorInvalidValue;
     if (!result && !has_limit(limit))
         result = cudaErrorUnsupportedLimit;
     if (!result)
-        *pValue = acu_sim_own_now(d)->limits[limit];
+        *pValue = acu_sim_owner_now()->limits[limit];
     return acu_sim_leave(result);
 }
 
@@ -282,7 +295,8 @@ static size_t rounded_limit(const acu_sim_device *d, enum cudaLimit limit, size_
     }
 }
 
-static cudaError_t set_limit(acu_sim_device *d, enum cudaLimit limit, size_t value) {
+static cudaError_t set_limit(acu_sim_owner *owner, enum cudaLimit limit, size_t value) {
+    const acu_sim_device *d = owner->device;
     if (limit == cudaLimitStackSize && value > (size_t)512 * 1024)
         return cudaErrorInvalidValue;
     if (limit == cudaLimitMaxL2FetchGranularity && value > 128)
@@ -290,39 +304,36 @@ static cudaError_t set_limit(acu_sim_device *d, enum cudaLimit limit, size_t val
     if (limit == cudaLimitPersistingL2CacheSize &&
         value > (size_t)acu_sim_attribute(d, cudaDevAttrMaxPersistingL2CacheSize))
         return cudaErrorInvalidValue;
-    acu_sim_own_now(d)->limits[limit] = rounded_limit(d, limit, value);
+    owner->limits[limit] = rounded_limit(d, limit, value);
     return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
-    acu_sim_device *d;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result && !is_limit(limit))
         result = cudaErrorInvalidValue;
     if (!result && !has_limit(limit))
         result = cudaErrorUnsupportedLimit;
     if (!result)
-        result = set_limit(d, limit, value);
+        result = set_limit(acu_sim_owner_now(), limit, value);
     return acu_sim_leave(result);
 }
 
 cudaError_t acu_sim_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
-    acu_sim_device *d;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result && !pCacheConfig)
         result = cudaErrorInvalidValue;
     if (!result)
-        *pCacheConfig = acu_sim_own_now(d)->cache;
+        *pCacheConfig = acu_sim_owner_now()->cache;
     return acu_sim_leave(result);
 }
 
 cudaError_t acu_sim_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
-    acu_sim_device *d;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
         result = cudaErrorInvalidValue;
     if (!result)
-        acu_sim_own_now(d)->cache = cacheConfig;
+        acu_sim_owner_now()->cache = cacheConfig;
     return acu_sim_leave(result);
 }
 

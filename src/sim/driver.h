@@ -50,10 +50,10 @@ CUresult acu_sim_end(cudaError_t result);
 /* The value is in the table and not newer than the driver. */
 bool acu_sim_driver_knows(const acu_type *type, int64_t value);
 
-/* NULL if the handle is no context, or it is not there now. */
+/* NULL if the handle is no context, or it is not there now; and its device. */
+acu_sim_owner *acu_sim_owner_of(CUcontext context);
 acu_sim_device *acu_sim_device_of(CUcontext context);
-/* Of the one that the program made, or the device's primary one. */
-CUcontext acu_sim_context_of(const acu_sim_device *device, const acu_sim_owner *owner);
+CUcontext acu_sim_context_of(const acu_sim_owner *owner);
 
 /* cuGetProcAddress(), and what the runtime makes of it. */
 CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int version, bool per_thread,

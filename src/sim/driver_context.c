@@ -1,8 +1,7 @@
 /*
  * The driver's contexts: a device's primary one, which the runtime uses, and those that programs
- * make besides. What is made while such a one is current is its own, and goes with it, as are the
- * legacy default stream and the limits; memory's addresses and threads' own streams are the
- * device's.
+ * make besides. What is made while one is current is its own, and goes with it; so are its default
+ * streams, limits, and what libraries have there. Memory's addresses and pools are the device's.
  */
 #include "context.h"
 #include "driver.h"
@@ -27,52 +26,71 @@ static cudaError_t enter_device(CUdevice number, bool good, acu_sim_device **dev
 /* ---- handles ------------------------------------------------------------------------------------
  */
 
-static acu_sim_owner *owners;
+static acu_sim_owner *owners; /* that were made, also those that ended: see is_taken() */
 static acu_sim_set handles;
 
 bool acu_sim_owner_lives(const acu_sim_owner *owner) {
-    return owner && acu_sim_set_has(&handles, owner);
+    return owner && acu_sim_set_has(&handles, owner) && !owner->ended;
 }
 
 acu_sim_owner *acu_sim_owner_now(void) {
     acu_sim_owner *owner = acu_sim_self()->owner;
-    return acu_sim_owner_lives(owner) ? owner : NULL;
+    acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
+    return acu_sim_owner_lives(owner) ? owner : device ? &device->own : NULL;
 }
 
-static unsigned owners_of(const acu_sim_device *device) {
-    unsigned count = 0;
-    for (const acu_sim_owner *o = owners; o; o = o->next)
-        count += o->device == device;
-    return count;
+acu_sim_owner *acu_sim_owner_on(acu_sim_device *device) {
+    acu_sim_owner *owner = acu_sim_owner_now();
+    return owner->device == device ? owner : &device->own;
 }
 
-/* The device may be in use by contexts that were made only. */
+bool acu_sim_owners_are_on(const acu_sim_device *device) {
+    const acu_sim_owner *o = owners;
+    while (o && (o->ended || o->device != device))
+        o = o->next;
+    return o != NULL;
+}
+
+/* Somebody holds it. */
 static bool has_primary(const acu_sim_device *device) {
-    return device && device->active && (device->of_runtime || device->retained > owners_of(device));
+    return device->active && (device->of_runtime || device->retained);
 }
 
-CUcontext acu_sim_context_of(const acu_sim_device *device, const acu_sim_owner *owner) {
-    return owner ? (CUcontext)(uintptr_t)owner : (CUcontext)(uintptr_t)device;
+CUcontext acu_sim_context_of(const acu_sim_owner *owner) {
+    return (CUcontext)(uintptr_t)owner;
 }
 
 static CUcontext current(void) {
     const acu_sim_thread *self = acu_sim_self();
-    return acu_sim_context_of(acu_sim_device_at(self->device), self->owner);
+    return acu_sim_context_of(self->owner ? self->owner : &acu_sim_device_at(self->device)->own);
 }
 
-static acu_sim_owner *owner_of(CUcontext context) {
+/* NULL if the handle was never a context's. */
+static acu_sim_owner *named(CUcontext context) {
     acu_sim_owner *owner = (acu_sim_owner *)(void *)context;
-    return acu_sim_owner_lives(owner) ? owner : NULL;
+    if (acu_sim_set_has(&handles, owner))
+        return owner;
+    for (int i = 0; i < acu_sim_configuration()->devices; i++)
+        if (owner == &acu_sim_device_at(i)->own)
+            return owner;
+    return NULL;
+}
+
+acu_sim_owner *acu_sim_owner_of(CUcontext context) {
+    acu_sim_owner *owner = named(context);
+    bool is_there = owner && (owner->made ? !owner->ended : has_primary(owner->device));
+    return is_there ? owner : NULL;
 }
 
 acu_sim_device *acu_sim_device_of(CUcontext context) {
-    const acu_sim_owner *owner = owner_of(context);
-    for (int i = 0; !owner && i < acu_sim_configuration()->devices; i++) {
-        acu_sim_device *device = acu_sim_device_at(i);
-        if (context == acu_sim_context_of(device, NULL) && has_primary(device))
-            return device;
-    }
+    const acu_sim_owner *owner = acu_sim_owner_of(context);
     return owner ? owner->device : NULL;
+}
+
+/* To be made current: CUDA does not see that one has ended, only what is done with it then does. */
+static bool is_taken(CUcontext context) {
+    const acu_sim_owner *owner = named(context);
+    return owner && (owner->made || has_primary(owner->device));
 }
 
 /* ---- the primary context ------------------------------------------------------------------------
@@ -93,7 +111,7 @@ CUresult acu_sim_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
         result = activate(d);
     if (!result) {
         d->retained++;
-        *pctx = acu_sim_context_of(d, NULL);
+        *pctx = acu_sim_context_of(&d->own);
     }
     return leave(result);
 }
@@ -106,7 +124,7 @@ static void let_go(acu_sim_device *device) {
 CUresult acu_sim_cuDevicePrimaryCtxRelease(CUdevice dev) {
     acu_sim_device *d;
     cudaError_t result = enter_device(dev, true, &d);
-    if (!result && d->retained <= owners_of(d))
+    if (!result && !d->retained)
         result = cudaErrorDeviceUninitialized;
     if (!result)
         let_go(d);
@@ -159,11 +177,11 @@ CUresult acu_sim_cuCtxGetCurrent(CUcontext *pctx) {
 
 static void make_current(CUcontext context) {
     acu_sim_thread *self = acu_sim_self();
-    const acu_sim_device *device = acu_sim_device_of(context);
-    self->bound = device != NULL;
-    self->owner = owner_of(context);
-    if (device)
-        self->device = device->index;
+    acu_sim_owner *owner = named(context);
+    self->bound = owner != NULL;
+    self->owner = owner && owner->made ? owner : NULL;
+    if (owner)
+        self->device = owner->device->index;
 }
 
 static cudaError_t push(CUcontext context) {
@@ -188,7 +206,7 @@ static void pop(void) {
 
 CUresult acu_sim_cuCtxSetCurrent(CUcontext ctx) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result && ctx && !acu_sim_device_of(ctx))
+    if (!result && ctx && !is_taken(ctx))
         result = cudaErrorDeviceUninitialized;
     if (!result)
         make_current(ctx);
@@ -197,7 +215,7 @@ CUresult acu_sim_cuCtxSetCurrent(CUcontext ctx) {
 
 CUresult acu_sim_cuCtxPushCurrent(CUcontext ctx) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    if (!result && !acu_sim_device_of(ctx))
+    if (!result && !is_taken(ctx))
         result = ctx ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
     return leave(result ? result : push(ctx));
 }
@@ -216,11 +234,11 @@ CUresult acu_sim_cuCtxPopCurrent(CUcontext *pctx) {
 /* ---- contexts that programs make ----------------------------------------------------------------
  */
 
-/* It holds the device as one who retains its primary context, and is current at once. */
+/* It is current at once. */
 static cudaError_t create(acu_sim_device *device, unsigned flags, const void *where,
                           CUcontext *context) {
     acu_sim_owner *made = calloc(1, sizeof *made);
-    cudaError_t result = made ? activate(device) : cudaErrorMemoryAllocation;
+    cudaError_t result = made ? acu_sim_device_open(device) : cudaErrorMemoryAllocation;
     if (!result && !acu_sim_set_add(&handles, made))
         result = cudaErrorMemoryAllocation;
     if (result) {
@@ -228,52 +246,59 @@ static cudaError_t create(acu_sim_device *device, unsigned flags, const void *wh
         return result;
     }
     *made = (acu_sim_owner){.device = device,
+                            .made = true,
                             .flags = flags,
                             .id = acu_sim_context_new_id(),
                             .where = where,
                             .next = owners};
-    acu_sim_own_reset(device, &made->own);
+    acu_sim_owner_defaults(made);
     owners = made;
-    device->retained++;
-    *context = acu_sim_context_of(device, made);
+    *context = acu_sim_context_of(made);
     return push(*context);
 }
 
-static void forget(acu_sim_owner *owner) {
-    for (acu_sim_owner **at = &owners; *at; at = &(*at)->next)
-        if (*at == owner) {
-            *at = owner->next;
-            break;
-        }
-    acu_sim_set_remove(&handles, owner);
-    free(owner);
+void acu_sim_owner_drop(acu_sim_owner *owner) {
+    acu_sim_wait_owner(owner);
+    if (owner->made && !acu_sim_owner_lives(owner)) /* the lock was given up */
+        return;
+    acu_sim_streams_drop(owner);
+    acu_sim_events_drop(owner);
+    acu_sim_modules_drop(owner);
+    acu_sim_arrays_drop(owner);
+    acu_sim_memory_drop(owner);
 }
 
-void acu_sim_owners_reset(acu_sim_device *device) {
-    acu_sim_owner *next;
-    for (acu_sim_owner *o = owners; o; o = next) {
-        next = o->next;
-        if (o->device == device) {
-            device->retained--;
-            forget(o);
+void acu_sim_owners_reset(const acu_sim_device *device) {
+    for (acu_sim_owner **at = &owners; *at;) {
+        acu_sim_owner *o = *at;
+        if (o->device != device) {
+            at = &o->next;
+            continue;
         }
+        acu_sim_owner_drop(o);
+        *at = o->next;
+        acu_sim_set_remove(&handles, o);
+        free(o);
     }
 }
 
 int acu_sim_owners_leaks(int print) {
     int count = 0;
-    for (const acu_sim_owner *o = owners; o; o = o->next, count++)
-        if (print)
+    for (const acu_sim_owner *o = owners; o; o = o->next) {
+        count += !o->ended;
+        if (print && !o->ended)
             acu_sim_report("context", o, 0, o->where);
+    }
     return count;
 }
 
-static CUresult create_context(CUcontext *pctx, bool plain, unsigned flags, CUdevice dev,
+/* `why`: not, because of what else was asked for. */
+static CUresult create_context(CUcontext *pctx, cudaError_t why, unsigned flags, CUdevice dev,
                                const void *where) {
     acu_sim_device *d;
     cudaError_t result = enter_device(dev, pctx && are_flags(flags), &d);
-    if (!result && !plain) /* parts of a device, and graphics */
-        result = cudaErrorNotSupported;
+    if (!result)
+        result = why;
     if (!result && acu_sim_self()->pushed_count == SIM_PUSHED)
         result = cudaErrorMemoryAllocation;
     return leave(result ? result : create(d, flags, where, pctx));
@@ -282,42 +307,41 @@ static CUresult create_context(CUcontext *pctx, bool plain, unsigned flags, CUde
 CUresult acu_sim_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams,
                              unsigned int flags, CUdevice dev) {
     const CUctxCreateParams *p = ctxCreateParams;
-    return create_context(pctx, !p || (!p->numExecAffinityParams && !p->cigParams), flags, dev,
-                          SIM_CALLER);
+    cudaError_t why = p && p->numExecAffinityParams ? cudaErrorUnsupportedExecAffinity
+                      : p && p->cigParams           ? cudaErrorNotSupported
+                                                    : cudaSuccess;
+    return create_context(pctx, why, flags, dev, SIM_CALLER);
 }
 
 CUresult acu_sim_cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device) {
-    return create_context(context, true, flags, device, SIM_CALLER);
+    return create_context(context, cudaSuccess, flags, device, SIM_CALLER);
 }
 
 CUresult acu_sim_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params, int count,
                                 unsigned flags, CUdevice device) {
     (void)params;
-    return create_context(context, count == 0, flags, device, SIM_CALLER);
+    return create_context(context, count ? cudaErrorUnsupportedExecAffinity : cudaSuccess, flags,
+                          device, SIM_CALLER);
 }
 
-/* All that is its own goes first; what it is in the stacks of other threads, it stays. */
+/* In the stacks of other threads it stays. The last one on a device takes along what all have. */
 static void destroy(acu_sim_owner *owner) {
     acu_sim_device *device = owner->device;
-    acu_sim_wait_device(device);
-    if (!acu_sim_owner_lives(owner)) /* the lock was given up */
+    acu_sim_owner_drop(owner);
+    if (owner->ended) /* by another thread, meanwhile */
         return;
-    acu_sim_streams_drop(owner);
-    acu_sim_events_drop(owner);
-    acu_sim_modules_drop(owner);
-    acu_sim_arrays_drop(owner);
-    acu_sim_memory_drop(owner);
     if (acu_sim_self()->owner == owner)
         pop();
-    forget(owner);
-    let_go(device);
+    owner->ended = true;
+    if (!has_primary(device) && !acu_sim_owners_are_on(device))
+        acu_sim_device_clear(device, false);
 }
 
 /* A primary context is not the caller's to destroy. */
 CUresult acu_sim_cuCtxDestroy(CUcontext ctx) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    acu_sim_owner *owner = owner_of(ctx);
-    if (!result && !owner)
+    acu_sim_owner *owner = acu_sim_owner_of(ctx);
+    if (!result && (!owner || !owner->made))
         result = ctx ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
     if (!result)
         destroy(owner);
@@ -328,20 +352,21 @@ CUresult acu_sim_cuCtxDestroy(CUcontext ctx) {
  */
 
 /* Enters, and finds the context, the current one if there is none. */
-static cudaError_t enter_context(CUcontext ctx, bool good, acu_sim_device **device) {
-    cudaError_t result = acu_sim_enter_driver(ctx ? SIM_NEEDS_DRIVER : SIM_NEEDS_CONTEXT, device);
-    if (!result && ctx && !(*device = acu_sim_device_of(ctx)))
-        result = cudaErrorContextIsDestroyed;
+static cudaError_t enter_context(CUcontext ctx, bool good, acu_sim_owner **owner) {
+    cudaError_t result = acu_sim_enter_driver(ctx ? SIM_NEEDS_DRIVER : SIM_NEEDS_CONTEXT, NULL);
+    *owner = !result && ctx ? acu_sim_owner_of(ctx) : acu_sim_owner_now();
+    if (!result && !*owner)
+        result = cudaErrorDeviceUninitialized;
     if (!result && !good)
         result = cudaErrorInvalidValue;
     return result;
 }
 
 CUresult acu_sim_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
-    acu_sim_device *d;
-    cudaError_t result = enter_context(ctx, device != NULL, &d);
+    acu_sim_owner *owner;
+    cudaError_t result = enter_context(ctx, device != NULL, &owner);
     if (!result)
-        *device = d->index;
+        *device = owner->device->index;
     return leave(result);
 }
 
@@ -350,48 +375,48 @@ CUresult acu_sim_cuCtxGetDevice(CUdevice *device) {
 }
 
 CUresult acu_sim_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
-    acu_sim_device *d;
-    cudaError_t result = enter_context(ctx, version != NULL, &d);
+    acu_sim_owner *owner;
+    cudaError_t result = enter_context(ctx, version != NULL, &owner);
     if (!result)
         *version = 3020; /* since when contexts are what they are */
     return leave(result);
 }
 
+/* One that was made says what it was made with. */
 CUresult acu_sim_cuCtxGetFlags(unsigned int *flags) {
-    acu_sim_device *d;
-    cudaError_t result = enter_context(NULL, flags != NULL, &d);
-    const acu_sim_owner *owner = acu_sim_owner_now();
+    acu_sim_owner *owner;
+    cudaError_t result = enter_context(NULL, flags != NULL, &owner);
     if (!result)
-        *flags = (owner ? owner->flags : d->flags) | CU_CTX_MAP_HOST |
-                 (d->keeps_local ? CU_CTX_LMEM_RESIZE_TO_MAX : 0);
+        *flags = owner->made ? owner->flags
+                             : owner->device->flags | CU_CTX_MAP_HOST |
+                                   (owner->device->keeps_local ? CU_CTX_LMEM_RESIZE_TO_MAX : 0);
     return leave(result);
 }
 
 CUresult acu_sim_cuCtxSetFlags(unsigned int flags) {
-    acu_sim_device *d;
-    cudaError_t result = enter_context(NULL, are_flags(flags), &d);
-    acu_sim_owner *owner = acu_sim_owner_now();
+    acu_sim_owner *owner;
+    cudaError_t result = enter_context(NULL, are_flags(flags), &owner);
     if (!result)
-        *(owner ? &owner->flags : &d->flags) = flags;
+        *(owner->made ? &owner->flags : &owner->device->flags) = flags;
     return leave(result);
 }
 
 CUresult acu_sim_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
-    acu_sim_device *d;
-    cudaError_t result = enter_context(ctx, ctxId != NULL, &d);
-    const acu_sim_owner *owner = ctx ? owner_of(ctx) : acu_sim_owner_now();
+    acu_sim_owner *owner;
+    cudaError_t result = enter_context(ctx, ctxId != NULL, &owner);
     if (!result)
-        *ctxId = owner ? owner->id : (unsigned long long)d->index + 1;
+        *ctxId = owner->id;
     return leave(result);
 }
 
 CUresult acu_sim_cuCtxSynchronize_v2(CUcontext ctx) {
-    acu_sim_device *d;
-    cudaError_t result = enter_context(ctx, true, &d);
+    acu_sim_owner *owner;
+    cudaError_t result = enter_context(ctx, true, &owner);
     if (!result) {
-        acu_sim_wait_owner(d, ctx ? owner_of(ctx) : acu_sim_owner_now());
+        const acu_sim_device *device = owner->device;
+        acu_sim_wait_owner(owner);
         acu_sim_pools_settle();
-        result = d->sticky;
+        result = device->sticky;
     }
     return leave(result);
 }

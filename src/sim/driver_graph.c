@@ -31,7 +31,7 @@ static struct cudaGraphNodeParams kernel_node(const CUDA_KERNEL_NODE_PARAMS *ker
     return params;
 }
 
-/* A context is that of the thread, or its device is made the thread's for the call. */
+/* A context is that of the thread, or is made the thread's for the call. */
 static CUresult with_kernel(const CUDA_KERNEL_NODE_PARAMS *kernel,
                             cudaError_t (*call)(void *data, struct cudaGraphNodeParams *params),
                             void *data, const void *caller) {
@@ -39,17 +39,19 @@ static CUresult with_kernel(const CUDA_KERNEL_NODE_PARAMS *kernel,
     CUresult why = acu_sim_begin_for(SIM_NEEDS_CONTEXT, caller);
     if (why)
         return why;
-    int device = self->device;
+    const acu_sim_current before = {.device = self->device, .owner = self->owner};
     pthread_mutex_lock(&acu_sim_lock);
     struct cudaGraphNodeParams params = kernel_node(kernel);
-    const acu_sim_device *other =
-        kernel && kernel->ctx ? acu_sim_device_of(kernel->ctx) : acu_sim_device_at(device);
+    acu_sim_owner *other =
+        kernel && kernel->ctx ? acu_sim_owner_of(kernel->ctx) : acu_sim_owner_now();
     pthread_mutex_unlock(&acu_sim_lock);
     if (!other)
         return acu_sim_end(cudaErrorDeviceUninitialized);
-    self->device = other->index;
+    self->device = other->device->index;
+    self->owner = other->made ? other : NULL;
     why = acu_sim_end(call(data, kernel ? &params : NULL));
-    self->device = device;
+    self->device = before.device;
+    self->owner = before.owner;
     return why;
 }
 
@@ -100,18 +102,17 @@ CUresult acu_sim_cuGraphExecKernelNodeSetParams(CUgraphExec hGraphExec, CUgraphN
 static void describe(const acu_sim_prepared *p, CUDA_KERNEL_NODE_PARAMS *params) {
     void *kernel = acu_sim_kernel_called(p->handle);
     void *handle = (void *)(uintptr_t)p->handle;
-    *params =
-        (CUDA_KERNEL_NODE_PARAMS){.func = kernel ? NULL : handle,
-                                  .gridDimX = p->grid[0],
-                                  .gridDimY = p->grid[1],
-                                  .gridDimZ = p->grid[2],
-                                  .blockDimX = p->block[0],
-                                  .blockDimY = p->block[1],
-                                  .blockDimZ = p->block[2],
-                                  .sharedMemBytes = (unsigned)p->shared,
-                                  .kernelParams = p->args,
-                                  .kern = kernel,
-                                  .ctx = acu_sim_context_of(acu_sim_prepared_device(p), NULL)};
+    *params = (CUDA_KERNEL_NODE_PARAMS){.func = kernel ? NULL : handle,
+                                        .gridDimX = p->grid[0],
+                                        .gridDimY = p->grid[1],
+                                        .gridDimZ = p->grid[2],
+                                        .blockDimX = p->block[0],
+                                        .blockDimY = p->block[1],
+                                        .blockDimZ = p->block[2],
+                                        .sharedMemBytes = (unsigned)p->shared,
+                                        .kernelParams = p->args,
+                                        .kern = kernel,
+                                        .ctx = acu_sim_context_of(acu_sim_prepared_owner(p))};
 }
 
 CUresult acu_sim_cuGraphKernelNodeGetParams(CUgraphNode hNode,

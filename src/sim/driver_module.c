@@ -15,13 +15,12 @@ static CUresult leave(cudaError_t result) {
 
 static CUresult load_module(CUmodule *module, const void *image, size_t size,
                             const acu_sim_options *options, const void *where) {
-    acu_sim_device *device;
     acu_sim_module *made;
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, &device);
+    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, NULL);
     if (!result && !module)
         result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_module_load(device, image, size, options, where, &made);
+        result = acu_sim_module_load(acu_sim_owner_now(), image, size, options, where, &made);
     if (!result)
         *module = (CUmodule)(void *)made;
     return leave(result);
@@ -196,14 +195,13 @@ CUresult acu_sim_cuLibraryGetUnifiedFunction(void **fptr, CUlibrary library, con
 }
 
 CUresult acu_sim_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
-    acu_sim_device *device;
     acu_sim_module *module;
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, &device);
+    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_library *l = acu_sim_library_of(library);
     if (!result)
         result = !pMod ? cudaErrorInvalidValue : !l ? cudaErrorInvalidResourceHandle : cudaSuccess;
     if (!result)
-        result = acu_sim_library_module(l, device, &module);
+        result = acu_sim_library_module(l, acu_sim_owner_now(), &module);
     if (!result)
         *pMod = (CUmodule)(void *)module;
     return leave(result);
@@ -228,7 +226,7 @@ CUresult acu_sim_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
     acu_sim_function *f;
     cudaError_t result = enter_kernel(SIM_NEEDS_CONTEXT, kernel, pFunc != NULL, &k);
     if (!result)
-        result = acu_sim_kernel_function(k, acu_sim_device_at(acu_sim_self()->device), &f);
+        result = acu_sim_kernel_function(k, acu_sim_owner_now(), &f);
     if (!result)
         *pFunc = (CUfunction)(void *)f;
     return leave(result);
@@ -277,12 +275,11 @@ CUresult acu_sim_cuKernelGetParamInfo(CUkernel kernel, size_t paramIndex, size_t
     return leave(result);
 }
 
-/* The kernel's function on a device, whose context is made for it. */
+/* The kernel's function on a device. */
 static cudaError_t function_on(acu_sim_kernel_handle *kernel, CUdevice number,
                                acu_sim_function **function) {
     acu_sim_device *device = acu_sim_device_at(number);
-    cudaError_t result = device ? acu_sim_device_activate(device) : cudaErrorInvalidDevice;
-    return result ? result : acu_sim_kernel_function(kernel, device, function);
+    return device ? acu_sim_kernel_function_on(kernel, device, function) : cudaErrorInvalidDevice;
 }
 
 static bool is_attribute(CUfunction_attribute attribute) {
@@ -479,15 +476,14 @@ CUresult acu_sim_cuLaunchKernelEx(const CUlaunchConfig *config, CUfunction f, vo
 
 /* Enters, and finds the function, which may be named by its kernel. */
 static cudaError_t enter_either(CUfunction handle, bool good, acu_sim_function **function) {
-    acu_sim_device *device;
-    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, &device);
+    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_kernel_handle *kernel = acu_sim_kernel_of(handle);
     if (!result && !good)
         result = cudaErrorInvalidValue;
     if (result)
         return result;
     if (kernel)
-        return acu_sim_kernel_function(kernel, device, function);
+        return acu_sim_kernel_function(kernel, acu_sim_owner_now(), function);
     *function = acu_sim_function_of(handle);
     return *function ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }

@@ -158,7 +158,7 @@ cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t str
         result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_stream_of(stream, &s);
-    if (!result && (s->device != e->device || !acu_sim_stream_is_in(s, e->owner)))
+    if (!result && s->owner != e->owner)
         result = cudaErrorInvalidResourceHandle;
     if (!result)
         result = acu_sim_capture_allows(s, SIM_ENQUEUES);

@@ -40,7 +40,8 @@ acu_sim_context *acu_sim_context_of_stream(const acu_sim_stream *stream) {
 }
 
 bool acu_sim_context_has(const acu_sim_context *context, const acu_sim_stream *stream) {
-    return stream->context == context || (context->is_primary && stream->device == context->device);
+    return stream->context == context ||
+           (context->is_primary && stream->owner == &context->device->own);
 }
 
 static cudaExecutionContext_t handle_of(acu_sim_context *context) {

@@ -168,14 +168,13 @@ cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) 
 /* ---- the runtime's calls ------------------------------------------------------------------------
  */
 
-/* Enters, and finds the kernel's function on the current device. */
+/* Enters, and finds the kernel's function in the current context. */
 static cudaError_t enter(const void *func, acu_sim_function **function) {
-    acu_sim_device *device;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_kernel_handle *kernel = result ? NULL : acu_sim_kernel_called(func);
     if (result)
         return result;
-    return kernel ? acu_sim_kernel_function(kernel, device, function)
+    return kernel ? acu_sim_kernel_function(kernel, acu_sim_owner_now(), function)
                   : cudaErrorInvalidDeviceFunction;
 }
 
@@ -238,9 +237,7 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
     if (!result && !is_attribute(attr))
         result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_device_activate(d);
-    if (!result)
-        result = acu_sim_kernel_function(k, d, &f);
+        result = acu_sim_kernel_function_on(k, d, &f);
     if (!result)
         result = acu_sim_function_set(f, (int)attr, value);
     return acu_sim_leave(result);

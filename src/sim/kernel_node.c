@@ -17,11 +17,11 @@ static cudaError_t judge_function(const struct cudaKernelNodeParamsV2 *params) {
     return known ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
-static cudaError_t prepare(acu_sim_device *device, const void *handle,
+static cudaError_t prepare(acu_sim_owner *owner, const void *handle,
                            const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
                            acu_sim_op **op) {
     acu_sim_prepared *prepared = NULL;
-    cudaError_t result = acu_sim_prepare(device, handle, config, args, extra, &prepared);
+    cudaError_t result = acu_sim_prepare(owner, handle, config, args, extra, &prepared);
     if (!result && !(*op = acu_sim_op_kernel(prepared)))
         result = cudaErrorMemoryAllocation;
     return result;
@@ -38,11 +38,11 @@ cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const
                                        .numAttrs = before ? before->attribute_count : 0};
     cudaError_t result = judge_function(params);
     const acu_sim_context *named = acu_sim_execution_context_of(params->ctx);
-    acu_sim_device *device = before  ? acu_sim_prepared_device(before)
-                             : named ? named->device
-                                     : acu_sim_device_at(acu_sim_self()->device);
+    acu_sim_owner *owner = before  ? acu_sim_prepared_owner(before)
+                           : named ? &named->device->own
+                                   : acu_sim_owner_now();
     return result ? result
-                  : prepare(device, params->func, &config, params->kernelParams, params->extra, op);
+                  : prepare(owner, params->func, &config, params->kernelParams, params->extra, op);
 }
 
 void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params) {
@@ -149,8 +149,7 @@ static cudaError_t put_attributes(acu_sim_node *node, cudaLaunchAttribute *attri
                                        .dynamicSmemBytes = p->shared,
                                        .attrs = attributes,
                                        .numAttrs = count};
-    cudaError_t result =
-        prepare(acu_sim_prepared_device(p), p->handle, &config, p->args, NULL, &op);
+    cudaError_t result = prepare(acu_sim_prepared_owner(p), p->handle, &config, p->args, NULL, &op);
     if (result)
         return result;
     acu_sim_op_release(node->op);

@@ -126,17 +126,16 @@ cudaError_t acu_sim_cudaLibraryGetUnifiedFunction(void **fptr, cudaLibrary_t lib
 
 static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t library, const char *name,
                                 bool only_managed) {
-    acu_sim_device *device;
     acu_sim_library *l;
     acu_sim_module *module;
-    cudaError_t result = enter(library, &device, &l);
+    cudaError_t result = enter(library, NULL, &l);
     if (!result && ((!dptr && !bytes) || !name))
         result = cudaErrorInvalidValue;
     int index = result ? -1 : acu_sim_variable_named(l->image, name);
     if (!result && (index < 0 || (only_managed && !l->image->variables[index].managed)))
         result = cudaErrorSymbolNotFound;
     if (!result)
-        result = acu_sim_library_module(l, device, &module);
+        result = acu_sim_library_module(l, acu_sim_owner_now(), &module);
     if (!result && dptr)
         *dptr = module->variables[index];
     if (!result && bytes)

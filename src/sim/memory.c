@@ -380,14 +380,15 @@ cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int f
 /* ---- variables of modules -----------------------------------------------------------------------
  */
 
-cudaError_t acu_sim_variable_new(acu_sim_device *device, size_t size, bool managed, void **at) {
+cudaError_t acu_sim_variable_new(acu_sim_owner *owner, size_t size, bool managed, void **at) {
     cudaError_t result =
-        managed ? allocate_host(device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
-                : allocate(device, size, at, NULL);
+        managed ? allocate_host(owner->device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
+                : allocate(owner->device, size, at, NULL);
     if (result || !size)
         return result;
     acu_sim_range *range = acu_sim_range_of(*at);
     range->of_module = true;
+    range->owner = owner;
     memset(acu_sim_view(range, *at), 0, size);
     return cudaSuccess;
 }

@@ -123,7 +123,7 @@ static cudaError_t make_variables(acu_sim_module *module) {
         bool shared = variable->managed && module->library; /* one for all devices */
         cudaError_t result =
             shared ? cudaSuccess
-                   : acu_sim_variable_new(module->device, variable->size, variable->managed, &at);
+                   : acu_sim_variable_new(module->owner, variable->size, variable->managed, &at);
         if (result)
             return result;
         if (at && variable->bytes)
@@ -151,7 +151,17 @@ static bool make_functions(acu_sim_module *module) {
     return true;
 }
 
+static void leave_library(acu_sim_module *module) {
+    acu_sim_module **at = &module->library->modules;
+    while (*at && *at != module)
+        at = &(*at)->next_of_library;
+    if (*at)
+        *at = module->next_of_library;
+}
+
 static void unload_module(acu_sim_module *module) {
+    if (module->library)
+        leave_library(module);
     for (size_t i = 0; i < module->image->entry_count; i++)
         acu_sim_set_remove(&function_handles, &module->functions[i]);
     for (size_t i = 0; i < module->image->variable_count; i++)
@@ -168,19 +178,18 @@ static void unload_module(acu_sim_module *module) {
 }
 
 /* Takes a reference on the image. */
-static cudaError_t new_module(acu_sim_image *image, acu_sim_device *device,
-                              acu_sim_library *library, const void *where,
-                              acu_sim_module **module) {
+static cudaError_t new_module(acu_sim_image *image, acu_sim_owner *owner, acu_sim_library *library,
+                              const void *where, acu_sim_module **module) {
     acu_sim_module *made = calloc(1, sizeof *made);
     if (!made)
         return cudaErrorMemoryAllocation;
     *made = (acu_sim_module){.refs = 1,
                              .loaded = true,
                              .image = image,
-                             .device = device,
+                             .device = owner->device,
                              .library = library,
                              .where = where,
-                             .owner = library ? NULL : acu_sim_owner_now(),
+                             .owner = owner,
                              .next = modules};
     image->refs++;
     modules = made;
@@ -197,13 +206,13 @@ static cudaError_t new_module(acu_sim_image *image, acu_sim_device *device,
     return result;
 }
 
-cudaError_t acu_sim_module_load(acu_sim_device *device, const void *code, size_t size,
+cudaError_t acu_sim_module_load(acu_sim_owner *owner, const void *code, size_t size,
                                 const acu_sim_options *options, const void *where,
                                 acu_sim_module **module) {
     acu_sim_image *image = NULL;
     cudaError_t result = acu_sim_image_load(code, size, options, &image);
     if (!result)
-        result = new_module(image, device, NULL, where, module);
+        result = new_module(image, owner, NULL, where, module);
     acu_sim_image_release(image);
     return result;
 }
@@ -221,10 +230,8 @@ void acu_sim_module_unload(acu_sim_module *module) {
 /* All that was read of it. */
 static void empty_library(acu_sim_library *library) {
     acu_sim_image *image = library->image;
-    for (int i = 0; i < SIM_DEVICES; i++)
-        if (library->modules[i])
-            unload_module(library->modules[i]);
-    memset(library->modules, 0, sizeof library->modules);
+    while (library->modules)
+        unload_module(library->modules);
     for (size_t i = 0; library->kernels && i < image->entry_count; i++)
         acu_sim_set_remove(&kernel_handles, &library->kernels[i]);
     for (size_t i = 0; library->managed && i < image->variable_count; i++)
@@ -250,13 +257,12 @@ static void unload_library(acu_sim_library *library) {
 
 static cudaError_t make_managed(acu_sim_library *library) {
     const acu_sim_image *image = library->image;
-    acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
     for (size_t i = 0; i < image->variable_count; i++) {
         const acu_sim_variable *variable = &image->variables[i];
         if (!variable->managed || library->managed[i])
             continue;
         cudaError_t result =
-            acu_sim_variable_new(device, variable->size, true, &library->managed[i]);
+            acu_sim_variable_new(acu_sim_owner_now(), variable->size, true, &library->managed[i]);
         if (result)
             return result;
         if (variable->bytes && variable->size)
@@ -366,16 +372,21 @@ void acu_sim_library_unload(acu_sim_library *library) {
         unload_library(library);
 }
 
-cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_device *device,
+cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_owner *owner,
                                    acu_sim_module **module) {
     cudaError_t result = acu_sim_library_read(library);
-    if (!result && !library->modules[device->index])
-        result = make_managed(library);
-    if (!result && !library->modules[device->index])
-        result = new_module(library->image, device, library, library->where,
-                            &library->modules[device->index]);
+    *module = result ? NULL : library->modules;
+    while (*module && (*module)->owner != owner)
+        *module = (*module)->next_of_library;
+    if (result || *module)
+        return result;
+    result = make_managed(library);
     if (!result)
-        *module = library->modules[device->index];
+        result = new_module(library->image, owner, library, library->where, module);
+    if (!result) {
+        (*module)->next_of_library = library->modules;
+        library->modules = *module;
+    }
     return result;
 }
 
@@ -389,15 +400,22 @@ cudaError_t acu_sim_kernel_find(acu_sim_kernel_handle *kernel) {
     return result;
 }
 
-cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_device *device,
+cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_owner *owner,
                                     acu_sim_function **function) {
     acu_sim_module *module;
     cudaError_t result = acu_sim_kernel_find(kernel);
     if (!result)
-        result = acu_sim_library_module(kernel->library, device, &module);
+        result = acu_sim_library_module(kernel->library, owner, &module);
     if (!result)
         *function = &module->functions[kernel->index];
     return result;
+}
+
+cudaError_t acu_sim_kernel_function_on(acu_sim_kernel_handle *kernel, acu_sim_device *device,
+                                       acu_sim_function **function) {
+    acu_sim_owner *owner = acu_sim_owner_on(device);
+    cudaError_t result = owner->made ? cudaSuccess : acu_sim_device_activate(device);
+    return result ? result : acu_sim_kernel_function(kernel, owner, function);
 }
 
 acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel) {
@@ -443,8 +461,8 @@ acu_sim_function *acu_sim_function_of(const void *handle) {
 /* ---- taking back --------------------------------------------------------------------------------
  */
 
+/* Its managed variables are elsewhere, or nowhere. */
 static void forget_device(acu_sim_library *library, const acu_sim_device *device) {
-    library->modules[device->index] = NULL;
     for (size_t i = 0; library->image && i < library->image->variable_count; i++) {
         const acu_sim_range *range = acu_sim_range_of(library->managed[i]);
         if (range && range->device == device)
@@ -464,12 +482,11 @@ void acu_sim_modules_reset(acu_sim_device *device) {
     acu_sim_module *next;
     for (acu_sim_module *m = modules; m; m = next) {
         next = m->next;
-        if (device && m->device == device) {
-            if (m->library)
-                forget_device(m->library, device);
+        if (device && m->device == device)
             unload_module(m);
-        }
     }
+    for (acu_sim_library *l = device ? libraries : NULL; l; l = l->next)
+        forget_device(l, device);
     acu_sim_library *following;
     for (acu_sim_library *l = device ? NULL : libraries; l; l = following) {
         following = l->next;

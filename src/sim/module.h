@@ -1,7 +1,7 @@
 /*
  * What is loaded: an image is what was read of the PTX, a module is an image on one device, a
- * library an image with a module for each device that needs one. A kernel belongs to a library and
- * has a function per device; a function belongs to a module.
+ * library an image with a module for each context that needs one. A kernel belongs to a library
+ * and has a function per context; a function belongs to a module.
  */
 #ifndef ACU_SIM_MODULE_H
 #define ACU_SIM_MODULE_H
@@ -64,8 +64,8 @@ struct acu_sim_module {
     acu_sim_function *functions; /* as the image's entries */
     void **variables;            /* as the image's */
     const void *where;
-    const acu_sim_owner *owner; /* of one that was loaded alone */
-    acu_sim_module *next;
+    acu_sim_owner *owner;
+    acu_sim_module *next, *next_of_library;
 };
 
 typedef struct acu_sim_kernel_handle { /* a CUkernel */
@@ -80,7 +80,7 @@ struct acu_sim_library {
     /* Compiled into the program, and read when it is needed; NULL: the program loaded it. */
     const void *compiled;
     bool read;
-    acu_sim_module *modules[SIM_DEVICES];
+    acu_sim_module *modules;        /* one for each context where something of it was needed */
     acu_sim_kernel_handle *kernels; /* as the image's entries */
     void **managed;                 /* as the image's variables */
     const void *where;
@@ -132,7 +132,7 @@ void acu_sim_image_clear(acu_sim_image *image);
 /* ---- modules and libraries: all under the lock --------------------------------------------------
  */
 
-cudaError_t acu_sim_module_load(acu_sim_device *device, const void *code, size_t size,
+cudaError_t acu_sim_module_load(acu_sim_owner *owner, const void *code, size_t size,
                                 const acu_sim_options *options, const void *where,
                                 acu_sim_module **module);
 cudaError_t acu_sim_library_load(const void *code, size_t size, const acu_sim_options *options,
@@ -154,11 +154,15 @@ acu_sim_function *acu_sim_function_of(const void *handle);
 
 /* Why what is in it cannot be had. What is compiled into the program is read now. */
 cudaError_t acu_sim_library_read(acu_sim_library *library);
-/* The library's module on the device, loaded now if it was not yet. */
-cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_device *device,
+/* The library's module in the context, loaded now if it was not yet. */
+cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_owner *owner,
                                    acu_sim_module **module);
-cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_device *device,
+cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_owner *owner,
                                     acu_sim_function **function);
+/* The same where the call names a device: in its own context, made for it, if the current one is
+ * not of that device. */
+cudaError_t acu_sim_kernel_function_on(acu_sim_kernel_handle *kernel, acu_sim_device *device,
+                                       acu_sim_function **function);
 /* Of a kernel that was found. */
 acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel);
 /* Looks for it in its library. */

@@ -194,7 +194,7 @@ static void in_child(void) {
 
 static void thread_ends(void *thread) {
     pthread_mutex_lock(&acu_sim_lock);
-    acu_sim_thread *ended = thread;
+    const acu_sim_thread *ended = thread;
     if (ended->era == sim.era && !sim.forked)
         acu_sim_thread_ended(ended);
     pthread_mutex_unlock(&acu_sim_lock);

@@ -129,12 +129,13 @@ typedef struct acu_sim_thread {
     const acu_sim_graph *graph;      /* whose launch it does; NULL: none's */
     /* A context is current: the device's own, or one that was made; and those below it, pushed. */
     bool bound;
-    acu_sim_owner *owner;
+    acu_sim_owner *owner; /* NULL: not one that was made */
     acu_sim_current pushed[SIM_PUSHED];
     int pushed_count;
-    /* Its own default streams; gone if there is no such stream, or one with another id. */
-    acu_sim_stream *streams[SIM_DEVICES];
-    unsigned long long stream_ids[SIM_DEVICES];
+    /* Its own default stream that it used last; gone if there is no such stream, or one with
+     * another id. */
+    acu_sim_stream *own;
+    unsigned long long own_id;
 } acu_sim_thread;
 acu_sim_thread *acu_sim_self(void);
 
@@ -158,24 +159,33 @@ void acu_sim_set_clear(acu_sim_set *set);
 /* ---- devices ------------------------------------------------------------------------------------
  */
 
-/* What each context has: the device's own one, and those that the program made. */
-typedef struct acu_sim_own {
+/*
+ * A context of the driver's: a device's own, or one that the program made. What is made while it is
+ * current is its own, and goes with it.
+ */
+struct acu_sim_owner {
+    acu_sim_device *device;
+    bool made, ended; /* by the program; the handle of one that ended is still taken */
+    unsigned flags;   /* of one that was made */
+    unsigned long long id;
     size_t limits[16];
     enum cudaFuncCache cache;
     acu_sim_stream *legacy; /* its default stream */
-} acu_sim_own;
+    const void *where;
+    acu_sim_owner *next;
+};
 
 struct acu_sim_device {
     int index;
-    bool active;        /* it has its context */
+    acu_sim_owner own;  /* its own context */
+    bool active;        /* that is there */
     bool of_runtime;    /* the runtime holds it */
     unsigned retained;  /* how often the driver's callers do */
     cudaError_t sticky; /* the context is lost: calls that need it say so */
     bool lost;          /* it was reset then: nothing makes another */
     bool was_reset;
     unsigned flags;
-    bool keeps_local; /* local memory does not shrink: conditional nodes have been there */
-    acu_sim_own own;
+    bool keeps_local;        /* local memory does not shrink: conditional nodes have been there */
     bool peers[SIM_DEVICES]; /* whose memory it may access */
     uint64_t used;           /* bytes of allocations and of pools' and graphs' reserves */
     uint64_t graph_used, graph_used_high, graph_reserved, graph_reserved_high;
@@ -189,36 +199,31 @@ struct acu_sim_device {
 
 /* NULL if there is no such device. */
 acu_sim_device *acu_sim_device_at(int index);
+/* Makes its own context. */
 cudaError_t acu_sim_device_activate(acu_sim_device *device);
-/* Takes back all that was made on it. `for_good`: also its addresses and settings (acu_sim_reset).
- */
+/* There is memory for contexts on it. */
+cudaError_t acu_sim_device_open(acu_sim_device *device);
+/* Ends its own context, and takes back all that was made on it, but for what other contexts there
+ * have. `for_good`: these, too, and its addresses and settings (acu_sim_reset). */
 void acu_sim_device_clear(acu_sim_device *device, bool for_good);
 int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribute);
 bool acu_sim_can_access(const acu_sim_device *device, int other);
 
-/*
- * A context that the program made with the driver: what is made while it is current is its own, and
- * goes with it.
- */
-struct acu_sim_owner {
-    acu_sim_device *device;
-    acu_sim_own own;
-    unsigned flags;
-    unsigned long long id;
-    const void *where;
-    acu_sim_owner *next;
-};
-
+/* One that was made, and has not ended. */
 bool acu_sim_owner_lives(const acu_sim_owner *owner);
-/* The thread's; NULL: the device's own context is current, or none. */
+/* The thread's current context; its device's own where none is current; NULL: no such device. */
 acu_sim_owner *acu_sim_owner_now(void);
-/* What the thread's context has, if it is one of that device's; else its own one. */
-acu_sim_own *acu_sim_own_now(acu_sim_device *device);
-void acu_sim_own_reset(const acu_sim_device *device, acu_sim_own *own);
-void acu_sim_owners_reset(acu_sim_device *device);
+/* The same, if it is that device's; else the device's own. */
+acu_sim_owner *acu_sim_owner_on(acu_sim_device *device);
+/* Contexts of the device that were made, and have not ended. */
+bool acu_sim_owners_are_on(const acu_sim_device *device);
+/* Waits for its work, and takes back what is its own. */
+void acu_sim_owner_drop(acu_sim_owner *owner);
+void acu_sim_owner_defaults(acu_sim_owner *owner);
+void acu_sim_owners_reset(const acu_sim_device *device);
 int acu_sim_owners_leaks(int print);
 /* What is its own. Nothing of it is in use. */
-void acu_sim_streams_drop(const acu_sim_owner *owner);
+void acu_sim_streams_drop(acu_sim_owner *owner);
 void acu_sim_events_drop(const acu_sim_owner *owner);
 void acu_sim_modules_drop(const acu_sim_owner *owner);
 void acu_sim_arrays_drop(const acu_sim_owner *owner);
@@ -241,7 +246,7 @@ struct acu_sim_range {
     uint64_t access;                /* of mapped memory, a bit per device */
     const void *where;              /* the call that made it */
     acu_sim_external *external;     /* of another API, mapped; NULL: it is not */
-    const acu_sim_owner *owner;     /* in whose context; NULL: the device's own */
+    const acu_sim_owner *owner;     /* in whose context */
     bool freed;                     /* freed in stream order: no longer the program's */
     bool dormant;                   /* the graph has not been there yet, or has freed it */
     bool of_module;                 /* a variable: goes with its module */
@@ -282,7 +287,7 @@ acu_sim_range *acu_sim_managed_range(const void *address, size_t size);
 /* A place to prefetch to. */
 cudaError_t acu_sim_judge_location(struct cudaMemLocation location);
 /* For a variable of a module: zeroed device memory, or managed memory. */
-cudaError_t acu_sim_variable_new(acu_sim_device *device, size_t size, bool managed, void **at);
+cudaError_t acu_sim_variable_new(acu_sim_owner *owner, size_t size, bool managed, void **at);
 void acu_sim_variable_free(void *at);
 int acu_sim_memory_leaks(int print);
 
@@ -452,9 +457,10 @@ struct acu_sim_stream {
     cudaLaunchMemSyncDomainMap domains;
     cudaLaunchMemSyncDomain domain;
     const void *where;
-    const acu_sim_owner *owner; /* NULL: made in the device's own context */
-    acu_sim_capture *capture;   /* NULL: work is done, not captured */
-    acu_sim_links tips;         /* what the next node depends on */
+    acu_sim_owner *owner;     /* in whose context */
+    uint64_t thread;          /* whose default stream it is; 0: no thread's */
+    acu_sim_capture *capture; /* NULL: work is done, not captured */
+    acu_sim_links tips;       /* what the next node depends on */
     acu_sim_stream *next_captured;
 };
 
@@ -472,14 +478,11 @@ struct acu_sim_event {
 
 /* The handle's stream; the default streams are those of the current device. */
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
-acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device);
-bool acu_sim_is_legacy(const acu_sim_stream *stream);
-/* Of that context, or a thread's own default stream, which all of a device's share. */
-bool acu_sim_stream_is_in(const acu_sim_stream *stream, const acu_sim_owner *owner);
+acu_sim_stream *acu_sim_stream_legacy(acu_sim_owner *owner);
 /* The nearest priority that there is. */
 int acu_sim_priority(int priority);
 
-/* A new one of the program's, in a context; NULL without memory. */
+/* A new one of the program's, in an execution context; NULL without memory. */
 acu_sim_stream *acu_sim_stream_new(acu_sim_context *context, unsigned flags, int priority,
                                    const void *where);
 /* The context's stream behind another one, or its first; NULL: no more. */
@@ -568,14 +571,13 @@ void acu_sim_streams_wake(void);
 /* Until it is done; gives the lock up meanwhile. */
 void acu_sim_wait(acu_sim_op *op);
 void acu_sim_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
-/* Those of a context that the program made; NULL: of the device's own one. */
-void acu_sim_wait_owner(const acu_sim_device *device, const acu_sim_owner *owner);
+void acu_sim_wait_owner(const acu_sim_owner *owner);
 void acu_sim_wait_context(const acu_sim_context *context);
 bool acu_sim_is_idle(const acu_sim_stream *stream);
 /* What is waited for on it now, is done at once. */
 bool acu_sim_is_free(const acu_sim_stream *stream);
 void acu_sim_streams_reset(acu_sim_device *device);
-void acu_sim_thread_ended(acu_sim_thread *self);
+void acu_sim_thread_ended(const acu_sim_thread *self);
 int acu_sim_streams_leaks(int print);
 
 bool acu_sim_thread_start(void *(*function)(void *data), void *data);
@@ -622,17 +624,17 @@ struct acu_sim_prepared {
 };
 
 /*
- * Judges a launch on the device and copies what it needs. `config->stream` is not looked at; the
+ * Judges a launch in the context and copies what it needs. `config->stream` is not looked at; the
  * arguments are in `args` or `extra`, as cuLaunchKernel() takes them. Under the lock; so are all
  * but the last. Failing, it leaves `prepared` as it was.
  */
-cudaError_t acu_sim_prepare(acu_sim_device *device, const void *handle,
+cudaError_t acu_sim_prepare(acu_sim_owner *owner, const void *handle,
                             const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
                             acu_sim_prepared **prepared);
 acu_sim_prepared *acu_sim_prepared_clone(const acu_sim_prepared *prepared);
 void acu_sim_prepared_free(acu_sim_prepared *prepared);
 const char *acu_sim_prepared_name(const acu_sim_prepared *prepared);
-acu_sim_device *acu_sim_prepared_device(const acu_sim_prepared *prepared);
+acu_sim_owner *acu_sim_prepared_owner(const acu_sim_prepared *prepared);
 /* The kernel's work: what an operation does, outside the lock. Its error is the context's. */
 cudaError_t acu_sim_prepared_run(const acu_sim_prepared *prepared);
 
@@ -659,7 +661,8 @@ typedef enum acu_sim_use {
 
 /* Why not, because of a capture; then that is invalid from now on, unless one only looked. */
 cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use);
-/* The same for what a device, or one of its contexts, waits for as a whole. */
+/* The same for what waits for a context, or an execution context, as a whole. */
+cudaError_t acu_sim_capture_allows_owner(const acu_sim_owner *owner);
 cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context);
 /* The same for calls that a capture would not see, like cudaMalloc(). */
 cudaError_t acu_sim_capture_allows_unsafe(void);

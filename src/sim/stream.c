@@ -3,7 +3,7 @@
  *
  * What orders operations of different streams is in one place: acu_sim_submit() makes an operation
  * wait for those that CUDA puts before it. An operation on a legacy default stream waits for all
- * blocking streams of its device, and theirs for it.
+ * blocking streams of its context, and theirs for it.
  */
 #define _GNU_SOURCE /* sigset_t */
 
@@ -314,41 +314,19 @@ static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
 }
 
-/* NULL: nobody has used it yet. */
-static const acu_sim_stream *legacy_of(const acu_sim_stream *stream) {
-    const acu_sim_owner *owner = stream->owner;
-    if (owner)
-        return acu_sim_owner_lives(owner) ? owner->own.legacy : NULL;
-    return stream->device->own.legacy;
-}
-
-bool acu_sim_is_legacy(const acu_sim_stream *stream) {
-    return stream == legacy_of(stream);
-}
-
-bool acu_sim_stream_is_in(const acu_sim_stream *stream, const acu_sim_owner *owner) {
-    return stream->owner == owner || (stream->is_default && !acu_sim_is_legacy(stream));
-}
-
-/* The legacy default stream of a context waits for that one, and it for that. */
-static bool is_joined_by(const acu_sim_stream *stream, const void *legacy) {
-    const acu_sim_stream *of = legacy;
-    return stream == of ||
-           (is_blocking(stream) && stream->device == of->device && stream->owner == of->owner);
-}
-
-/* The legacy default stream and the blocking streams of a context order each other; contexts wait
- * for events. */
+/* The legacy default stream and the blocking streams of a context order each other; execution
+ * contexts wait for events. */
 static bool order(acu_sim_stream *stream, acu_sim_op *op) {
-    const acu_sim_stream *legacy = legacy_of(stream);
-    if (!acu_sim_context_orders(acu_sim_context_of_stream(stream), op))
+    const acu_sim_stream *legacy = stream->owner->legacy;
+    if (!stream->owner->made && !acu_sim_context_orders(acu_sim_context_of_stream(stream), op))
         return false;
     if (!is_blocking(stream) || !legacy)
         return true;
     if (stream != legacy)
         return acu_sim_op_after(op, legacy->last);
     for (acu_sim_stream *s = streams; s; s = s->next)
-        if (s != stream && is_joined_by(s, stream) && !acu_sim_op_after(op, s->last))
+        if (s != stream && s->owner == stream->owner && is_blocking(s) &&
+            !acu_sim_op_after(op, s->last))
             return false;
     return true;
 }
@@ -385,19 +363,19 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
 bool acu_sim_is_idle(const acu_sim_stream *stream) {
     if (stream->head)
         return false;
-    if (!acu_sim_is_legacy(stream))
+    if (stream != stream->owner->legacy)
         return true;
     for (const acu_sim_stream *s = streams; s; s = s->next)
-        if (is_joined_by(s, stream) && s->head)
+        if (s->owner == stream->owner && is_blocking(s) && s->head)
             return false;
     return true;
 }
 
 bool acu_sim_is_free(const acu_sim_stream *stream) {
-    const acu_sim_stream *legacy = legacy_of(stream);
+    const acu_sim_stream *legacy = stream->owner->legacy;
     return acu_sim_is_idle(stream) &&
            (!is_blocking(stream) || !legacy || acu_sim_is_idle(legacy)) &&
-           acu_sim_context_is_open(acu_sim_context_of_stream(stream));
+           (stream->owner->made || acu_sim_context_is_open(acu_sim_context_of_stream(stream)));
 }
 
 /*
@@ -430,14 +408,13 @@ static bool is_of_device(const acu_sim_stream *stream, const void *device) {
     return !device || stream->device == device;
 }
 
-typedef struct driver_context {
-    const acu_sim_device *device;
-    const acu_sim_owner *owner;
-} driver_context;
+static bool is_of_owner(const acu_sim_stream *stream, const void *owner) {
+    return stream->owner == owner;
+}
 
-static bool is_of_driver_context(const acu_sim_stream *stream, const void *data) {
-    const driver_context *context = data;
-    return stream->device == context->device && acu_sim_stream_is_in(stream, context->owner);
+static bool is_joined_by(const acu_sim_stream *stream, const void *legacy) {
+    return stream == legacy ||
+           (is_blocking(stream) && stream->owner == ((const acu_sim_stream *)legacy)->owner);
 }
 
 static bool is_it(const acu_sim_stream *stream, const void *other) {
@@ -448,8 +425,8 @@ void acu_sim_wait_device(acu_sim_device *device) {
     wait_for(is_of_device, device);
 }
 
-void acu_sim_wait_owner(const acu_sim_device *device, const acu_sim_owner *owner) {
-    wait_for(is_of_driver_context, &(driver_context){device, owner});
+void acu_sim_wait_owner(const acu_sim_owner *owner) {
+    wait_for(is_of_owner, owner);
 }
 
 void acu_sim_wait_context(const acu_sim_context *context) {
@@ -463,20 +440,20 @@ int acu_sim_priority(int priority) {
     return priority < -5 ? -5 : priority > 0 ? 0 : priority;
 }
 
-static acu_sim_stream *new_stream(acu_sim_device *device, unsigned flags, int priority,
+static acu_sim_stream *new_stream(acu_sim_owner *owner, unsigned flags, int priority,
                                   const void *where) {
     acu_sim_stream *stream = calloc(1, sizeof *stream);
     if (!stream || pthread_cond_init(&stream->wake, NULL)) {
         free(stream);
         return NULL;
     }
-    stream->device = device;
+    stream->device = owner->device;
+    stream->owner = owner;
     stream->flags = flags;
     stream->priority = acu_sim_priority(priority);
     stream->id = ++last_id;
     stream->where = where;
     stream->is_default = !where;
-    stream->owner = where ? acu_sim_owner_now() : NULL;
     /* None was set. NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
     stream->sync_policy = (enum cudaSynchronizationPolicy)(-1);
     stream->domains.remote = 1;
@@ -499,7 +476,7 @@ void acu_sim_stream_close(acu_sim_stream *stream) {
 
 acu_sim_stream *acu_sim_stream_new(acu_sim_context *context, unsigned flags, int priority,
                                    const void *where) {
-    acu_sim_stream *stream = new_stream(context->device, flags, priority, where);
+    acu_sim_stream *stream = new_stream(&context->device->own, flags, priority, where);
     if (!stream)
         return NULL;
     stream->context = context->is_primary ? NULL : context;
@@ -520,56 +497,59 @@ acu_sim_stream *acu_sim_stream_in(const acu_sim_context *context, acu_sim_stream
 acu_sim_stream *acu_sim_stream_of_records(acu_sim_context *context) {
     if (context->records)
         return context->records;
-    acu_sim_stream *made = new_stream(context->device, cudaStreamNonBlocking, 0, NULL);
+    acu_sim_stream *made = new_stream(&context->device->own, cudaStreamNonBlocking, 0, NULL);
     if (made)
         made->context = context->is_primary ? NULL : context;
     return context->records = made;
 }
 
-acu_sim_stream *acu_sim_stream_legacy(acu_sim_device *device) {
-    acu_sim_own *own = acu_sim_own_now(device);
-    if (!own->legacy && (own->legacy = new_stream(device, cudaStreamDefault, 0, NULL)) &&
-        own != &device->own)
-        own->legacy->owner = acu_sim_owner_now();
-    return own->legacy;
+acu_sim_stream *acu_sim_stream_legacy(acu_sim_owner *owner) {
+    if (!owner->legacy)
+        owner->legacy = new_stream(owner, cudaStreamDefault, 0, NULL);
+    return owner->legacy;
 }
 
-static acu_sim_stream *known_own(const acu_sim_thread *self, int device) {
-    acu_sim_stream *stream = self->streams[device];
-    return acu_sim_set_has(&handles, stream) && stream->id == self->stream_ids[device] ? stream
-                                                                                       : NULL;
-}
-
-static acu_sim_stream *own_stream(acu_sim_device *device) {
-    acu_sim_thread *self = acu_sim_self();
-    acu_sim_stream *stream = known_own(self, device->index);
-    if (stream)
+static acu_sim_stream *known_own(const acu_sim_thread *self, const acu_sim_owner *owner) {
+    acu_sim_stream *stream = self->own;
+    if (acu_sim_set_has(&handles, stream) && stream->id == self->own_id && stream->owner == owner)
         return stream;
-    stream = new_stream(device, cudaStreamDefault, 0, NULL);
-    if (!stream || !acu_sim_set_add(&handles, stream))
-        return NULL;
-    self->streams[device->index] = stream;
-    self->stream_ids[device->index] = stream->id;
+    stream = streams;
+    while (stream && (stream->thread != self->id || stream->owner != owner || stream->closing))
+        stream = stream->next;
     return stream;
 }
 
-void acu_sim_thread_ended(acu_sim_thread *self) {
-    for (int i = 0; i < SIM_DEVICES; i++) {
-        acu_sim_stream *stream = known_own(self, i);
-        if (stream)
-            acu_sim_stream_close(stream);
+static acu_sim_stream *own_stream(acu_sim_owner *owner) {
+    acu_sim_thread *self = acu_sim_self();
+    acu_sim_stream *stream = known_own(self, owner);
+    if (!stream) {
+        stream = new_stream(owner, cudaStreamDefault, 0, NULL);
+        if (!stream || !acu_sim_set_add(&handles, stream))
+            return NULL;
+        stream->thread = self->id;
+    }
+    self->own = stream;
+    self->own_id = stream->id;
+    return stream;
+}
+
+void acu_sim_thread_ended(const acu_sim_thread *self) {
+    acu_sim_stream *next;
+    for (acu_sim_stream *s = streams; s; s = next) {
+        next = s->next;
+        if (s->thread == self->id && !s->closing)
+            acu_sim_stream_close(s);
     }
 }
 
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
-    acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
     if (!handle && acu_sim_self()->own_default)
         handle = cudaStreamPerThread;
     acu_sim_stream *named = (acu_sim_stream *)(void *)handle;
     if (!handle || handle == cudaStreamLegacy)
-        *stream = acu_sim_stream_legacy(device);
+        *stream = acu_sim_stream_legacy(acu_sim_owner_now());
     else if (handle == cudaStreamPerThread)
-        *stream = own_stream(device);
+        *stream = own_stream(acu_sim_owner_now());
     else if (acu_sim_set_has(&handles, named) && !named->is_default)
         *stream = named;
     else
@@ -590,8 +570,9 @@ void acu_sim_streams_reset(acu_sim_device *device) {
     }
 }
 
-void acu_sim_streams_drop(const acu_sim_owner *owner) {
+void acu_sim_streams_drop(acu_sim_owner *owner) {
     acu_sim_stream *next;
+    owner->legacy = NULL;
     for (acu_sim_stream *s = streams; s; s = next) {
         next = s->next;
         if (s->owner == owner && !s->closing)
@@ -621,10 +602,12 @@ static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, co
     if (!result && stream) {
         acu_sim_stream *made =
             acu_sim_stream_new(acu_sim_primary_context(device), flags, priority, where);
-        if (made)
+        if (made) {
+            made->owner = acu_sim_owner_now();
             *stream = (cudaStream_t)(void *)made;
-        else
+        } else {
             result = cudaErrorMemoryAllocation;
+        }
     }
     return acu_sim_leave(result);
 }
@@ -684,7 +667,7 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
         result = acu_sim_capture_allows(s, SIM_WAITS);
     if (!result) {
         acu_sim_device *device = s->device;
-        wait_for(acu_sim_is_legacy(s) ? is_joined_by : is_it, s);
+        wait_for(s == s->owner->legacy ? is_joined_by : is_it, s);
         if (s->last) /* one that never worked is not waited for */
             acu_sim_pools_settle();
         acu_sim_guard_check();

@@ -10,17 +10,16 @@ typedef struct place {
     size_t count, offset;
 } place;
 
-/* A whole call: finds the variable on the current device. `judged`: what else it is given is good.
+/* A whole call: finds the variable in the current context. `judged`: what else it is given is good.
  */
 static cudaError_t find(const place *p, bool judged, cudaError_t otherwise, char **at) {
-    acu_sim_device *device;
     void *begin = NULL;
     size_t size = 0;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result && !judged)
         result = otherwise;
     if (!result)
-        result = acu_sim_compiled_variable(p->symbol, device, &begin, &size);
+        result = acu_sim_compiled_variable(p->symbol, acu_sim_owner_now(), &begin, &size);
     if (!result && (p->offset > size || p->count > size - p->offset))
         result = cudaErrorInvalidValue;
     if (!result)
@@ -38,12 +37,11 @@ cudaError_t acu_sim_cudaGetSymbolAddress(void **devPtr, const void *symbol) {
 }
 
 cudaError_t acu_sim_cudaGetSymbolSize(size_t *size, const void *symbol) {
-    acu_sim_device *device;
     void *at;
-    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
-        result =
-            size ? acu_sim_compiled_variable(symbol, device, &at, size) : cudaErrorInvalidValue;
+        result = size ? acu_sim_compiled_variable(symbol, acu_sim_owner_now(), &at, size)
+                      : cudaErrorInvalidValue;
     return acu_sim_leave(result);
 }
 

@@ -97,8 +97,8 @@ TEST(contexts_are_stacked) {
     assert_ptr_equal(current, first);
     OK(cuCtxSetCurrent(NULL));
     SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSynchronize());
-    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSetCurrent(second));
-    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent(second));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxSetCurrent((CUcontext)(void *)&current));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxPushCurrent((CUcontext)(void *)&current));
     OK(cuCtxSetCurrent(first));
     OK(cuCtxDestroy(first));
     OK(cuCtxGetCurrent(&current));
@@ -135,6 +135,22 @@ TEST(it_is_destroyed_under_another_thread) {
     pthread_barrier_destroy(&o.meet);
 }
 
+/* Its handle is still taken, as a GPU does; it is good for nothing. */
+TEST(one_that_ended_is_made_current) {
+    CUcontext context = new_context(), current = NULL;
+    unsigned version;
+    OK(cuCtxDestroy(context));
+    OK(cuCtxSetCurrent(context));
+    OK(cuCtxGetCurrent(&current));
+    assert_ptr_equal(current, context);
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSynchronize());
+    OK(cuCtxPushCurrent(context));
+    OK(cuCtxPopCurrent(NULL));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxGetApiVersion(context, &version));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(context));
+    OK(cuCtxSetCurrent(NULL));
+}
+
 TEST(beside_the_primary_context) {
     CUcontext context = new_context(), primary, found;
     unsigned flags;
@@ -169,7 +185,7 @@ TEST(what_a_context_says) {
     unsigned long long id = 0, other_id = 0;
     OK(cuCtxCreate(&context, NULL, CU_CTX_SCHED_SPIN, device));
     OK(cuCtxGetFlags(&flags));
-    assert_int_equal(flags & CU_CTX_SCHED_MASK, CU_CTX_SCHED_SPIN);
+    assert_int_equal(flags, CU_CTX_SCHED_SPIN);
     OK(cuCtxSetFlags(CU_CTX_SCHED_YIELD));
     OK(cuCtxGetFlags(&flags));
     assert_int_equal(flags & CU_CTX_SCHED_MASK, CU_CTX_SCHED_YIELD);
@@ -199,6 +215,8 @@ TEST(contexts_that_cannot_be) {
     SAYS(CUDA_ERROR_INVALID_VALUE,
          cuCtxCreate(&context, NULL, CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD, device));
     SAYS(CUDA_ERROR_INVALID_DEVICE, cuCtxCreate(&context, NULL, 0, 77));
+    SAYS(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, cuCtxCreate(&context, &params, 0, device));
+    params = (CUctxCreateParams){.cigParams = &(CUctxCigParam){.sharedData = NULL}};
     SAYS(CUDA_ERROR_NOT_SUPPORTED, cuCtxCreate(&context, &params, 0, device));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxDestroy(NULL));
 }
@@ -214,10 +232,128 @@ TEST(older_names) {
 TEST(a_context_is_a_leak) {
     CUcontext context = new_context();
     assert_int_equal(acu_sim_leaks(0), 1);
-    OK(cuDevicePrimaryCtxReset(device)); /* takes it along */
+    OK(cuCtxDestroy(context));
     assert_int_equal(acu_sim_leaks(0), 0);
-    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSynchronize());
-    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxDestroy(context));
+}
+
+/* What the primary context had is gone; what this one has is not. */
+TEST(it_outlives_resets) {
+    CUcontext context, current;
+    CUdeviceptr at, outer_at;
+    CUstream stream, outer_stream;
+    CUmodule module, outer_module;
+    CUfunction nothing;
+    unsigned value = 0, flags;
+    int active = 9;
+    OK(cudaFree(NULL));
+    OK(cuMemAlloc(&outer_at, 64));
+    OK(cuStreamCreate(&outer_stream, 0));
+    OK(cuModuleLoadData(&outer_module, PTX));
+    context = new_context();
+    OK(cuMemAlloc(&at, 64));
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuModuleLoadData(&module, PTX));
+    OK(cuModuleGetFunction(&nothing, module, "nothing"));
+    OK(cuDevicePrimaryCtxReset(device));
+    OK(cuDevicePrimaryCtxGetState(device, &flags, &active));
+    assert_int_equal(active, 0);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(outer_at));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuStreamDestroy(outer_stream));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuModuleUnload(outer_module));
+    OK(cudaDeviceReset());
+    OK(cuCtxGetCurrent(&current));
+    assert_ptr_equal(current, context);
+    OK(cuMemsetD32Async(at, 7, 1, stream));
+    OK(cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemcpyDtoH(&value, at, 4));
+    assert_int_equal(value, 7);
+    OK(cuCtxDestroy(context)); /* the last: with all that is there */
+    assert_int_equal(acu_sim_leaks(0), 0);
+}
+
+TEST(functions_and_events_are_each_contexts) {
+    CUmodule module;
+    CUfunction nothing;
+    CUstream outer_stream, stream;
+    CUevent event;
+    CUcontext outer = new_context(), inner;
+    OK(cuStreamCreate(&outer_stream, 0));
+    inner = new_context();
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuEventCreate(&event, 0));
+    OK(cuModuleLoadData(&module, PTX));
+    OK(cuModuleGetFunction(&nothing, module, "nothing"));
+    OK(cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, stream, NULL, NULL));
+    OK(cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_HANDLE,
+         cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, outer_stream, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(event, outer_stream));
+    OK(cuEventRecord(event, stream));
+    OK(cuStreamWaitEvent(outer_stream, event, 0));
+    OK(cuCtxPopCurrent(NULL));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuLaunchKernel(nothing, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuEventRecord(event, CU_STREAM_PER_THREAD));
+    OK(cuCtxDestroy(inner));
+    OK(cuCtxDestroy(outer));
+}
+
+/* A launch of its kernel is in the stream's context. */
+TEST(a_library_is_in_each_context) {
+    CUlibrary library;
+    CUkernel kernel;
+    CUfunction in_outer, in_inner, again;
+    CUdeviceptr outer_at, inner_at;
+    CUstream outer_stream;
+    size_t size;
+    unsigned value = 9, initial = 0;
+    CUcontext outer = new_context(), inner, of = NULL;
+    OK(cuStreamCreate(&outer_stream, 0));
+    OK(cuLibraryLoadData(&library, PTX, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cuKernelGetFunction(&in_outer, kernel));
+    OK(cuLibraryGetGlobal(&outer_at, &size, library, "counter"));
+    OK(cuMemcpyDtoH(&initial, outer_at, 4));
+    inner = new_context();
+    OK(cuKernelGetFunction(&in_inner, kernel));
+    assert_ptr_not_equal(in_inner, in_outer);
+    OK(cuLibraryGetGlobal(&inner_at, &size, library, "counter"));
+    assert_true(inner_at != outer_at);
+    OK(cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, inner_at));
+    assert_ptr_equal(of, inner);
+    OK(cuMemcpyHtoD(inner_at, &value, 4));
+    OK(cuMemcpyDtoH(&value, outer_at, 4));
+    assert_int_equal(value, initial);
+    OK(cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, outer_stream, NULL, NULL));
+    OK(cuLaunchKernel((CUfunction)kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    OK(cuCtxDestroy(inner));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuPointerGetAttribute(&of, CU_POINTER_ATTRIBUTE_CONTEXT, inner_at));
+    OK(cuKernelGetFunction(&again, kernel));
+    assert_ptr_equal(again, in_outer);
+    OK(cuLibraryUnload(library));
+    OK(cuCtxDestroy(outer));
+}
+
+/* What a thread has in each; they go with their context, or with the thread. */
+TEST(threads_have_streams_in_each_context) {
+    gate g = {0};
+    CUcontext outer = new_context(), inner = new_context(), of = NULL;
+    CUstream own = CU_STREAM_PER_THREAD;
+    OK(cuStreamGetCtx(own, &of));
+    assert_ptr_equal(of, inner);
+    OK(cuCtxPopCurrent(NULL));
+    OK(cuStreamGetCtx(own, &of));
+    assert_ptr_equal(of, outer);
+    gate_hold(&g, own);
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(own));
+    OK(cuCtxPushCurrent(inner));
+    OK(cuStreamQuery(own));
+    OK(cuCtxSynchronize());
+    OK(cuCtxDestroy(inner));
+    gate_open(&g);
+    OK(cuStreamSynchronize(own));
+    OK(cuCtxDestroy(outer));
 }
 
 TEST(limits_and_caches_are_each_contexts) {
@@ -279,6 +415,11 @@ int main(void) {
         C(contexts_that_cannot_be),
         C(older_names),
         C(a_context_is_a_leak),
+        C(one_that_ended_is_made_current),
+        C(it_outlives_resets),
+        C(functions_and_events_are_each_contexts),
+        C(a_library_is_in_each_context),
+        C(threads_have_streams_in_each_context),
     };
     return RUN(tests);
 }
