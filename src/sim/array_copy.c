@@ -14,27 +14,27 @@ typedef struct place { /* in an array, or memory */
     size_t pitch;
 } place;
 
-/* Bytes become elements; within an element nothing begins, but that is no mistake. */
+/* Bytes become elements, where all of them are whole. */
 static cudaError_t box_of(const place *to, const place *from, size_t width, size_t height,
-                          enum cudaMemcpyKind kind, struct cudaMemcpy3DParms *box) {
+                          enum cudaMemcpyKind kind, struct cudaMemcpy3DParms *box, bool *in_bytes) {
     const acu_sim_array *target = acu_sim_array_of(to->array);
     const acu_sim_array *source = acu_sim_array_of(from->array);
     if ((!target && !to->memory) || (!source && !from->memory))
         return to->array || from->array ? cudaErrorInvalidResourceHandle : cudaErrorInvalidValue;
     const size_t element = target ? target->element : source->element;
-    if (width % element)
-        return cudaErrorInvalidValue;
-    *box = (struct cudaMemcpy3DParms){.extent = {width / element, height, 1}, .kind = kind};
+    *in_bytes = width % element || to->x % element || from->x % element;
+    const size_t unit = *in_bytes ? 1 : element;
+    *box = (struct cudaMemcpy3DParms){.extent = {width / unit, height, 1}, .kind = kind};
     if (target) {
         box->dstArray = (cudaArray_t)(uintptr_t)to->array;
-        box->dstPos = (struct cudaPos){to->x / element, to->y, 0};
+        box->dstPos = (struct cudaPos){to->x / unit, to->y, 0};
     } else {
         box->dstPtr =
             (struct cudaPitchedPtr){(void *)(uintptr_t)to->memory, to->pitch, width, height};
     }
     if (source) {
         box->srcArray = (cudaArray_t)(uintptr_t)from->array;
-        box->srcPos = (struct cudaPos){from->x / element, from->y, 0};
+        box->srcPos = (struct cudaPos){from->x / unit, from->y, 0};
     } else {
         box->srcPtr =
             (struct cudaPitchedPtr){(void *)(uintptr_t)from->memory, from->pitch, width, height};
@@ -56,15 +56,16 @@ static cudaError_t copy_box(place to, place from, size_t width, size_t height,
                             enum cudaMemcpyKind kind, cudaStream_t stream, bool async) {
     acu_sim_device *device;
     struct cudaMemcpy3DParms box;
+    bool in_bytes;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
     if (!result)
         result = judge_pitch(device, &to, width, height);
     if (!result)
         result = judge_pitch(device, &from, width, height);
     if (!result)
-        result = box_of(&to, &from, width, height, kind, &box);
+        result = box_of(&to, &from, width, height, kind, &box, &in_bytes);
     if (!result)
-        result = acu_sim_copy_within(&box, stream, async);
+        result = acu_sim_copy_within(&box, in_bytes, stream, async);
     return acu_sim_leave(result);
 }
 
@@ -174,15 +175,16 @@ static cudaError_t copy_run(place to, place from, size_t count, enum cudaMemcpyK
     cudaError_t why = cudaSuccess;
     while (count && !why) {
         struct cudaMemcpy3DParms box;
+        bool in_bytes;
         size_t width = least(
             count, least(to_row - (to.array ? to.x : 0), from_row - (from.array ? from.x : 0)));
         size_t row = least(to_row, from_row), height = 1;
         if (width == row && (!to.array || to_row == row) && (!from.array || from_row == row))
             height = count / row;
         to.pitch = from.pitch = width;
-        why = box_of(&to, &from, width, height, kind, &box);
+        why = box_of(&to, &from, width, height, kind, &box, &in_bytes);
         if (!why)
-            why = acu_sim_copy_within(&box, stream, async);
+            why = acu_sim_copy_within(&box, in_bytes, stream, async);
         advance(&to, width, height, to_row);
         advance(&from, width, height, from_row);
         count -= width * height;

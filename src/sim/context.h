@@ -27,8 +27,9 @@ struct acu_sim_context {
 
 acu_sim_processors acu_sim_all_processors(const acu_sim_device *device);
 unsigned acu_sim_processors_count(const acu_sim_processors *processors);
-/* How many sets of so many that are close enough to each other for one cluster. */
-unsigned acu_sim_processors_sets(const acu_sim_processors *processors, unsigned size);
+/* How many clusters of so many blocks they can work on at once, each on so many blocks. */
+unsigned acu_sim_processors_clusters(const acu_sim_processors *processors, unsigned size,
+                                     unsigned blocks);
 
 /* The descriptor's; false if there is none such. */
 bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **device,

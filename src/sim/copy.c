@@ -28,8 +28,9 @@ typedef struct end {
 /* How it is to be done. */
 typedef struct manner {
     bool async;
-    bool early; /* what the host can read of the source is read before the call returns */
-    bool named; /* the call says which devices */
+    bool early;    /* what the host can read of the source is read before the call returns */
+    bool named;    /* the call says which devices */
+    bool in_bytes; /* x and width, also in arrays */
 } manner;
 
 /* False: not all of it may be touched. */
@@ -105,39 +106,37 @@ static bool is_inside(size_t from, size_t count, size_t all) {
 
 /* False: it is gone, or all of it is not inside. */
 static bool lay_out_array(cudaArray_const_t handle, const struct cudaPos *pos,
-                          const struct cudaExtent *extent, layout *l) {
+                          const struct cudaExtent *extent, size_t unit, layout *l) {
     const acu_sim_array *array = acu_sim_array_of(handle);
-    if (!array || !is_inside(pos->x, extent->width, array->width) ||
+    if (!array || !unit || !is_inside(pos->x, extent->width, array->pitch / unit) ||
         !is_inside(pos->y, extent->height, array->height) ||
         !is_inside(pos->z, extent->depth, array->depth))
         return false;
     *l = (layout){.pitch = array->pitch,
                   .slice = array->pitch * array->height,
-                  .width = extent->width * array->element,
+                  .width = extent->width * unit,
                   .in_array = true};
-    l->at = array->bytes + pos->z * l->slice + pos->y * l->pitch + pos->x * array->element;
+    l->at = array->bytes + pos->z * l->slice + pos->y * l->pitch + pos->x * unit;
     return true;
 }
 
-/* What the extent counts: elements of the arrays, if there are any; 0 if theirs differ in size. */
-static size_t element_of(const struct cudaMemcpy3DParms *copy) {
+/* What x and width count: elements of the arrays, if there are any; 0 if theirs differ in size. */
+static size_t unit_of(const struct cudaMemcpy3DParms *copy, bool in_bytes) {
     const acu_sim_array *to = acu_sim_array_of(copy->dstArray);
     const acu_sim_array *from = acu_sim_array_of(copy->srcArray);
     if (to && from && to->element != from->element)
         return 0;
-    return to ? to->element : from ? from->element : 1;
+    return in_bytes ? 1 : to ? to->element : from ? from->element : 1;
 }
 
-static bool lay_out_to(const struct cudaMemcpy3DParms *copy, layout *l) {
-    return copy->dstArray
-               ? lay_out_array(copy->dstArray, &copy->dstPos, &copy->extent, l)
-               : lay_out(&copy->dstPtr, &copy->dstPos, &copy->extent, element_of(copy), l);
+static bool lay_out_to(const struct cudaMemcpy3DParms *copy, size_t unit, layout *l) {
+    return copy->dstArray ? lay_out_array(copy->dstArray, &copy->dstPos, &copy->extent, unit, l)
+                          : lay_out(&copy->dstPtr, &copy->dstPos, &copy->extent, unit, l);
 }
 
-static bool lay_out_from(const struct cudaMemcpy3DParms *copy, layout *l) {
-    return copy->srcArray
-               ? lay_out_array(copy->srcArray, &copy->srcPos, &copy->extent, l)
-               : lay_out(&copy->srcPtr, &copy->srcPos, &copy->extent, element_of(copy), l);
+static bool lay_out_from(const struct cudaMemcpy3DParms *copy, size_t unit, layout *l) {
+    return copy->srcArray ? lay_out_array(copy->srcArray, &copy->srcPos, &copy->extent, unit, l)
+                          : lay_out(&copy->srcPtr, &copy->srcPos, &copy->extent, unit, l);
 }
 
 static bool is_empty(const struct cudaExtent *extent) {
@@ -177,7 +176,7 @@ static cudaError_t judge_ends(const struct cudaMemcpy3DParms *copy) {
                : cudaSuccess;
 }
 
-static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, bool named, end *to,
+static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, const manner *how, end *to,
                               end *from) {
     layout to_layout, from_layout;
     if (!is_direction(copy->kind))
@@ -185,10 +184,11 @@ static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, bool named, 
     cudaError_t why = judge_ends(copy);
     if (why)
         return why;
-    return !is_empty(&copy->extent) && element_of(copy) && lay_out_to(copy, &to_layout) &&
-                   lay_out_from(copy, &from_layout) && find_layout(&to_layout, to) &&
+    const size_t unit = unit_of(copy, how->in_bytes);
+    return !is_empty(&copy->extent) && unit && lay_out_to(copy, unit, &to_layout) &&
+                   lay_out_from(copy, unit, &from_layout) && find_layout(&to_layout, to) &&
                    find_layout(&from_layout, from) && fits_kind(to, from, copy->kind) &&
-                   (named || (!is_out_of_reach(to) && !is_out_of_reach(from)))
+                   (how->named || (!is_out_of_reach(to) && !is_out_of_reach(from)))
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
@@ -210,7 +210,8 @@ static char *bytes_at(const layout *l, bool known) {
 static bool find_both(const acu_sim_op *op, layout *to, layout *from) {
     const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
     pthread_mutex_lock(&acu_sim_lock);
-    bool good = lay_out_to(copy, to) && lay_out_from(copy, from);
+    const size_t unit = unit_of(copy, op->with.copy.in_bytes);
+    bool good = lay_out_to(copy, unit, to) && lay_out_from(copy, unit, from);
     if (good && !to->in_array)
         to->at = bytes_at(to, op->with.copy.knew_to);
     if (good && !from->in_array && !op->staged)
@@ -241,7 +242,7 @@ static bool stage(acu_sim_op *op) {
     const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
     const size_t height = copy->extent.height;
     layout from;
-    if (!lay_out_from(copy, &from))
+    if (!lay_out_from(copy, unit_of(copy, op->with.copy.in_bytes), &from))
         return false;
     char *bytes = malloc(from.width * height * copy->extent.depth);
     if (!bytes)
@@ -254,10 +255,12 @@ static bool stage(acu_sim_op *op) {
     return true;
 }
 
-static acu_sim_op *copy_op(const struct cudaMemcpy3DParms *copy, const end *to, const end *from) {
+static acu_sim_op *copy_op(const struct cudaMemcpy3DParms *copy, const manner *how, const end *to,
+                           const end *from) {
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeMemcpy, move);
     if (op) {
         op->with.copy.params = *copy;
+        op->with.copy.in_bytes = how->in_bytes;
         op->with.copy.knew_to = !to->pageable;
         op->with.copy.knew_from = !from->pageable;
     }
@@ -265,9 +268,10 @@ static acu_sim_op *copy_op(const struct cudaMemcpy3DParms *copy, const end *to, 
 }
 
 cudaError_t acu_sim_op_copy(const struct cudaMemcpy3DParms *params, acu_sim_op **op) {
+    const manner how = {.async = true};
     end to, from;
-    cudaError_t why = judge_copy(params, false, &to, &from);
-    if (!why && !(*op = copy_op(params, &to, &from)))
+    cudaError_t why = judge_copy(params, &how, &to, &from);
+    if (!why && !(*op = copy_op(params, &how, &to, &from)))
         why = cudaErrorMemoryAllocation;
     return why;
 }
@@ -275,12 +279,13 @@ cudaError_t acu_sim_op_copy(const struct cudaMemcpy3DParms *params, acu_sim_op *
 /* Whether the host waits; a small source is copied instead. */
 static bool waits(const acu_sim_stream *stream, acu_sim_op *op, const end *to, const end *from,
                   bool async) {
-    const struct cudaExtent *extent = &op->with.copy.params.extent;
+    const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
+    const struct cudaExtent *extent = &copy->extent;
     if (!async ? !to->host && !from->host
                : !to->pageable && !from->pageable && !(to->pinned && from->pinned))
         return false;
     size_t size =
-        element_of(&op->with.copy.params) * extent->width * extent->height * extent->depth;
+        unit_of(copy, op->with.copy.in_bytes) * extent->width * extent->height * extent->depth;
     return !async || !from->pageable || to->host || size > STAGED_AT_MOST || stream->capture ||
            acu_sim_is_free(stream) || !stage(op);
 }
@@ -299,12 +304,12 @@ static cudaError_t copy_so(const struct cudaMemcpy3DParms *params, cudaStream_t 
     if (!why && is_empty(&params->extent))
         return cudaSuccess;
     if (!why)
-        why = judge_copy(params, how.named, &to, &from);
+        why = judge_copy(params, &how, &to, &from);
     if (!why)
         why = allows(stream, how.async);
     if (why)
         return why;
-    acu_sim_op *op = copy_op(params, &to, &from);
+    acu_sim_op *op = copy_op(params, &how, &to, &from);
     if (!op || (how.early && from.host && !stage(op))) {
         acu_sim_op_release(op);
         return cudaErrorMemoryAllocation;
@@ -320,9 +325,10 @@ static cudaError_t copy(const struct cudaMemcpy3DParms *params, cudaStream_t han
 cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool *early,
                              size_t count, cudaStream_t stream) {
     cudaError_t why = cudaSuccess;
+    const manner how = {.async = true};
     end to, from;
     for (size_t i = 0; i < count && !why; i++)
-        why = judge_copy(&copies[i], false, &to, &from);
+        why = judge_copy(&copies[i], &how, &to, &from);
     for (size_t i = 0; i < count && !why; i++)
         why = copy_so(&copies[i], stream, (manner){.async = true, .early = early[i]});
     return why;
@@ -360,9 +366,9 @@ cudaError_t acu_sim_copy_2d(const acu_sim_box *box, enum cudaMemcpyKind kind, cu
     return acu_sim_leave(result);
 }
 
-cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
-                                bool async) {
-    return copy(params, stream, async);
+cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, bool in_bytes,
+                                cudaStream_t stream, bool async) {
+    return copy_so(params, stream, (manner){.async = async, .in_bytes = in_bytes});
 }
 
 /* A row of memory must be as long as what is copied of it. */
@@ -381,7 +387,7 @@ static bool has_rows(const struct cudaPitchedPtr *ptr, size_t y, const struct cu
 }
 
 static cudaError_t judge_pitches(const struct cudaMemcpy3DParms *params) {
-    const size_t width = params->extent.width * element_of(params);
+    const size_t width = params->extent.width * unit_of(params, false);
     if (!params->extent.depth)
         return cudaSuccess;
     if (!has_rows(&params->srcPtr, params->srcPos.y, &params->extent) ||

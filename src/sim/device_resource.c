@@ -38,10 +38,11 @@ static uint32_t last_split;
 
 /*
  * They are in groups, within which those are that can work on one cluster. Which groups a chip has
- * differs; these are 132, and fit what a GPU answered.
+ * differs; these are 132, and fit all that an H200 answered: a group takes a cluster on as many of
+ * its processors as that has blocks, but a pair that is left alone takes it on both.
  */
-static const unsigned char chip[] = {18, 18, 16, 16, 16, 16, 18, 14};
-enum { GROUPS = sizeof chip };
+static const unsigned char chip[] = {18, 18, 16, 16, 16, 16, 18, 10, 2, 2};
+enum { GROUPS = sizeof chip, PAIR = 2 };
 
 static bool has(const acu_sim_processors *p, unsigned i) {
     return p->bits[i / 64] >> i % 64 & 1;
@@ -65,15 +66,16 @@ unsigned acu_sim_processors_count(const acu_sim_processors *processors) {
     return count;
 }
 
-unsigned acu_sim_processors_sets(const acu_sim_processors *processors, unsigned size) {
-    unsigned sets = 0;
+unsigned acu_sim_processors_clusters(const acu_sim_processors *processors, unsigned size,
+                                     unsigned blocks) {
+    unsigned clusters = 0;
     for (unsigned g = 0, first = 0; g < GROUPS; first += chip[g++]) {
         unsigned here = 0;
         for (unsigned i = first; i < first + chip[g]; i++)
             here += has(processors, i);
-        sets += here / size;
+        clusters += chip[g] == PAIR ? here * blocks / size : here / size * blocks;
     }
-    return sets;
+    return clusters;
 }
 
 /* Moves up to so many, those in sets of `size` that are together. */
@@ -208,18 +210,20 @@ static unsigned rounded_up(unsigned count, unsigned multiple) {
     return (count + multiple - 1) / multiple * multiple;
 }
 
+/* Who wants all there is gets it, together or not. */
 static cudaError_t split_by_count(cudaDevResource *result, unsigned *count, hidden from,
                                   cudaDevResource *remaining, unsigned flags, unsigned wanted) {
     unsigned least, together, made = 0;
     granularity(&least, &together);
     if (flags & cudaDevSmResourceSplitIgnoreSmCoscheduling)
         least = together = together < 2 ? together : 2;
-    unsigned size = rounded_up(wanted > least ? wanted : least, together);
+    const bool whole = wanted == acu_sim_processors_count(&from.processors);
+    const unsigned size = whole ? wanted : rounded_up(wanted > least ? wanted : least, together);
     hidden part = {.device = from.device, .split = ++last_split, .is_group = true};
     while (!result || made < *count) {
         acu_sim_processors before = from.processors;
         part.processors = (acu_sim_processors){{0}};
-        if (take(&from.processors, &part.processors, together, size) < size) {
+        if (take(&from.processors, &part.processors, whole ? 1 : together, size) < size) {
             from.processors = before;
             break;
         }
@@ -245,14 +249,12 @@ cudaError_t acu_sim_cudaDevSmResourceSplitByCount(cudaDevResource *result, unsig
     cudaError_t why = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     if (!why)
         why = acu_sim_driver_has(&acu_function_cuDevSmResourceSplitByCount);
-    if (!why &&
-        (!nbGroups || !input || flags & ~(big | cudaDevSmResourceSplitIgnoreSmCoscheduling) ||
-         (result && !*nbGroups)))
+    if (!why && (!nbGroups || !input || (result && !*nbGroups))) /* no word of unknown flags */
         why = cudaErrorInvalidValue;
     if (!why)
         why = judge_input(input, false, &from);
     if (!why && minCount > input->sm.smCount)
-        why = cudaErrorInvalidValue;
+        why = cudaErrorInvalidResourceConfiguration;
     if (!why && flags & big && acu_sim_configuration()->cc < 90)
         why = cudaErrorNotSupported;
     if (!why)

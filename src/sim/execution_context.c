@@ -10,6 +10,7 @@
 static acu_sim_context primaries[SIM_DEVICES];
 static acu_sim_context *contexts; /* green */
 static acu_sim_set handles;
+static char no_stream;
 static unsigned long long last_id = SIM_DEVICES;
 
 unsigned long long acu_sim_context_new_id(void) {
@@ -232,8 +233,8 @@ cudaError_t acu_sim_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResour
 /* ---- its streams, as a whole --------------------------------------------------------------------
  */
 
-/* A green context's never wait for the stream that all others wait for. Where there is none, a GPU
- * wrote so. */
+/* A green context's never wait for the stream that all others wait for. Where none was made, a GPU
+ * left a handle that was neither NULL nor a stream's. */
 cudaError_t acu_sim_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExecutionContext_t ctx,
                                                  unsigned int flags, int priority) {
     acu_sim_context *context = NULL;
@@ -246,7 +247,7 @@ cudaError_t acu_sim_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExe
         if (made)
             *phStream = (cudaStream_t)(void *)made;
     } else if (ctx && phStream) {
-        *phStream = NULL;
+        *phStream = (cudaStream_t)(void *)&no_stream;
     }
     return acu_sim_leave(result);
 }

@@ -395,29 +395,23 @@ static acu_sim_processors processors_of(const acu_sim_function *f, cudaStream_t 
                : acu_sim_all_processors(device);
 }
 
-/* A cluster is within a group of processors, one block of it on each, and a processor takes eight
- * blocks of clusters. */
-static int clusters_that_fit(const acu_sim_processors *processors, unsigned size, unsigned blocks) {
-    enum { MOST = 8 };
-    if (size == 1)
-        return (int)(blocks * acu_sim_processors_count(processors));
-    return (int)(acu_sim_processors_sets(processors, size) * (blocks < MOST ? blocks : MOST));
-}
-
 cudaError_t acu_sim_max_clusters(const acu_sim_function *f, const cudaLaunchConfig_t *config,
                                  int *count) {
+    enum { BLOCKS = 8 }; /* of clusters, on a processor */
     int most = 0;
     cudaError_t result = acu_sim_max_cluster(f, config, &most);
     unsigned size = result ? 0 : cluster_of(f, config);
-    size = size ? size : 1; /* it need not be said */
     if (!result && size > (unsigned)(f->big_clusters ? 16 : 8))
         result = cudaErrorInvalidClusterSize;
+    if (result)
+        return result;
     unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
+    unsigned blocks = acu_sim_occupancy(f, threads, config->dynamicSmemBytes);
     const acu_sim_processors processors = processors_of(f, config->stream);
-    if (!result)
-        *count = clusters_that_fit(&processors, size,
-                                   acu_sim_occupancy(f, threads, config->dynamicSmemBytes));
-    return result;
+    *count = size ? (int)acu_sim_processors_clusters(&processors, size,
+                                                     blocks < BLOCKS ? blocks : BLOCKS)
+                  : 0; /* none were asked for */
+    return cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,

@@ -392,6 +392,7 @@ struct acu_sim_op {
     union {
         struct {
             struct cudaMemcpy3DParms params;
+            bool in_bytes; /* its x and width, also in arrays */
             /* The memory was CUDA's when this was judged; it must still be when it is done. */
             bool knew_to, knew_from;
         } copy;
@@ -523,9 +524,9 @@ cudaError_t acu_sim_copy_from_array(void *dst, cudaArray_const_t src, size_t wOf
 cudaError_t acu_sim_copy_arrays(cudaArray_t dst, size_t wOffsetDst, size_t hOffsetDst,
                                 cudaArray_const_t src, size_t wOffsetSrc, size_t hOffsetSrc,
                                 size_t count, enum cudaMemcpyKind kind, cudaStream_t stream);
-/* Inside of a call. */
-cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, cudaStream_t stream,
-                                bool async);
+/* Inside of a call; `in_bytes`: x and width are, also in arrays. */
+cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, bool in_bytes,
+                                cudaStream_t stream, bool async);
 /* All of them, or none; `early[i]`: the source is read before the call returns. */
 cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool *early,
                              size_t count, cudaStream_t stream);

@@ -57,9 +57,11 @@ static bool is_memory(const void *address, size_t size) {
     return range && size && size <= range->base + range->size - (uintptr_t)address;
 }
 
-/* The attribute holds for the largest elements, of 16 bytes. */
+/* The attribute holds for the largest elements, of 16 bytes; those below 4 are no more than of 4.
+ */
 static size_t linear_width(const acu_sim_device *device, size_t element) {
-    return (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture1DLinearWidth) * 16 / element;
+    const size_t least = element < 4 ? 4 : element;
+    return (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture1DLinearWidth) * 16 / least;
 }
 
 static cudaError_t judge_linear(const acu_sim_device *device, const struct cudaResourceDesc *r) {

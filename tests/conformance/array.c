@@ -236,16 +236,18 @@ CASE(bytes_go_to_the_middle_of_an_element) {
     for (size_t offset = 1; offset < 4; offset++) {
         memset(out, 0, sizeof out);
         OK(cudaMemcpy2DToArray(a, 0, 0, out, 16, 16, 1, cudaMemcpyHostToDevice));
-        ASK(cudaMemcpy2DToArray(a, offset, 0, in, 16, 8, 1, cudaMemcpyHostToDevice));
+        OK(cudaMemcpy2DToArray(a, offset, 0, in, 16, 8, 1, cudaMemcpyHostToDevice));
         OK(cudaMemcpy2DFromArray(out, 16, a, 0, 0, 16, 1, cudaMemcpyDeviceToHost));
         for (size_t i = 0; i < sizeof out; i++)
-            ASK(out[i]);
+            EQUAL(out[i], i < offset || i >= offset + 8 ? 0 : in[i - offset]);
         OK(cudaMemcpy2DToArray(a, 0, 0, in, 16, 16, 1, cudaMemcpyHostToDevice));
         memset(out, 0, sizeof out);
-        ASK(cudaMemcpy2DFromArray(out, 16, a, offset, 0, 6, 1, cudaMemcpyDeviceToHost));
+        OK(cudaMemcpy2DFromArray(out, 16, a, offset, 0, 6, 1, cudaMemcpyDeviceToHost));
         for (size_t i = 0; i < 8; i++)
-            ASK(out[i]);
+            EQUAL(out[i], i < 6 ? in[offset + i] : 0);
     }
+    ASK(cudaMemcpy2DToArray(a, 0, 0, in, 16, 7, 1, cudaMemcpyHostToDevice));
+    ASK(cudaMemcpy2DToArray(a, 2, 0, in, 16, 16, 1, cudaMemcpyHostToDevice));
     OK(cudaFreeArray(a));
 }
 
@@ -346,21 +348,29 @@ CASE(textures_of_memory) {
     r.resType = (enum cudaResourceType)77;
     FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&t, &r, &d, NULL));
     OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &floats, 0));
-    EQUAL(most, 1024 * MIB); /* 4 GiB of any elements */
+    EQUAL(most, 1024 * MIB);
     OK(cudaFree(at));
 }
 
 CASE(widths_of_textures_of_memory) {
-    static const struct cudaChannelFormatDesc all[] = {
-        {8, 0, 0, 0, cudaChannelFormatKindUnsigned}, {16, 0, 0, 0, cudaChannelFormatKindFloat},
-        {32, 32, 0, 0, cudaChannelFormatKindFloat},  {32, 32, 32, 32, cudaChannelFormatKindFloat},
+    static const struct {
+        struct cudaChannelFormatDesc format;
+        size_t most;
+    } all[] = {{{8, 0, 0, 0, cudaChannelFormatKindUnsigned}, 1024 * MIB},
+               {{16, 0, 0, 0, cudaChannelFormatKindFloat}, 1024 * MIB},
+               {{32, 32, 0, 0, cudaChannelFormatKindFloat}, 512 * MIB},
+               {{32, 32, 32, 32, cudaChannelFormatKindFloat}, 256 * MIB}};
+    static const struct cudaChannelFormatDesc wrong[] = {
         {8, 8, 8, 0, cudaChannelFormatKindUnsigned}, {0, 0, 0, 0, cudaChannelFormatKindNone}};
+    size_t most = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        size_t most = 0;
-        ASK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &all[i], 0));
-        ASK(most);
+        OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &all[i].format, 0));
+        EQUAL(most, all[i].most);
     }
-    FAILS(cudaErrorInvalidValue, cudaDeviceGetTexture1DLinearMaxWidth(NULL, &all[0], 0));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        FAILS(cudaErrorInvalidChannelDescriptor,
+              cudaDeviceGetTexture1DLinearMaxWidth(&most, &wrong[i], 0));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetTexture1DLinearMaxWidth(NULL, &all[0].format, 0));
 }
 
 CASE(surfaces_are_of_arrays) {

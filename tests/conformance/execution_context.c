@@ -105,14 +105,30 @@ CASE(splits_that_are_wrong) {
     }
     FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, NULL, &all, NULL, 0, 8));
     FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &one, NULL, NULL, 0, 8));
-    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 64, 8));
-    ASK(cudaDevSmResourceSplitByCount(&part, &none, &all, NULL, 0, 8));
-    ASK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount));
-    ASK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount + 1));
-    one = 1;
+    OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 64, 8)); /* there is no such flag */
+    EQUAL(one, 1);
+    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &none, &all, NULL, 0, 8));
+    FAILS(cudaErrorInvalidResourceConfiguration,
+          cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount + 1));
     OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 16));
-    ASK(cudaDevSmResourceSplitByCount(&all, &one, &part, NULL, 0, 8)); /* of a part */
-    (void)cudaGetLastError();
+    FAILS(cudaErrorInvalidResourceConfiguration, /* of a part */
+          cudaDevSmResourceSplitByCount(&queues, &one, &part, NULL, 0, 8));
+}
+
+CASE(a_part_that_is_all) {
+    cudaDevResource all, part, rest = {.type = cudaDevResourceTypeSm};
+    unsigned one = 1;
+    if (!has_contexts())
+        return;
+    OK(cudaDeviceGetDevResource(0, &all, cudaDevResourceTypeSm));
+    OK(cudaDevSmResourceSplitByCount(&part, &one, &all, &rest, 0, all.sm.smCount));
+    ASK(one);
+    ASK(part.sm.smCount);
+    ASK(rest.type);
+    one = 1;
+    ASK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount - 1));
+    one = 1;
+    ASK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount - 11));
 }
 
 CASE(groups_of_processors) {
@@ -163,8 +179,10 @@ CASE(descriptors_of_resources) {
     OK(cudaDevResourceGenerateDesc(&desc, parts, 2));
     others[0] = parts[0];
     ASK(cudaDevResourceGenerateDesc(&desc, others, 2)); /* of two splits */
-    (void)cudaGetLastError(); /* and NULL for either crashes CUDA with a driver 13.0 */
-    ASK(cudaDevResourceGenerateDesc(&desc, parts, 0));
+    (void)cudaGetLastError();
+    /* And of no resource: crashes CUDA with a driver 13.0. */
+    FAILS(cudaErrorInvalidValue, cudaDevResourceGenerateDesc(NULL, parts, 1));
+    FAILS(cudaErrorInvalidValue, cudaDevResourceGenerateDesc(&desc, NULL, 1));
     parts[0].type = cudaDevResourceTypeInvalid;
     FAILS(cudaErrorInvalidResourceType, cudaDevResourceGenerateDesc(&desc, parts, 1));
     others[1] = all;
@@ -224,11 +242,12 @@ CASE(streams_of_a_context) {
               cudaStreamGetDevResource(s, &has, cudaDevResourceTypeWorkqueueConfig));
     }
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&wrong, NULL, 0, 0));
-    ASK(wrong == NULL);
+    IS(wrong != NULL);
+    ASK(wrong == cudaStreamLegacy);
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(NULL, context, 0, 0));
-    ASK(cudaExecutionCtxStreamCreate(&wrong, context, 2, 0));
-    ASK(wrong == NULL);
-    (void)cudaGetLastError();
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&wrong, context, 2, 0));
+    IS(wrong != NULL); /* nor is it a stream's: destroying it says 400 */
+    ASK(wrong == cudaStreamLegacy);
     OK(cudaStreamDestroy(plain));
     if (driver() < 13010) /* they leave a stream without its context */
         OK(cudaStreamDestroy(s));

@@ -519,7 +519,7 @@ CASE(occupancy_of_clusters) {
     OK(cuOccupancyMaxPotentialClusterSize(&value, f, &config));
     EQUAL(value, 8);
     OK(cuOccupancyMaxActiveClusters(&value, f, &config)); /* without clusters */
-    ASK(value);
+    EQUAL(value, 0);
     attribute.value.clusterDim.x = 4;
     attribute.value.clusterDim.y = attribute.value.clusterDim.z = 1;
     config.attrs = &attribute;

@@ -253,8 +253,6 @@ TEST(rows_of_bytes_go_to_and_from_arrays) {
             assert_int_equal(out[y][x], in[y - 1][x - 2]);
     OK(cudaMemcpy2DToArray(a, 2, 0, in, 16, 12, 1, cudaMemcpyHostToDevice));
     FAILS(cudaErrorInvalidValue,
-          cudaMemcpy2DToArray(a, 0, 0, in, 16, 13, 1, cudaMemcpyHostToDevice));
-    FAILS(cudaErrorInvalidValue,
           cudaMemcpy2DToArray(a, 0, 1, in, 16, 16, 5, cudaMemcpyHostToDevice));
     FAILS(cudaErrorInvalidPitchValue,
           cudaMemcpy2DToArray(a, 0, 0, in, 15, 16, 2, cudaMemcpyHostToDevice));
@@ -263,6 +261,38 @@ TEST(rows_of_bytes_go_to_and_from_arrays) {
     OK(cudaFreeArray(a));
     OK(cudaFreeArray(b));
     OK(cudaStreamDestroy(s));
+}
+
+TEST(rows_need_not_be_of_whole_elements) {
+    unsigned char in[32], out[32];
+    const unsigned char zeros[32] = {0};
+    cudaArray_t a, b;
+    for (unsigned char i = 0; i < 32; i++)
+        in[i] = (unsigned char)(i + 1);
+    OK(cudaMallocArray(&a, &pairs, 4, 2, 0));
+    OK(cudaMallocArray(&b, &pairs, 4, 2, 0));
+    OK(cudaMemcpy2DToArray(a, 0, 0, zeros, 16, 16, 2, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2DToArray(b, 0, 0, zeros, 16, 16, 2, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2DToArray(a, 3, 0, in, 16, 7, 2, cudaMemcpyHostToDevice));
+    OK(cudaMemcpy2DArrayToArray(b, 1, 0, a, 3, 0, 6, 2, cudaMemcpyDeviceToDevice));
+    memset(out, 0, sizeof out);
+    OK(cudaMemcpy2DFromArray(out, 16, a, 0, 0, 16, 2, cudaMemcpyDeviceToHost));
+    assert_memory_equal(out, zeros, 3);
+    assert_memory_equal(out + 3, in, 7);
+    assert_memory_equal(out + 10, zeros, 9);
+    assert_memory_equal(out + 19, in + 16, 7);
+    assert_memory_equal(out + 26, zeros, 6);
+    memset(out, 0, sizeof out);
+    OK(cudaMemcpy2DFromArray(out, 16, b, 2, 0, 6, 2, cudaMemcpyDeviceToHost));
+    assert_memory_equal(out, in + 1, 5);
+    assert_memory_equal(out + 16, in + 17, 5);
+    assert_int_equal(out[5], 0);
+    FAILS(cudaErrorInvalidValue,
+          cudaMemcpy2DToArray(a, 2, 0, in, 16, 16, 1, cudaMemcpyHostToDevice));
+    FAILS(cudaErrorInvalidValue,
+          cudaMemcpy2DFromArray(out, 16, a, 1, 1, 16, 1, cudaMemcpyDeviceToHost));
+    OK(cudaFreeArray(a));
+    OK(cudaFreeArray(b));
 }
 
 TEST(runs_of_bytes_go_on_in_the_next_row) {
@@ -385,6 +415,8 @@ TEST(textures_remember_what_they_are_made_of) {
 }
 
 TEST(textures_of_memory_are_judged) {
+    const struct cudaChannelFormatDesc bytes = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
+    const struct cudaChannelFormatDesc fours = {32, 32, 32, 32, cudaChannelFormatKindFloat};
     cudaTextureObject_t t;
     void *at;
     size_t most;
@@ -403,6 +435,10 @@ TEST(textures_of_memory_are_judged) {
     FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&t, NULL, &d, NULL));
     OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &floats, 0));
     assert_int_equal(most, 1 << 30);
+    OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &bytes, 0)); /* no more */
+    assert_int_equal(most, 1 << 30);
+    OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &fours, 0));
+    assert_int_equal(most, 1 << 28);
     FAILS(cudaErrorInvalidDevice, cudaDeviceGetTexture1DLinearMaxWidth(&most, &floats, 2));
     OK(cudaFree(at));
 }
@@ -464,6 +500,7 @@ int main(void) {
         T(boxes_of_elements_go_to_and_from_arrays),
         T(arrays_of_other_elements_are_not_copied),
         T(rows_of_bytes_go_to_and_from_arrays),
+        T(rows_need_not_be_of_whole_elements),
         T(runs_of_bytes_go_on_in_the_next_row),
         T(a_copy_into_an_array_is_in_the_order_of_its_stream),
         T(what_only_other_arrays_have_is_refused),

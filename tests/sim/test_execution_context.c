@@ -88,17 +88,31 @@ TEST(older_devices_split_finer) {
                                         cudaDevSmResourceSplitMaxPotentialClusterSize, 8));
 }
 
+TEST(a_part_that_is_all) {
+    cudaDevResource all = processors_of(0), part, rest;
+    unsigned count = 2;
+    OK(cudaDevSmResourceSplitByCount(&part, &count, &all, &rest, 0, 132));
+    assert_int_equal(count, 1);
+    assert_int_equal(part.sm.smCount, 132);
+    assert_int_equal(rest.type, cudaDevResourceTypeInvalid);
+    OK(cudaDevSmResourceSplitByCount(NULL, &count, &all, NULL, 0, 132));
+    assert_int_equal(count, 1);
+}
+
 TEST(splits_that_are_wrong) {
     cudaDevResource all = processors_of(0), part, made_up = {.type = cudaDevResourceTypeSm};
     unsigned one = 1, none = 0;
     FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, NULL, &all, NULL, 0, 8));
     FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &one, NULL, NULL, 0, 8));
     FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &none, &all, NULL, 0, 8));
-    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 4, 8));
-    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 133));
     FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(&part, &one, &made_up, NULL, 0, 8));
     FAILS(cudaErrorInvalidResourceConfiguration,
-          cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 132));
+          cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 133));
+    FAILS(cudaErrorInvalidResourceConfiguration,
+          cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, UINT32_MAX));
+    FAILS(cudaErrorInvalidResourceConfiguration,
+          cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 131));
+    OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 64, 8)); /* there is no such flag */
     cudaDevResource queues = {.type = cudaDevResourceTypeWorkqueueConfig};
     FAILS(cudaErrorInvalidResourceType,
           cudaDevSmResourceSplitByCount(&part, &one, &queues, NULL, 0, 8));
@@ -282,7 +296,8 @@ TEST(a_stream_has_its_contexts_processors) {
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(NULL, context, 0, 0));
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&none, NULL, 0, 0));
     FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(&none, context, 2, 0));
-    assert_null(none);
+    assert_non_null(none); /* though it is no stream */
+    FAILS(cudaErrorInvalidResourceHandle, cudaStreamDestroy(none));
     OK(cudaStreamDestroy(plain));
     OK(cudaStreamDestroy(s));
     OK(cudaExecutionCtxDestroy(context));
@@ -573,6 +588,7 @@ int main(void) {
         T(a_device_has_its_processors_and_queues),
         T(parts_are_rounded_up_and_the_rest_is_left),
         T(older_devices_split_finer),
+        T(a_part_that_is_all),
         T(splits_that_are_wrong),
         T(groups_are_what_was_asked_for),
         T(groups_that_are_wrong),

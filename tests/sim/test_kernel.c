@@ -545,6 +545,31 @@ TEST(occupancy) {
           cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, nothing, 33, 64));
 }
 
+/* As an H200 answered: blocks of 64, 512 and 1024 threads. */
+TEST(clusters_that_fit_at_once) {
+    static const struct {
+        unsigned size;
+        int counts[3];
+    } all[] = {{1, {1056, 528, 264}},
+               {2, {528, 264, 132}},
+               {4, {248, 124, 62}},
+               {8, {124, 62, 30}},
+               {16, {58, 28, 14}}};
+    static const unsigned threads[] = {64, 512, 1024};
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension};
+    cudaLaunchConfig_t config = {.gridDim = dim(64, 1, 1), .attrs = &attribute, .numAttrs = 1};
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    OK(cudaFuncSetAttribute(nothing, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (size_t j = 0; j < 3; j++) {
+            int count = -1;
+            attribute.val.clusterDim.x = all[i].size;
+            config.blockDim = dim(threads[j], 1, 1);
+            OK(cudaOccupancyMaxActiveClusters(&count, nothing, &config));
+            assert_int_equal(count, all[i].counts[j]);
+        }
+}
+
 TEST(occupancy_of_clusters) {
     int size = 0, count = 0;
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeClusterDimension};
@@ -552,7 +577,7 @@ TEST(occupancy_of_clusters) {
     OK(cudaOccupancyMaxPotentialClusterSize(&size, nothing, &config));
     assert_int_equal(size, 8);
     OK(cudaOccupancyMaxActiveClusters(&count, nothing, &config)); /* without clusters */
-    assert_int_equal(count, 132 * 32);
+    assert_int_equal(count, 0);
     attribute.val.clusterDim.x = 4;
     attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
     config.attrs = &attribute;
@@ -612,6 +637,7 @@ int main(void) {
         K(parameters),
         K(names_and_handles),
         K(occupancy),
+        K(clusters_that_fit_at_once),
         K(occupancy_of_clusters),
     };
     return RUN(tests);
