@@ -29,6 +29,9 @@ THREADED = (
     "safe_threads",
     "safe_order",
     "safe_capture_meanwhile",
+    "sim_context",
+    "sim_guard",
+    "sim_stress",
 )
 
 
