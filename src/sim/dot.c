@@ -29,6 +29,8 @@ static const char *name_of(enum cudaGraphNodeType type) {
         return "MEM_ALLOC";
     case cudaGraphNodeTypeMemFree:
         return "MEM_FREE";
+    case SIM_NODE_VALUES:
+        return "BATCH_MEM_OP";
     case cudaGraphNodeTypeConditional:
         return "CONDITIONAL";
     default:

@@ -1,10 +1,15 @@
 /*
- * Values in memory that streams wait for, and write. Who writes one may be another stream, or the
- * host: a stream that waits looks when something else is done, and every millisecond.
+ * Values in memory that streams and nodes of graphs wait for, and write. Who writes one may be
+ * another stream, or the host: what waits looks when something else is done, and every millisecond.
  */
 #include "driver.h"
+#include "graph.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* The runtime has none. NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
+static const enum cudaGraphNodeType type_of_nodes = SIM_NODE_VALUES;
 
 static void *pointer(CUdeviceptr at) {
     return (void *)(uintptr_t)at;
@@ -16,7 +21,7 @@ static void *bytes_of(const acu_sim_op *op) {
     size_t size = op->with.value.wide ? 8 : 4;
     return range && !range->dormant &&
                    size <= range->base + range->size - (uintptr_t)op->with.value.at &&
-                   acu_sim_range_lets(range, op->stream->device)
+                   acu_sim_range_lets(range, op->with.value.device)
                ? acu_sim_view(range, op->with.value.at)
                : NULL;
 }
@@ -55,106 +60,285 @@ static cudaError_t run(acu_sim_op *op) {
     return at ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
-/* ---- one of them --------------------------------------------------------------------------------
+/* ---- what they may be ---------------------------------------------------------------------------
  */
 
-typedef struct operation {
-    bool waits, wide;
-    CUdeviceptr at;
-    uint64_t value;
-    unsigned flags;
-} operation;
+static bool waits(const CUstreamBatchMemOpParams *p) {
+    return p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
+           p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
+}
 
-static cudaError_t judge(const operation *o) {
-    const acu_sim_range *range = acu_sim_range_of(pointer(o->at));
-    size_t size = o->wide ? 8 : 4;
-    unsigned known = o->waits ? CU_STREAM_WAIT_VALUE_NOR : CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER;
-    if (o->waits && o->flags & CU_STREAM_WAIT_VALUE_FLUSH) /* the attributes say that it cannot */
-        return cudaErrorNotSupported;
-    return o->flags <= known && range && o->at % size == 0 &&
-                   size <= range->base + range->size - (uintptr_t)o->at
+static bool writes(const CUstreamBatchMemOpParams *p) {
+    return p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_32 ||
+           p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+}
+
+static bool is_wide(const CUstreamBatchMemOpParams *p) {
+    return p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
+           p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
+}
+
+static cudaError_t judge_place(CUdeviceptr at, size_t size) {
+    const acu_sim_range *range = acu_sim_range_of(pointer(at));
+    return range && range->kind != SIM_MANAGED && at % size == 0 &&
+                   size <= range->base + range->size - (uintptr_t)at
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
 
-static cudaError_t submit(acu_sim_stream *stream, const operation *o) {
-    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, run);
-    if (!op)
-        return cudaErrorMemoryAllocation;
-    op->stream = stream;
-    op->is_due = o->waits ? is_there : NULL;
-    op->with.value.at = pointer(o->at);
-    op->with.value.value = o->wide ? o->value : (uint32_t)o->value;
-    op->with.value.wide = o->wide;
-    op->with.value.flags = o->flags;
-    return acu_sim_submit(stream, op, false);
+/* Waits and writes are laid out alike. Nothing flushes remote writes: the attributes say so. */
+static cudaError_t judge(const CUstreamBatchMemOpParams *p) {
+    const unsigned flags = p->waitValue.flags;
+    if (p->operation == CU_STREAM_MEM_OP_BARRIER)
+        return p->memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU ? cudaSuccess
+                                                                           : cudaErrorInvalidValue;
+    if (!waits(p) && !writes(p))
+        return acu_sim_driver_knows(&acu_cuda_type_CUstreamBatchMemOpType_enum, p->operation)
+                   ? cudaErrorNotSupported
+                   : cudaErrorInvalidValue;
+    if (waits(p) && flags & CU_STREAM_WAIT_VALUE_FLUSH)
+        return cudaErrorNotSupported;
+    /* The flag that lets a write be early was for the first version of the calls only. */
+    if (flags > (waits(p) ? CU_STREAM_WAIT_VALUE_NOR : CU_STREAM_WRITE_VALUE_DEFAULT))
+        return cudaErrorInvalidValue;
+    return judge_place(p->waitValue.address, is_wide(p) ? 8 : 4);
 }
 
-/* All are judged before the first is done. */
-static CUresult do_all(CUstream handle, const operation *list, size_t count, const void *caller) {
+/* No list at all crashes CUDA. */
+static cudaError_t judge_all(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params) {
+    enum { TOO_MANY = 256 };
+    cudaError_t why =
+        params->count && params->count < TOO_MANY && params->paramArray && !params->flags
+            ? cudaSuccess
+            : cudaErrorInvalidValue;
+    for (unsigned i = 0; !why && i < params->count; i++)
+        why = judge(&params->paramArray[i]);
+    return why;
+}
+
+/* ---- several in one operation -------------------------------------------------------------------
+ */
+
+struct acu_sim_values {
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params; /* its list is its own */
+    acu_sim_op **each;
+};
+
+/* A barrier does nothing where all is in order. */
+static acu_sim_op *new_one(const CUstreamBatchMemOpParams *p, const acu_sim_device *device) {
+    const bool orders = p->operation == CU_STREAM_MEM_OP_BARRIER;
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, orders ? NULL : run);
+    if (!op || orders)
+        return op;
+    op->is_due = waits(p) ? is_there : NULL;
+    op->with.value.at = pointer(p->waitValue.address);
+    op->with.value.value = is_wide(p) ? p->waitValue.value64 : p->waitValue.value;
+    op->with.value.wide = is_wide(p);
+    op->with.value.flags = p->waitValue.flags;
+    op->with.value.device = device;
+    return op;
+}
+
+static void free_values(acu_sim_values *v) {
+    for (unsigned i = 0; v->each && i < v->params.count; i++)
+        acu_sim_op_release(v->each[i]);
+    free(v->each);
+    free(v->params.paramArray);
+    free(v);
+}
+
+static void drop(acu_sim_op *op) {
+    free_values(op->with.values);
+}
+
+static acu_sim_values *new_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
+                                  const acu_sim_device *device) {
+    acu_sim_values *v = calloc(1, sizeof *v);
+    if (!v)
+        return NULL;
+    v->params = *params;
+    v->params.paramArray = calloc(params->count, sizeof *params->paramArray);
+    v->each = calloc(params->count, sizeof(acu_sim_op *));
+    bool good = v->params.paramArray && v->each;
+    for (unsigned i = 0; good && i < params->count; i++) {
+        v->params.paramArray[i] = params->paramArray[i];
+        good = (v->each[i] = new_one(&params->paramArray[i], device)) != NULL;
+    }
+    if (good)
+        return v;
+    free_values(v);
+    return NULL;
+}
+
+/* Where the context is none, there is no device. */
+static cudaError_t make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, const acu_sim_device *device,
+                        acu_sim_op **op) {
+    cudaError_t why = device ? judge_all(params) : cudaErrorDeviceUninitialized;
+    if (why)
+        return why;
+    acu_sim_values *values = new_values(params, device);
+    acu_sim_op *made = values ? acu_sim_op_new(type_of_nodes, NULL) : NULL;
+    if (!made) {
+        if (values)
+            free_values(values);
+        return cudaErrorMemoryAllocation;
+    }
+    made->with.values = values;
+    made->drop = drop;
+    *op = made;
+    return cudaSuccess;
+}
+
+/* ---- in streams ---------------------------------------------------------------------------------
+ */
+
+/* All are judged before the first is done. In a capture they are one node. */
+static CUresult do_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params, const void *caller) {
     acu_sim_stream *stream;
+    acu_sim_op *op = NULL;
     CUresult why = acu_sim_begin_for(SIM_NEEDS_CONTEXT, caller);
     if (why)
         return why;
     cudaError_t result = acu_sim_enter_stream(handle, &stream);
-    for (size_t i = 0; !result && i < count; i++)
-        result = judge(&list[i]);
-    if (!result)
-        result = acu_sim_capture_allows(stream, SIM_REFUSES);
-    for (size_t i = 0; !result && i < count; i++)
-        result = submit(stream, &list[i]);
+    if (!result) {
+        params.ctx = acu_sim_context_of(stream->owner);
+        result = make(&params, stream->device, &op);
+    }
+    if (!result && op && stream->capture)
+        return acu_sim_end(acu_sim_leave(acu_sim_submit(stream, op, false)));
+    for (unsigned i = 0; !result && op && i < params.count; i++) {
+        op->with.values->each[i]->refs++;
+        result = acu_sim_submit(stream, op->with.values->each[i], false);
+    }
+    acu_sim_op_release(op);
     return acu_sim_end(acu_sim_leave(result));
+}
+
+static CUresult do_one(CUstream stream, CUstreamBatchMemOpType operation, CUdeviceptr at,
+                       cuuint64_t value, unsigned flags, const void *caller) {
+    CUstreamBatchMemOpParams one = {
+        .waitValue = {.operation = operation, .address = at, .value64 = value, .flags = flags}};
+    return do_all(stream, (CUDA_BATCH_MEM_OP_NODE_PARAMS){.count = 1, .paramArray = &one}, caller);
 }
 
 CUresult acu_sim_cuStreamWaitValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                      unsigned int flags) {
-    return do_all(stream, &(operation){true, false, addr, value, flags}, 1, SIM_CALLER);
+    return do_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_32, addr, value, flags, SIM_CALLER);
 }
 
 CUresult acu_sim_cuStreamWaitValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                      unsigned int flags) {
-    return do_all(stream, &(operation){true, true, addr, value, flags}, 1, SIM_CALLER);
+    return do_one(stream, CU_STREAM_MEM_OP_WAIT_VALUE_64, addr, value, flags, SIM_CALLER);
 }
 
 CUresult acu_sim_cuStreamWriteValue32(CUstream stream, CUdeviceptr addr, cuuint32_t value,
                                       unsigned int flags) {
-    return do_all(stream, &(operation){false, false, addr, value, flags}, 1, SIM_CALLER);
+    return do_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_32, addr, value, flags, SIM_CALLER);
 }
 
 CUresult acu_sim_cuStreamWriteValue64(CUstream stream, CUdeviceptr addr, cuuint64_t value,
                                       unsigned int flags) {
-    return do_all(stream, &(operation){false, true, addr, value, flags}, 1, SIM_CALLER);
-}
-
-/* ---- many ---------------------------------------------------------------------------------------
- */
-
-/* A barrier does nothing where all is in order; false: it is no operation that is played. */
-static bool read_operation(const CUstreamBatchMemOpParams *p, operation *list, size_t *count) {
-    bool is_wide = p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64 ||
-                   p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
-    bool waits = p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_32 ||
-                 p->operation == CU_STREAM_MEM_OP_WAIT_VALUE_64;
-    if (p->operation == CU_STREAM_MEM_OP_BARRIER)
-        return true;
-    if (!waits && p->operation != CU_STREAM_MEM_OP_WRITE_VALUE_32 && !is_wide)
-        return false;
-    list[(*count)++] =
-        (operation){waits, is_wide, p->waitValue.address,
-                    is_wide ? p->waitValue.value64 : p->waitValue.value, p->waitValue.flags};
-    return true;
+    return do_one(stream, CU_STREAM_MEM_OP_WRITE_VALUE_64, addr, value, flags, SIM_CALLER);
 }
 
 CUresult acu_sim_cuStreamBatchMemOp(CUstream stream, unsigned int count,
                                     CUstreamBatchMemOpParams *paramArray, unsigned int flags) {
-    enum { MOST = 256 };
-    operation list[MOST];
-    size_t read = 0;
-    bool good = count && count <= MOST && paramArray && !flags, played = true;
-    for (unsigned i = 0; good && played && i < count; i++)
-        played = read_operation(&paramArray[i], list, &read);
-    if (good && played)
-        return do_all(stream, list, read, SIM_CALLER);
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS all = {
+        .count = count, .paramArray = paramArray, .flags = flags};
+    return do_all(stream, all, SIM_CALLER);
+}
+
+/* ---- in graphs ----------------------------------------------------------------------------------
+ */
+
+_Static_assert(sizeof(CUDA_BATCH_MEM_OP_NODE_PARAMS) <=
+                   sizeof((struct cudaGraphNodeParams){0}.reserved1),
+               "the union has room for it");
+
+static struct cudaGraphNodeParams node_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS *values) {
+    struct cudaGraphNodeParams params = {.type = type_of_nodes};
+    if (values)
+        memcpy(params.reserved1, values, sizeof *values);
+    return params;
+}
+
+cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
+    CUDA_BATCH_MEM_OP_NODE_PARAMS values;
+    memcpy(&values, params->reserved1, sizeof values);
+    return make(&values, acu_sim_device_of(values.ctx), op);
+}
+
+void acu_sim_values_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params) {
+    *params = node_of(&op->with.values->params);
+}
+
+acu_sim_op *const *acu_sim_values_each(const acu_sim_op *op, unsigned *count) {
+    *count = op->with.values->params.count;
+    return op->with.values->each;
+}
+
+bool acu_sim_values_wait(const acu_sim_op *op) {
+    bool found = false;
+    for (unsigned i = 0; i < op->with.values->params.count && !found; i++)
+        found = op->with.values->each[i]->is_due != NULL;
+    return found;
+}
+
+static unsigned flags_of(const CUstreamBatchMemOpParams *p) {
+    return waits(p)    ? 0 /* how it compares may change */
+           : writes(p) ? p->writeValue.flags
+                       : p->memoryBarrier.flags;
+}
+
+bool acu_sim_values_fit(const acu_sim_op *from, const acu_sim_op *to) {
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS *a = &from->with.values->params;
+    const CUDA_BATCH_MEM_OP_NODE_PARAMS *b = &to->with.values->params;
+    bool fit = a->count == b->count && a->ctx == b->ctx;
+    for (unsigned i = 0; fit && i < a->count; i++)
+        fit = a->paramArray[i].operation == b->paramArray[i].operation &&
+              flags_of(&a->paramArray[i]) == flags_of(&b->paramArray[i]);
+    return fit;
+}
+
+bool acu_sim_values_are(const acu_sim_op *a, const acu_sim_op *b) {
+    bool are = acu_sim_values_fit(a, b);
+    for (unsigned i = 0; are && i < a->with.values->params.count; i++) {
+        const acu_sim_op *one = a->with.values->each[i], *other = b->with.values->each[i];
+        are = one->with.value.at == other->with.value.at &&
+              one->with.value.value == other->with.value.value &&
+              one->with.value.flags == other->with.value.flags;
+    }
+    return are;
+}
+
+CUresult acu_sim_cuGraphAddBatchMemOpNode(CUgraphNode *phGraphNode, CUgraph hGraph,
+                                          const CUgraphNode *dependencies, size_t numDependencies,
+                                          const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+    struct cudaGraphNodeParams params = node_of(nodeParams);
+    BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_node_add(phGraphNode, hGraph, dependencies, NULL,
+                                                   numDependencies, nodeParams ? &params : NULL));
+}
+
+CUresult acu_sim_cuGraphBatchMemOpNodeGetParams(CUgraphNode hNode,
+                                                CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams_out) {
+    struct cudaGraphNodeParams params;
     CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
-    return why ? why : acu_sim_end(good ? cudaErrorNotSupported : cudaErrorInvalidValue);
+    if (!why)
+        why = acu_sim_end(acu_sim_node_get(hNode, type_of_nodes, nodeParams_out ? &params : NULL));
+    if (!why && nodeParams_out)
+        memcpy(nodeParams_out, params.reserved1, sizeof *nodeParams_out);
+    return why;
+}
+
+CUresult acu_sim_cuGraphBatchMemOpNodeSetParams(CUgraphNode hNode,
+                                                const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+    const struct cudaGraphNodeParams params = node_of(nodeParams);
+    BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_node_put(hNode, nodeParams ? &params : NULL));
+}
+
+CUresult
+acu_sim_cuGraphExecBatchMemOpNodeSetParams(CUgraphExec hGraphExec, CUgraphNode hNode,
+                                           const CUDA_BATCH_MEM_OP_NODE_PARAMS *nodeParams) {
+    const struct cudaGraphNodeParams params = node_of(nodeParams);
+    BY_RUNTIME(SIM_NEEDS_CONTEXT, acu_sim_exec_put(hGraphExec, hNode, nodeParams ? &params : NULL));
 }

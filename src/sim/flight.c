@@ -24,7 +24,7 @@ struct acu_sim_flight {
     size_t left;                      /* steps to be done */
     unsigned *degrees;                /* how many each still waits for */
     queue quick, slow;                /* ready: what takes no time, and the device's work */
-    unsigned *pending, pending_count; /* which wait for events */
+    unsigned *pending, pending_count; /* which wait for events, and for values */
     unsigned called;                  /* host functions that are queued */
     bool here;                        /* its own thread calls a host function */
     acu_sim_op *nudge;                /* it waits: done when there is something to do */
@@ -103,12 +103,27 @@ static cudaError_t run_plan(const acu_sim_plan *plan, acu_sim_flight *flight, cu
 /* ---- steps that wait for some only --------------------------------------------------------------
  */
 
+/* It waits for a value, which may change and nobody tells. */
+static bool is_polled(const acu_sim_step *step) {
+    return !step->idle && step->op->is_due && !acu_sim_has_mark(step->op);
+}
+
+/* What a pending step waits for is there. */
+static bool is_over(const acu_sim_flight *flight, unsigned i) {
+    const acu_sim_step *step = &flight->plan->steps[i];
+    return is_polled(step) ? step->op->is_due(step->op) : flight->marks[step->mark]->done;
+}
+
 static bool is_slow(const acu_sim_step *step) {
     const bool host = step->op->type == cudaGraphNodeTypeHost;
     return !step->idle && (host ? acu_sim_configuration()->seeded : !acu_sim_has_mark(step->op));
 }
 
 static void make_ready(acu_sim_flight *flight, unsigned i) {
+    if (is_polled(&flight->plan->steps[i])) {
+        flight->pending[flight->pending_count++] = i;
+        return;
+    }
     queue *to = is_slow(&flight->plan->steps[i]) ? &flight->slow : &flight->quick;
     to->steps[to->tail++] = i;
 }
@@ -201,15 +216,18 @@ static void host_is_over(acu_sim_op *mark) {
         acu_sim_op_finish(flight->nudge);
 }
 
-/* What waits for an event that is over, or, after an error, for any. */
+/* What waits for an event that is over, or, after an error, for any. Who waited for a value looks
+ * whether its memory is still there. */
 static void settle(acu_sim_flight *flight) {
     unsigned count = 0;
     for (unsigned i = 0; i < flight->pending_count; i++) {
         const unsigned pending = flight->pending[i];
-        if (flight->result || flight->marks[flight->plan->steps[pending].mark]->done)
-            finish_step(flight, pending);
-        else
+        if (!flight->result && !is_over(flight, pending))
             flight->pending[count++] = pending;
+        else if (!flight->result && is_polled(&flight->plan->steps[pending]))
+            flight->slow.steps[flight->slow.tail++] = pending;
+        else
+            finish_step(flight, pending);
     }
     flight->pending_count = count;
 }
@@ -227,14 +245,25 @@ static void go_on(acu_sim_flight *flight) {
     }
 }
 
+static bool has_more(const acu_sim_op *op) {
+    const acu_sim_flight *flight = op->with.flight;
+    bool more = flight->nudge && flight->nudge->done;
+    for (unsigned i = 0; i < flight->pending_count && !more; i++)
+        more = is_over(flight, flight->pending[i]);
+    return more;
+}
+
 /* Until there is something to do, which may be now. */
 static void wait_for_more(acu_sim_flight *flight, acu_sim_op *op) {
-    bool ready = !is_empty(&flight->quick) || !is_empty(&flight->slow);
-    for (unsigned i = 0; i < flight->pending_count; i++)
-        ready = ready || flight->marks[flight->plan->steps[flight->pending[i]].mark]->done;
+    const bool ready = !is_empty(&flight->quick) || !is_empty(&flight->slow) || has_more(op);
     op->unfinished = true;
     if (ready || !(flight->nudge = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
         return;
+    for (unsigned i = 0; i < flight->pending_count; i++)
+        if (is_polled(&flight->plan->steps[flight->pending[i]])) {
+            op->is_due = has_more;
+            return;
+        }
     op->any = true;
     (void)acu_sim_op_after(op, flight->nudge);
     for (unsigned i = 0; i < flight->pending_count; i++)
@@ -263,6 +292,7 @@ static cudaError_t fly(acu_sim_op *op) {
     if (flight->degrees) {
         acu_sim_op_release(flight->nudge);
         flight->nudge = NULL;
+        op->is_due = NULL;
         go_on(flight);
         if (flight->left)
             wait_for_more(flight, op);
@@ -288,7 +318,7 @@ static bool prepare(acu_sim_flight *flight) {
         return false;
     if (!plan->degrees)
         return true;
-    unsigned *memory = malloc((3 * plan->count + plan->marks + 1) * sizeof *memory);
+    unsigned *memory = malloc((4 * plan->count + 1) * sizeof *memory);
     if (!memory)
         return false;
     memcpy(memory, plan->degrees, plan->count * sizeof *memory);

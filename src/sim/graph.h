@@ -14,6 +14,9 @@
 typedef struct acu_sim_exec acu_sim_exec;
 typedef struct acu_sim_plan acu_sim_plan;
 
+/* A type that only the driver has a name for: CU_GRAPH_NODE_TYPE_BATCH_MEM_OP. */
+#define SIM_NODE_VALUES 12
+
 struct acu_sim_node {
     acu_sim_graph *graph;
     unsigned id; /* its place in the graph; the same in copies */
@@ -175,6 +178,16 @@ cudaError_t acu_sim_batch_op(const struct cudaMemcpyBatchNodeParams *params, acu
 void acu_sim_batch_describe(const acu_sim_op *op, struct cudaMemcpyBatchNodeParams *params);
 /* An instance's node can do the other instead. */
 bool acu_sim_batch_fits(const acu_sim_op *from, const acu_sim_op *to);
+
+/* Values in memory that a node waits for, and writes, in its order; each is an operation. The
+ * driver's parameters are where the runtime's union is. */
+cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_op **op);
+void acu_sim_values_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params);
+acu_sim_op *const *acu_sim_values_each(const acu_sim_op *op, unsigned *count);
+bool acu_sim_values_wait(const acu_sim_op *op);
+/* An instance's node can do the other instead; it is the same. */
+bool acu_sim_values_fit(const acu_sim_op *from, const acu_sim_op *to);
+bool acu_sim_values_are(const acu_sim_op *a, const acu_sim_op *b);
 
 /* ---- conditional nodes --------------------------------------------------------------------------
  */

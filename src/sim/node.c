@@ -205,6 +205,8 @@ static cudaError_t make_plainly(acu_sim_graph *graph, struct cudaGraphNodeParams
         return acu_sim_semaphores_op(params, op);
     case cudaGraphNodeTypeEmpty:
         return plain_op(params->type, op);
+    case SIM_NODE_VALUES:
+        return acu_sim_self()->by_driver ? acu_sim_values_op(params, op) : cudaErrorInvalidValue;
     default:
         return acu_sim_knows(&acu_cudart_type_cudaGraphNodeType, params->type)
                    ? cudaErrorNotSupported
@@ -317,6 +319,9 @@ void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams 
         break;
     case cudaGraphNodeTypeMemFree:
         params->free.dptr = acu_sim_allocation_params(op).dptr;
+        break;
+    case SIM_NODE_VALUES:
+        acu_sim_values_describe(op, params);
         break;
     default:
         break;
@@ -471,9 +476,12 @@ cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
 /* ---- what it is ---------------------------------------------------------------------------------
  */
 
+/* The runtime has no word for what only the driver knows. */
 cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
     acu_sim_node *n;
     cudaError_t result = enter(node, pType, &n);
+    if (!result && n->op->type == SIM_NODE_VALUES && !acu_sim_self()->by_driver)
+        result = cudaErrorUnknown;
     if (!result)
         *pType = n->op->type;
     return acu_sim_leave(result);

@@ -140,6 +140,21 @@ static bool plan_child(builder *b, const acu_sim_node *node) {
     return good;
 }
 
+/* One after the other: each is waited for alone. */
+static bool plan_values(builder *b, const acu_sim_node *node) {
+    unsigned count;
+    acu_sim_op *const *each = acu_sim_values_each(node->op, &count);
+    for (unsigned i = 0; i < count; i++) {
+        const bool idle = !each[i]->run;
+        if (idle && !b->linked)
+            continue;
+        if (!add_step(b->plan, each[i], idle) ||
+            (i && !add_edge(b, b->plan->count - 2, b->plan->count - 1)))
+            return false;
+    }
+    return true;
+}
+
 static bool plan_node(builder *b, const acu_sim_node *node) {
     acu_sim_op *op = node->op;
     const bool idle = node->disabled || !(op->run || acu_sim_has_mark(op));
@@ -147,6 +162,8 @@ static bool plan_node(builder *b, const acu_sim_node *node) {
         return plan_child(b, node);
     if (op->type == cudaGraphNodeTypeConditional)
         return plan_bodies(b->plan, node);
+    if (op->type == SIM_NODE_VALUES)
+        return plan_values(b, node);
     return (idle && !b->linked) || add_step(b->plan, op, idle);
 }
 
@@ -181,7 +198,8 @@ static bool has_waits(const acu_sim_graph *graph) {
         else if (node)
             found = node->op->type == cudaGraphNodeTypeHost ||
                     node->op->type == cudaGraphNodeTypeWaitEvent ||
-                    node->op->type == cudaGraphNodeTypeExtSemaphoreWait;
+                    node->op->type == cudaGraphNodeTypeExtSemaphoreWait ||
+                    (node->op->type == SIM_NODE_VALUES && acu_sim_values_wait(node->op));
     }
     return found;
 }

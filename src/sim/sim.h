@@ -57,6 +57,7 @@ typedef struct acu_sim_allocation acu_sim_allocation;
 typedef struct acu_sim_user_object acu_sim_user_object;
 typedef struct acu_sim_owner acu_sim_owner;
 typedef struct acu_sim_batch acu_sim_batch;
+typedef struct acu_sim_values acu_sim_values;
 typedef struct acu_sim_semaphores acu_sim_semaphores;
 typedef struct acu_sim_external acu_sim_external;
 
@@ -418,7 +419,9 @@ struct acu_sim_op {
             uint64_t value;
             bool wide; /* of 8 bytes */
             unsigned flags;
+            const acu_sim_device *device; /* that waits for it, or writes it */
         } value;
+        acu_sim_values *values;
         acu_sim_range *range;
         acu_sim_allocation *allocation;
         acu_sim_prepared *launch;

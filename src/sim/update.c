@@ -73,6 +73,9 @@ enum cudaGraphExecUpdateResult acu_sim_change_judge(const acu_sim_op *from, cons
     case cudaGraphNodeTypeMemcpyBatch:
         good = acu_sim_batch_fits(from, to);
         break;
+    case SIM_NODE_VALUES:
+        good = acu_sim_values_fit(from, to);
+        break;
     case cudaGraphNodeTypeConditional:
         good = from->with.condition.type == to->with.condition.type;
         break;

@@ -103,7 +103,7 @@ TEST(what_is_waited_for) {
 }
 
 TEST(many_at_once) {
-    CUstreamBatchMemOpParams list[257];
+    CUstreamBatchMemOpParams list[256];
     memset(list, 0, sizeof list);
     list[0].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     list[0].writeValue.address = at;
@@ -116,7 +116,7 @@ TEST(many_at_once) {
     OK(cuStreamSynchronize(stream));
     assert_int_equal(value_of(at), 9);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp(stream, 0, list, 0));
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp(stream, 257, list, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp(stream, 256, list, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp(stream, 3, NULL, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp(stream, 3, list, 1));
     list[0].writeValue.value = 10;
@@ -126,6 +126,240 @@ TEST(many_at_once) {
     assert_int_equal(value_of(at), 9); /* none of them was done */
     list[2].operation = CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES;
     SAYS(CUDA_ERROR_NOT_SUPPORTED, cuStreamBatchMemOp(stream, 3, list, 0));
+    list[2].operation = (CUstreamBatchMemOpType)77;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp(stream, 3, list, 0));
+    list[1].memoryBarrier.flags = 2;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamBatchMemOp(stream, 2, list, 0));
+}
+
+TEST(as_many_as_can_be) {
+    static CUstreamBatchMemOpParams list[255];
+    for (unsigned i = 0; i < 255; i++) {
+        list[i].operation = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+        list[i].writeValue.address = at;
+        list[i].writeValue.value = i;
+    }
+    OK(cuStreamBatchMemOp(stream, 255, list, 0));
+    OK(cuStreamSynchronize(stream));
+    assert_int_equal(value_of(at), 254);
+}
+
+/* ---- graphs */
+
+static CUgraph captured(void) {
+    CUgraph graph = NULL;
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuStreamWaitValue32(stream, at, 3, CU_STREAM_WAIT_VALUE_EQ));
+    OK(cuStreamWriteValue64(stream, at + 8, 0x123456789abcdef0, 0));
+    OK(cuStreamEndCapture(stream, &graph));
+    return graph;
+}
+
+/* Done only by the launch, and only once the value is there. */
+static void launch_and_signal(CUgraphExec exec) {
+    OK(cuMemsetD8(at, 0, 64));
+    OK(cuCtxSynchronize());
+    OK(cuGraphLaunch(exec, stream));
+    pause_briefly();
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
+    assert_int_equal(value_of(at + 8), 0);
+    OK(cuStreamWriteValue32(other, at, 3, 0));
+    OK(cuStreamSynchronize(stream));
+    assert_true(value_of(at + 8) == 0x123456789abcdef0);
+}
+
+TEST(captured_values) {
+    CUgraph graph = captured(), clone;
+    CUgraphExec exec;
+    CUgraphNode nodes[3];
+    CUgraphNodeType type;
+    enum cudaGraphNodeType runtimes = cudaGraphNodeTypeEmpty;
+    size_t count = 3;
+    assert_int_equal(value_of(at + 8), 0);
+    OK(cuGraphGetNodes(graph, nodes, &count));
+    assert_int_equal(count, 2);
+    OK(cuGraphNodeGetType(nodes[1], &type));
+    assert_int_equal(type, CU_GRAPH_NODE_TYPE_BATCH_MEM_OP);
+    SAYS(cudaErrorUnknown, cudaGraphNodeGetType(nodes[1], &runtimes)); /* it has no such type */
+    assert_int_equal(runtimes, cudaGraphNodeTypeEmpty);
+    OK(cuGraphClone(&clone, graph));
+    OK(cuGraphDestroy(graph));
+    OK(cuGraphInstantiate(&exec, clone, 0));
+    OK(cuGraphDestroy(clone));
+    launch_and_signal(exec);
+    launch_and_signal(exec);
+    OK(cuGraphExecDestroy(exec));
+}
+
+/* What does not depend on the wait goes on meanwhile, and ends it. */
+TEST(one_branch_waits_for_another) {
+    CUstreamBatchMemOpParams list[2] = {{.operation = CU_STREAM_MEM_OP_WAIT_VALUE_32},
+                                        {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32}};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {context, 2, list, 0};
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode waits, writes;
+    list[0].waitValue.address = list[1].writeValue.address = at;
+    list[0].waitValue.value = 5;
+    list[0].waitValue.flags = CU_STREAM_WAIT_VALUE_EQ;
+    list[1].writeValue.value = 6;
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddBatchMemOpNode(&waits, graph, NULL, 0, &params));
+    list[0] = list[1];
+    list[0].writeValue.value = 5;
+    params.count = 1;
+    OK(cuGraphAddBatchMemOpNode(&writes, graph, NULL, 0, &params));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    for (int i = 0; i < 20; i++) {
+        OK(cuGraphLaunch(exec, stream));
+        OK(cuStreamSynchronize(stream));
+        assert_int_equal(value_of(at), 6);
+    }
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+TEST(the_host_ends_a_graphs_wait) {
+    volatile uint32_t *flag;
+    CUdeviceptr flag_at;
+    CUgraph graph = NULL;
+    CUgraphExec exec;
+    OK(cuMemHostAlloc((void **)(uintptr_t)&flag, 4, CU_MEMHOSTALLOC_DEVICEMAP));
+    OK(cuMemHostGetDevicePointer(&flag_at, (void *)(uintptr_t)flag, 0));
+    __atomic_store_n(flag, 0, __ATOMIC_SEQ_CST);
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuStreamWaitValue32(stream, flag_at, 1, CU_STREAM_WAIT_VALUE_GEQ));
+    OK(cuMemsetD32Async(at, 4, 1, stream));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, stream));
+    pause_briefly();
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
+    __atomic_store_n(flag, 1, __ATOMIC_SEQ_CST);
+    OK(cuStreamSynchronize(stream));
+    assert_int_equal(value_of(at), 4);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    OK(cuMemFreeHost((void *)(uintptr_t)flag));
+}
+
+TEST(changing_nodes) {
+    CUgraph graph = captured(), like;
+    CUgraphExec exec;
+    CUgraphNode nodes[2];
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params, seen;
+    CUgraphExecUpdateResultInfo info;
+    size_t count = 2;
+    OK(cuGraphGetNodes(graph, nodes, &count));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphBatchMemOpNodeGetParams(nodes[0], &params));
+    assert_ptr_equal(params.ctx, context);
+    assert_int_equal(params.count, 1);
+    assert_int_equal(params.paramArray[0].operation, CU_STREAM_MEM_OP_WAIT_VALUE_32);
+    assert_true(params.paramArray[0].waitValue.address == at);
+    CUstreamBatchMemOpParams one = params.paramArray[0];
+    params.paramArray = &one;
+    one.waitValue.address = at + 32;
+    one.waitValue.flags = CU_STREAM_WAIT_VALUE_GEQ;
+    one.waitValue.value = 0;
+    OK(cuGraphExecBatchMemOpNodeSetParams(exec, nodes[0], &params));
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuStreamSynchronize(stream));
+    assert_true(value_of(at + 8) == 0x123456789abcdef0);
+    OK(cuGraphBatchMemOpNodeGetParams(nodes[0], &seen));
+    assert_true(seen.paramArray[0].waitValue.address == at);
+    OK(cuGraphBatchMemOpNodeSetParams(nodes[0], &params));
+    OK(cuGraphBatchMemOpNodeGetParams(nodes[0], &seen));
+    assert_true(seen.paramArray != &one && seen.paramArray[0].waitValue.address == at + 32);
+    one.operation = CU_STREAM_MEM_OP_WAIT_VALUE_64; /* an instance waits for as many bits */
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphExecBatchMemOpNodeSetParams(exec, nodes[0], &params));
+    OK(cuGraphBatchMemOpNodeSetParams(nodes[0], &params));
+    SAYS(CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE, cuGraphExecUpdate(exec, graph, &info));
+    assert_int_equal(info.result, CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED);
+    like = captured();
+    OK(cuGraphExecUpdate(exec, like, &info));
+    launch_and_signal(exec);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(like));
+    OK(cuGraphDestroy(graph));
+}
+
+static cudaError_t count_up(void *data, cudaGraphNode_t node,
+                            const struct cudaGraphNodeParams *before,
+                            const struct cudaGraphNodeParams *now,
+                            enum cudaGraphRecaptureStatus status) {
+    (void)node, (void)before, (void)now;
+    ++*(int *)data;
+    return status == cudaGraphRecaptureEligibleForUpdate ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+TEST(capturing_again) {
+    int asked = 0;
+    struct cudaGraphRecaptureCallbackData data = {count_up, &asked};
+    CUgraph graph = captured();
+    CUgraphNode nodes[2];
+    CUDA_BATCH_MEM_OP_NODE_PARAMS seen;
+    size_t count = 2;
+    OK(cudaStreamBeginRecaptureToGraph((cudaStream_t)stream, cudaStreamCaptureModeRelaxed, graph,
+                                       &data));
+    OK(cuStreamWaitValue32(stream, at, 3, CU_STREAM_WAIT_VALUE_EQ)); /* as it was */
+    assert_int_equal(asked, 0);
+    OK(cuStreamWriteValue64(stream, at + 8, 7, 0));
+    assert_int_equal(asked, 1);
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphGetNodes(graph, nodes, &count));
+    OK(cuGraphBatchMemOpNodeGetParams(nodes[1], &seen));
+    assert_int_equal(seen.paramArray[0].writeValue.value64, 7);
+    OK(cuGraphDestroy(graph));
+}
+
+TEST(many_in_a_capture) {
+    CUstreamBatchMemOpParams list[3] = {{.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32},
+                                        {.operation = CU_STREAM_MEM_OP_BARRIER},
+                                        {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32}};
+    CUgraph graph;
+    CUgraphExec exec;
+    size_t count = 0;
+    list[0].writeValue.address = at;
+    list[0].writeValue.value = 1;
+    list[2].writeValue.address = at + 8;
+    list[2].writeValue.value = 2;
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+    OK(cuStreamBatchMemOp(stream, 3, list, 0));
+    OK(cuStreamBatchMemOp(stream, 1, &list[1], 0));
+    OK(cuStreamEndCapture(stream, &graph));
+    OK(cuGraphGetNodes(graph, NULL, &count));
+    assert_int_equal(count, 2);
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuStreamSynchronize(stream));
+    assert_int_equal(value_of(at), 1);
+    assert_int_equal(value_of(at + 8), 2);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+}
+
+TEST(what_is_no_node) {
+    CUstreamBatchMemOpParams one = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {context, 1, &one, 0};
+    struct cudaGraphNodeParams runtimes = {.type = (enum cudaGraphNodeType)12};
+    CUgraph graph;
+    CUgraphNode node, empty;
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddEmptyNode(&empty, graph, NULL, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
+    one.writeValue.address = at;
+    params.ctx = NULL;
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
+    params.ctx = context;
+    params.count = 0;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphBatchMemOpNodeGetParams(empty, &params));
+    params.count = 1;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphBatchMemOpNodeSetParams(empty, &params));
+    SAYS(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &runtimes));
+    OK(cuGraphDestroy(graph));
 }
 
 TEST(what_the_attributes_say) {
@@ -140,19 +374,22 @@ TEST(what_the_attributes_say) {
 
 TEST(what_is_wrong) {
     uint32_t mine = 0;
-    CUgraph graph;
+    CUdeviceptr managed;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue32(stream, at + 2, 0, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue64(stream, at + 4, 0, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue32(stream, at + 64, 0, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWriteValue32(stream, at, 0, 2));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuStreamWriteValue32(stream, at, 0, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
+    OK(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWriteValue32(stream, managed, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue32(stream, managed, 0, 0));
+    OK(cuMemFree(managed));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue32(stream, at, 0, 4));
     SAYS(CUDA_ERROR_INVALID_VALUE,
          cuStreamWaitValue32(stream, (CUdeviceptr)(uintptr_t)&mine, 0, 0));
     SAYS(CUDA_ERROR_NOT_SUPPORTED, cuStreamWaitValue32(stream, at, 0, CU_STREAM_WAIT_VALUE_FLUSH));
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuStreamWaitValue32((CUstream)(uintptr_t)at, at, 0, 0));
-    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
-    SAYS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuStreamWriteValue32(stream, at, 0, 0));
-    SAYS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
 }
 
 int main(void) {
@@ -161,11 +398,23 @@ int main(void) {
         C(a_stream_waits_for_the_host),
         C(what_is_waited_for),
         C(many_at_once),
+        C(as_many_as_can_be),
+        C(captured_values),
+        C(one_branch_waits_for_another),
+        C(the_host_ends_a_graphs_wait),
+        C(changing_nodes),
+        C(capturing_again),
+        C(many_in_a_capture),
+        C(what_is_no_node),
         C(what_the_attributes_say),
         C(what_is_wrong),
         SEEDED(one_stream_waits_for_another),
         SEEDED(a_stream_waits_for_the_host),
         SEEDED(many_at_once),
+        SEEDED(captured_values),
+        SEEDED(one_branch_waits_for_another),
+        SEEDED(the_host_ends_a_graphs_wait),
+        SEEDED(many_in_a_capture),
     };
     return RUN(tests);
 }
