@@ -202,6 +202,86 @@ CASE(a_library_is_in_each_context) {
     OK(cuLibraryUnload(library));
 }
 
+CASE(attributes_of_a_kernel_in_two_contexts) {
+    const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    CUlibrary library;
+    CUkernel kernel;
+    CUfunction function;
+    CUcontext made;
+    int value = 0;
+    OK(cudaFree(NULL));
+    OK(cuLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cuKernelSetAttribute(most, 1000, kernel, 0));
+    made = make();
+    OK(cuKernelGetAttribute(&value, most, kernel, 0));
+    ASK(value);
+    OK(cuKernelGetFunction(&function, kernel));
+    OK(cuFuncGetAttribute(&value, most, function));
+    ASK(value);
+    OK(cuKernelSetAttribute(most, 2000, kernel, 0));
+    OK(cuFuncGetAttribute(&value, most, function));
+    ASK(value);
+    OK(cuCtxDestroy(made));
+    OK(cuKernelGetAttribute(&value, most, kernel, 0));
+    ASK(value);
+    OK(cuLibraryUnload(library));
+}
+
+CASE(streams_and_events_of_another_context) {
+    CUevent inner_event, event;
+    CUstream inner;
+    CUdeviceptr at;
+    float ms = 0;
+    CUcontext made = make();
+    OK(cuStreamCreate(&inner, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&inner_event, 0));
+    OK(cuEventRecord(inner_event, inner));
+    OK(cuStreamSynchronize(inner));
+    OK(cuCtxPopCurrent(NULL));
+    OK(cuMemAlloc(&at, 64));
+    OK(cuEventCreate(&event, 0));
+    OK(cuEventRecord(event, NULL));
+    OK(cuCtxSynchronize());
+    ASK(cuMemsetD8Async(at, 1, 64, inner));
+    ASK(cuMemcpyDtoDAsync(at, at + 32, 32, inner));
+    ASK(cuStreamQuery(inner) == CUDA_ERROR_INVALID_HANDLE);
+    OK(cuStreamSynchronize(inner)); /* before the memory is freed */
+    ASK(cuEventQuery(inner_event));
+    ASK(cuEventSynchronize(inner_event));
+    ASK(cuEventElapsedTime(&ms, inner_event, event));
+    ASK(cuEventDestroy(inner_event));
+    ASK(cuStreamDestroy(inner));
+    OK(cuEventDestroy(event));
+    OK(cuMemFree(at));
+    OK(cuCtxDestroy(made));
+}
+
+LONE_CASE(graphs_in_another_context) {
+    CUstream inner;
+    CUdeviceptr at;
+    cudaGraph_t graph;
+    cudaGraphNode_t node;
+    cudaGraphExec_t exec;
+    struct cudaMemsetParams params = {.elementSize = 1, .width = 64, .height = 1};
+    CUcontext made;
+    OK(cudaFree(NULL));
+    OK(cuMemAlloc(&at, 64));
+    params.dst = (void *)(uintptr_t)at;
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphAddMemsetNode(&node, graph, NULL, 0, &params));
+    OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+    made = make();
+    OK(cuStreamCreate(&inner, CU_STREAM_NON_BLOCKING));
+    ASK(cuGraphLaunch((CUgraphExec)exec, inner));
+    OK(cuStreamSynchronize(inner));
+    OK(cuStreamDestroy(inner));
+    OK(cuCtxDestroy(made));
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+    OK(cuMemFree(at));
+}
+
 /* ---- default streams, and waiting */
 
 CASE(each_has_a_default_stream) {
@@ -232,6 +312,25 @@ CASE(synchronising_another_context) {
     WAITS(false, outer, cuCtxSynchronize());
     WAITS(false, outer, cudaDeviceSynchronize());
     OK(cuCtxDestroy(made));
+    OK(cudaStreamDestroy(outer));
+}
+
+/* Whose work is waited for: the current context's, or the memory's. */
+CASE(freeing_waits) {
+    cudaStream_t outer;
+    CUdeviceptr at[3];
+    CUcontext made;
+    OK(cudaFree(NULL));
+    OK(cudaStreamCreate(&outer));
+    OK(cuMemAlloc(&at[0], 64));
+    made = make();
+    OK(cuMemAlloc(&at[1], 64));
+    OK(cuMemAlloc(&at[2], 64));
+    ASK_WAITS(outer, cuMemFree(at[1]));
+    ASK_WAITS(outer, cuMemFree(at[0]));
+    OK(cuCtxPopCurrent(NULL));
+    ASK_WAITS(outer, cuMemFree(at[2]));
+    ASK_WAITS(outer, cuCtxDestroy(made));
     OK(cudaStreamDestroy(outer));
 }
 
@@ -307,6 +406,24 @@ LONE_CASE(a_reset_by_the_runtime) {
     IS(now_current() == made);
     OK(cuCtxSetCurrent(made));
     OK(cuMemsetD8(at, 0, 64));
+}
+
+LONE_CASE(what_a_reset_leaves_to_another_context) {
+    CUmemoryPool pool;
+    CUdeviceptr mine, pooled;
+    unsigned type = 0;
+    CUcontext made;
+    OK(cudaFree(NULL));
+    OK(cuMemAlloc(&mine, 64));
+    OK(cuDeviceGetDefaultMemPool(&pool, 0));
+    OK(cuMemAllocFromPoolAsync(&pooled, 64, pool, NULL));
+    OK(cuCtxSynchronize());
+    made = make();
+    OK(cuDevicePrimaryCtxReset(0));
+    ASK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, mine));
+    ASK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pooled));
+    OK(cuCtxSynchronize());
+    OK(cuCtxDestroy(made));
 }
 
 LONE_CASE(is_alone) {
