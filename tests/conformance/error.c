@@ -2,7 +2,6 @@
 #include "conformance.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 /* ---- the last error
  * ---------------------------------------------------------------------------------- */
@@ -262,18 +261,18 @@ LONE_CASE(a_reset_before_the_fault_was_told) {
 }
 
 static struct {
-    atomic_int calls, status;
+    int calls, status;
 } told;
 
 static void CUDART_CB host_function(void *unused) {
     (void)unused;
-    told.calls++;
+    (void)__atomic_add_fetch(&told.calls, 1, __ATOMIC_RELEASE);
 }
 
 static void CUDART_CB callback(cudaStream_t stream, cudaError_t status, void *unused) {
     (void)stream, (void)unused;
     told.status = (int)status;
-    told.calls++;
+    (void)__atomic_add_fetch(&told.calls, 1, __ATOMIC_RELEASE);
 }
 
 LONE_CASE(host_functions_are_not_called_after_a_fault) {
@@ -284,7 +283,7 @@ LONE_CASE(host_functions_are_not_called_after_a_fault) {
     let_go();
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
     wait_a_moment();
-    EQUAL(told.calls, 0);
+    EQUAL(__atomic_load_n(&told.calls, __ATOMIC_ACQUIRE), 0);
 }
 
 /* Though perhaps only after the stream was waited for. */
@@ -295,7 +294,7 @@ LONE_CASE(callbacks_are_told_of_a_fault) {
     OK(cudaStreamAddCallback(had.stream, callback, NULL, 0));
     let_go();
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
-    wait_a_moment();
+    wait_until_is(&told.calls, 1);
     EQUAL(told.calls, 1);
     EQUAL(told.status, 700);
 }

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 SKIPPED = 77
-TIMEOUT = 200  # seconds for one program on one runtime
+TIMEOUT = 300  # seconds for one program on one runtime
 SIDE_BY_SIDE = max(2, (os.cpu_count() or 2) * 3 // 4)  # processes that use the GPU at a time
 CASES_SIDE_BY_SIDE = min(8, SIDE_BY_SIDE)  # where cases lose their device, which the others then wait for
 NEVER_AT_ONCE = {"faults"}  # among tests/: thousands of processes, which have a part of their own
