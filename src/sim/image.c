@@ -21,6 +21,12 @@ void acu_sim_image_clear(acu_sim_image *image) {
         free(image->variables[i].name);
         free(image->variables[i].bytes);
     }
+    for (size_t i = 0; i < image->offer_count; i++)
+        free(image->offers[i].name);
+    for (size_t i = 0; i < image->need_count; i++)
+        free(image->needs[i].name);
+    free(image->offers);
+    free(image->needs);
     free(image->entries);
     free(image->variables);
     *image = (acu_sim_image){.refs = image->refs};
@@ -182,6 +188,11 @@ static bool begins(const char *code, size_t size, const char magic[4]) {
 #define MACHINE_CODE_MAGIC "\177ELF"
 #define FAT_BINARY_MAGIC   "\x50\xed\x55\xba"
 #define WRAPPER_MAGIC      "\xb1\x43\x62\x46"
+
+bool acu_sim_is_binary(const void *code, size_t size) {
+    return begins(code, size, MACHINE_CODE_MAGIC) || begins(code, size, FAT_BINARY_MAGIC) ||
+           begins(code, size, WRAPPER_MAGIC);
+}
 
 static cudaError_t read_any(reader *r, const void *code, size_t size) {
     if (begins(code, size, MACHINE_CODE_MAGIC))

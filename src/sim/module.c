@@ -65,7 +65,7 @@ bool acu_sim_are_options(const acu_sim_options *options) {
     return true;
 }
 
-static void **value_of(const acu_sim_options *options, int option) {
+void **acu_sim_option_value(const acu_sim_options *options, int option) {
     for (unsigned i = 0; i < options->jit_count; i++)
         if (options->jit[i] == option)
             return &options->jit_values[i];
@@ -74,7 +74,7 @@ static void **value_of(const acu_sim_options *options, int option) {
 
 /* Puts the text in the buffer that was given, and how much there is in place of its size. */
 static void write_log(const acu_sim_options *options, int buffer, int size, const char *text) {
-    void **at = value_of(options, buffer), **room = value_of(options, size);
+    void **at = acu_sim_option_value(options, buffer), **room = acu_sim_option_value(options, size);
     if (!at || !*at || !room || !*room)
         return;
     int written = snprintf(*at, (size_t)(uintptr_t)*room, "%s", text);

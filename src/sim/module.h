@@ -37,6 +37,12 @@ typedef struct acu_sim_variable {
     bool constant, managed;
 } acu_sim_variable;
 
+typedef struct acu_sim_symbol { /* of PTX, that other PTX is linked with */
+    char *name;
+    bool weak; /* of one that is defined: it may be there twice */
+    bool used; /* of one that is declared only */
+} acu_sim_symbol;
+
 typedef struct acu_sim_image {
     unsigned refs;
     int version, target; /* PTX 8.0 is 80, sm_90 is 90 */
@@ -45,6 +51,8 @@ typedef struct acu_sim_image {
     acu_sim_entry *entries;
     acu_sim_variable *variables;
     size_t entry_count, variable_count, constant_bytes;
+    acu_sim_symbol *offers, *needs; /* what it defines for others, and what they must define */
+    size_t offer_count, need_count;
 } acu_sim_image;
 
 struct acu_sim_function {
@@ -125,6 +133,10 @@ cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **im
 cudaError_t acu_sim_image_load(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image);
 bool acu_sim_are_options(const acu_sim_options *options);
+/* Where the value of the JIT compiler's option is; NULL: it was not given. */
+void **acu_sim_option_value(const acu_sim_options *options, int option);
+/* It begins like machine code, or several of them. */
+bool acu_sim_is_binary(const void *code, size_t size);
 void acu_sim_image_release(acu_sim_image *image);
 /* What is in it; not the struct itself. */
 void acu_sim_image_clear(acu_sim_image *image);

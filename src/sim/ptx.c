@@ -24,6 +24,7 @@ typedef struct parser {
     size_t length;    /* 0: there is none left */
     unsigned line;
     acu_sim_image *image;
+    enum { LOCAL, VISIBLE, WEAK, EXTERN } linkage; /* of the statement */
     int newest;
     shared_variable *shared;
     size_t shared_count;
@@ -171,6 +172,33 @@ static void *append(parser *p, void **array, size_t *count, size_t size) {
     }
     *array = grown;
     return memset(grown + (*count)++ * size, 0, size);
+}
+
+/* ---- symbols ------------------------------------------------------------------------------------
+ */
+
+/* What the statement defines for others, or, if it only declares, what another must define. */
+static bool add_symbol(parser *p, const char *name, size_t length, bool defined) {
+    acu_sim_image *image = p->image;
+    if (p->linkage == LOCAL || !length)
+        return true;
+    acu_sim_symbol *symbol =
+        defined ? append(p, (void **)&image->offers, &image->offer_count, sizeof *symbol)
+                : append(p, (void **)&image->needs, &image->need_count, sizeof *symbol);
+    if (!symbol)
+        return false;
+    parser named = {.word = name, .length = length, .why = p->why, .room = p->room};
+    symbol->weak = p->linkage == WEAK;
+    if ((symbol->name = copy_word(&named)) != NULL)
+        return true;
+    return fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+}
+
+/* The word is in a body, or in an initialiser. */
+static void use_symbol(const parser *p) {
+    for (size_t i = 0; i < p->image->need_count; i++)
+        if (!p->image->needs[i].used && is(p, p->image->needs[i].name))
+            p->image->needs[i].used = true;
 }
 
 /* ---- variables and parameters -------------------------------------------------------------------
@@ -338,6 +366,7 @@ static bool read_initializer(parser *p, const declaration *d, acu_sim_variable *
             used += d->element;
         } else if (is_name(p)) {
             used += d->element;
+            use_symbol(p);
             skip_address(p);
         } else if (!accept(p, ",")) {
             return unexpected(p);
@@ -362,13 +391,15 @@ static bool declare_twice(parser *p, const declaration *d) {
 }
 
 /* .global or .const; what is extern is another module's. */
-static bool read_variable(parser *p, bool constant, bool is_extern) {
+static bool read_variable(parser *p, bool constant) {
     declaration d;
     acu_sim_image *image = p->image;
     if (!read_declaration(p, &d))
         return false;
     parser named = {.word = d.name, .length = d.length, .image = image};
-    if (is_extern)
+    if (!add_symbol(p, d.name, d.length, p->linkage != EXTERN))
+        return false;
+    if (p->linkage == EXTERN)
         return skip_statement(p);
     if (is_taken(&named))
         return declare_twice(p, &d);
@@ -389,14 +420,14 @@ static bool read_variable(parser *p, bool constant, bool is_extern) {
     return expect(p, ";");
 }
 
-static bool read_shared(parser *p, bool is_extern) {
+static bool read_shared(parser *p) {
     declaration d;
     if (!read_declaration(p, &d))
         return false;
     shared_variable *shared = append(p, (void **)&p->shared, &p->shared_count, sizeof *p->shared);
     if (!shared)
         return false;
-    *shared = (shared_variable){d.name, d.length, is_extern ? 0 : d.size, d.align};
+    *shared = (shared_variable){d.name, d.length, p->linkage == EXTERN ? 0 : d.size, d.align};
     return expect(p, ";");
 }
 
@@ -492,6 +523,8 @@ static bool read_block(parser *p, acu_sim_entry *entry, bool *used) {
             return unexpected(p);
         if (entry && is_name(p))
             use_shared(p, entry, used);
+        if (is_name(p))
+            use_symbol(p);
         depth = depth + opens - closes;
         begins = opens || closes || is(p, ";") || is(p, ":");
         advance(p);
@@ -538,15 +571,34 @@ static bool read_entry(parser *p) {
         append(p, (void **)&image->entries, &image->entry_count, sizeof *image->entries);
     if (!entry || !(entry->name = copy_word(p)))
         return false;
+    const char *name = p->word;
+    const size_t length = p->length;
     advance(p);
-    return read_params(p, entry) && read_limits(p, entry) && read_body(p, entry);
+    return read_params(p, entry) && read_limits(p, entry) &&
+           add_symbol(p, name, length, is(p, "{")) && read_body(p, entry);
 }
 
-/* Up to its body, which is looked at for its braces only. */
+/* Up to its body, which is looked at for its braces, and for what it names. The function's name is
+ * outside of the parentheses of results, parameters, and attributes. */
 static bool read_function(parser *p) {
-    while (p->length && !is(p, "{") && !is(p, ";"))
+    const char *name = NULL;
+    size_t length = 0, depth = 0;
+    while (p->length && !is(p, "{") && !is(p, ";")) {
+        depth += is(p, "(");
+        depth -= is(p, ")") && depth;
+        if (!name && !depth && is_name(p)) {
+            name = p->word;
+            length = p->length;
+        }
         advance(p);
-    return read_body(p, NULL);
+    }
+    return add_symbol(p, name, length, is(p, "{")) && read_body(p, NULL);
+}
+
+/* .alias a, b: what was declared is there by another name. */
+static bool read_alias(parser *p) {
+    p->linkage = VISIBLE;
+    return add_symbol(p, p->word, is_name(p) ? p->length : 0, true) && skip_statement(p);
 }
 
 /* ---- the module ---------------------------------------------------------------------------------
@@ -603,9 +655,9 @@ static bool read_target(parser *p) {
 }
 
 static bool read_statement(parser *p) {
-    bool is_extern = false;
+    p->linkage = LOCAL;
     while (is(p, ".visible") || is(p, ".extern") || is(p, ".weak") || is(p, ".common")) {
-        is_extern |= is(p, ".extern");
+        p->linkage = is(p, ".extern") ? EXTERN : is(p, ".visible") ? VISIBLE : WEAK;
         advance(p);
     }
     if (accept(p, ".entry"))
@@ -613,11 +665,11 @@ static bool read_statement(parser *p) {
     if (accept(p, ".func"))
         return read_function(p);
     if (accept(p, ".global"))
-        return read_variable(p, false, is_extern);
+        return read_variable(p, false);
     if (accept(p, ".const"))
-        return read_variable(p, true, is_extern);
+        return read_variable(p, true);
     if (accept(p, ".shared"))
-        return read_shared(p, is_extern);
+        return read_shared(p);
     if (accept(p, ".address_size")) {
         uint64_t size;
         return number(p, &size) && (size == 64 || fail_as(p, cudaErrorInvalidPtx,
@@ -629,7 +681,9 @@ static bool read_statement(parser *p) {
             advance(p);
         return true;
     }
-    if (is(p, ".section") || is(p, ".pragma") || is(p, ".alias") || is(p, ".tex")) {
+    if (accept(p, ".alias"))
+        return read_alias(p);
+    if (is(p, ".section") || is(p, ".pragma") || is(p, ".tex")) {
         advance(p);
         return skip_statement(p);
     }

@@ -1,7 +1,8 @@
 /* The driver's linker. */
 #include "kernels.h"
 
-#define CALLED ".visible .func called()\n{\n    ret;\n}\n"
+#define CALLED    ".visible .func called()\n{\n    ret;\n}\n"
+#define MADE_WEAK ".weak .func weak()\n{\n    ret;\n}\n"
 #define CALLS ".extern .func called();\n.visible .entry calls()\n{\n    call called;\n    ret;\n}\n"
 
 static CUresult add(CUlinkState linker, const char *text) {
@@ -33,11 +34,18 @@ CASE(nothing_is_linked) {
     CUlinkState linker;
     OK(cudaFree(NULL));
     OK(cuLinkCreate(0, NULL, NULL, &linker));
-    ASK(cuLinkComplete(linker, &linked, &size));
+    OK(cuLinkComplete(linker, &linked, &size));
     OK(cuLinkDestroy(linker));
 }
 
-static void complete_with(const char *first, const char *second) {
+/* What GPUs said where symbols are missing, or there twice; the driver was the same. */
+static CUresult cannot_link(void) {
+    return FROM(12080, CUDA_ERROR_UNKNOWN, CUDA_ERROR_INVALID_SOURCE);
+}
+
+/* What each of the calls says. */
+static void complete_with(const char *first, CUresult first_says, const char *second,
+                          CUresult second_says, CUresult completing_says) {
     static char log[1000];
     CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {log, (void *)sizeof log};
@@ -47,24 +55,38 @@ static void complete_with(const char *first, const char *second) {
     log[0] = '\0';
     OK(cudaFree(NULL));
     OK(cuLinkCreate(2, options, values, &linker));
-    ASK(add(linker, first));
+    SAYS(first_says, add(linker, first));
     if (second)
-        ASK(add(linker, second));
-    ASK(cuLinkComplete(linker, &linked, &size));
-    ASK(log[0] != '\0');
+        SAYS(second_says, add(linker, second));
+    SAYS(completing_says, cuLinkComplete(linker, &linked, &size));
+    IS(log[0] != '\0');
     OK(cuLinkDestroy(linker));
 }
 
 CASE(a_symbol_is_missing) {
-    complete_with(PTX_HEAD CALLS, NULL);
+    complete_with(PTX_HEAD CALLS, CUDA_SUCCESS, NULL, CUDA_SUCCESS, cannot_link());
 }
 
 CASE(a_symbol_is_there_twice) {
-    complete_with(PTX_HEAD CALLED, PTX_HEAD CALLED);
+    complete_with(PTX_HEAD CALLED, CUDA_SUCCESS, PTX_HEAD CALLED, cannot_link(), cannot_link());
+}
+
+/* A declaration that nobody uses, and weak definitions. */
+CASE(symbols_that_do_not_matter) {
+    static const char declares[] = PTX_HEAD ".extern .func called();\n" MADE_WEAK;
+    void *linked = NULL;
+    size_t size = 0;
+    CUlinkState linker;
+    OK(cudaFree(NULL));
+    OK(cuLinkCreate(0, NULL, NULL, &linker));
+    OK(add(linker, declares));
+    OK(add(linker, declares));
+    OK(cuLinkComplete(linker, &linked, &size));
+    OK(cuLinkDestroy(linker));
 }
 
 CASE(what_is_no_ptx) {
-    complete_with(PTX_HEAD ".entry f(", NULL);
+    complete_with(PTX_HEAD ".entry f(", CUDA_ERROR_INVALID_PTX, NULL, CUDA_SUCCESS, CUDA_SUCCESS);
 }
 
 CASE(what_is_no_part) {
@@ -74,10 +96,13 @@ CASE(what_is_no_part) {
     void *value = NULL;
     OK(cudaFree(NULL));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuLinkCreate(0, NULL, NULL, NULL));
-    ASK(cuLinkCreate(1, &unknown, &value, &linker));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuLinkCreate(1, &unknown, &value, &linker));
     OK(cuLinkCreate(0, NULL, NULL, &linker));
-    ASK(cuLinkAddData(linker, CU_JIT_INPUT_PTX, NULL, 4, "it", 0, NULL, NULL));
-    ASK(cuLinkAddData(linker, CU_JIT_INPUT_CUBIN, text, sizeof text, "it", 0, NULL, NULL));
-    ASK(cuLinkAddFile(linker, CU_JIT_INPUT_PTX, "/nowhere/to/be/found.ptx", 0, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuLinkAddData(linker, CU_JIT_INPUT_PTX, NULL, 4, "it", 0, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_IMAGE,
+         cuLinkAddData(linker, CU_JIT_INPUT_CUBIN, text, sizeof text, "it", 0, NULL, NULL));
+    SAYS(CUDA_ERROR_FILE_NOT_FOUND,
+         cuLinkAddFile(linker, CU_JIT_INPUT_PTX, "/nowhere/to/be/found.ptx", 0, NULL, NULL));
     OK(cuLinkDestroy(linker));
 }

@@ -20,7 +20,6 @@ TEST(one_text) {
     void *linked = NULL;
     size_t size = 0;
     OK(cuLinkCreate(0, NULL, NULL, &linker));
-    SAYS(CUDA_ERROR_INVALID_VALUE, cuLinkComplete(linker, &linked, &size));
     OK(add(linker, PTX));
     OK(cuLinkComplete(linker, &linked, &size));
     assert_true(linked && size >= sizeof PTX);
@@ -52,10 +51,117 @@ TEST(two_texts_and_a_file) {
     OK(cuModuleGetFunction(&function, module, "nothing"));
     OK(cuModuleGetGlobal(&at, &size, module, "counter"));
     OK(cuModuleUnload(module));
-    OK(add(linker, PTX_HEAD PTX_ADD));
-    SAYS(CUDA_ERROR_INVALID_PTX, cuLinkComplete(linker, &linked, &size)); /* it is there twice */
     OK(cuLinkDestroy(linker));
     unlink(path);
+}
+
+TEST(nothing) {
+    CUlinkState linker;
+    CUmodule module;
+    void *linked = NULL;
+    size_t size = 0;
+    OK(cuLinkCreate(0, NULL, NULL, &linker));
+    OK(cuLinkComplete(linker, &linked, &size));
+    assert_int_equal(size, strlen(linked) + 1);
+    OK(cuModuleLoadData(&module, linked));
+    OK(cuModuleUnload(module));
+    OK(cuLinkDestroy(linker));
+}
+
+/* ---- symbols */
+
+static char log_text[400];
+static CUjit_option log_options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+static void *log_values[2];
+
+static CUlinkState linker_with_log(void) {
+    CUlinkState linker;
+    log_text[0] = '\0';
+    log_values[0] = log_text;
+    log_values[1] = (void *)sizeof log_text;
+    OK(cuLinkCreate(2, log_options, log_values, &linker));
+    return linker;
+}
+
+/* What of these two comes out. */
+static CUresult link_both(const char *first, const char *second) {
+    void *linked;
+    CUlinkState linker = linker_with_log();
+    CUresult result = add(linker, first);
+    if (!result && second)
+        result = add(linker, second);
+    if (!result)
+        result = cuLinkComplete(linker, &linked, NULL);
+    else
+        (void)cuLinkComplete(linker, &linked, NULL);
+    assert_int_equal(log_values[1] == (void *)sizeof log_text ? 0 : (size_t)log_values[1],
+                     strlen(log_text));
+    OK(cuLinkDestroy(linker));
+    return result;
+}
+
+#define F(linkage)     PTX_HEAD linkage " .func (.param .b32 r) f(.param .b32 a)\n{\n ret;\n}\n"
+#define DECLARES_F     PTX_HEAD ".extern .func (.param .b32 r) f(.param .b32 a);\n"
+#define CALLS(name)    ".visible .entry calls()\n{\n call " name ";\n ret;\n}\n"
+#define V(declaration) PTX_HEAD declaration ";\n"
+#define USES_V         ".visible .global .u64 to_v = v;\n"
+
+TEST(what_is_there_twice) {
+    SAYS(CUDA_ERROR_UNKNOWN, link_both(F(".visible"), F(".visible")));
+    assert_string_equal(log_text, "error   : Multiple definition of 'f' in 'it'\n");
+    SAYS(CUDA_ERROR_UNKNOWN,
+         link_both(V(".visible .global .u32 v"), V(".visible .const .u32 v = 3")));
+    SAYS(CUDA_ERROR_UNKNOWN, link_both(PTX_HEAD PTX_ADD, PTX_HEAD PTX_ADD));
+    OK(link_both(F(".visible"), F(".weak")));
+    OK(link_both(F(".weak"), F(".weak")));
+    OK(link_both(F(".visible"), F(""))); /* the part's own */
+    acu_sim_reset(MACHINE ",runtime=12.5");
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    SAYS(CUDA_ERROR_INVALID_SOURCE, link_both(F(".visible"), F(".visible")));
+}
+
+TEST(what_is_missing) {
+    SAYS(CUDA_ERROR_UNKNOWN, link_both(DECLARES_F CALLS("f"), NULL));
+    assert_string_equal(log_text, "error   : Undefined reference to 'f' in 'it'\n");
+    SAYS(CUDA_ERROR_UNKNOWN, link_both(DECLARES_F CALLS("f"), F("")));
+    SAYS(CUDA_ERROR_UNKNOWN, link_both(V(".extern .global .u32 v") USES_V, NULL));
+    OK(link_both(V(".extern .global .u32 v") USES_V, V(".visible .global .u32 v")));
+    OK(link_both(DECLARES_F CALLS("f"), F(".visible")));
+    OK(link_both(F(".weak"), DECLARES_F CALLS("f")));
+    OK(link_both(DECLARES_F, NULL)); /* nobody uses it */
+    OK(link_both(PTX_HEAD ".extern .func vprintf();\n" CALLS("vprintf"), NULL));
+    OK(link_both(PTX_HEAD ".visible .func g();\n.visible .func h()\n{\n ret;\n}\n"
+                          ".alias g, h;\n" CALLS("g"),
+                 NULL));
+}
+
+/* What could not be added is not there; what was there twice stays wrong. */
+TEST(after_an_error) {
+    void *linked;
+    CUlinkState linker = linker_with_log();
+    SAYS(CUDA_ERROR_INVALID_PTX, add(linker, PTX_HEAD ".entry f("));
+    OK(cuLinkComplete(linker, &linked, NULL));
+    assert_non_null(strstr(log_text, "line"));
+    const size_t before = strlen(log_text);
+    OK(add(linker, F(".visible")));
+    SAYS(CUDA_ERROR_UNKNOWN, add(linker, F(".visible")));
+    assert_true(strlen(log_text) > before); /* behind the other */
+    SAYS(CUDA_ERROR_UNKNOWN, cuLinkComplete(linker, &linked, NULL));
+    OK(cuLinkDestroy(linker));
+}
+
+TEST(a_short_log) {
+    CUlinkState linker;
+    log_values[0] = log_text;
+    log_values[1] = (void *)8;
+    OK(cuLinkCreate(2, log_options, log_values, &linker));
+    for (int i = 0; i < 3; i++)
+        SAYS(CUDA_ERROR_INVALID_PTX, add(linker, PTX_HEAD ".entry f("));
+    assert_string_equal(log_text, "ptxas a");
+    assert_int_equal((size_t)log_values[1], 7);
+    OK(cuLinkDestroy(linker));
 }
 
 TEST(what_is_wrong) {
@@ -71,8 +177,13 @@ TEST(what_is_wrong) {
     assert_non_null(strstr(log, "line"));
     SAYS(CUDA_ERROR_INVALID_VALUE,
          cuLinkAddData(linker, CU_JIT_INPUT_PTX, NULL, 4, "it", 0, NULL, NULL));
-    SAYS(CUDA_ERROR_NOT_SUPPORTED,
+    char elf[] = "\177ELF of some sort";
+    SAYS(CUDA_ERROR_INVALID_IMAGE,
          cuLinkAddData(linker, CU_JIT_INPUT_CUBIN, log, 4, "it", 0, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_IMAGE,
+         cuLinkAddData(linker, CU_JIT_INPUT_LIBRARY, log, sizeof log, "it", 0, NULL, NULL));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED,
+         cuLinkAddData(linker, CU_JIT_INPUT_CUBIN, elf, sizeof elf, "it", 0, NULL, NULL));
     SAYS(CUDA_ERROR_INVALID_VALUE,
          cuLinkAddData(linker, (CUjitInputType)99, log, 4, "it", 0, NULL, NULL));
     SAYS(CUDA_ERROR_FILE_NOT_FOUND,
@@ -84,6 +195,8 @@ TEST(what_is_wrong) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {C(one_text), C(two_texts_and_a_file), C(what_is_wrong)};
+    const struct CMUnitTest tests[] = {
+        C(one_text),        C(two_texts_and_a_file), C(nothing),     C(what_is_there_twice),
+        C(what_is_missing), C(after_an_error),       C(a_short_log), C(what_is_wrong)};
     return RUN(tests);
 }
