@@ -29,7 +29,8 @@ static bool is_same(const acu_sim_op *a, const acu_sim_op *b) {
     case cudaGraphNodeTypeKernel:
         return is_same_launch(a->with.launch, b->with.launch);
     case cudaGraphNodeTypeMemcpy:
-        return is_same_copy(&a->with.copy.params, &b->with.copy.params);
+        return a->with.copy.in_bytes == b->with.copy.in_bytes &&
+               is_same_copy(&a->with.copy.params, &b->with.copy.params);
     case cudaGraphNodeTypeMemset:
         return memcmp(&a->with.fill, &b->with.fill, sizeof a->with.fill) == 0;
     case cudaGraphNodeTypeHost:

@@ -295,6 +295,36 @@ TEST(rows_need_not_be_of_whole_elements) {
     OK(cudaFreeArray(b));
 }
 
+TEST(such_rows_are_captured) {
+    const unsigned char in[16] = {1, 2, 3, 4, 5}, zeros[16] = {0};
+    unsigned char out[16];
+    cudaArray_t a;
+    cudaStream_t s;
+    cudaGraph_t graph, clone;
+    cudaGraphExec_t exec;
+    OK(cudaMallocArray(&a, &pairs, 4, 1, 0));
+    OK(cudaStreamCreate(&s));
+    OK(cudaStreamBeginCapture(s, cudaStreamCaptureModeRelaxed));
+    OK(cudaMemcpy2DToArrayAsync(a, 3, 0, in, 16, 5, 1, cudaMemcpyHostToDevice, s));
+    OK(cudaStreamEndCapture(s, &graph));
+    OK(cudaGraphClone(&clone, graph));
+    cudaGraph_t both[] = {graph, clone};
+    for (size_t i = 0; i < 2; i++) {
+        OK(cudaMemcpy2DToArray(a, 0, 0, zeros, 16, 16, 1, cudaMemcpyHostToDevice));
+        OK(cudaGraphInstantiate(&exec, both[i], 0));
+        OK(cudaGraphLaunch(exec, s));
+        OK(cudaStreamSynchronize(s));
+        OK(cudaMemcpy2DFromArray(out, 16, a, 0, 0, 16, 1, cudaMemcpyDeviceToHost));
+        assert_memory_equal(out, zeros, 3);
+        assert_memory_equal(out + 3, in, 5);
+        assert_memory_equal(out + 8, zeros, 8);
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(both[i]));
+    }
+    OK(cudaStreamDestroy(s));
+    OK(cudaFreeArray(a));
+}
+
 TEST(runs_of_bytes_go_on_in_the_next_row) {
     unsigned char in[64], out[64];
     cudaArray_t a, b;
@@ -501,6 +531,7 @@ int main(void) {
         T(arrays_of_other_elements_are_not_copied),
         T(rows_of_bytes_go_to_and_from_arrays),
         T(rows_need_not_be_of_whole_elements),
+        T(such_rows_are_captured),
         T(runs_of_bytes_go_on_in_the_next_row),
         T(a_copy_into_an_array_is_in_the_order_of_its_stream),
         T(what_only_other_arrays_have_is_refused),
