@@ -41,10 +41,11 @@ static bool holds(const acu_sim_op *op, uint64_t found) {
     }
 }
 
-/* Under the lock. What cannot be read will not be waited for: it is an error when it runs. */
+/* Under the lock. What cannot be read will not be waited for: it is an error when it runs. Nothing
+ * is waited for where the context is lost. */
 static bool is_there(const acu_sim_op *op) {
     const void *at = bytes_of(op);
-    return !at ||
+    return !at || op->with.value.device->sticky ||
            holds(op, op->with.value.wide ? __atomic_load_n((const uint64_t *)at, __ATOMIC_SEQ_CST)
                                          : __atomic_load_n((const uint32_t *)at, __ATOMIC_SEQ_CST));
 }

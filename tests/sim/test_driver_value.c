@@ -243,6 +243,19 @@ TEST(the_host_ends_a_graphs_wait) {
     OK(cuMemFreeHost((void *)(uintptr_t)flag));
 }
 
+/* What would have ended the waits does not come any more. */
+TEST(a_lost_context_waits_for_nothing) {
+    CUgraph graph = captured();
+    CUgraphExec exec;
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    OK(cuStreamWaitValue32(stream, at, 1, CU_STREAM_WAIT_VALUE_EQ));
+    OK(cuGraphLaunch(exec, other));
+    pause_briefly();
+    OK(acu_sim_fault(NULL, cudaErrorIllegalAddress));
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuCtxSynchronize());
+    acu_sim_reset(MACHINE); /* which waits for the streams */
+}
+
 TEST(changing_nodes) {
     CUgraph graph = captured(), like;
     CUgraphExec exec;
@@ -402,6 +415,7 @@ int main(void) {
         C(captured_values),
         C(one_branch_waits_for_another),
         C(the_host_ends_a_graphs_wait),
+        cmocka_unit_test_setup_teardown(a_lost_context_waits_for_nothing, begin_in_context, end),
         C(changing_nodes),
         C(capturing_again),
         C(many_in_a_capture),
