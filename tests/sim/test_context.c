@@ -216,7 +216,8 @@ TEST(contexts_that_cannot_be) {
          cuCtxCreate(&context, NULL, CU_CTX_SCHED_SPIN | CU_CTX_SCHED_YIELD, device));
     SAYS(CUDA_ERROR_INVALID_DEVICE, cuCtxCreate(&context, NULL, 0, 77));
     SAYS(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, cuCtxCreate(&context, &params, 0, device));
-    params = (CUctxCreateParams){.cigParams = &(CUctxCigParam){.sharedData = NULL}};
+    params = (CUctxCreateParams){
+        .cigParams = &(CUctxCigParam){.sharedDataType = CIG_DATA_TYPE_D3D12_COMMAND_QUEUE}};
     SAYS(CUDA_ERROR_NOT_SUPPORTED, cuCtxCreate(&context, &params, 0, device));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuCtxDestroy(NULL));
 }
