@@ -210,15 +210,21 @@ static unsigned rounded_up(unsigned count, unsigned multiple) {
     return (count + multiple - 1) / multiple * multiple;
 }
 
-/* Who wants all there is gets it, together or not. */
+/* Who wants more than there is together, gets all there is. */
+static bool is_for_all(acu_sim_processors from, unsigned together, unsigned size) {
+    acu_sim_processors part = {{0}};
+    return take(&from, &part, together, size) < size;
+}
+
 static cudaError_t split_by_count(cudaDevResource *result, unsigned *count, hidden from,
                                   cudaDevResource *remaining, unsigned flags, unsigned wanted) {
     unsigned least, together, made = 0;
     granularity(&least, &together);
     if (flags & cudaDevSmResourceSplitIgnoreSmCoscheduling)
         least = together = together < 2 ? together : 2;
-    const bool whole = wanted == acu_sim_processors_count(&from.processors);
-    const unsigned size = whole ? wanted : rounded_up(wanted > least ? wanted : least, together);
+    const unsigned rounded = rounded_up(wanted > least ? wanted : least, together);
+    const bool whole = is_for_all(from.processors, together, rounded);
+    const unsigned size = whole ? acu_sim_processors_count(&from.processors) : rounded;
     hidden part = {.device = from.device, .split = ++last_split, .is_group = true};
     while (!result || made < *count) {
         acu_sim_processors before = from.processors;
@@ -347,11 +353,13 @@ cudaError_t acu_sim_cudaDevSmResourceSplit(cudaDevResource *result, unsigned int
 /* ---- descriptors --------------------------------------------------------------------------------
  */
 
-/* Drivers before 13.1 do not ask which split made a part. */
+/* Drivers before 13.1 do not ask which split made a part, or whether one did. */
 static bool fit(const cudaDevResource *one, const cudaDevResource *other) {
     hidden h, g;
-    return read_hidden(one, &h) && read_hidden(other, &g) && h.split && g.split &&
-           (h.split == g.split || acu_sim_configuration()->driver < 13010) &&
+    const bool read = read_hidden(one, &h) && read_hidden(other, &g);
+    if (acu_sim_configuration()->driver < 13010)
+        return read;
+    return read && h.split && h.split == g.split &&
            one->sm.smCoscheduledAlignment == other->sm.smCoscheduledAlignment;
 }
 

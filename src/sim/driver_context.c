@@ -327,6 +327,7 @@ CUresult acu_sim_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params,
 /* In the stacks of other threads it stays. The last one on a device takes along what all have. */
 static void destroy(acu_sim_owner *owner) {
     acu_sim_device *device = owner->device;
+    acu_sim_wait_device(device); /* also for the work of other contexts */
     acu_sim_owner_drop(owner);
     if (owner->ended) /* by another thread, meanwhile */
         return;

@@ -308,6 +308,8 @@ CUresult acu_sim_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUke
         result = function_on(k, dev, &f);
     if (!result)
         result = acu_sim_function_set(f, (int)attrib, val);
+    if (!result)
+        acu_sim_kernel_spread(f);
     return leave(result);
 }
 
@@ -323,6 +325,8 @@ CUresult acu_sim_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CU
         result = function_on(k, dev, &f);
     if (!result)
         f->cache = (enum cudaFuncCache)config;
+    if (!result)
+        acu_sim_kernel_spread(f);
     return leave(result);
 }
 

@@ -216,7 +216,7 @@ cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent
     const acu_sim_event *from = acu_sim_event_of(start), *to = acu_sim_event_of(end);
     if (!result && !ms)
         result = cudaErrorInvalidValue;
-    if (!result && (!is_timed(from) || !is_timed(to) || from->device != to->device))
+    if (!result && (!is_timed(from) || !is_timed(to) || from->owner != to->owner))
         result = cudaErrorInvalidResourceHandle;
     if (!result && (from->capture || to->capture))
         result = acu_sim_capture_refuse(from->capture ? from->capture : to->capture, true);

@@ -240,6 +240,8 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
         result = acu_sim_kernel_function_on(k, d, &f);
     if (!result)
         result = acu_sim_function_set(f, (int)attr, value);
+    if (!result)
+        acu_sim_kernel_spread(f);
     return acu_sim_leave(result);
 }
 

@@ -210,7 +210,9 @@ static cudaError_t free_range(void *address, bool host) {
     cudaError_t why = acu_sim_capture_allows_unsafe();
     if (why)
         return why;
-    if (!range->pool)
+    if (!range->pool && range->kind == SIM_DEVICE && range->owner)
+        acu_sim_wait_owner(range->owner);
+    else if (!range->pool)
         acu_sim_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
     /* The lock was given up: another thread may have been faster. */
     range = acu_sim_range_of(address);

@@ -372,6 +372,23 @@ void acu_sim_library_unload(acu_sim_library *library) {
         unload_library(library);
 }
 
+static void set_alike(acu_sim_function *function, const acu_sim_function *other) {
+    acu_sim_module *module = function->module;
+    *function = *other;
+    function->module = module;
+}
+
+/* Its functions are set as in another context of the device. */
+static void join_library(acu_sim_module *module, acu_sim_library *library) {
+    const acu_sim_module *other = library->modules;
+    while (other && other->device != module->device)
+        other = other->next_of_library;
+    for (size_t i = 0; other && i < module->image->entry_count; i++)
+        set_alike(&module->functions[i], &other->functions[i]);
+    module->next_of_library = library->modules;
+    library->modules = module;
+}
+
 cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_owner *owner,
                                    acu_sim_module **module) {
     cudaError_t result = acu_sim_library_read(library);
@@ -383,10 +400,8 @@ cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_owner *owne
     result = make_managed(library);
     if (!result)
         result = new_module(library->image, owner, library, library->where, module);
-    if (!result) {
-        (*module)->next_of_library = library->modules;
-        library->modules = *module;
-    }
+    if (!result)
+        join_library(*module, library);
     return result;
 }
 
@@ -409,6 +424,14 @@ cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_owner
     if (!result)
         *function = &module->functions[kernel->index];
     return result;
+}
+
+void acu_sim_kernel_spread(const acu_sim_function *function) {
+    const acu_sim_module *set = function->module;
+    const size_t index = (size_t)(function - set->functions);
+    for (acu_sim_module *m = set->library->modules; m; m = m->next_of_library)
+        if (m != set && m->device == set->device)
+            set_alike(&m->functions[index], function);
 }
 
 cudaError_t acu_sim_kernel_function_on(acu_sim_kernel_handle *kernel, acu_sim_device *device,

@@ -173,6 +173,8 @@ cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_owner
                                     acu_sim_function **function);
 /* The same where the call names a device: in its own context, made for it, if the current one is
  * not of that device. */
+/* What was set there is so in all contexts of the device; in those to come, too. */
+void acu_sim_kernel_spread(const acu_sim_function *function);
 cudaError_t acu_sim_kernel_function_on(acu_sim_kernel_handle *kernel, acu_sim_device *device,
                                        acu_sim_function **function);
 /* Of a kernel that was found. */

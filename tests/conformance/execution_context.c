@@ -126,9 +126,11 @@ CASE(a_part_that_is_all) {
     ASK(part.sm.smCount);
     ASK(rest.type);
     one = 1;
-    ASK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount - 1));
+    OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount - 1));
+    ASK(part.sm.smCount);
     one = 1;
-    ASK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount - 11));
+    OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, all.sm.smCount - 11));
+    ASK(part.sm.smCount);
 }
 
 CASE(groups_of_processors) {

@@ -351,8 +351,8 @@ TEST(threads_have_streams_in_each_context) {
     OK(cuCtxPushCurrent(inner));
     OK(cuStreamQuery(own));
     OK(cuCtxSynchronize());
-    OK(cuCtxDestroy(inner));
     gate_open(&g);
+    OK(cuCtxDestroy(inner)); /* waits for the device, as GPUs do */
     OK(cuStreamSynchronize(own));
     OK(cuCtxDestroy(outer));
 }

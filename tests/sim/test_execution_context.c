@@ -110,8 +110,8 @@ TEST(splits_that_are_wrong) {
           cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 133));
     FAILS(cudaErrorInvalidResourceConfiguration,
           cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, UINT32_MAX));
-    FAILS(cudaErrorInvalidResourceConfiguration,
-          cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 131));
+    OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 131));
+    assert_int_equal(part.sm.smCount, 132);
     OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 64, 8)); /* there is no such flag */
     cudaDevResource queues = {.type = cudaDevResourceTypeWorkqueueConfig};
     FAILS(cudaErrorInvalidResourceType,
