@@ -31,6 +31,7 @@ typedef struct worker {
     unsigned char *pinned[SLOTS];
     cudaGraphExec_t graphs[SLOTS];
     cudaArray_t arrays[SLOTS];
+    cudaEvent_t used; /* after what used the memory last: what is unordered is the program's race */
 } worker;
 
 static cudaStream_t shared[SLOTS]; /* all threads use them, nobody destroys them */
@@ -200,8 +201,16 @@ static void capture(worker *w, unsigned i) {
     TRY(cudaStreamDestroy(side));
 }
 
+static void copy(worker *w, void *to, const void *from) {
+    cudaStream_t s = some_stream(w);
+    TRY(cudaStreamWaitEvent(s, w->used, 0));
+    TRY(cudaMemcpyAsync(to, from, SIZE, cudaMemcpyDefault, s));
+    TRY(cudaEventRecord(w->used, s));
+}
+
 static void launch(worker *w, unsigned i) {
     if (w->graphs[i] && w->streams[i] && w->memory[i]) {
+        TRY(cudaStreamWaitEvent(w->streams[i], w->used, 0));
         TRY(cudaGraphLaunch(w->graphs[i], w->streams[i]));
         TRY(cudaStreamSynchronize(w->streams[i])); /* its memory may be freed next */
     }
@@ -300,13 +309,11 @@ static void act(worker *w) {
         break;
     case 17:
         if (w->memory[i] && w->pinned[j])
-            TRY(cudaMemcpyAsync(w->memory[i], w->pinned[j], SIZE, cudaMemcpyDefault,
-                                some_stream(w)));
+            copy(w, w->memory[i], w->pinned[j]);
         break;
     case 18:
         if (w->memory[i] && w->memory[j] && i != j)
-            TRY(cudaMemcpyAsync(w->memory[i], w->memory[j], SIZE, cudaMemcpyDefault,
-                                some_stream(w)));
+            copy(w, w->memory[i], w->memory[j]);
         break;
     default:
         TRY(cudaStreamSynchronize(some_stream(w)));
@@ -321,6 +328,7 @@ static void act(worker *w) {
 static void *work(void *data) {
     worker *w = data;
     TRY(cudaSetDevice(w->device));
+    TRY(cudaEventCreate(&w->used));
     for (unsigned i = 0; i < SLOTS; i++)
         renew_stream(w, i);
     while (!atomic_load(&stop))
@@ -335,6 +343,7 @@ static void *work(void *data) {
         TRY(cudaFreeHost(w->pinned[i]));
         TRY(cudaFreeArray(w->arrays[i]));
     }
+    TRY(cudaEventDestroy(w->used));
     return NULL;
 }
 
