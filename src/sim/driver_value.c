@@ -158,8 +158,9 @@ static acu_sim_values *new_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
     if (!v)
         return NULL;
     v->params = *params;
-    v->params.paramArray = calloc(params->count, sizeof *params->paramArray);
-    v->each = calloc(params->count, sizeof(acu_sim_op *));
+    const size_t count = params->count ? params->count : 1; /* none of nothing may be NULL */
+    v->params.paramArray = calloc(count, sizeof *params->paramArray);
+    v->each = calloc(count, sizeof(acu_sim_op *));
     bool good = v->params.paramArray && v->each;
     for (unsigned i = 0; good && i < params->count; i++) {
         v->params.paramArray[i] = params->paramArray[i];

@@ -391,8 +391,8 @@ CASE(updating_with_another_function) {
 }
 
 CASE(updating_with_a_cooperative_launch) {
-    CUmodule modules[2];
-    CUgraphNode nodes[2];
+    CUmodule modules[2] = {NULL, NULL};
+    CUgraphNode nodes[2] = {NULL, NULL};
     CUlaunchAttributeValue value = {.cooperative = 1};
     cudaGraphExec_t exec = NULL;
     cudaGraph_t graph = graph_of_kernel(0, "nothing", &modules[0], &nodes[0]);
@@ -410,8 +410,8 @@ CASE(updating_with_a_cooperative_launch) {
 
 CASE(updating_with_the_function_of_another_device) {
     NEEDS_DEVICES(2);
-    CUmodule modules[2];
-    CUgraphNode nodes[2];
+    CUmodule modules[2] = {NULL, NULL};
+    CUgraphNode nodes[2] = {NULL, NULL};
     cudaGraphExec_t exec = NULL;
     cudaGraph_t other = graph_of_kernel(1, "nothing", &modules[1], &nodes[1]);
     cudaGraph_t graph = graph_of_kernel(0, "nothing", &modules[0], &nodes[0]);
@@ -431,6 +431,7 @@ CASE(updating_with_the_function_of_another_device) {
  * -----------------------------------------------------------------------------
  */
 
+/* NOLINTNEXTLINE(readability-non-const-parameter): it is written to, later */
 static struct cudaMemcpy3DParms row(const unsigned *from, unsigned *to, size_t numbers) {
     struct cudaMemcpy3DParms p = {.kind = cudaMemcpyDefault};
     p.srcPtr = (struct cudaPitchedPtr){(void *)(uintptr_t)from, 64, 64, 1};
