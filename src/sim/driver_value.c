@@ -158,7 +158,8 @@ static acu_sim_values *new_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
     if (!v)
         return NULL;
     v->params = *params;
-    const size_t count = params->count ? params->count : 1; /* none of nothing may be NULL */
+    const size_t count =
+        params->count ? params->count : 1; /* one at least was judged: for the analyzer */
     v->params.paramArray = calloc(count, sizeof *params->paramArray);
     v->each = calloc(count, sizeof(acu_sim_op *));
     bool good = v->params.paramArray && v->each;

@@ -138,12 +138,6 @@ void let_go(void);
         OK(call);                                                                                  \
         check_number(__LINE__, "waits: " #call, has_gone_on(), (expected));                        \
     } while (0)
-#define ASK_WAITS(stream, call)                                                                    \
-    do {                                                                                           \
-        hold_briefly(stream);                                                                      \
-        OK(call);                                                                                  \
-        ask(__LINE__, "waits: " #call, has_gone_on());                                             \
-    } while (0)
 void hold_briefly(cudaStream_t stream);
 /* For a call that is not to wait, however slow the machine is. */
 void hold_long(cudaStream_t stream);

@@ -22,7 +22,7 @@ SKIPPED = 77
 TIMEOUT = 300  # seconds for one program on one runtime
 SIDE_BY_SIDE = max(2, (os.cpu_count() or 2) * 3 // 4)  # processes that use the GPU at a time
 CASES_SIDE_BY_SIDE = min(8, SIDE_BY_SIDE)  # where cases lose their device, which the others then wait for
-NEVER_AT_ONCE = {"faults"}  # among tests/: thousands of processes, which have a part of their own
+NEVER_AT_ONCE = {"faults"}  # among tests/: runs once for each scenario, in a part of its own
 
 PARTS = ("conformance", "tests", "examples", "faults", "memcheck")
 
@@ -171,7 +171,7 @@ def newest(runtimes: list[Runtime]) -> list[Runtime]:
 
 
 def faults(program: Path, runtimes: list[Runtime]) -> tuple[list[str], bool]:
-    """Every CUDA call of every scenario fails once, each in a process of its own."""
+    """Every CUDA call of every scenario fails once; a scenario is a process, or a few."""
     scenarios = run([str(program), "--list"], LD_LIBRARY_PATH=str(program.parent)).stdout.split()
     some = newest(runtimes)
     outcomes = at_once([partial(one_test, program, *runtime, scenario) for runtime in some for scenario in scenarios])

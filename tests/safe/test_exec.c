@@ -101,28 +101,36 @@ static void launches_are_uses(void **state) {
 }
 
 /* The third launch on a stream that alone uses the memory looks at none of it. */
+static void launch_thrice(acu_exec *exec) {
+    for (int i = 0; i < 3; i++)
+        OK(acu_exec_launch(exec, stream));
+}
+
+static acu_exec *new_fill_exec(acu_node *fill) {
+    acu_exec *exec = NULL;
+    add_fill(graph, x, 5, fill);
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    return exec;
+}
+
 static void repeated_launches_are_uses(void **state) {
     (void)state;
-    acu_exec *exec = NULL;
     acu_buffer *z = NULL;
     acu_node fill;
     int32_t back[8];
     gate at;
+    acu_exec *exec = new_fill_exec(&fill);
     OK(acu_buffer_create(stream, ACU_I32, 8, &z));
     OK(acu_buffer_zero(z, NULL));
-    add_fill(graph, x, 5, &fill);
-    OK(acu_graph_instantiate(graph, NULL, &exec));
     for (int round = 0; round < 2; round++) {
-        for (int i = 0; i < 3; i++)
-            OK(acu_exec_launch(exec, stream));
+        launch_thrice(exec);
         OK(acu_stream_synchronize(stream));
         close_gate(&at, other);
         OK(acu_buffer_copy(x, z, other));
         OK(acu_exec_launch(exec, stream)); /* comes after the copy, */
         still_waits(stream);
         open_gate(&at);
-        for (int i = 0; i < 3; i++)
-            OK(acu_exec_launch(exec, stream));
+        launch_thrice(exec);
         OK(acu_stream_synchronize(stream));
         close_gate(&at, stream);
         OK(acu_exec_launch(exec, stream));
@@ -132,8 +140,7 @@ static void repeated_launches_are_uses(void **state) {
         OK(acu_buffer_read(y, back, 8));
         assert_int_equal(back[0], 5);
     }
-    for (int i = 0; i < 3; i++)
-        OK(acu_exec_launch(exec, stream));
+    launch_thrice(exec);
     OK(acu_stream_synchronize(stream));
     const acu_fill another = {z, ACU_I32, &(int32_t){7}, .at = 0};
     OK(acu_exec_set_fill(exec, fill, &another));
@@ -165,16 +172,13 @@ static cudaError_t launch_late(cudaGraphExec_t exec, cudaStream_t raw) {
 
 static void memory_leaves_within_a_launch(void **state) {
     (void)state;
-    acu_exec *exec = NULL;
     acu_stream *third = NULL;
+    acu_exec *exec = new_fill_exec(NULL);
     OK(acu_stream_create(0, NULL, &third));
     OK(acu_buffer_create(stream, ACU_I32, 8, &aside));
-    add_fill(graph, x, 5, NULL);
-    OK(acu_graph_instantiate(graph, NULL, &exec));
     for (int round = 0; round < 2; round++) {
         goes_on = round;
-        for (int i = 0; i < 3; i++)
-            OK(acu_exec_launch(exec, stream));
+        launch_thrice(exec);
         launch_now = acu_slot_cudaGraphLaunch;
         acu_slot_cudaGraphLaunch = launch_late;
         OK(acu_exec_launch(exec, stream));
@@ -193,12 +197,9 @@ static void memory_leaves_within_a_launch(void **state) {
 /* Where somebody has marked the stream before, the launch is behind the mark. */
 static void a_launch_behind_a_mark_is_waited_for(void **state) {
     (void)state;
-    acu_exec *exec = NULL;
     gate at;
-    add_fill(graph, x, 5, NULL);
-    OK(acu_graph_instantiate(graph, NULL, &exec));
-    for (int i = 0; i < 3; i++)
-        OK(acu_exec_launch(exec, stream));
+    acu_exec *exec = new_fill_exec(NULL);
+    launch_thrice(exec);
     OK(acu_stream_wait_stream(other, stream));
     OK(acu_stream_synchronize(stream));
     close_gate(&at, stream);
@@ -213,12 +214,9 @@ static void a_launch_behind_a_mark_is_waited_for(void **state) {
 /* As many buffers have left the one as the other: none. */
 static void another_stream_waits_for_what_came_after_a_launch(void **state) {
     (void)state;
-    acu_exec *exec = NULL;
     gate at;
-    add_fill(graph, x, 5, NULL);
-    OK(acu_graph_instantiate(graph, NULL, &exec));
-    for (int i = 0; i < 3; i++)
-        OK(acu_exec_launch(exec, stream));
+    acu_exec *exec = new_fill_exec(NULL);
+    launch_thrice(exec);
     OK(acu_stream_synchronize(stream));
     close_gate(&at, stream);
     OK(acu_buffer_zero(x, NULL));
@@ -267,8 +265,7 @@ static void memory_that_others_read_is_looked_at(void **state) {
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_buffer_zero(x, NULL));
     OK(acu_buffer_copy(z, x, other));
-    for (int i = 0; i < 3; i++)
-        OK(acu_exec_launch(exec, stream));
+    launch_thrice(exec);
     OK(acu_stream_synchronize(stream));
     OK(acu_buffer_fill_typed(z, ACU_I32, &(int32_t){0x03030303}, other));
     close_gate(&at, other);
