@@ -103,6 +103,30 @@ CASE(mistakes_with_conditional_nodes) {
     OK(cudaGraphDestroy(other));
 }
 
+/* Whether the body of a node for a whole device, or a part of it, is done. */
+CASE(handles_for_an_execution_context) {
+    cudaExecutionContext_t context = NULL;
+    OK(cudaDeviceGetExecutionCtx(&context, 0));
+    for (int named = 0; named < 2; named++) {
+        cudaGraph_t graph = NULL, *bodies = NULL;
+        cudaGraphExec_t exec = NULL;
+        cudaGraphConditionalHandle handle = 0;
+        OK(cudaGraphCreate(&graph, 0));
+        cudaError_t created = cudaGraphConditionalHandleCreate_v2(
+            &handle, graph, named ? context : NULL, 1, cudaGraphCondAssignDefault);
+        ASK(created);
+        (void)cudaGetLastError();
+        if (!created) {
+            OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
+            OK(cudaGraphInstantiate(&exec, graph, 0));
+            OK(cudaGraphLaunch(exec, 0));
+            OK(cudaStreamSynchronize(0));
+            OK(cudaGraphExecDestroy(exec));
+        }
+        OK(cudaGraphDestroy(graph));
+    }
+}
+
 CASE(what_a_conditional_body_takes) {
     cudaGraphExec_t exec = NULL;
     cudaGraph_t graph = NULL, clone = NULL, *bodies = NULL;

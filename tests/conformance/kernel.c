@@ -352,6 +352,17 @@ CASE(attributes) {
     OK(cudaLibraryUnload(library));
 }
 
+CASE(banks_of_shared_memory) {
+    cudaLibrary_t library = NULL;
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    cudaKernel_t kernel = get(library, "nothing");
+    ASK(cudaFuncSetSharedMemConfig(kernel, cudaSharedMemBankSizeEightByte));
+    ASK(cudaFuncSetSharedMemConfig(kernel, (enum cudaSharedMemConfig)7));
+    ASK(cudaFuncSetSharedMemConfig(NULL, cudaSharedMemBankSizeFourByte));
+    (void)cudaGetLastError();
+    OK(cudaLibraryUnload(library));
+}
+
 CASE(attributes_of_one_device) {
     struct cudaFuncAttributes a = {0};
     cudaLibrary_t library = NULL;

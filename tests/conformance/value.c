@@ -329,3 +329,86 @@ CASE(nodes_that_wait_and_write) {
     OK(cudaGraphDestroy(graph));
     IS(give_back(&t));
 }
+
+/* When each is told: by the node, the instance, the launch, or what comes after it. */
+static void make_and_launch(const things *t, CUstreamBatchMemOpType operation, CUdeviceptr at,
+                            unsigned flags) {
+    CUstreamBatchMemOpParams one = {.writeValue = {.operation = operation, .address = at}};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 1, .paramArray = &one};
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    one.writeValue.flags = flags;
+    OK(cuCtxGetCurrent(&params.ctx));
+    OK(cudaGraphCreate(&graph, 0));
+    CUresult added = cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params);
+    ASK(added);
+    if (!added)
+        ASK(cudaGraphInstantiate(&exec, graph, 0));
+    if (exec) {
+        ASK(cudaGraphLaunch(exec, (cudaStream_t)t->waits));
+        ASK(cuStreamSynchronize(t->waits));
+        OK(cudaGraphExecDestroy(exec));
+    }
+    (void)cudaGetLastError();
+    OK(cudaGraphDestroy(graph));
+}
+
+LONE_CASE(nodes_with_wrong_places) {
+    const CUstreamBatchMemOpType writes = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    things t = {0};
+    IS(get(&t));
+    make_and_launch(&t, writes, 0, 0);
+    make_and_launch(&t, writes, t.at + 2, 0);
+    make_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_64, t.at + 4, 0);
+    make_and_launch(&t, writes, t.at, 2);
+    make_and_launch(&t, writes, t.at, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
+    make_and_launch(&t, CU_STREAM_MEM_OP_WAIT_VALUE_32, t.at, 4);
+    make_and_launch(&t, CU_STREAM_MEM_OP_WAIT_VALUE_32, t.at, CU_STREAM_WAIT_VALUE_FLUSH);
+    make_and_launch(&t, CU_STREAM_MEM_OP_BARRIER, 0, 0);
+    make_and_launch(&t, (CUstreamBatchMemOpType)77, t.at, 0);
+    IS(give_back(&t));
+}
+
+LONE_CASE(nodes_where_managed_memory_is) {
+    CUdeviceptr managed;
+    things t = {0};
+    IS(get(&t));
+    OK(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+    make_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_32, managed, 0);
+    OK(cuMemFree(managed));
+    IS(give_back(&t));
+}
+
+LONE_CASE(nodes_where_no_memory_is) {
+    unsigned mine = 0;
+    things t = {0};
+    IS(get(&t));
+    make_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_32, (CUdeviceptr)(uintptr_t)&mine, 0);
+    OK(cuMemFree(t.at));
+    make_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_32, t.at, 0);
+}
+
+/* The memory is there when the graph is made, and is not when it is launched. */
+LONE_CASE(nodes_whose_memory_was_freed) {
+    CUstreamBatchMemOpParams one = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 1, .paramArray = &one};
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t exec = NULL;
+    cudaGraphNode_t node = NULL;
+    things t = {0};
+    IS(get(&t));
+    one.writeValue.address = t.at;
+    OK(cuCtxGetCurrent(&params.ctx));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    one.writeValue.address = t.at + 2;
+    ASK(cuGraphExecBatchMemOpNodeSetParams(exec, node, &params));
+    ASK(cuGraphBatchMemOpNodeSetParams(node, &params));
+    ASK(cudaGraphLaunch(exec, (cudaStream_t)t.waits));
+    ASK(cuStreamSynchronize(t.waits));
+    OK(cuMemFree(t.at));
+    ASK(cudaGraphLaunch(exec, (cudaStream_t)t.waits));
+    ASK(cuStreamSynchronize(t.waits));
+}
