@@ -79,17 +79,16 @@ static bool is_wide(const CUstreamBatchMemOpParams *p) {
            p->operation == CU_STREAM_MEM_OP_WRITE_VALUE_64;
 }
 
-static cudaError_t judge_place(CUdeviceptr at, size_t size) {
+static bool is_memory(CUdeviceptr at, size_t size) {
     const acu_sim_range *range = acu_sim_range_of(pointer(at));
-    return range && range->kind != SIM_MANAGED && at % size == 0 &&
-                   size <= range->base + range->size - (uintptr_t)at
-               ? cudaSuccess
-               : cudaErrorInvalidValue;
+    return range && range->kind != SIM_MANAGED && size <= range->base + range->size - (uintptr_t)at;
 }
 
-/* Waits and writes are laid out alike. Nothing flushes remote writes: the attributes say so. */
-static cudaError_t judge(const CUstreamBatchMemOpParams *p) {
+/* Waits and writes are laid out alike. Nothing flushes remote writes: the attributes say so. What
+ * memory there is, a node is not asked before it is launched. */
+static cudaError_t judge(const CUstreamBatchMemOpParams *p, bool in_node) {
     const unsigned flags = p->waitValue.flags;
+    const size_t size = is_wide(p) ? 8 : 4;
     if (p->operation == CU_STREAM_MEM_OP_BARRIER)
         return p->memoryBarrier.flags <= CU_STREAM_MEMORY_BARRIER_TYPE_GPU ? cudaSuccess
                                                                            : cudaErrorInvalidValue;
@@ -102,18 +101,20 @@ static cudaError_t judge(const CUstreamBatchMemOpParams *p) {
     /* The flag that lets a write be early was for the first version of the calls only. */
     if (flags > (waits(p) ? CU_STREAM_WAIT_VALUE_NOR : CU_STREAM_WRITE_VALUE_DEFAULT))
         return cudaErrorInvalidValue;
-    return judge_place(p->waitValue.address, is_wide(p) ? 8 : 4);
+    return p->waitValue.address % size == 0 && (in_node || is_memory(p->waitValue.address, size))
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
 }
 
 /* No list at all crashes CUDA. */
-static cudaError_t judge_all(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params) {
+static cudaError_t judge_all(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, bool in_node) {
     enum { TOO_MANY = 256 };
     cudaError_t why =
         params->count && params->count < TOO_MANY && params->paramArray && !params->flags
             ? cudaSuccess
             : cudaErrorInvalidValue;
     for (unsigned i = 0; !why && i < params->count; i++)
-        why = judge(&params->paramArray[i]);
+        why = judge(&params->paramArray[i], in_node);
     return why;
 }
 
@@ -173,12 +174,8 @@ static acu_sim_values *new_values(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params,
     return NULL;
 }
 
-/* Where the context is none, there is no device. */
 static cudaError_t make(const CUDA_BATCH_MEM_OP_NODE_PARAMS *params, const acu_sim_device *device,
                         acu_sim_op **op) {
-    cudaError_t why = device ? judge_all(params) : cudaErrorDeviceUninitialized;
-    if (why)
-        return why;
     acu_sim_values *values = new_values(params, device);
     acu_sim_op *made = values ? acu_sim_op_new(type_of_nodes, NULL) : NULL;
     if (!made) {
@@ -205,7 +202,9 @@ static CUresult do_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params, co
     cudaError_t result = acu_sim_enter_stream(handle, &stream);
     if (!result && (params.count || params.flags)) {
         params.ctx = acu_sim_context_of(stream->owner);
-        result = make(&params, stream->device, &op);
+        result = judge_all(&params, false);
+        if (!result)
+            result = make(&params, stream->device, &op);
     }
     if (!result && op && stream->capture)
         return acu_sim_end(acu_sim_leave(acu_sim_submit(stream, op, false)));
@@ -268,7 +267,19 @@ static struct cudaGraphNodeParams node_of(const CUDA_BATCH_MEM_OP_NODE_PARAMS *v
 cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
     CUDA_BATCH_MEM_OP_NODE_PARAMS values;
     memcpy(&values, params->reserved1, sizeof values);
-    return make(&values, acu_sim_device_of(values.ctx), op);
+    const acu_sim_device *device = acu_sim_device_of(values.ctx); /* NULL if there is no context */
+    cudaError_t why = device ? judge_all(&values, true) : cudaErrorInvalidValue;
+    return why ? why : make(&values, device, op);
+}
+
+bool acu_sim_values_have_places(const acu_sim_plan *plan) {
+    bool have = true;
+    for (size_t i = 0; have && i < plan->count; i++) {
+        const acu_sim_op *op = plan->steps[i].op;
+        have = op->run != run ||
+               is_memory((CUdeviceptr)(uintptr_t)op->with.value.at, op->with.value.wide ? 8 : 4);
+    }
+    return have;
 }
 
 void acu_sim_values_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params) {

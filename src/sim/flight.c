@@ -388,9 +388,10 @@ cudaError_t acu_sim_fly(acu_sim_exec *exec, acu_sim_stream *stream) {
     acu_sim_op *op = new_flight(exec);
     if (!op)
         return cudaErrorMemoryAllocation;
-    cudaError_t result = cudaSuccess;
     const acu_sim_plan *plan = exec->plan;
-    if (plan->calls && !acu_sim_call_start(stream->device))
+    cudaError_t result =
+        plan->values && !acu_sim_values_have_places(plan) ? cudaErrorInvalidValue : cudaSuccess;
+    if (!result && plan->calls && !acu_sim_call_start(stream->device))
         result = cudaErrorMemoryAllocation;
     if (!result && plan->memory)
         result = acu_sim_launch_memory(plan->steps, plan->count,

@@ -76,6 +76,7 @@ struct acu_sim_plan {
     size_t count, room, memory;
     size_t marks; /* steps that record or wait for an event, or call the host */
     bool calls;
+    bool values;         /* some wait for values in memory, or write them */
     acu_sim_step *steps; /* each behind those that it depends on */
     /* NULL, or how many each waits for, and who for it: next[first[i]] up to next[first[i + 1]]. */
     unsigned *degrees, *first, *next;
@@ -185,6 +186,8 @@ cudaError_t acu_sim_values_op(const struct cudaGraphNodeParams *params, acu_sim_
 void acu_sim_values_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params);
 acu_sim_op *const *acu_sim_values_each(const acu_sim_op *op, unsigned *count);
 bool acu_sim_values_wait(const acu_sim_op *op);
+/* All their memory is there, so that the launch may begin. */
+bool acu_sim_values_have_places(const acu_sim_plan *plan);
 /* An instance's node can do the other instead; it is the same. */
 bool acu_sim_values_fit(const acu_sim_op *from, const acu_sim_op *to);
 bool acu_sim_values_are(const acu_sim_op *a, const acu_sim_op *b);

@@ -144,6 +144,7 @@ static bool plan_child(builder *b, const acu_sim_node *node) {
 static bool plan_values(builder *b, const acu_sim_node *node) {
     unsigned count;
     acu_sim_op *const *each = acu_sim_values_each(node->op, &count);
+    b->plan->values = true;
     for (unsigned i = 0; i < count; i++) {
         const bool idle = !each[i]->run;
         if (idle && !b->linked)

@@ -103,7 +103,7 @@ CASE(mistakes_with_conditional_nodes) {
     OK(cudaGraphDestroy(other));
 }
 
-/* Whether the body of a node for a whole device, or a part of it, is done. */
+/* Also one that names no context is taken. */
 CASE(handles_for_an_execution_context) {
     cudaExecutionContext_t context = NULL;
     OK(cudaDeviceGetExecutionCtx(&context, 0));
@@ -111,19 +111,21 @@ CASE(handles_for_an_execution_context) {
         cudaGraph_t graph = NULL, *bodies = NULL;
         cudaGraphExec_t exec = NULL;
         cudaGraphConditionalHandle handle = 0;
+        unsigned *device = NULL;
+        OK(cudaMalloc((void **)&device, 64));
+        OK(cudaMemset(device, 0, 64));
         OK(cudaGraphCreate(&graph, 0));
-        cudaError_t created = cudaGraphConditionalHandleCreate_v2(
-            &handle, graph, named ? context : NULL, 1, cudaGraphCondAssignDefault);
-        ASK(created);
-        (void)cudaGetLastError();
-        if (!created) {
-            OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
-            OK(cudaGraphInstantiate(&exec, graph, 0));
-            OK(cudaGraphLaunch(exec, 0));
-            OK(cudaStreamSynchronize(0));
-            OK(cudaGraphExecDestroy(exec));
-        }
+        OK(cudaGraphConditionalHandleCreate_v2(&handle, graph, named ? context : NULL, 1,
+                                               cudaGraphCondAssignDefault));
+        OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
+        IS(add_fill(bodies[0], NULL, 0, device, 5) != NULL);
+        OK(cudaGraphInstantiate(&exec, graph, 0));
+        OK(cudaGraphLaunch(exec, 0));
+        OK(cudaStreamSynchronize(0));
+        EQUAL(read_back(device), 5);
+        OK(cudaGraphExecDestroy(exec));
         OK(cudaGraphDestroy(graph));
+        OK(cudaFree(device));
     }
 }
 

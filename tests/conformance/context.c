@@ -228,6 +228,42 @@ CASE(attributes_of_a_kernel_in_two_contexts) {
     OK(cuLibraryUnload(library));
 }
 
+/* Set by the function of one context, and by the runtime. */
+CASE(attributes_in_a_context_that_is_made_later) {
+    const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    const CUfunction_attribute carveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
+    CUlibrary library;
+    CUkernel kernel;
+    CUfunction function, later;
+    CUcontext made;
+    int value = 0;
+    OK(cudaFree(NULL));
+    OK(cuLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cuLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cuKernelGetFunction(&function, kernel));
+    OK(cuFuncSetAttribute(function, most, 3000));
+    OK(cuKernelGetAttribute(&value, most, kernel, 0));
+    ASK(value);
+    made = make();
+    OK(cuKernelGetFunction(&later, kernel));
+    OK(cuFuncGetAttribute(&value, most, later));
+    ASK(value);
+    OK(cuFuncSetAttribute(later, carveout, 50));
+    OK(cuKernelGetAttribute(&value, carveout, kernel, 0));
+    ASK(value);
+    OK(cuFuncGetAttribute(&value, carveout, function));
+    ASK(value);
+    OK(cuCtxDestroy(made));
+    OK(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                            4000));
+    made = make();
+    OK(cuKernelGetFunction(&later, kernel));
+    OK(cuFuncGetAttribute(&value, most, later));
+    ASK(value);
+    OK(cuCtxDestroy(made));
+    OK(cuLibraryUnload(library));
+}
+
 CASE(streams_and_events_of_another_context) {
     CUevent inner_event, event;
     CUstream inner;

@@ -356,10 +356,10 @@ CASE(banks_of_shared_memory) {
     cudaLibrary_t library = NULL;
     OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
     cudaKernel_t kernel = get(library, "nothing");
-    ASK(cudaFuncSetSharedMemConfig(kernel, cudaSharedMemBankSizeEightByte));
-    ASK(cudaFuncSetSharedMemConfig(kernel, (enum cudaSharedMemConfig)7));
-    ASK(cudaFuncSetSharedMemConfig(NULL, cudaSharedMemBankSizeFourByte));
-    (void)cudaGetLastError();
+    OK(cudaFuncSetSharedMemConfig(kernel, cudaSharedMemBankSizeEightByte));
+    FAILS(cudaErrorInvalidValue, cudaFuncSetSharedMemConfig(kernel, (enum cudaSharedMemConfig)7));
+    FAILS(cudaErrorInvalidDeviceFunction,
+          cudaFuncSetSharedMemConfig(NULL, cudaSharedMemBankSizeFourByte));
     OK(cudaLibraryUnload(library));
 }
 

@@ -2,6 +2,9 @@
 #include "graphs.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 /* A fresh one where nothing is held, and 64 zeros; true: they are there. */
 typedef struct things {
@@ -309,7 +312,7 @@ CASE(nodes_that_wait_and_write) {
     things t = {0};
     IS(get(&t));
     OK(cuCtxGetCurrent(&params.ctx));
-    OK(cudaGraphCreate(&graph, 0)); /* which takes wrong addresses, and is not launched then */
+    OK(cudaGraphCreate(&graph, 0));
     one.writeValue.address = t.at;
     one.writeValue.value = 6;
     OK(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
@@ -321,52 +324,79 @@ CASE(nodes_that_wait_and_write) {
     OK(cuMemcpyDtoH(&got, t.at, 4));
     EQUAL(got, 7);
     one.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64;
-    ASK(cuGraphExecBatchMemOpNodeSetParams(exec, node, &params));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphExecBatchMemOpNodeSetParams(exec, node, &params));
     OK(cuGraphBatchMemOpNodeSetParams(node, &params));
     params.ctx = NULL;
-    ASK(cuGraphBatchMemOpNodeSetParams(node, &params));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphBatchMemOpNodeSetParams(node, &params));
+    ASK(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
     OK(cudaGraphExecDestroy(exec));
     OK(cudaGraphDestroy(graph));
     IS(give_back(&t));
 }
 
-/* When each is told: by the node, the instance, the launch, or what comes after it. */
-static void make_and_launch(const things *t, CUstreamBatchMemOpType operation, CUdeviceptr at,
-                            unsigned flags) {
+/* What a debug print calls it. */
+CASE(nodes_are_printed) {
+    char text[4000] = "", path[SCRATCH_SIZE];
+    CUstreamBatchMemOpParams one = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 1, .paramArray = &one};
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    things t = {0};
+    IS(get(&t));
+    one.writeValue.address = t.at;
+    OK(cuCtxGetCurrent(&params.ctx));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
+    int file = mkstemp(scratch_path(path));
+    IS(file >= 0);
+    OK(cudaGraphDebugDotPrint(graph, path, cudaGraphDebugDotFlagsVerbose));
+    IS(read(file, text, sizeof text - 1) > 0);
+    (void)close(file);
+    (void)unlink(path);
+    ASK(strstr(text, "BATCH_MEM_OP") != NULL);
+    fputs(text, stderr);
+    OK(cudaGraphDestroy(graph));
+    IS(give_back(&t));
+}
+
+/* ---- nodes that are wrong: when each is told */
+
+/* Returns what adding it says; where it is taken, its launch says that it cannot be done. */
+static CUresult add_and_launch(const things *t, CUstreamBatchMemOpType operation, CUdeviceptr at,
+                               unsigned flags) {
     CUstreamBatchMemOpParams one = {.writeValue = {.operation = operation, .address = at}};
     CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 1, .paramArray = &one};
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t node = NULL;
     one.writeValue.flags = flags;
-    OK(cuCtxGetCurrent(&params.ctx));
-    OK(cudaGraphCreate(&graph, 0));
+    IS(!cuCtxGetCurrent(&params.ctx) && !cudaGraphCreate(&graph, 0));
     CUresult added = cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params);
-    ASK(added);
-    if (!added)
-        ASK(cudaGraphInstantiate(&exec, graph, 0));
-    if (exec) {
-        ASK(cudaGraphLaunch(exec, (cudaStream_t)t->waits));
-        ASK(cuStreamSynchronize(t->waits));
-        OK(cudaGraphExecDestroy(exec));
+    if (!added) {
+        IS(!cudaGraphInstantiate(&exec, graph, 0));
+        EQUAL(cudaGraphLaunch(exec, (cudaStream_t)t->waits), cudaErrorInvalidValue);
+        IS(!cuStreamSynchronize(t->waits) && !cudaGraphExecDestroy(exec));
     }
     (void)cudaGetLastError();
-    OK(cudaGraphDestroy(graph));
+    IS(!cudaGraphDestroy(graph));
+    return added;
 }
 
 LONE_CASE(nodes_with_wrong_places) {
     const CUstreamBatchMemOpType writes = CU_STREAM_MEM_OP_WRITE_VALUE_32;
+    const CUstreamBatchMemOpType waits = CU_STREAM_MEM_OP_WAIT_VALUE_32;
     things t = {0};
     IS(get(&t));
-    make_and_launch(&t, writes, 0, 0);
-    make_and_launch(&t, writes, t.at + 2, 0);
-    make_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_64, t.at + 4, 0);
-    make_and_launch(&t, writes, t.at, 2);
-    make_and_launch(&t, writes, t.at, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER);
-    make_and_launch(&t, CU_STREAM_MEM_OP_WAIT_VALUE_32, t.at, 4);
-    make_and_launch(&t, CU_STREAM_MEM_OP_WAIT_VALUE_32, t.at, CU_STREAM_WAIT_VALUE_FLUSH);
-    make_and_launch(&t, CU_STREAM_MEM_OP_BARRIER, 0, 0);
-    make_and_launch(&t, (CUstreamBatchMemOpType)77, t.at, 0);
+    SAYS(CUDA_SUCCESS, add_and_launch(&t, writes, 0, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, add_and_launch(&t, writes, t.at + 2, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         add_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_64, t.at + 4, 0));
+    SAYS(CUDA_ERROR_INVALID_VALUE, add_and_launch(&t, writes, t.at, 2));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         add_and_launch(&t, writes, t.at, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
+    SAYS(CUDA_ERROR_INVALID_VALUE, add_and_launch(&t, waits, t.at, 4));
+    SAYS(CUDA_ERROR_NOT_SUPPORTED, add_and_launch(&t, waits, t.at, CU_STREAM_WAIT_VALUE_FLUSH));
+    SAYS(CUDA_ERROR_INVALID_VALUE, add_and_launch(&t, (CUstreamBatchMemOpType)77, t.at, 0));
     IS(give_back(&t));
 }
 
@@ -375,40 +405,46 @@ LONE_CASE(nodes_where_managed_memory_is) {
     things t = {0};
     IS(get(&t));
     OK(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
-    make_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_32, managed, 0);
+    SAYS(CUDA_SUCCESS, add_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_32, managed, 0));
     OK(cuMemFree(managed));
     IS(give_back(&t));
 }
 
 LONE_CASE(nodes_where_no_memory_is) {
+    const CUstreamBatchMemOpType writes = CU_STREAM_MEM_OP_WRITE_VALUE_32;
     unsigned mine = 0;
     things t = {0};
     IS(get(&t));
-    make_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_32, (CUdeviceptr)(uintptr_t)&mine, 0);
+    SAYS(CUDA_SUCCESS, add_and_launch(&t, writes, (CUdeviceptr)(uintptr_t)&mine, 0));
     OK(cuMemFree(t.at));
-    make_and_launch(&t, CU_STREAM_MEM_OP_WRITE_VALUE_32, t.at, 0);
+    SAYS(CUDA_SUCCESS, add_and_launch(&t, writes, t.at, 0));
 }
 
-/* The memory is there when the graph is made, and is not when it is launched. */
+/* The memory is there when the graph is made, and is not when it is launched again. */
 LONE_CASE(nodes_whose_memory_was_freed) {
-    CUstreamBatchMemOpParams one = {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32};
-    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 1, .paramArray = &one};
+    CUstreamBatchMemOpParams list[2] = {{.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32},
+                                        {.operation = CU_STREAM_MEM_OP_BARRIER}};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {.count = 2, .paramArray = list};
     cudaGraph_t graph = NULL;
     cudaGraphExec_t exec = NULL;
     cudaGraphNode_t node = NULL;
     things t = {0};
     IS(get(&t));
-    one.writeValue.address = t.at;
+    list[0].writeValue.address = t.at;
     OK(cuCtxGetCurrent(&params.ctx));
     OK(cudaGraphCreate(&graph, 0));
     OK(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
     OK(cudaGraphInstantiate(&exec, graph, 0));
-    one.writeValue.address = t.at + 2;
+    list[0].writeValue.address = t.at + 2;
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphExecBatchMemOpNodeSetParams(exec, node, &params));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphBatchMemOpNodeSetParams(node, &params));
+    OK(cudaGraphLaunch(exec, (cudaStream_t)t.waits));
+    OK(cuStreamSynchronize(t.waits));
+    OK(cuMemFree(t.at));
+    SAYS(cudaErrorInvalidValue, cudaGraphLaunch(exec, (cudaStream_t)t.waits));
+    OK(cuStreamSynchronize(t.waits));
+    params.count = 1; /* asked: whether an instance takes another number of them */
+    list[0].operation = CU_STREAM_MEM_OP_BARRIER;
     ASK(cuGraphExecBatchMemOpNodeSetParams(exec, node, &params));
     ASK(cuGraphBatchMemOpNodeSetParams(node, &params));
-    ASK(cudaGraphLaunch(exec, (cudaStream_t)t.waits));
-    ASK(cuStreamSynchronize(t.waits));
-    OK(cuMemFree(t.at));
-    ASK(cudaGraphLaunch(exec, (cudaStream_t)t.waits));
-    ASK(cuStreamSynchronize(t.waits));
 }

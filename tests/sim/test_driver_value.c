@@ -361,10 +361,11 @@ TEST(what_is_no_node) {
     OK(cuGraphCreate(&graph, 0));
     OK(cuGraphAddEmptyNode(&empty, graph, NULL, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, NULL));
+    one.writeValue.address = at + 2;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
     one.writeValue.address = at;
     params.ctx = NULL;
-    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
     params.ctx = context;
     params.count = 0;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
@@ -373,6 +374,41 @@ TEST(what_is_no_node) {
     SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphBatchMemOpNodeSetParams(empty, &params));
     SAYS(cudaErrorInvalidValue, cudaGraphAddNode(&node, graph, NULL, NULL, 0, &runtimes));
     OK(cuGraphDestroy(graph));
+}
+
+/* A launch that is refused does nothing, and may be done once the memory is there. */
+TEST(memory_is_looked_for_at_the_launch) {
+    CUstreamBatchMemOpParams list[2] = {{.operation = CU_STREAM_MEM_OP_WRITE_VALUE_32},
+                                        {.operation = CU_STREAM_MEM_OP_WRITE_VALUE_64}};
+    CUDA_BATCH_MEM_OP_NODE_PARAMS params = {context, 2, list, 0};
+    uint64_t mine = 0;
+    CUdeviceptr managed;
+    CUgraph graph;
+    CUgraphExec exec;
+    CUgraphNode node;
+    OK(cuMemAllocManaged(&managed, 64, CU_MEM_ATTACH_GLOBAL));
+    const CUdeviceptr wrong[] = {0, (CUdeviceptr)(uintptr_t)&mine, managed};
+    list[0].writeValue.address = at;
+    list[0].writeValue.value = 5;
+    list[1].writeValue.address = wrong[0];
+    OK(cuGraphCreate(&graph, 0));
+    OK(cuGraphAddBatchMemOpNode(&node, graph, NULL, 0, &params));
+    OK(cuGraphInstantiate(&exec, graph, 0));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        list[1].writeValue.address = wrong[i];
+        OK(cuGraphExecBatchMemOpNodeSetParams(exec, node, &params));
+        SAYS(CUDA_ERROR_INVALID_VALUE, cuGraphLaunch(exec, stream));
+        OK(cuStreamSynchronize(stream));
+        assert_int_equal(value_of(at), 0);
+    }
+    list[1].writeValue.address = at + 8;
+    OK(cuGraphExecBatchMemOpNodeSetParams(exec, node, &params));
+    OK(cuGraphLaunch(exec, stream));
+    OK(cuStreamSynchronize(stream));
+    assert_int_equal(value_of(at), 5);
+    OK(cuGraphExecDestroy(exec));
+    OK(cuGraphDestroy(graph));
+    OK(cuMemFree(managed));
 }
 
 TEST(what_the_attributes_say) {
@@ -420,6 +456,7 @@ int main(void) {
         C(capturing_again),
         C(many_in_a_capture),
         C(what_is_no_node),
+        C(memory_is_looked_for_at_the_launch),
         C(what_the_attributes_say),
         C(what_is_wrong),
         SEEDED(one_stream_waits_for_another),
