@@ -212,12 +212,14 @@ static bool is_head(const char *line) {
 }
 
 static cudaError_t append(linker *l, const char *text) {
-    size_t length = strlen(text);
-    char *grown = realloc(l->text, l->size + length + 2);
+    const size_t length = strlen(text), begin = strlen(SIM_LINKED);
+    char *grown = realloc(l->text, l->size + begin + length + 2);
     if (!grown)
         return cudaErrorMemoryAllocation;
     l->text = grown;
-    bool first = l->size == 0;
+    const bool first = l->size == 0;
+    if (first)
+        memcpy(l->text, SIM_LINKED, l->size = begin);
     for (const char *line = text, *end; *line; line = end) {
         end = line + strcspn(line, "\n");
         end += *end == '\n';

@@ -295,7 +295,7 @@ CUresult acu_sim_cuKernelGetAttribute(int *pi, CUfunction_attribute attrib, CUke
     if (!result)
         result = function_on(k, dev, &f);
     if (!result)
-        result = acu_sim_function_get(f, (int)attrib, pi);
+        result = acu_sim_kernel_get(f, (int)attrib, pi);
     return leave(result);
 }
 
@@ -307,12 +307,11 @@ CUresult acu_sim_cuKernelSetAttribute(CUfunction_attribute attrib, int val, CUke
     if (!result)
         result = function_on(k, dev, &f);
     if (!result)
-        result = acu_sim_function_set(f, (int)attrib, val);
-    if (!result)
-        acu_sim_kernel_spread(f);
+        result = acu_sim_kernel_set(f, (int)attrib, val);
     return leave(result);
 }
 
+/* Nobody is told, and nothing depends on it. */
 static bool is_cache(CUfunc_cache config) {
     return acu_sim_driver_knows(&acu_cuda_type_CUfunc_cache_enum, config);
 }
@@ -323,10 +322,6 @@ CUresult acu_sim_cuKernelSetCacheConfig(CUkernel kernel, CUfunc_cache config, CU
     cudaError_t result = enter_kernel(SIM_NEEDS_DRIVER, kernel, is_cache(config), &k);
     if (!result)
         result = function_on(k, dev, &f);
-    if (!result)
-        f->cache = (enum cudaFuncCache)config;
-    if (!result)
-        acu_sim_kernel_spread(f);
     return leave(result);
 }
 
@@ -361,10 +356,7 @@ CUresult acu_sim_cuFuncSetAttribute(CUfunction hfunc, CUfunction_attribute attri
 
 CUresult acu_sim_cuFuncSetCacheConfig(CUfunction hfunc, CUfunc_cache config) {
     acu_sim_function *f;
-    cudaError_t result = enter_function(hfunc, is_cache(config), &f);
-    if (!result)
-        f->cache = (enum cudaFuncCache)config;
-    return leave(result);
+    return leave(enter_function(hfunc, is_cache(config), &f));
 }
 
 CUresult acu_sim_cuFuncGetName(const char **name, CUfunction hfunc) {

@@ -47,7 +47,7 @@ unsigned acu_sim_function_threads(const acu_sim_function *function) {
 unsigned acu_sim_occupancy(const acu_sim_function *function, unsigned threads, size_t shared) {
     size_t warps = (threads + 31) / 32, cc = (size_t)acu_sim_configuration()->cc;
     const int64_t asked = (int32_t)(uint32_t)shared;
-    if (!warps || threads > acu_sim_function_threads(function) || asked > function->dynamic)
+    if (!warps || threads > acu_sim_function_threads(function) || asked > function->set.dynamic)
         return 0;
     size_t best = device_has(function, cudaDevAttrMaxBlocksPerMultiprocessor);
     size_t by_warps = device_has(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;
@@ -94,7 +94,8 @@ static int binary_version(const acu_sim_image *image) {
     return image->binary ? image->binary : acu_sim_configuration()->cc;
 }
 
-cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *value) {
+static cudaError_t get(const acu_sim_function *f, const acu_sim_settings *set, int attribute,
+                       int *value) {
     const acu_sim_image *image = f->module->image;
     const struct {
         int attribute, value;
@@ -107,14 +108,14 @@ cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *
         {PTX_VERSION, image->target},
         {BINARY_VERSION, binary_version(image)},
         {CACHE_CA, 0},
-        {DYNAMIC_BYTES, f->dynamic},
-        {CARVEOUT, f->carveout},
-        {CLUSTER_MUST_BE_SET, f->cluster_must_be_set},
-        {CLUSTER_WIDTH, f->cluster[0]},
-        {CLUSTER_HEIGHT, f->cluster[1]},
-        {CLUSTER_DEPTH, f->cluster[2]},
-        {BIG_CLUSTERS, f->big_clusters},
-        {CLUSTER_POLICY, f->cluster_policy},
+        {DYNAMIC_BYTES, set->dynamic},
+        {CARVEOUT, set->carveout},
+        {CLUSTER_MUST_BE_SET, set->cluster_must_be_set},
+        {CLUSTER_WIDTH, set->cluster[0]},
+        {CLUSTER_HEIGHT, set->cluster[1]},
+        {CLUSTER_DEPTH, set->cluster[2]},
+        {BIG_CLUSTERS, set->big_clusters},
+        {CLUSTER_POLICY, set->cluster_policy},
         {NODE_UPDATE, 0},
         {SHARED_MODE, 0},
     };
@@ -126,22 +127,22 @@ cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *
     return cudaErrorInvalidValue;
 }
 
-static cudaError_t set_dynamic(acu_sim_function *f, int value) {
+static cudaError_t set_dynamic(const acu_sim_function *f, acu_sim_settings *set, int value) {
     size_t most = device_has(f, cudaDevAttrMaxSharedMemoryPerBlockOptin);
     if (value < 0 || (size_t)value + f->entry->shared > most)
         return cudaErrorInvalidValue;
-    f->dynamic = value;
+    set->dynamic = value;
     return cudaSuccess;
 }
 
-cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) {
+static cudaError_t put(const acu_sim_function *f, acu_sim_settings *set, int attribute, int value) {
     switch (attribute) {
     case DYNAMIC_BYTES:
-        return set_dynamic(f, value);
+        return set_dynamic(f, set, value);
     case CARVEOUT:
         if (value < -1 || value > 100)
             return cudaErrorInvalidValue;
-        f->carveout = value;
+        set->carveout = value;
         return cudaSuccess;
     case CLUSTER_WIDTH:
     case CLUSTER_HEIGHT:
@@ -150,19 +151,43 @@ cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) 
             return cudaErrorNotPermitted; /* said when it was compiled */
         if (value < 0)
             return cudaErrorInvalidValue;
-        f->cluster[attribute - CLUSTER_WIDTH] = value;
+        set->cluster[attribute - CLUSTER_WIDTH] = value;
         return cudaSuccess;
     case BIG_CLUSTERS:
-        f->big_clusters = value != 0;
+        set->big_clusters = value != 0;
         return cudaSuccess;
     case CLUSTER_POLICY:
         if (!acu_sim_knows(&acu_cudart_type_cudaClusterSchedulingPolicy, value))
             return cudaErrorInvalidValue;
-        f->cluster_policy = value;
+        set->cluster_policy = value;
         return cudaSuccess;
     default:
         return cudaErrorInvalidValue;
     }
+}
+
+cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *value) {
+    return get(f, &f->set, attribute, value);
+}
+
+cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) {
+    return put(f, &f->set, attribute, value);
+}
+
+cudaError_t acu_sim_kernel_get(const acu_sim_function *f, int attribute, int *value) {
+    return get(f, &f->of_kernel, attribute, value);
+}
+
+cudaError_t acu_sim_kernel_set(acu_sim_function *f, int attribute, int value) {
+    const acu_sim_module *here = f->module;
+    const size_t index = (size_t)(f - here->functions);
+    cudaError_t result = put(f, &f->of_kernel, attribute, value);
+    for (acu_sim_module *m = here->library->modules; m && !result; m = m->next_of_library)
+        if (m->device == here->device) {
+            m->functions[index].of_kernel = f->of_kernel;
+            result = put(f, &m->functions[index].set, attribute, value);
+        }
+    return result;
 }
 
 /* ---- the runtime's calls ------------------------------------------------------------------------
@@ -187,14 +212,14 @@ static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
         .numRegs = (int)acu_sim_function_registers(f),
         .ptxVersion = f->module->image->target,
         .binaryVersion = binary_version(f->module->image),
-        .maxDynamicSharedSizeBytes = f->dynamic,
-        .preferredShmemCarveout = f->carveout,
-        .clusterDimMustBeSet = f->cluster_must_be_set,
-        .requiredClusterWidth = f->cluster[0],
-        .requiredClusterHeight = f->cluster[1],
-        .requiredClusterDepth = f->cluster[2],
-        .clusterSchedulingPolicyPreference = f->cluster_policy,
-        .nonPortableClusterSizeAllowed = f->big_clusters,
+        .maxDynamicSharedSizeBytes = f->set.dynamic,
+        .preferredShmemCarveout = f->set.carveout,
+        .clusterDimMustBeSet = f->set.cluster_must_be_set,
+        .requiredClusterWidth = f->set.cluster[0],
+        .requiredClusterHeight = f->set.cluster[1],
+        .requiredClusterDepth = f->set.cluster[2],
+        .clusterSchedulingPolicyPreference = f->set.cluster_policy,
+        .nonPortableClusterSizeAllowed = f->set.big_clusters,
     };
 }
 
@@ -213,13 +238,16 @@ static bool is_attribute(enum cudaFuncAttribute attribute) {
            acu_sim_knows(&acu_cudart_type_cudaFuncAttribute, attribute);
 }
 
+/* Up to 12.9 in the current context only. */
 cudaError_t acu_sim_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value) {
+    const bool all = acu_sim_configuration()->runtime >= 13000;
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);
     if (!result && !is_attribute(attr))
         result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_function_set(f, (int)attr, value);
+        result = all ? acu_sim_kernel_set(f, (int)attr, value)
+                     : acu_sim_function_set(f, (int)attr, value);
     return acu_sim_leave(result);
 }
 
@@ -239,31 +267,28 @@ cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
     if (!result)
         result = acu_sim_kernel_function_on(k, d, &f);
     if (!result)
-        result = acu_sim_function_set(f, (int)attr, value);
-    if (!result)
-        acu_sim_kernel_spread(f);
+        result = acu_sim_kernel_set(f, (int)attr, value);
     return acu_sim_leave(result);
 }
 
-cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
+/* Hints, which nobody is told of. `good`: the driver knows it. */
+static cudaError_t hint(const void *func, bool good) {
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);
     if (!result && acu_sim_configuration()->runtime < 13000 && acu_sim_kernel_of(func))
         result = cudaErrorInvalidDeviceFunction; /* for what nvcc compiled only */
-    if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
+    if (!result && !good)
         result = cudaErrorInvalidValue;
-    if (!result)
-        f->cache = cacheConfig;
     return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
+    return hint(func, acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig));
 }
 
 /* The banks of the simulated hardware are as wide as they are. */
 cudaError_t acu_sim_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config) {
-    acu_sim_function *f;
-    cudaError_t result = enter(func, &f);
-    if (!result && !acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config))
-        result = cudaErrorInvalidValue;
-    return acu_sim_leave(result);
+    return hint(func, acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config));
 }
 
 cudaError_t acu_sim_cudaFuncGetName(const char **name, const void *func) {
@@ -350,7 +375,7 @@ size_t acu_sim_shared_for(const acu_sim_function *f, size_t blocks) {
     size_t unit = acu_sim_configuration()->cc >= 80 ? 128 : 256;
     size_t each = device_has(f, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks / unit * unit;
     size_t taken = f->entry->shared; /* what is reserved is not taken off, as a GPU has shown */
-    size_t left = each > taken ? each - taken : 0, most = (size_t)f->dynamic;
+    size_t left = each > taken ? each - taken : 0, most = (size_t)f->set.dynamic;
     return left < most ? left : most;
 }
 
@@ -373,7 +398,7 @@ static unsigned cluster_of(const acu_sim_function *f, const cudaLaunchConfig_t *
         if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
             return config->attrs[i].val.clusterDim.x * config->attrs[i].val.clusterDim.y *
                    config->attrs[i].val.clusterDim.z;
-    return (unsigned)(f->cluster[0] * f->cluster[1] * f->cluster[2]);
+    return (unsigned)(f->set.cluster[0] * f->set.cluster[1] * f->set.cluster[2]);
 }
 
 cudaError_t acu_sim_max_cluster(const acu_sim_function *f, const cudaLaunchConfig_t *config,
@@ -383,7 +408,7 @@ cudaError_t acu_sim_max_cluster(const acu_sim_function *f, const cudaLaunchConfi
         return cudaErrorNotSupported;
     if (!threads || (config->numAttrs && !config->attrs))
         return cudaErrorInvalidValue;
-    unsigned most = f->big_clusters ? 16 : 8;
+    unsigned most = f->set.big_clusters ? 16 : 8;
     *size = acu_sim_occupancy(f, threads, config->dynamicSmemBytes) ? (int)most : 0;
     return cudaSuccess;
 }
@@ -403,7 +428,7 @@ cudaError_t acu_sim_max_clusters(const acu_sim_function *f, const cudaLaunchConf
     int most = 0;
     cudaError_t result = acu_sim_max_cluster(f, config, &most);
     unsigned size = result ? 0 : cluster_of(f, config);
-    if (!result && size > (unsigned)(f->big_clusters ? 16 : 8))
+    if (!result && size > (unsigned)(f->set.big_clusters ? 16 : 8))
         result = cudaErrorInvalidClusterSize;
     if (result)
         return result;

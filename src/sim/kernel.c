@@ -179,7 +179,7 @@ static cudaError_t judge_block(const acu_sim_prepared *p, const acu_sim_device *
         return cudaErrorInvalidValue;
     if (threads > acu_sim_function_threads(p->function))
         return cudaErrorLaunchOutOfResources;
-    return p->shared > (size_t)p->function->dynamic ? cudaErrorInvalidValue : cudaSuccess;
+    return p->shared > (size_t)p->function->set.dynamic ? cudaErrorInvalidValue : cudaSuccess;
 }
 
 /* A cluster's size must be given where the kernel says so, and be the kernel's own if it has one.
@@ -188,17 +188,18 @@ static cudaError_t judge_cluster(acu_sim_prepared *p, const acu_sim_device *devi
     const acu_sim_function *function = p->function;
     bool given = p->cluster[0] || p->cluster[1] || p->cluster[2];
     for (int i = 0; i < 3; i++) {
-        if (given && function->cluster[0] && p->cluster[i] != (unsigned)function->cluster[i])
+        if (given && function->set.cluster[0] &&
+            p->cluster[i] != (unsigned)function->set.cluster[i])
             return cudaErrorInvalidClusterSize;
         if (!given)
-            p->cluster[i] = function->cluster[i] ? (unsigned)function->cluster[i] : 1;
+            p->cluster[i] = function->set.cluster[i] ? (unsigned)function->set.cluster[i] : 1;
     }
-    if (!given && !function->cluster[0])
-        return function->cluster_must_be_set ? cudaErrorInvalidClusterSize : cudaSuccess;
+    if (!given && !function->set.cluster[0])
+        return function->set.cluster_must_be_set ? cudaErrorInvalidClusterSize : cudaSuccess;
     if (!acu_sim_attribute(device, cudaDevAttrClusterLaunch))
         return cudaErrorNotSupported;
     size_t blocks = volume(p->cluster);
-    if (blocks == 0 || blocks > (function->big_clusters ? 16u : 8u))
+    if (blocks == 0 || blocks > (function->set.big_clusters ? 16u : 8u))
         return cudaErrorInvalidClusterSize;
     for (int i = 0; i < 3; i++)
         if (p->grid[i] % p->cluster[i])

@@ -140,11 +140,14 @@ static bool make_functions(acu_sim_module *module) {
         acu_sim_function *function = &module->functions[i];
         acu_sim_entry *entry = &image->entries[i];
         int limit = acu_sim_attribute(module->device, cudaDevAttrMaxSharedMemoryPerBlock);
-        *function = (acu_sim_function){.module = module, .entry = entry, .carveout = -1};
-        function->dynamic = limit > (int)entry->shared ? limit - (int)entry->shared : 0;
-        function->cluster_must_be_set = entry->explicit_cluster && !entry->cluster[0];
+        acu_sim_settings set = {
+            .dynamic = limit > (int)entry->shared ? limit - (int)entry->shared : 0,
+            .carveout = -1,
+            .cluster_must_be_set = entry->explicit_cluster && !entry->cluster[0],
+        };
         for (int k = 0; k < 3; k++)
-            function->cluster[k] = (int)entry->cluster[k];
+            set.cluster[k] = (int)entry->cluster[k];
+        *function = (acu_sim_function){module, entry, .set = set, .of_kernel = set};
         if (!acu_sim_set_add(&function_handles, function))
             return false;
     }
@@ -372,19 +375,13 @@ void acu_sim_library_unload(acu_sim_library *library) {
         unload_library(library);
 }
 
-static void set_alike(acu_sim_function *function, const acu_sim_function *other) {
-    acu_sim_module *module = function->module;
-    *function = *other;
-    function->module = module;
-}
-
-/* Its functions are set as in another context of the device. */
+/* Its functions are set as their kernels are in another context of the device. */
 static void join_library(acu_sim_module *module, acu_sim_library *library) {
     const acu_sim_module *other = library->modules;
     while (other && other->device != module->device)
         other = other->next_of_library;
     for (size_t i = 0; other && i < module->image->entry_count; i++)
-        set_alike(&module->functions[i], &other->functions[i]);
+        module->functions[i].set = module->functions[i].of_kernel = other->functions[i].of_kernel;
     module->next_of_library = library->modules;
     library->modules = module;
 }
@@ -424,14 +421,6 @@ cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_owner
     if (!result)
         *function = &module->functions[kernel->index];
     return result;
-}
-
-void acu_sim_kernel_spread(const acu_sim_function *function) {
-    const acu_sim_module *set = function->module;
-    const size_t index = (size_t)(function - set->functions);
-    for (acu_sim_module *m = set->library->modules; m; m = m->next_of_library)
-        if (m != set && m->device == set->device)
-            set_alike(&m->functions[index], function);
 }
 
 cudaError_t acu_sim_kernel_function_on(acu_sim_kernel_handle *kernel, acu_sim_device *device,

@@ -55,12 +55,15 @@ typedef struct acu_sim_image {
     size_t offer_count, need_count;
 } acu_sim_image;
 
+typedef struct acu_sim_settings {
+    int dynamic, carveout; /* bytes of dynamic shared memory allowed; percent */
+    int cluster_must_be_set, cluster[3], cluster_policy, big_clusters;
+} acu_sim_settings;
+
 struct acu_sim_function {
     acu_sim_module *module;
     acu_sim_entry *entry;
-    int dynamic, carveout; /* bytes of dynamic shared memory allowed; percent */
-    enum cudaFuncCache cache;
-    int cluster_must_be_set, cluster[3], cluster_policy, big_clusters;
+    acu_sim_settings set, of_kernel; /* its own; those that a kernel has on the device */
 };
 
 struct acu_sim_module {
@@ -108,6 +111,9 @@ typedef struct acu_sim_options {
 
 /* ---- images -------------------------------------------------------------------------------------
  */
+
+/* What the linker's text begins with: of what is there twice the first is taken. */
+#define SIM_LINKED "// linked\n"
 
 /*
  * What was read fills `image`; on failure `why` has one line, as ptxas would say it. `newest`: the
@@ -173,8 +179,6 @@ cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_owner
                                     acu_sim_function **function);
 /* The same where the call names a device: in its own context, made for it, if the current one is
  * not of that device. */
-/* What was set there is so in all contexts of the device; in those to come, too. */
-void acu_sim_kernel_spread(const acu_sim_function *function);
 cudaError_t acu_sim_kernel_function_on(acu_sim_kernel_handle *kernel, acu_sim_device *device,
                                        acu_sim_function **function);
 /* Of a kernel that was found. */
@@ -196,6 +200,9 @@ int acu_sim_variable_named(const acu_sim_image *image, const char *name);
 /* What the device takes to run it, and what it is: numbered as cudaFuncAttribute numbers them. */
 cudaError_t acu_sim_function_get(const acu_sim_function *function, int attribute, int *value);
 cudaError_t acu_sim_function_set(acu_sim_function *function, int attribute, int value);
+/* The same of its kernel on the device: set in all contexts, and in those to come. */
+cudaError_t acu_sim_kernel_get(const acu_sim_function *function, int attribute, int *value);
+cudaError_t acu_sim_kernel_set(acu_sim_function *function, int attribute, int value);
 unsigned acu_sim_function_registers(const acu_sim_function *function);
 unsigned acu_sim_function_threads(const acu_sim_function *function); /* the largest block */
 

@@ -26,6 +26,7 @@ typedef struct parser {
     acu_sim_image *image;
     enum { LOCAL, VISIBLE, WEAK, EXTERN } linkage; /* of the statement */
     int newest;
+    bool linked; /* what is there twice may be: the linker has judged it */
     shared_variable *shared;
     size_t shared_count;
     char *why;
@@ -402,7 +403,7 @@ static bool read_variable(parser *p, bool constant) {
     if (p->linkage == EXTERN)
         return skip_statement(p);
     if (is_taken(&named))
-        return declare_twice(p, &d);
+        return p->linked ? skip_statement(p) : declare_twice(p, &d);
     acu_sim_variable *variable =
         append(p, (void **)&image->variables, &image->variable_count, sizeof *image->variables);
     if (!variable)
@@ -560,13 +561,17 @@ static bool read_body(parser *p, acu_sim_entry *entry) {
     return good;
 }
 
+static bool read_function(parser *p);
+
 static bool read_entry(parser *p) {
     acu_sim_image *image = p->image;
     if (!is_name(p))
         return unexpected(p);
     if (is_taken(p))
-        return fail_as(p, cudaErrorInvalidPtx, "Duplicate definition of function '%.*s'",
-                       (int)p->length, p->word);
+        return p->linked
+                   ? read_function(p)
+                   : fail_as(p, cudaErrorInvalidPtx, "Duplicate definition of function '%.*s'",
+                             (int)p->length, p->word);
     acu_sim_entry *entry =
         append(p, (void **)&image->entries, &image->entry_count, sizeof *image->entries);
     if (!entry || !(entry->name = copy_word(p)))
@@ -702,6 +707,8 @@ cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_
                 .end = text + size,
                 .line = 1,
                 .newest = newest,
+                .linked =
+                    size >= strlen(SIM_LINKED) && memcmp(text, SIM_LINKED, strlen(SIM_LINKED)) == 0,
                 .image = image,
                 .why = why,
                 .room = room};

@@ -228,8 +228,8 @@ CASE(attributes_of_a_kernel_in_two_contexts) {
     OK(cuLibraryUnload(library));
 }
 
-/* Set by the function of one context, and by the runtime. */
-CASE(attributes_in_a_context_that_is_made_later) {
+/* A function of one context is set alone; its kernel is not. */
+CASE(attributes_of_a_function_in_two_contexts) {
     const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
     const CUfunction_attribute carveout = CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT;
     CUlibrary library;
@@ -243,25 +243,47 @@ CASE(attributes_in_a_context_that_is_made_later) {
     OK(cuKernelGetFunction(&function, kernel));
     OK(cuFuncSetAttribute(function, most, 3000));
     OK(cuKernelGetAttribute(&value, most, kernel, 0));
-    ASK(value);
+    EQUAL(value, 49152);
     made = make();
     OK(cuKernelGetFunction(&later, kernel));
     OK(cuFuncGetAttribute(&value, most, later));
-    ASK(value);
+    EQUAL(value, 49152);
     OK(cuFuncSetAttribute(later, carveout, 50));
     OK(cuKernelGetAttribute(&value, carveout, kernel, 0));
-    ASK(value);
+    EQUAL(value, -1);
     OK(cuFuncGetAttribute(&value, carveout, function));
+    EQUAL(value, -1);
+    OK(cuKernelSetAttribute(most, 2000, kernel, 0)); /* nothing else is set */
+    OK(cuFuncGetAttribute(&value, most, function));
     ASK(value);
-    OK(cuCtxDestroy(made));
-    OK(cudaFuncSetAttribute((const void *)kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                            4000));
-    made = make();
-    OK(cuKernelGetFunction(&later, kernel));
-    OK(cuFuncGetAttribute(&value, most, later));
+    OK(cuFuncGetAttribute(&value, carveout, later));
     ASK(value);
     OK(cuCtxDestroy(made));
     OK(cuLibraryUnload(library));
+}
+
+CASE(attributes_set_by_the_runtime) {
+    const CUfunction_attribute most = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+    cudaLibrary_t library = NULL;
+    cudaKernel_t kernel = NULL;
+    struct cudaFuncAttributes seen;
+    CUfunction later;
+    CUcontext made;
+    int value = 0;
+    OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryGetKernel(&kernel, library, "nothing"));
+    OK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 4000));
+    made = make();
+    OK(cuKernelGetFunction(&later, (CUkernel)kernel));
+    OK(cuFuncGetAttribute(&value, most, later));
+    EQUAL(value, FROM(13000, 4000, 49152));
+    OK(cuFuncSetAttribute(later, most, 5000));
+    OK(cudaFuncGetAttributes(&seen, kernel));
+    ASK(seen.maxDynamicSharedSizeBytes);
+    OK(cuKernelGetAttribute(&value, most, (CUkernel)kernel, 0));
+    ASK(value);
+    OK(cuCtxDestroy(made));
+    OK(cudaLibraryUnload(library));
 }
 
 CASE(streams_and_events_of_another_context) {

@@ -356,8 +356,10 @@ CASE(banks_of_shared_memory) {
     cudaLibrary_t library = NULL;
     OK(cudaLibraryLoadData(&library, module_text, NULL, NULL, 0, NULL, NULL, 0));
     cudaKernel_t kernel = get(library, "nothing");
-    OK(cudaFuncSetSharedMemConfig(kernel, cudaSharedMemBankSizeEightByte));
-    FAILS(cudaErrorInvalidValue, cudaFuncSetSharedMemConfig(kernel, (enum cudaSharedMemConfig)7));
+    SAYS(FROM(13000, cudaSuccess, cudaErrorInvalidDeviceFunction),
+         cudaFuncSetSharedMemConfig(kernel, cudaSharedMemBankSizeEightByte));
+    SAYS(FROM(13000, cudaErrorInvalidValue, cudaErrorInvalidDeviceFunction),
+         cudaFuncSetSharedMemConfig(kernel, (enum cudaSharedMemConfig)7));
     FAILS(cudaErrorInvalidDeviceFunction,
           cudaFuncSetSharedMemConfig(NULL, cudaSharedMemBankSizeFourByte));
     OK(cudaLibraryUnload(library));

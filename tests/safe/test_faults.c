@@ -211,6 +211,8 @@ static bool is_asked(size_t at, size_t code) {
 
 static void run_in_a_row(const fault *first) {
     fault f = *first;
+    /* The runtime keeps the context from then on, which a GPU takes long to make for each run. */
+    CHECK(!cudaSetDevice(elsewhere) && !cudaFree(NULL) && !cudaSetDevice(0), "no other device");
     run_cleanly(&f);
     for (; next->at < again.count; next->at++, next->code = 0)
         for (; next->code < COUNT(codes) && !again.calls[next->at].refused; next->code++) {

@@ -122,6 +122,34 @@ TEST(what_is_there_twice) {
     SAYS(CUDA_ERROR_INVALID_SOURCE, link_both(F(".visible"), F(".visible")));
 }
 
+#define ENTRY(linkage) PTX_HEAD linkage " .entry k(.param .u64 a)\n.maxntid 64\n{\n ret;\n}\n"
+
+/* Weak ones, and those that a part does not show; once each in what comes out. */
+TEST(what_may_be_there_twice) {
+    void *linked;
+    size_t bytes;
+    unsigned count;
+    CUlinkState linker = linker_with_log();
+    CUmodule module;
+    CUdeviceptr at;
+    OK(add(linker, ENTRY(".weak")));
+    OK(add(linker, ENTRY(".weak")));
+    OK(add(linker, V(".weak .global .u32 v[4] = {1, 2, 3, 4}")));
+    OK(add(linker, V(".weak .global .u32 v[4] = {5, 6}")));
+    OK(add(linker, V(".const .f32 own = 0f00000000")));
+    OK(add(linker, V(".const .f64 own")));
+    OK(cuLinkComplete(linker, &linked, NULL));
+    OK(cuModuleLoadData(&module, linked));
+    OK(cuModuleGetFunctionCount(&count, module));
+    assert_int_equal(count, 1);
+    OK(cuModuleGetGlobal(&at, &bytes, module, "v"));
+    assert_int_equal(bytes, 16);
+    OK(cuModuleUnload(module));
+    SAYS(CUDA_ERROR_INVALID_PTX,
+         cuModuleLoadData(&module, PTX_HEAD ".weak .global .u32 v;\n.weak .global .u32 v;\n"));
+    OK(cuLinkDestroy(linker));
+}
+
 TEST(what_is_missing) {
     SAYS(CUDA_ERROR_UNKNOWN, link_both(DECLARES_F CALLS("f"), NULL));
     assert_string_equal(log_text, "error   : Undefined reference to 'f' in 'it'\n");
@@ -195,8 +223,14 @@ TEST(what_is_wrong) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        C(one_text),        C(two_texts_and_a_file), C(nothing),     C(what_is_there_twice),
-        C(what_is_missing), C(after_an_error),       C(a_short_log), C(what_is_wrong)};
+    const struct CMUnitTest tests[] = {C(one_text),
+                                       C(two_texts_and_a_file),
+                                       C(nothing),
+                                       C(what_is_there_twice),
+                                       C(what_may_be_there_twice),
+                                       C(what_is_missing),
+                                       C(after_an_error),
+                                       C(a_short_log),
+                                       C(what_is_wrong)};
     return RUN(tests);
 }
