@@ -171,7 +171,10 @@ cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *
 }
 
 cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) {
-    return put(f, &f->set, attribute, value);
+    cudaError_t result = put(f, &f->set, attribute, value);
+    if (!result)
+        f->own |= UINT32_C(1) << attribute;
+    return result;
 }
 
 cudaError_t acu_sim_kernel_get(const acu_sim_function *f, int attribute, int *value) {
@@ -182,11 +185,14 @@ cudaError_t acu_sim_kernel_set(acu_sim_function *f, int attribute, int value) {
     const acu_sim_module *here = f->module;
     const size_t index = (size_t)(f - here->functions);
     cudaError_t result = put(f, &f->of_kernel, attribute, value);
-    for (acu_sim_module *m = here->library->modules; m && !result; m = m->next_of_library)
-        if (m->device == here->device) {
-            m->functions[index].of_kernel = f->of_kernel;
-            result = put(f, &m->functions[index].set, attribute, value);
-        }
+    for (acu_sim_module *m = here->library->modules; m && !result; m = m->next_of_library) {
+        acu_sim_function *other = &m->functions[index];
+        if (m->device != here->device)
+            continue;
+        other->of_kernel = f->of_kernel;
+        if (!(other->own & UINT32_C(1) << attribute))
+            result = put(other, &other->set, attribute, value);
+    }
     return result;
 }
 
@@ -203,7 +209,14 @@ static cudaError_t enter(const void *func, acu_sim_function **function) {
                   : cudaErrorInvalidDeviceFunction;
 }
 
+/* Up to 12.9 the runtime asks the function in the current context, then the kernel on the device.
+ */
+static bool is_of_kernel(void) {
+    return acu_sim_configuration()->runtime >= 13000;
+}
+
 static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
+    const acu_sim_settings *set = is_of_kernel() ? &f->of_kernel : &f->set;
     *a = (struct cudaFuncAttributes){
         .sharedSizeBytes = f->entry->shared,
         .constSizeBytes = f->module->image->constant_bytes,
@@ -212,14 +225,14 @@ static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
         .numRegs = (int)acu_sim_function_registers(f),
         .ptxVersion = f->module->image->target,
         .binaryVersion = binary_version(f->module->image),
-        .maxDynamicSharedSizeBytes = f->set.dynamic,
-        .preferredShmemCarveout = f->set.carveout,
-        .clusterDimMustBeSet = f->set.cluster_must_be_set,
-        .requiredClusterWidth = f->set.cluster[0],
-        .requiredClusterHeight = f->set.cluster[1],
-        .requiredClusterDepth = f->set.cluster[2],
-        .clusterSchedulingPolicyPreference = f->set.cluster_policy,
-        .nonPortableClusterSizeAllowed = f->set.big_clusters,
+        .maxDynamicSharedSizeBytes = set->dynamic,
+        .preferredShmemCarveout = set->carveout,
+        .clusterDimMustBeSet = set->cluster_must_be_set,
+        .requiredClusterWidth = set->cluster[0],
+        .requiredClusterHeight = set->cluster[1],
+        .requiredClusterDepth = set->cluster[2],
+        .clusterSchedulingPolicyPreference = set->cluster_policy,
+        .nonPortableClusterSizeAllowed = set->big_clusters,
     };
 }
 
@@ -238,16 +251,14 @@ static bool is_attribute(enum cudaFuncAttribute attribute) {
            acu_sim_knows(&acu_cudart_type_cudaFuncAttribute, attribute);
 }
 
-/* Up to 12.9 in the current context only. */
 cudaError_t acu_sim_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value) {
-    const bool all = acu_sim_configuration()->runtime >= 13000;
     acu_sim_function *f;
     cudaError_t result = enter(func, &f);
     if (!result && !is_attribute(attr))
         result = cudaErrorInvalidValue;
     if (!result)
-        result = all ? acu_sim_kernel_set(f, (int)attr, value)
-                     : acu_sim_function_set(f, (int)attr, value);
+        result = is_of_kernel() ? acu_sim_kernel_set(f, (int)attr, value)
+                                : acu_sim_function_set(f, (int)attr, value);
     return acu_sim_leave(result);
 }
 

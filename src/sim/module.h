@@ -63,7 +63,8 @@ typedef struct acu_sim_settings {
 struct acu_sim_function {
     acu_sim_module *module;
     acu_sim_entry *entry;
-    acu_sim_settings set, of_kernel; /* its own; those that a kernel has on the device */
+    acu_sim_settings set, of_kernel; /* what holds; what its kernel has on the device */
+    uint32_t own; /* bits of the attributes that were set here, and no longer follow the kernel */
 };
 
 struct acu_sim_module {

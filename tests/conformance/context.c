@@ -253,11 +253,13 @@ CASE(attributes_of_a_function_in_two_contexts) {
     EQUAL(value, -1);
     OK(cuFuncGetAttribute(&value, carveout, function));
     EQUAL(value, -1);
-    OK(cuKernelSetAttribute(most, 2000, kernel, 0)); /* nothing else is set */
+    OK(cuKernelSetAttribute(most, 2000, kernel, 0)); /* what was set itself stays */
     OK(cuFuncGetAttribute(&value, most, function));
-    ASK(value);
+    EQUAL(value, 3000);
+    OK(cuFuncGetAttribute(&value, most, later));
+    EQUAL(value, 2000);
     OK(cuFuncGetAttribute(&value, carveout, later));
-    ASK(value);
+    EQUAL(value, 50);
     OK(cuCtxDestroy(made));
     OK(cuLibraryUnload(library));
 }
@@ -279,9 +281,9 @@ CASE(attributes_set_by_the_runtime) {
     EQUAL(value, FROM(13000, 4000, 49152));
     OK(cuFuncSetAttribute(later, most, 5000));
     OK(cudaFuncGetAttributes(&seen, kernel));
-    ASK(seen.maxDynamicSharedSizeBytes);
+    EQUAL(seen.maxDynamicSharedSizeBytes, FROM(13000, 4000, 5000));
     OK(cuKernelGetAttribute(&value, most, (CUkernel)kernel, 0));
-    ASK(value);
+    EQUAL(value, FROM(13000, 4000, 49152));
     OK(cuCtxDestroy(made));
     OK(cudaLibraryUnload(library));
 }

@@ -489,7 +489,9 @@ CASE(the_current_pool_is_set) {
     IS(got == standard);
 }
 
-CASE(a_pool_is_destroyed_while_it_is_used) {
+/* Alone: where others came before, and after it, a driver crashed in cudaMemPoolDestroy of the next
+ * pool, now and then. */
+LONE_CASE(a_pool_is_destroyed_while_it_is_used) {
     cudaMemPool_t pool;
     char *memory;
     OK(make(&pool));
