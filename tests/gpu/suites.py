@@ -113,6 +113,7 @@ def tell_conformance(records: dict[str, tuple[Record, Record]]) -> list[str]:
     lines += ["| toolkit | pass | fail | skip | answers compared | differ |", "|---|---|---|---|---|---|"]
     differences: dict[str, list[str]] = defaultdict(list)
     failures: dict[str, list[str]] = defaultdict(list)
+    skips: dict[str, set[tuple[str, str]]] = defaultdict(set)  # which cases, on which versions
     for version, (gpu, sim) in records.items():
         shared = gpu.answers.keys() & sim.answers.keys()
         differ = sorted(key for key in shared if gpu.answers[key] != sim.answers[key])
@@ -123,7 +124,8 @@ def tell_conformance(records: dict[str, tuple[Record, Record]]) -> list[str]:
             other, why = sim.cases.get(case, ("nothing", ""))
             if (outcome == "skip") != (other == "skip"):
                 reason = re.sub(r"; loaded.*", "", reason + why)
-                differences[f"`{case}`: {outcome}, simulator {other}: {reason}"].append(version)
+                area = case.partition(".")[0]
+                skips[f"of `{area}`: {outcome}, simulator {other}: {reason}"].add((case, version))
             if outcome not in ("pass", "skip"):
                 failures[f"`{case}`: {outcome}"].append(version)
         bad = gpu.count("fail", "crash", "hang")
@@ -133,6 +135,10 @@ def tell_conformance(records: dict[str, tuple[Record, Record]]) -> list[str]:
     lines += [f"- {what}, on {versions_of(on, records)}" for what, on in failures.items()]
     lines += ["", "What the simulator answered differently:" if differences else "No answer differed."]
     lines += [f"- {what}, on {versions_of(on, records)}" for what, on in differences.items()]
+    lines += ["", "What was skipped on one of them only:"] if skips else []
+    for what, of in skips.items():
+        cases, on = {case for case, _ in of}, [version for version in records if version in {v for _, v in of}]
+        lines.append(f"- {len(cases)} {what}, on {versions_of(on, records)}")
     return lines
 
 

@@ -60,10 +60,11 @@ def test_a_run_without_a_result_is_a_failure(toolkits: Path) -> None:
 
 
 CONFORMANCE = """#!/bin/sh
-case $ANYCUDA_CUDART in sim) got=1;; *) got=0;; esac
+case $ANYCUDA_CUDART in sim) got=1 on=pass why=;; *) got=0 on=skip why='it is not an H100';; esac
 printf 'about\\tx\\t13000\\t13000\\t1\\t1000\\n' >>$2
 printf 'check\\tcopy\\tno_bytes\\t1\\t7\\tpass\\t%s\\tcudaMemcpy()\\n' $got >>$2
 printf 'case\\tcopy\\tno_bytes\\tpass\\t\\ncase\\tcopy\\trows\\tskip\\tneeds CUDA 13.1\\n' >>$2
+printf "case\\tattributes\\ta\\t$on\\t$why\\ncase\\tattributes\\tb\\t$on\\t$why\\n" >>$2
 """
 CMOCKA = """#!/bin/sh
 echo '[       OK ] fine'
@@ -90,8 +91,9 @@ def test_suites_are_told(toolkits: Path, tmp_path: Path) -> None:
     (tmp_path / "programs/tests/faults").chmod(0o755)
     lines, good = suites.everything(tmp_path / "programs", runtimes)
     assert not good
-    assert "| 13.0 | 1 | 0 | 1 | 1 | 1 |" in lines
+    assert "| 13.0 | 1 | 0 | 3 | 1 | 1 |" in lines
     assert "- `copy.no_bytes`: `cudaMemcpy()`: 0, simulator 1, on all" in lines
+    assert "- 2 of `attributes`: skip, simulator pass: it is not an H100, on all" in lines
     assert "| 12.9 | 1 | 1 | 1 | 1 |" in lines
     assert "- `stream`: broken: a call is 1: it failed, on all" in lines
     assert "- `stream`: elsewhere, on all" in lines
