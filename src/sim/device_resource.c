@@ -210,8 +210,8 @@ static unsigned rounded_up(unsigned count, unsigned multiple) {
     return (count + multiple - 1) / multiple * multiple;
 }
 
-/* Who wants more than there is together, gets all there is. */
-static bool is_for_all(acu_sim_processors from, unsigned together, unsigned size) {
+/* Who wants more than there is together, gets some that are not. */
+static bool is_scattered(acu_sim_processors from, unsigned together, unsigned size) {
     acu_sim_processors part = {{0}};
     return take(&from, &part, together, size) < size;
 }
@@ -223,13 +223,14 @@ static cudaError_t split_by_count(cudaDevResource *result, unsigned *count, hidd
     if (flags & cudaDevSmResourceSplitIgnoreSmCoscheduling)
         least = together = together < 2 ? together : 2;
     const unsigned rounded = rounded_up(wanted > least ? wanted : least, together);
-    const bool whole = is_for_all(from.processors, together, rounded);
-    const unsigned size = whole ? acu_sim_processors_count(&from.processors) : rounded;
+    const bool scattered = is_scattered(from.processors, together, rounded);
+    const unsigned all = acu_sim_processors_count(&from.processors);
+    const unsigned size = rounded < all ? rounded : all;
     hidden part = {.device = from.device, .split = ++last_split, .is_group = true};
     while (!result || made < *count) {
         acu_sim_processors before = from.processors;
         part.processors = (acu_sim_processors){{0}};
-        if (take(&from.processors, &part.processors, whole ? 1 : together, size) < size) {
+        if (take(&from.processors, &part.processors, scattered ? 1 : together, size) < size) {
             from.processors = before;
             break;
         }

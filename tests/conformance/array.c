@@ -33,8 +33,8 @@ CASE(malloc_3d_of_too_much) {
 
 CASE(malloc_3d_of_nothing_is_asked) {
     struct cudaPitchedPtr p = {&p, 1, 1, 1};
-    ASK(cudaMalloc3D(&p, extent(0, 1, 1)));
-    ASK(p.ptr == NULL);
+    SAYS(cudaSuccess, cudaMalloc3D(&p, extent(0, 1, 1)));
+    IS(p.ptr == NULL);
     (void)cudaGetLastError();
 }
 
@@ -77,13 +77,13 @@ CASE(boxes_that_are_wrong) {
     FAILS(cudaErrorInvalidMemcpyDirection, cudaMemcpy3D(&copy));
     copy.kind = cudaMemcpyDefault;
     copy.srcPtr.pitch = 15;
-    ASK(cudaMemcpy3D(&copy));
+    SAYS(cudaErrorInvalidPitchValue, cudaMemcpy3D(&copy));
     copy.srcPtr.pitch = 16;
     copy.srcPos.x = 1;
-    ASK(cudaMemcpy3D(&copy));
+    SAYS(cudaErrorInvalidValue, cudaMemcpy3D(&copy));
     copy.srcPos.x = 0;
     copy.extent.depth = 0;
-    ASK(cudaMemcpy3D(&copy));
+    SAYS(cudaSuccess, cudaMemcpy3D(&copy));
     (void)cudaGetLastError();
     OK(cudaFree(p.ptr));
 }
@@ -154,10 +154,10 @@ CASE(formats_of_arrays) {
     const struct cudaChannelFormatDesc four = {32, 32, 32, 32, cudaChannelFormatKindSigned};
     OK(cudaMallocArray(&a, &four, 4, 4, 0));
     OK(cudaFreeArray(a));
-    ASK(cudaMallocArray(&a, &three, 4, 4, 0));
-    ASK(cudaMallocArray(&a, &odd, 4, 4, 0));
-    ASK(cudaMallocArray(&a, &quarter, 4, 4, 0));
-    ASK(cudaMallocArray(&a, &floats, 0, 4, 0));
+    SAYS(cudaErrorInvalidChannelDescriptor, cudaMallocArray(&a, &three, 4, 4, 0));
+    SAYS(cudaErrorInvalidChannelDescriptor, cudaMallocArray(&a, &odd, 4, 4, 0));
+    SAYS(cudaErrorInvalidChannelDescriptor, cudaMallocArray(&a, &quarter, 4, 4, 0));
+    SAYS(cudaErrorInvalidValue, cudaMallocArray(&a, &floats, 0, 4, 0));
     (void)cudaGetLastError();
 }
 
@@ -246,8 +246,9 @@ CASE(bytes_go_to_the_middle_of_an_element) {
         for (size_t i = 0; i < 8; i++)
             EQUAL(out[i], i < 6 ? in[offset + i] : 0);
     }
-    ASK(cudaMemcpy2DToArray(a, 0, 0, in, 16, 7, 1, cudaMemcpyHostToDevice));
-    ASK(cudaMemcpy2DToArray(a, 2, 0, in, 16, 16, 1, cudaMemcpyHostToDevice));
+    SAYS(cudaSuccess, cudaMemcpy2DToArray(a, 0, 0, in, 16, 7, 1, cudaMemcpyHostToDevice));
+    SAYS(cudaErrorInvalidValue,
+         cudaMemcpy2DToArray(a, 2, 0, in, 16, 16, 1, cudaMemcpyHostToDevice));
     OK(cudaFreeArray(a));
 }
 
@@ -263,7 +264,7 @@ CASE(runs_of_bytes_go_on_in_the_next_row) {
     OK(cudaMemcpyArrayToArray(b, 5, 0, a, 9, 0, 49, cudaMemcpyDeviceToDevice));
     OK(cudaMemcpyFromArray(out, b, 5, 0, 49, cudaMemcpyDeviceToHost));
     EQUAL(memcmp(out, in + 1, 49), 0);
-    ASK(cudaMemcpyToArray(a, 8, 0, in, 53, cudaMemcpyHostToDevice));
+    SAYS(cudaErrorInvalidValue, cudaMemcpyToArray(a, 8, 0, in, 53, cudaMemcpyHostToDevice));
     (void)cudaGetLastError();
     memset(out, 0, sizeof out);
     OK(cudaMemcpyToArrayAsync(a, 3, 1, in, 40, cudaMemcpyHostToDevice, NULL));
@@ -325,7 +326,7 @@ CASE(textures_remember_what_they_are_made_of) {
     EQUAL(same_d.filterMode, cudaFilterModeLinear);
     OK(cudaGetTextureObjectResourceViewDesc(&v, t)); /* though it has none */
     OK(cudaDestroyTextureObject(t));
-    ASK(cudaDestroyTextureObject(0));
+    SAYS(cudaSuccess, cudaDestroyTextureObject(0));
     (void)cudaGetLastError();
     OK(cudaFreeArray(a));
 }
@@ -344,7 +345,7 @@ CASE(textures_of_memory) {
     OK(cudaDestroyTextureObject(t));
     r.res.linear.devPtr = (char *)at + 4;
     r.res.linear.sizeInBytes = 512;
-    ASK(cudaCreateTextureObject(&t, &r, &d, NULL));
+    SAYS(cudaErrorInvalidValue, cudaCreateTextureObject(&t, &r, &d, NULL));
     r.resType = (enum cudaResourceType)77;
     FAILS(cudaErrorInvalidValue, cudaCreateTextureObject(&t, &r, &d, NULL));
     OK(cudaDeviceGetTexture1DLinearMaxWidth(&most, &floats, 0));

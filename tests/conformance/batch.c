@@ -36,7 +36,7 @@ CASE(batches_that_are_wrong) {
     FAILS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, both, same, 2, s));
     FAILS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, &none, first, 1, s));
     FAILS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, both, first, 0, s));
-    ASK(cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, both, first, 2, NULL));
+    SAYS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, both, first, 2, NULL));
     sizes[1] = 0;
     FAILS(cudaErrorInvalidValue, cudaMemcpyBatchAsync(dsts, srcs, sizes, 2, both, first, 2, s));
     OK(cudaStreamSynchronize(s));
@@ -115,7 +115,7 @@ CASE(prefetches_and_discards_in_one_call) {
     OK(cudaStreamSynchronize(s));
     FAILS(cudaErrorInvalidValue, cudaMemDiscardBatchAsync(&at, &size, 1, 1, s));
     FAILS(cudaErrorInvalidValue, cudaMemPrefetchBatchAsync(&at, &size, 0, &to, &first, 1, 0, s));
-    ASK(cudaMemDiscardBatchAsync(&at, &size, 1, 0, NULL));
+    SAYS(cudaErrorInvalidValue, cudaMemDiscardBatchAsync(&at, &size, 1, 0, NULL));
     (void)cudaGetLastError();
     OK(cudaFree(at));
     OK(cudaStreamDestroy(s));

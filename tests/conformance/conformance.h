@@ -103,7 +103,8 @@ bool is_simulated(void);
 #define SAYS_EITHER(a, b, call)                                                                    \
     check_either(__LINE__, #call, (long long)(a), (long long)(b), (long long)(call))
 
-/* What a call, or any number, is; without a judgement: for finding out what a GPU says. */
+/* What a call, or any number, is; without a judgement: what no GPU has said yet, or what the next
+ * chip may say otherwise. */
 #define ASK(value) ask(__LINE__, #value, (long long)(value))
 
 #define EQUAL(got, expected)                                                                       \

@@ -303,15 +303,15 @@ CASE(streams_and_events_of_another_context) {
     OK(cuEventCreate(&event, 0));
     OK(cuEventRecord(event, NULL));
     OK(cuCtxSynchronize());
-    ASK(cuMemsetD8Async(at, 1, 64, inner));
-    ASK(cuMemcpyDtoDAsync(at, at + 32, 32, inner));
-    ASK(cuStreamQuery(inner) == CUDA_ERROR_INVALID_HANDLE);
+    SAYS(CUDA_SUCCESS, cuMemsetD8Async(at, 1, 64, inner));
+    SAYS(CUDA_SUCCESS, cuMemcpyDtoDAsync(at, at + 32, 32, inner));
+    IS(cuStreamQuery(inner) != CUDA_ERROR_INVALID_HANDLE);
     OK(cuStreamSynchronize(inner)); /* before the memory is freed */
-    ASK(cuEventQuery(inner_event));
-    ASK(cuEventSynchronize(inner_event));
+    SAYS(CUDA_SUCCESS, cuEventQuery(inner_event));
+    SAYS(CUDA_SUCCESS, cuEventSynchronize(inner_event));
     SAYS(CUDA_ERROR_INVALID_HANDLE, cuEventElapsedTime(&ms, inner_event, event));
-    ASK(cuEventDestroy(inner_event));
-    ASK(cuStreamDestroy(inner));
+    SAYS(CUDA_SUCCESS, cuEventDestroy(inner_event));
+    SAYS(CUDA_SUCCESS, cuStreamDestroy(inner));
     OK(cuEventDestroy(event));
     OK(cuMemFree(at));
     OK(cuCtxDestroy(made));
@@ -333,7 +333,7 @@ LONE_CASE(graphs_in_another_context) {
     OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
     made = make();
     OK(cuStreamCreate(&inner, CU_STREAM_NON_BLOCKING));
-    ASK(cuGraphLaunch((CUgraphExec)exec, inner));
+    SAYS(CUDA_SUCCESS, cuGraphLaunch((CUgraphExec)exec, inner));
     OK(cuStreamSynchronize(inner));
     OK(cuStreamDestroy(inner));
     OK(cuCtxDestroy(made));
@@ -480,8 +480,9 @@ LONE_CASE(what_a_reset_leaves_to_another_context) {
     OK(cuCtxSynchronize());
     made = make();
     OK(cuDevicePrimaryCtxReset(0));
-    ASK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, mine));
-    ASK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pooled));
+    SAYS(CUDA_ERROR_INVALID_VALUE,
+         cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, mine));
+    SAYS(CUDA_SUCCESS, cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, pooled));
     OK(cuCtxSynchronize());
     OK(cuCtxDestroy(made));
 }

@@ -526,18 +526,18 @@ CASE(between_pools_of_two_devices) {
     OK(cudaStreamSynchronize(here));
     OK(cudaMemcpyPeerAsync(a, 0, b, 1, 64, there));
     OK(cudaStreamSynchronize(there));
-    ASK(cudaMemcpyPeerAsync(b, 0, a, 0, 64, here)); /* by another name */
-    ASK(cudaMemcpyAsync(plain, b, 64, cudaMemcpyDefault, here));
+    SAYS(cudaErrorInvalidValue, cudaMemcpyPeerAsync(b, 0, a, 0, 64, here)); /* by another name */
+    SAYS(cudaErrorInvalidValue, cudaMemcpyAsync(plain, b, 64, cudaMemcpyDefault, here));
     OK(cudaStreamSynchronize(here));
-    ASK(cudaMemcpyAsync(plain, b, 64, cudaMemcpyDefault, there));
-    ASK(cudaMemcpyAsync(plain, a, 64, cudaMemcpyDefault, there));
+    SAYS(cudaErrorInvalidValue, cudaMemcpyAsync(plain, b, 64, cudaMemcpyDefault, there));
+    SAYS(cudaSuccess, cudaMemcpyAsync(plain, a, 64, cudaMemcpyDefault, there));
     (void)cudaGetLastError();
     OK(cudaStreamSynchronize(there));
     OK(cudaDeviceGetDefaultMemPool(&pool, 1));
     OK(cudaMemPoolSetAccess(pool, &access, 1));
     OK(cudaMemcpyAsync(b, a, 64, cudaMemcpyDefault, here));
     OK(cudaStreamSynchronize(here));
-    ASK(cudaMemcpyAsync(b, a, 64, cudaMemcpyDefault, there));
+    SAYS(cudaSuccess, cudaMemcpyAsync(b, a, 64, cudaMemcpyDefault, there));
     (void)cudaGetLastError();
     OK(cudaStreamSynchronize(there));
     access.flags = cudaMemAccessFlagsProtNone;
@@ -563,18 +563,19 @@ CASE(pools_of_a_device_that_is_not_current) {
     OK(cudaMallocAsync((void **)&memory, 64, there)); /* of the stream's device */
     FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, host, 64, cudaMemcpyHostToDevice, there));
     FAILS(cudaErrorInvalidValue, cudaMemcpyAsync(host, memory, 64, cudaMemcpyDeviceToHost, there));
-    ASK(cudaMemcpyAsync(memory, pinned, 64, cudaMemcpyDefault, there));
-    ASK(cudaMemcpyAsync(memory, memory + 32, 32, cudaMemcpyDeviceToDevice, there));
-    ASK(cudaMemcpyAsync(memory, plain, 64, cudaMemcpyDefault, there));
-    ASK(cudaMemcpyAsync(memory, pinned, 64, cudaMemcpyDefault, NULL));
-    ASK(cudaMemcpy(memory, host, 64, cudaMemcpyHostToDevice));
-    ASK(cudaMemsetAsync(memory, 1, 64, there));
-    ASK(cudaMemset2DAsync(memory, 8, 1, 4, 4, there));
-    ASK(cudaMemset(memory, 1, 64));
-    ASK(cudaMemcpyPeerAsync(plain, 0, memory, 1, 64, there));
+    SAYS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, pinned, 64, cudaMemcpyDefault, there));
+    SAYS(cudaErrorInvalidValue,
+         cudaMemcpyAsync(memory, memory + 32, 32, cudaMemcpyDeviceToDevice, there));
+    SAYS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, plain, 64, cudaMemcpyDefault, there));
+    SAYS(cudaErrorInvalidValue, cudaMemcpyAsync(memory, pinned, 64, cudaMemcpyDefault, NULL));
+    SAYS(cudaErrorInvalidValue, cudaMemcpy(memory, host, 64, cudaMemcpyHostToDevice));
+    SAYS(cudaSuccess, cudaMemsetAsync(memory, 1, 64, there));
+    SAYS(cudaSuccess, cudaMemset2DAsync(memory, 8, 1, 4, 4, there));
+    SAYS(cudaErrorInvalidValue, cudaMemset(memory, 1, 64));
+    SAYS(cudaSuccess, cudaMemcpyPeerAsync(plain, 0, memory, 1, 64, there));
     rows.srcPtr = (struct cudaPitchedPtr){memory, 8, 8, 4};
     rows.dstPtr = (struct cudaPitchedPtr){plain, 8, 8, 4};
-    ASK(cudaMemcpy3DPeerAsync(&rows, there));
+    SAYS(cudaSuccess, cudaMemcpy3DPeerAsync(&rows, there));
     (void)cudaGetLastError();
     OK(cudaDeviceSynchronize());
     OK(cudaStreamSynchronize(there));

@@ -85,7 +85,7 @@ LONE_CASE(primary_contexts) {
     OK(cuDevicePrimaryCtxRelease(0));
     OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
     EQUAL(active, 1);
-    ASK(flags);
+    EQUAL(flags, CU_CTX_SCHED_SPIN);
     OK(cuCtxSetCurrent(one));
     OK(cuCtxGetCurrent(&same));
     IS(same == one);
@@ -323,7 +323,7 @@ CASE(pointers) {
     OK(cudaMallocManaged(&host, 100, cudaMemAttachGlobal));
     OK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                              (CUdeviceptr)(uintptr_t)host));
-    ASK(type);
+    EQUAL(type, CU_MEMORYTYPE_DEVICE);
     OK(cudaFree(host));
 }
 

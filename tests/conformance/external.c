@@ -18,18 +18,18 @@ CASE(what_is_no_semaphore) {
     struct cudaExternalSemaphoreHandleDesc desc = {.type = cudaExternalSemaphoreHandleTypeOpaqueFd};
     desc.handle.fd = other_file();
     IS(cudaImportExternalSemaphore(&semaphore, &desc) != cudaSuccess);
-    ASK(cudaImportExternalSemaphore(&semaphore, &desc));
+    SAYS(cudaErrorUnknown, cudaImportExternalSemaphore(&semaphore, &desc));
     desc.type = cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd;
     IS(cudaImportExternalSemaphore(&semaphore, &desc) != cudaSuccess);
-    ASK(cudaImportExternalSemaphore(&semaphore, &desc));
+    SAYS(cudaErrorUnknown, cudaImportExternalSemaphore(&semaphore, &desc));
     EQUAL(close(desc.handle.fd), 0); /* it is still the program's */
     desc.handle.fd = -1;
     IS(cudaImportExternalSemaphore(&semaphore, &desc) != cudaSuccess);
-    ASK(cudaImportExternalSemaphore(&semaphore, &desc));
+    SAYS(cudaErrorInvalidValue, cudaImportExternalSemaphore(&semaphore, &desc));
     desc.type = cudaExternalSemaphoreHandleTypeOpaqueWin32;
-    ASK(cudaImportExternalSemaphore(&semaphore, &desc));
+    SAYS(cudaErrorNotSupported, cudaImportExternalSemaphore(&semaphore, &desc));
     desc.type = (enum cudaExternalSemaphoreHandleType)99;
-    ASK(cudaImportExternalSemaphore(&semaphore, &desc));
+    SAYS(cudaErrorInvalidValue, cudaImportExternalSemaphore(&semaphore, &desc));
     (void)cudaGetLastError();
 }
 
@@ -39,18 +39,18 @@ CASE(what_is_no_memory) {
                                                 .size = MIB};
     desc.handle.fd = other_file();
     IS(cudaImportExternalMemory(&memory, &desc) != cudaSuccess);
-    ASK(cudaImportExternalMemory(&memory, &desc));
+    SAYS(cudaErrorUnknown, cudaImportExternalMemory(&memory, &desc));
     EQUAL(close(desc.handle.fd), -1); /* CUDA has taken it all the same */
     desc.handle.fd = -1;
     IS(cudaImportExternalMemory(&memory, &desc) != cudaSuccess);
-    ASK(cudaImportExternalMemory(&memory, &desc));
+    SAYS(cudaErrorUnknown, cudaImportExternalMemory(&memory, &desc));
     desc.size = 0;
-    ASK(cudaImportExternalMemory(&memory, &desc));
+    SAYS(cudaErrorInvalidValue, cudaImportExternalMemory(&memory, &desc));
     desc.size = MIB;
     desc.type = cudaExternalMemoryHandleTypeOpaqueWin32;
-    ASK(cudaImportExternalMemory(&memory, &desc));
+    SAYS(cudaErrorNotSupported, cudaImportExternalMemory(&memory, &desc));
     desc.type = (enum cudaExternalMemoryHandleType)99;
-    ASK(cudaImportExternalMemory(&memory, &desc));
+    SAYS(cudaErrorInvalidValue, cudaImportExternalMemory(&memory, &desc));
     (void)cudaGetLastError();
 }
 
@@ -62,10 +62,10 @@ CASE(nodes_without_semaphores) {
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphAddExternalSemaphoresSignalNode(&signal, graph, NULL, 0, &none));
     OK(cudaGraphAddExternalSemaphoresWaitNode(&wait, graph, NULL, 0, &nothing));
-    ASK(cudaGraphExternalSemaphoresSignalNodeSetParams(signal, &none));
-    ASK(cudaGraphExternalSemaphoresWaitNodeSetParams(wait, &nothing));
-    ASK(cudaSignalExternalSemaphoresAsync(NULL, NULL, 0, NULL));
-    ASK(cudaWaitExternalSemaphoresAsync(NULL, NULL, 0, NULL));
+    SAYS(cudaSuccess, cudaGraphExternalSemaphoresSignalNodeSetParams(signal, &none));
+    SAYS(cudaSuccess, cudaGraphExternalSemaphoresWaitNodeSetParams(wait, &nothing));
+    SAYS(cudaErrorInvalidValue, cudaSignalExternalSemaphoresAsync(NULL, NULL, 0, NULL));
+    SAYS(cudaErrorInvalidValue, cudaWaitExternalSemaphoresAsync(NULL, NULL, 0, NULL));
     (void)cudaGetLastError();
     OK(cudaGraphDestroy(graph));
 }

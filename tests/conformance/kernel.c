@@ -58,8 +58,8 @@ CASE(who_needs_malformed_ptx_is_told) {
     cudaLibrary_t library = NULL;
     OK(cudaLibraryLoadData(&library, PTX_HEAD ".entry f(", NULL, NULL, 0, NULL, NULL, 0));
     OK(cudaLibraryGetKernelCount(&count, library)); /* of what is listed, not yet compiled */
-    ASK(count);
-    ASK(cudaLibraryEnumerateKernels(&kernel, 1, library));
+    EQUAL(count, 0);
+    SAYS(cudaSuccess, cudaLibraryEnumerateKernels(&kernel, 1, library));
     (void)cudaGetLastError();
     FAILS(cudaErrorInvalidPtx, cudaLibraryGetKernel(&kernel, library, "f"));
     OK(cudaLibraryUnload(library));
@@ -84,10 +84,10 @@ CASE(machine_code_that_is_none) {
     cudaKernel_t kernel = NULL;
     cudaLibrary_t library = NULL;
     OK(cudaLibraryLoadData(&library, head, NULL, NULL, 0, NULL, NULL, 0));
-    ASK(cudaLibraryGetKernel(&kernel, library, "f"));
+    SAYS(cudaErrorInvalidKernelImage, cudaLibraryGetKernel(&kernel, library, "f"));
     OK(cudaLibraryUnload(library));
     OK(cudaLibraryLoadData(&library, "", NULL, NULL, 0, NULL, NULL, 0));
-    ASK(cudaLibraryGetKernel(&kernel, library, "f"));
+    SAYS(cudaErrorInvalidKernelImage, cudaLibraryGetKernel(&kernel, library, "f"));
     OK(cudaLibraryUnload(library));
 }
 
@@ -346,8 +346,9 @@ CASE(attributes) {
           cudaFuncSetAttribute(NULL, cudaFuncAttributePreferredSharedMemoryCarveout, 30));
     SAYS(FROM(13000, cudaSuccess, cudaErrorInvalidDeviceFunction),
          cudaFuncSetCacheConfig(k, cudaFuncCachePreferL1));
-    ASK(cudaFuncSetCacheConfig(k, (enum cudaFuncCache)9));
-    ASK(cudaFuncSetCacheConfig(NULL, cudaFuncCachePreferL1));
+    SAYS(FROM(13000, cudaErrorInvalidValue, cudaErrorInvalidDeviceFunction),
+         cudaFuncSetCacheConfig(k, (enum cudaFuncCache)9));
+    SAYS(cudaErrorInvalidDeviceFunction, cudaFuncSetCacheConfig(NULL, cudaFuncCachePreferL1));
     (void)cudaGetLastError();
     OK(cudaLibraryUnload(library));
 }
@@ -390,7 +391,7 @@ CASE(names_and_parameters) {
     OK(cudaFuncGetName(&name, k));
     SAME_TEXT(name, "mixed");
     FAILS(cudaErrorInvalidValue, cudaFuncGetName(NULL, k));
-    ASK(cudaFuncGetName(&name, NULL));
+    SAYS(cudaErrorInvalidDeviceFunction, cudaFuncGetName(&name, NULL));
     (void)cudaGetLastError();
     for (size_t i = 0; i < 4; i++) {
         OK(cudaFuncGetParamInfo(k, i, &offset, &size));
@@ -439,12 +440,13 @@ CASE(occupancy) {
     OK(cudaOccupancyAvailableDynamicSMemPerBlock(&bytes, k, 8, 64));
     EQUAL(bytes, 29184);
     /* More shared memory than there is, and than 32 bits can say. */
-    ASK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, 1u << 30));
-    ASK(blocks);
-    ASK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, (size_t)UINT32_MAX + 2));
-    ASK(blocks);
-    ASK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, SIZE_MAX));
-    ASK(blocks);
+    SAYS(cudaSuccess, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, 1u << 30));
+    EQUAL(blocks, 0);
+    SAYS(cudaSuccess,
+         cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, (size_t)UINT32_MAX + 2));
+    EQUAL(blocks, 8);
+    SAYS(cudaSuccess, cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, k, 256, SIZE_MAX));
+    EQUAL(blocks, 8);
     (void)cudaGetLastError();
     OK(cudaLibraryUnload(library));
 }

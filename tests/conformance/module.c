@@ -478,12 +478,12 @@ CASE(occupancy) {
     EQUAL(blocks, 20);
     OK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, get(module, "sharing"), 32, 9000));
     EQUAL(blocks, 20);
-    ASK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 1025, 0));
-    ASK(blocks);
-    ASK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 32, 50000));
-    ASK(blocks);
-    ASK(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 32, 300000));
-    ASK(blocks);
+    SAYS(CUDA_SUCCESS, cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 1025, 0));
+    EQUAL(blocks, 0);
+    SAYS(CUDA_SUCCESS, cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 32, 50000));
+    EQUAL(blocks, 0);
+    SAYS(CUDA_SUCCESS, cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 32, 300000));
+    EQUAL(blocks, 0);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuOccupancyMaxActiveBlocksPerMultiprocessor(NULL, f, 32, 0));
     SAYS(CUDA_ERROR_INVALID_VALUE, cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, f, 0, 0));
     SAYS(CUDA_ERROR_INVALID_HANDLE,
@@ -496,9 +496,9 @@ CASE(occupancy) {
     EQUAL(size, 1024);
     EQUAL(grid, 264);
     OK(cuOccupancyMaxPotentialBlockSize(&grid, &size, f, NULL, 0, 300));
-    ASK(size);
+    EQUAL(size, 256);
     OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, f, 1, 64));
-    ASK(bytes);
+    EQUAL(bytes, 49152);
     OK(cuOccupancyAvailableDynamicSMemPerBlock(&bytes, f, 8, 64));
     EQUAL(bytes, 29184);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuOccupancyAvailableDynamicSMemPerBlock(&bytes, f, 33, 64));
@@ -548,7 +548,7 @@ CASE(clusters_that_fit_at_once) {
             int value = -1;
             attribute.value.clusterDim.x = size;
             config.blockDimX = threads;
-            ASK(cuOccupancyMaxActiveClusters(&value, f, &config));
+            SAYS(CUDA_SUCCESS, cuOccupancyMaxActiveClusters(&value, f, &config));
             ASK(value);
         }
     OK(cuModuleUnload(module));

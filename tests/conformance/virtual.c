@@ -50,8 +50,8 @@ CASE(two_chunks_side_by_side) {
     OK(cuMemCreate(&second, size, &on_device, 0));
     OK(cuMemMap(at, size, 0, first, 0));
     OK(cuMemMap(at + size, size, 0, second, 0));
-    ASK(cuMemGetAccess(&flags, &read_write.location, at));
-    ASK(flags);
+    SAYS(CUDA_SUCCESS, cuMemGetAccess(&flags, &read_write.location, at));
+    EQUAL(flags, 0);
     OK(cuMemSetAccess(at, 2 * size, &read_write, 1));
     OK(cuMemsetD8(at, 1, 2 * size));
     OK(cuMemcpyDtoH(bytes, at, 2 * size));
@@ -109,9 +109,9 @@ CASE(what_a_mapped_pointer_is) {
     OK(cudaPointerGetAttributes(&a, (void *)(uintptr_t)at));
     EQUAL(a.type, cudaMemoryTypeDevice);
     EQUAL(a.device, 0);
-    ASK(cuMemGetAddressRange(&base, &range, at + 5));
-    ASK(base == at);
-    ASK(range);
+    SAYS(CUDA_SUCCESS, cuMemGetAddressRange(&base, &range, at + 5));
+    IS(base == at);
+    EQUAL(range, 2097152);
     SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFree(at));
     FAILS(cudaErrorInvalidValue, cudaFree((void *)(uintptr_t)at));
     OK(cuMemUnmap(at, size));

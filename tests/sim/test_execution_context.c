@@ -112,6 +112,8 @@ TEST(splits_that_are_wrong) {
           cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, UINT32_MAX));
     OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 131));
     assert_int_equal(part.sm.smCount, 132);
+    OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 0, 121));
+    assert_int_equal(part.sm.smCount, 128); /* though only 120 are in eights */
     OK(cudaDevSmResourceSplitByCount(&part, &one, &all, NULL, 64, 8)); /* there is no such flag */
     cudaDevResource queues = {.type = cudaDevResourceTypeWorkqueueConfig};
     FAILS(cudaErrorInvalidResourceType,
