@@ -126,6 +126,7 @@ static bool came_later(int attribute, int *since, int *before) {
     switch (attribute) {
     case cudaDevAttrCooperativeLaunch:
     case cudaDevAttrComputePreemptionSupported:
+    case cudaDevAttrConcurrentManagedAccess:
         return *since = 60, true;
     case cudaDevAttrMaxPersistingL2CacheSize:
     case cudaDevAttrMaxAccessPolicyWindowSize:

@@ -10,11 +10,16 @@ acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {
                : NULL;
 }
 
-/* The CPU is {Host, anything}; a device's number is checked, and that of a node. */
+/* The CPU is {Host, anything}; a device's number is checked, and that of a node. A device that
+ * does not share the memory while it runs takes it as a whole, so that it is no place for a part.
+ */
 cudaError_t acu_sim_judge_location(struct cudaMemLocation location) {
+    const acu_sim_device *device = acu_sim_device_at(location.id);
     switch ((int)location.type) {
     case cudaMemLocationTypeDevice:
-        return acu_sim_device_at(location.id) ? cudaSuccess : cudaErrorInvalidDevice;
+        return device && acu_sim_attribute(device, cudaDevAttrConcurrentManagedAccess)
+                   ? cudaSuccess
+                   : cudaErrorInvalidDevice;
     case cudaMemLocationTypeHost:
     case cudaMemLocationTypeHostNumaCurrent:
         return cudaSuccess;

@@ -253,6 +253,20 @@ TEST(prefetch_is_remembered) {
     OK(cudaFree(a));
 }
 
+/* Before compute capability 6.0 no page moves alone. */
+TEST(old_devices_are_no_places) {
+    const struct cudaMemLocation device = {.type = cudaMemLocationTypeDevice};
+    int shares = 1;
+    char *memory;
+    acu_sim_reset("cc=5.2");
+    OK(cudaDeviceGetAttribute(&shares, cudaDevAttrConcurrentManagedAccess, 0));
+    assert_int_equal(shares, 0);
+    OK(cudaMallocManaged((void **)&memory, 4096, cudaMemAttachGlobal));
+    FAILS(cudaErrorInvalidDevice, cudaMemPrefetchAsync(memory, 4096, device, 0, NULL));
+    OK(cudaMemPrefetchAsync(memory, 4096, host, 0, NULL));
+    OK(cudaFree(memory));
+}
+
 TEST(advice_mistakes) {
     void *a, *device;
     OK(cudaMallocManaged(&a, 4096, cudaMemAttachGlobal));
@@ -392,6 +406,7 @@ int main(void) {
         T(managed_mistakes),
         T(advice_is_kept),
         T(prefetch_is_remembered),
+        T(old_devices_are_no_places),
         T(advice_mistakes),
         T(pitch),
         T(device_pointers),
