@@ -73,27 +73,32 @@ static cudaError_t begin(acu_sim_stream *stream, acu_sim_graph *graph,
     return cudaSuccess;
 }
 
+static void invalidate(acu_sim_capture *capture) {
+    capture->status = cudaStreamCaptureStatusInvalidated;
+}
+
 /* Its streams are free again. Without `keep` its graph is gone, also one that was there before,
- * unless that is in a node or was to be captured again. */
+ * unless that is in a node or was to be captured again. Other captures into it fail with it. */
 static void finish(acu_sim_capture *capture, bool keep) {
+    acu_sim_graph *root = acu_sim_graph_root(capture->graph);
     acu_sim_capture **link = &captures;
     while (*link != capture)
         link = &(*link)->next;
     *link = capture->next;
     for (acu_sim_stream *s = capture->streams; s; s = s->next_captured)
         leave(s);
-    acu_sim_graph_root(capture->graph)->captures--;
-    if (!keep && !capture->graph->owner && !capture->again)
-        acu_sim_graph_free(capture->graph);
+    root->captures--;
+    root->doomed |= !keep && capture->graph == root && !capture->again;
+    for (acu_sim_capture *c = captures; c && root->doomed; c = c->next)
+        if (acu_sim_graph_root(c->graph) == root)
+            invalidate(c);
+    if (root->doomed && !root->captures)
+        acu_sim_graph_free(root);
     acu_sim_links_clear(&capture->lost);
     capture->status = cudaStreamCaptureStatusNone;
     capture->graph = NULL;
     capture->streams = NULL;
     release(capture);
-}
-
-static void invalidate(acu_sim_capture *capture) {
-    capture->status = cudaStreamCaptureStatusInvalidated;
 }
 
 void acu_sim_capture_forget_stream(acu_sim_stream *stream) {

@@ -139,9 +139,11 @@ void acu_sim_owner_defaults(acu_sim_owner *owner) {
     owner->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
 }
 
-/* Addresses for four times the memory, so that those given back are not soon used again. */
+/* Addresses for four times the memory, so that those given back are not soon used again; but no
+ * more than a process has for such devices. */
 static bool reserve_addresses(acu_sim_device *device) {
-    size_t span = (size_t)acu_sim_configuration()->memory * 4;
+    const size_t memory = (size_t)acu_sim_configuration()->memory, many = (size_t)4 << 40;
+    size_t span = memory * 4 <= many ? memory * 4 : memory > many ? memory : many;
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     if (device->span)
         return true;

@@ -297,6 +297,12 @@ cudaError_t acu_sim_cudaFreeHost(void *ptr) {
     return acu_sim_leave(result);
 }
 
+/* Nothing is written anywhere: only what is not mapped is told. */
+static bool is_mapped(const void *memory, size_t size) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)memory & ~(page - 1);
+    return msync((void *)from, (uintptr_t)memory + size - from, MS_ASYNC) == 0;
+}
+
 cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags) {
     const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
                            cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
@@ -310,6 +316,8 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
     if (!result && (taken = acu_sim_range_in((uintptr_t)ptr, size)))
         result = taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
                                                : cudaErrorInvalidValue;
+    if (!result && !is_mapped(ptr, size))
+        result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_capture_allows_unsafe();
     if (!result) {

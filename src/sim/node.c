@@ -249,26 +249,31 @@ static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *par
     return result;
 }
 
-static cudaError_t embed_child(acu_sim_node *node, const struct cudaChildGraphNodeParams *child) {
-    acu_sim_graph *graph = acu_sim_graph_of(child->graph);
-    acu_sim_graph *body = moves(child) ? graph : acu_sim_graph_copy(graph);
-    if (body && acu_sim_node_embed(node, body)) {
-        body->moved = moves(child);
-        if (body->moved) {
-            acu_sim_graph_withdraw(body);
-            acu_sim_allocations_move(body, acu_sim_graph_root(body));
-        }
+/* The node's own graph: a copy as of now, before the node is there, of which it may be one. */
+static cudaError_t make_body(const struct cudaGraphNodeParams *params, acu_sim_graph **body) {
+    if (params->type != cudaGraphNodeTypeGraph)
         return cudaSuccess;
-    }
-    if (!moves(child))
-        acu_sim_graph_free(body);
-    return cudaErrorMemoryAllocation;
+    acu_sim_graph *graph = acu_sim_graph_of(params->graph.graph);
+    *body = moves(&params->graph) ? graph : acu_sim_graph_copy(graph);
+    return *body ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-static cudaError_t embed(acu_sim_node *node, struct cudaGraphNodeParams *params) {
+static cudaError_t embed_child(acu_sim_node *node, acu_sim_graph *body, bool moved) {
+    if (!acu_sim_node_embed(node, body))
+        return cudaErrorMemoryAllocation;
+    body->moved = moved;
+    if (moved) {
+        acu_sim_graph_withdraw(body);
+        acu_sim_allocations_move(body, acu_sim_graph_root(body));
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t embed(acu_sim_node *node, struct cudaGraphNodeParams *params,
+                         acu_sim_graph *body) {
     if (params->type == cudaGraphNodeTypeConditional)
         return acu_sim_conditional_embed(node, &params->conditional);
-    return params->type == cudaGraphNodeTypeGraph ? embed_child(node, &params->graph) : cudaSuccess;
+    return body ? embed_child(node, body, moves(&params->graph)) : cudaSuccess;
 }
 
 void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams *params) {
@@ -384,22 +389,26 @@ static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies
                        const cudaGraphEdgeData *data, size_t count,
                        struct cudaGraphNodeParams *params, acu_sim_node **made) {
     acu_sim_op *op = NULL;
+    acu_sim_graph *body = NULL;
     cudaError_t result = acu_sim_nodes_judge(graph, dependencies, data, count);
     if (!result)
         result = make_op(graph, params, NULL, &op);
+    if (!result && (result = make_body(params, &body)))
+        acu_sim_op_release(op);
     if (result)
         return result;
     acu_sim_node *node = acu_sim_node_new(graph, op);
-    if (!node)
-        return cudaErrorMemoryAllocation;
-    result = link_all(node, dependencies, data, count);
+    result = node ? link_all(node, dependencies, data, count) : cudaErrorMemoryAllocation;
     if (!result) /* last, so that what was moved stays */
-        result = embed(node, params);
-    if (result) {
+        result = embed(node, params, body);
+    if (result && node) {
         acu_sim_unlink_all(node);
         acu_sim_node_free(node);
-        return result;
     }
+    if (result && body && !moves(&params->graph))
+        acu_sim_graph_free(body);
+    if (result)
+        return result;
     *made = node;
     return cudaSuccess;
 }

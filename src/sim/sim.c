@@ -80,9 +80,10 @@ static bool read_size(const char *text, uint64_t *size) {
         return false;
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (strcmp(end, units[i].name) == 0 &&
-            number << units[i].shift >> units[i].shift == number) {
+            number << units[i].shift >> units[i].shift == number &&
+            number << units[i].shift <= (uint64_t)1 << 44) {
             *size = (uint64_t)number << units[i].shift;
-            return *size <= (uint64_t)1 << 44;
+            return true;
         }
     return false;
 }
@@ -122,8 +123,8 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
         if (!read_size(value, &config->memory))
             return "a size up to 16TiB, like 8GiB";
     } else if (strcmp(key, "cc") == 0) {
-        if (!read_version(value, &major, &minor) || major < 5 || minor > 9)
-            return "a compute capability from 5.0, like 9.0";
+        if (!read_version(value, &major, &minor) || major < 5 || major > 12 || minor > 9)
+            return "a compute capability from 5.0 to 12.9, like 9.0";
         config->cc = major * 10 + minor;
     } else if (strcmp(key, "runtime") == 0) {
         int version = read_version(value, &major, &minor) ? major * 1000 + minor * 10 : 0;
@@ -144,9 +145,11 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
     } else if (strcmp(key, "seed") == 0) {
         char *end;
         errno = 0;
-        config->seed = strtoull(value, &end, 10);
-        config->seeded = end != value && !*end && *value != '-' && !errno;
-        return config->seeded ? NULL : "a number below 2^64";
+        const uint64_t seed = strtoull(value, &end, 10);
+        if (end == value || *end || *value == '-' || errno)
+            return "a number below 2^64";
+        config->seed = seed;
+        config->seeded = true;
     } else {
         return "one of devices, memory, cc, runtime, driver, leaks, guard, seed";
     }
@@ -155,13 +158,14 @@ static const char *read_option(acu_sim_config *config, const char *key, const ch
 
 static void read_configuration(acu_sim_config *config, const char *text) {
     while (text && *text) {
-        char key[32] = "", value[32] = "";
+        char key[32] = "", value[64] = "";
         size_t length = strcspn(text, ",");
-        if (sscanf(text, "%31[^=,]=%31[^,]", key, value) < 1 && length == 0) {
+        if (sscanf(text, "%31[^=,]=%63[^,]", key, value) < 1 && length == 0) {
             text++;
             continue;
         }
-        const char *expected = read_option(config, key, value);
+        const bool whole = strlen(value) < sizeof value - 1; /* what is cut off would be lost */
+        const char *expected = whole ? read_option(config, key, value) : "something shorter";
         if (expected)
             fprintf(stderr, "anycuda: ANYCUDA_SIM: \"%.*s\" is ignored: expected %s%s\n",
                     (int)length, text, expected, *value ? "" : ", as key=value");
@@ -171,7 +175,7 @@ static void read_configuration(acu_sim_config *config, const char *text) {
 
 static void at_exit(void) {
     pthread_mutex_lock(&acu_sim_lock);
-    bool report = sim.config.leaks;
+    bool report = sim.config.leaks && !sim.forked; /* what a child inherits is its parent's */
     sim.unloading = true;
     pthread_mutex_unlock(&acu_sim_lock);
     if (report)

@@ -667,8 +667,9 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
         result = acu_sim_capture_allows(s, SIM_WAITS);
     if (!result) {
         acu_sim_device *device = s->device;
+        const bool worked = s->last != NULL; /* one that never did is not waited for */
         wait_for(s == s->owner->legacy ? is_joined_by : is_it, s);
-        if (s->last) /* one that never worked is not waited for */
+        if (worked) /* s may be destroyed: the lock was given up */
             acu_sim_pools_settle();
         acu_sim_guard_check();
         result = device->sticky;

@@ -594,6 +594,33 @@ CASE(a_graph_goes_with_a_capture_into_it_that_fails) {
     OK(cudaStreamDestroy(stream));
 }
 
+CASE(two_captures_into_one_graph) {
+    cudaStream_t one = NULL, other = NULL;
+    cudaGraph_t graph = NULL, ended = NULL;
+    char *memory = NULL;
+    OK(cudaMalloc((void **)&memory, 4));
+    OK(cudaStreamCreate(&one));
+    OK(cudaStreamCreate(&other));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaStreamBeginCaptureToGraph(one, graph, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+    cudaError_t second =
+        cudaStreamBeginCaptureToGraph(other, graph, NULL, NULL, 0, cudaStreamCaptureModeRelaxed);
+    ASK(second);
+    (void)cudaGetLastError();
+    if (!second) {
+        ASK(cudaMemsetAsync(memory, 0, 4, other));
+        ASK(cudaStreamEndCapture(other, &ended));
+        ASK(ended == graph);
+    }
+    OK(cudaMemsetAsync(memory, 0, 4, one));
+    OK(cudaStreamEndCapture(one, &ended));
+    ASK(count_nodes(graph));
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(one));
+    OK(cudaStreamDestroy(other));
+    OK(cudaFree(memory));
+}
+
 CASE(mistakes_in_capturing_into_a_graph) {
     cudaStream_t stream = new_stream();
     cudaGraph_t graph = NULL, other = NULL;

@@ -319,3 +319,40 @@ LONE_CASE(other_threads_are_told_of_a_fault) {
     EQUAL(elsewhere.last, cudaSuccess);
     EQUAL(elsewhere.synchronise, cudaErrorIllegalAddress);
 }
+
+/* Of two devices one is lost; the other one's things, while the lost one is current and not. */
+LONE_CASE(a_fault_on_one_device_of_two) {
+    NEEDS_DEVICES(2);
+    cudaStream_t other = NULL;
+    cudaEvent_t event = NULL;
+    void *memory = NULL, *pooled = NULL;
+    char local[16];
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&other));
+    OK(cudaEventCreate(&event));
+    OK(cudaMalloc(&memory, 64));
+    OK(cudaMallocAsync(&pooled, 64, other));
+    OK(cudaStreamSynchronize(other));
+    OK(cudaSetDevice(0));
+    IS(lose(700));
+    SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
+    for (int current = 0; current < 2; current++) {
+        OK(cudaSetDevice(current));
+        ASK(cudaStreamQuery(other));
+        ASK(cudaStreamSynchronize(other));
+        ASK(cudaEventRecord(event, other));
+        ASK(cudaEventQuery(event));
+        ASK(cudaEventSynchronize(event));
+        ASK(cudaStreamWaitEvent(other, event, 0));
+        ASK(cudaMemsetAsync(memory, 1, 64, other));
+        ASK(cudaMemcpyAsync(local, memory, 16, cudaMemcpyDeviceToHost, other));
+        ASK(cudaStreamSynchronize(other));
+        ASK(cudaDeviceSynchronize());
+        (void)cudaGetLastError();
+    }
+    OK(cudaSetDevice(0));
+    ASK(cudaFreeAsync(pooled, other));
+    ASK(cudaFree(memory));
+    ASK(cudaEventDestroy(event));
+    ASK(cudaStreamDestroy(other));
+}

@@ -2,6 +2,7 @@
 #include "conformance.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 
 enum { PAGE = 4096 };
 
@@ -189,6 +190,16 @@ CASE(memory_that_is_registered_wrongly) {
     FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, 0, cudaHostRegisterDefault));
     FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, SIZE_MAX, cudaHostRegisterDefault));
     free(memory);
+}
+
+CASE(memory_that_is_not_there_is_registered) {
+    char *memory = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    IS(memory != MAP_FAILED && !munmap(memory + PAGE, 3 * PAGE));
+    ASK(cudaHostRegister(memory + PAGE, PAGE, cudaHostRegisterDefault));
+    (void)cudaGetLastError();
+    ASK(cudaHostRegister(memory, 2 * PAGE, cudaHostRegisterDefault));
+    (void)cudaGetLastError();
+    IS(!munmap(memory, PAGE));
 }
 
 CASE(memory_that_is_registered_already) {

@@ -424,6 +424,13 @@ CASE(launch_attributes) {
     attribute.id = CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY;
     attribute.value.syncPolicy = CU_SYNC_POLICY_SPIN;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(&config, f, NULL, NULL));
+    attribute.id = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
+    attribute.value.memSyncDomain = (CUlaunchMemSyncDomain)5;
+    ASK(cuLaunchKernelEx(&config, f, NULL, NULL));
+    memset(&attribute.value, 0, sizeof attribute.value);
+    attribute.id = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
+    attribute.value.accessPolicyWindow.hitProp = (CUaccessProperty)9;
+    ASK(cuLaunchKernelEx(&config, f, NULL, NULL));
     config.attrs = NULL;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(&config, f, NULL, NULL));
     config.numAttrs = 0;

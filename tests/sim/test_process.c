@@ -52,6 +52,13 @@ TEST(mistakes_are_said_in_one_line) {
     assert_string_equal(
         said, "anycuda: ANYCUDA_SIM: \"devises=2\" is ignored: expected one of devices, memory, "
               "cc, runtime, driver, leaks, guard, seed\n");
+    assert_int_equal(alone("seed=7,seed=x,cc=13.0", count_devices), 1);
+    assert_non_null(strstr(said, "\"seed=x\" is ignored: expected a number below 2^64"));
+    assert_non_null(strstr(said, "\"cc=13.0\" is ignored: expected a compute capability"));
+    assert_int_equal(alone("seed=00000000000000000000000000000000000000000000000000000000000000001",
+                           count_devices),
+                     1);
+    assert_non_null(strstr(said, "is ignored: expected something shorter"));
     assert_int_equal(alone("memory=8,cc=9,runtime=10.2", count_devices), 1);
     assert_non_null(strstr(said, "\"cc=9\" is ignored: expected a compute capability"));
     assert_non_null(strstr(said, "\"runtime=10.2\" is ignored: expected a CUDA version"));
@@ -67,8 +74,16 @@ static int memory_in_mib(void) {
     return (int)(total >> 20);
 }
 
+static int allocates(void) {
+    void *memory;
+    return (int)cudaMalloc(&memory, (size_t)1 << 40);
+}
+
 TEST(sizes) {
     assert_int_equal(alone("memory=64MiB", memory_in_mib), 64);
+    assert_int_equal(alone("memory=64MiB,memory=17TiB", memory_in_mib), 64);
+    assert_non_null(strstr(said, "\"memory=17TiB\" is ignored: expected a size up to 16TiB"));
+    assert_int_equal(alone("memory=16TiB", allocates), cudaSuccess);
     assert_int_equal(alone("memory=134217728", memory_in_mib), 128);
     assert_int_equal(alone("memory=32M", memory_in_mib), 32);
 }
@@ -187,6 +202,22 @@ static int forks(void) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 99;
 }
 
+/* What the parent has not freed yet is not the child's to free. */
+static int forks_with_memory(void) {
+    void *memory;
+    int code = (int)cudaMalloc(&memory, 4), status = 1;
+    pid_t child = fork();
+    if (child == 0)
+        exit(0);
+    waitpid(child, &status, 0);
+    return code ? code : status ? status : (int)cudaFree(memory);
+}
+
+TEST(a_forked_child_reports_no_leak) {
+    assert_int_equal(alone("leaks=1", forks_with_memory), 0);
+    assert_null(strstr(said, "leaked"));
+}
+
 TEST(a_forked_child_cannot_go_on) {
     assert_int_equal(alone("", forks), cudaErrorInitializationError);
 }
@@ -204,6 +235,7 @@ int main(void) {
         P(leaks_are_reported_at_exit),
         P(after_exit_began_cuda_is_gone),
         P(exit_does_not_wait_for_work),
+        P(a_forked_child_reports_no_leak),
         P(a_forked_child_cannot_go_on),
     };
     return RUN(tests);

@@ -2,6 +2,7 @@
 #include "sim_test.h"
 
 #include <pthread.h>
+#include <time.h>
 
 static atomic_int order;
 
@@ -419,6 +420,28 @@ TEST(attach_memory) {
     OK(cudaFree(device));
 }
 
+static void sleep_a_little(void *data) {
+    (void)data;
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+}
+
+static void *destroy_soon(void *stream) {
+    nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+    return cudaStreamDestroy(stream) ? stream : NULL;
+}
+
+TEST(is_destroyed_while_it_is_waited_for) {
+    cudaStream_t stream;
+    pthread_t thread;
+    void *failed;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaLaunchHostFunc(stream, sleep_a_little, NULL));
+    assert_int_equal(pthread_create(&thread, NULL, destroy_soon, stream), 0);
+    OK(cudaStreamSynchronize(stream));
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(creates_and_destroys),
@@ -429,6 +452,7 @@ int main(void) {
         T(work_is_asynchronous),
         T(streams_are_independent),
         T(destroyed_streams_finish_their_work),
+        T(is_destroyed_while_it_is_waited_for),
         T(legacy_stream_waits_for_blocking_streams),
         T(blocking_streams_wait_for_the_legacy_stream),
         T(non_blocking_streams_do_not),
