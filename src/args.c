@@ -55,7 +55,7 @@ acu_result acu_args_release(acu_args *args) {
 }
 
 void acu_args_cleanup(acu_args **args) {
-    (void)acu_args_release(*args);
+    (void)acu_args_release(args ? *args : NULL);
 }
 
 size_t acu_args_count(const acu_args *args) {

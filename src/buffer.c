@@ -34,6 +34,20 @@ ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream
     return ACU_ERROR_CAPTURE;
 }
 
+/* Flags that do not exist, or that say nothing of such memory, may be meant for another. */
+static int check_flags(const char *call, const acu_buffer_options *o) {
+    static const unsigned fit[] = {
+        [ACU_MEMORY_PINNED] = ACU_BUFFER_WRITE_COMBINED | ACU_BUFFER_PORTABLE,
+        [ACU_MEMORY_MAPPED] = ACU_BUFFER_WRITE_COMBINED | ACU_BUFFER_PORTABLE,
+        [ACU_MEMORY_MANAGED] = ACU_BUFFER_ATTACH_HOST,
+        [ACU_MEMORY_REGISTERED] = ACU_BUFFER_PORTABLE | ACU_BUFFER_MAP | ACU_BUFFER_READ_ONLY,
+    };
+    const unsigned wrong = o->flags & ~(fit[o->memory] | ACU_BUFFER_UNORDERED);
+    return wrong ? acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d has no flags 0x%x",
+                             (int)o->memory, wrong)
+                 : 0;
+}
+
 static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
                   const acu_buffer_options *o, acu_buffer **buffer) {
     if (!buffer)
@@ -44,6 +58,7 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
     if ((unsigned)o->memory >= ACU_MEMORY_REGISTERED)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d cannot be allocated",
                          (int)o->memory);
+    ACU_TRY(check_flags(call, o));
     if (!ACU_LIKELY(!is_captured(stream)))
         return refuse_in_capture(call, stream);
     if (o->pool && !acu_is(o->pool, &acu_pool_class))
@@ -91,6 +106,7 @@ static int on_given(const char *call, const acu_request *r, acu_buffer **buffer)
     if ((unsigned)r->options.memory > ACU_MEMORY_REGISTERED)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "there is no memory of kind %d",
                          (int)r->options.memory);
+    ACU_TRY(check_flags(call, &r->options));
     acu_destroy_deferred();
     return acu_storage_new(call, r, buffer);
 }
@@ -143,7 +159,7 @@ ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
 }
 
 void acu_buffer_cleanup(acu_buffer **buffer) {
-    (void)acu_buffer_release(*buffer);
+    (void)acu_buffer_release(buffer ? *buffer : NULL);
 }
 
 /* ---- views -------------------------------------------------------------------------------------

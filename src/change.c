@@ -125,9 +125,15 @@ static void unlock(const changing *c) {
     acu_graph_unlock();
 }
 
+/* Under the lock. CUDA's own refusals name the node, too: it may be of another kind. */
 static int outcome(const changing *c, int code) {
-    return c->in_exec ? acu_outcome(c->call, c->exec, code)
-                      : acu_outcome(c->call, c->node.graph, code);
+    const void *changed = c->in_exec ? (const void *)c->exec : c->node.graph;
+    char object[ACU_OBJECT_TEXT], said[ACU_OBJECT_TEXT], node[64];
+    if (code <= 0)
+        return acu_outcome(c->call, changed, code);
+    snprintf(said, sizeof said, "%.70s, %s", acu_describe(changed, object),
+             acu_node_describe(c->node.graph, c->raw, node));
+    return acu_blame(c->call, said, code);
 }
 
 /* Room for the holding, so that nothing can fail once CUDA has changed the node. */
@@ -155,8 +161,8 @@ static int end(changing *c, int code) {
         if (unused)
             *unused = (acu_retired){.holding = NULL};
     }
-    unlock(c);
     code = outcome(c, code);
+    unlock(c);
     acu_holding_free(c->holding);
     acu_retired_free(unused);
     return code;
@@ -491,8 +497,9 @@ static int with_node(changing *c, bool set, unsigned *enabled) {
     lock(c);
     code = (int)(set ? cudaGraphNodeSetEnabled(c->exec->raw, c->raw, *enabled)
                      : cudaGraphNodeGetEnabled(c->exec->raw, c->raw, enabled));
+    code = outcome(c, code);
     unlock(c);
-    return acu_outcome(c->call, c->exec, code);
+    return code;
 }
 
 acu_result acu_exec_set_enabled(acu_exec *exec, acu_node node, bool enabled) {

@@ -124,6 +124,8 @@ acu_result acu_device_set(acu_device device) {
 
 acu_result acu_device_enter(acu_device_guard *guard, acu_device device) {
     ACU_NEED_POINTER(guard);
+    ACU_REQUIRE(!guard->changed, ACU_ERROR_STATE,
+                "the guard has changed the device already, or was not {0} at first");
     return OUTCOME(device, acu_guard_enter(guard, device));
 }
 

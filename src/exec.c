@@ -185,7 +185,7 @@ acu_result acu_exec_release(acu_exec *exec) {
 }
 
 void acu_exec_cleanup(acu_exec **exec) {
-    (void)acu_exec_release(*exec);
+    (void)acu_exec_release(exec ? *exec : NULL);
 }
 
 /* ---- instantiating -----------------------------------------------------------------------------

@@ -174,7 +174,7 @@ acu_result acu_graph_release(acu_graph *graph) {
 }
 
 void acu_graph_cleanup(acu_graph **graph) {
-    (void)acu_graph_release(*graph);
+    (void)acu_graph_release(graph ? *graph : NULL);
 }
 
 int acu_graph_not_captured(const char *call, const acu_graph *graph) {

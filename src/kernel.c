@@ -283,7 +283,7 @@ acu_result acu_kernel_release(acu_kernel *kernel) {
 }
 
 void acu_kernel_cleanup(acu_kernel **kernel) {
-    (void)acu_kernel_release(*kernel);
+    (void)acu_kernel_release(kernel ? *kernel : NULL);
 }
 
 acu_device acu_kernel_device(const acu_kernel *kernel) {

@@ -30,7 +30,8 @@ ACU_COLD static int refuse_none(const char *call, const acu_kernel *kernel, cons
                                 const acu_size3 *size) {
     acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
                  size->y, size->z);
-    acu_hint("a grid for 0 elements has no blocks: there is nothing to launch then");
+    acu_hint("a grid for 0 elements, or with 0 threads in a block, has no blocks: there is nothing "
+             "to launch then");
     return ACU_ERROR_ARGUMENT;
 }
 
@@ -182,6 +183,12 @@ static int add_raw(const char *call, const acu_grid *grid, acu_prepared *p) {
  * attributes, and shall not have this between what they run. */
 ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_prepared *p) {
     int code = 0;
+    if (is_given(&grid->preferred_cluster) && !is_given(&grid->cluster))
+        return acu_fault_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                            "a preferred cluster without the cluster that is good enough");
+    if (grid->at_start && !grid->programmatic_event)
+        return acu_fault_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                            "'at_start' without a programmatic event");
     p->cooperative = grid->cooperative;
     if (grid->cooperative && p->kernel->limits.cooperative == 0)
         return acu_fault_on(call, p->kernel, ACU_NOT_SUPPORTED,
@@ -216,8 +223,8 @@ ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_p
 static bool is_plain(const acu_grid *g) {
     return !(g->cooperative || g->priority || is_given(&g->cluster) ||
              is_given(&g->preferred_cluster) || g->cluster_scheduling || g->programmatic ||
-             g->programmatic_event || g->begun_event || g->memory_domain || g->window ||
-             g->raw_count);
+             g->programmatic_event || g->at_start || g->begun_event || g->memory_domain ||
+             g->window || g->raw_count);
 }
 
 /* All but the arrays, which are large and counted. */

@@ -504,9 +504,13 @@ acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after, si
     ADDING(a);
     ACU_NEED_POINTER(bodies);
     ACU_NEED(graph, acu_graph_class);
+    ACU_REQUIRE(conditional.graph, ACU_ERROR_ARGUMENT,
+                "the conditional's graph is NULL: acu_conditional_create() makes one");
     ACU_NEED(conditional.graph, acu_graph_class);
     ACU_REQUIRE(conditional.graph->root == graph->root, ACU_ERROR_ARGUMENT,
                 "the conditional was made for another graph");
+    ACU_REQUIRE((unsigned)kind <= ACU_SWITCH, ACU_ERROR_ARGUMENT,
+                "there is no conditional node of kind %d", (int)kind);
     ACU_REQUIRE(body_count > 0 && (kind != ACU_IF || body_count <= 2) &&
                     (kind != ACU_WHILE || body_count == 1),
                 ACU_ERROR_ARGUMENT, "%u bodies", body_count);

@@ -125,7 +125,7 @@ acu_result acu_pool_release(acu_pool *pool) {
 }
 
 void acu_pool_cleanup(acu_pool **pool) {
-    (void)acu_pool_release(*pool);
+    (void)acu_pool_release(pool ? *pool : NULL);
 }
 
 acu_device acu_pool_device(const acu_pool *pool) {

@@ -46,7 +46,9 @@ static const words cudas[] = {
     {cudaErrorInvalidDevice, "", "", "acu_device_count() tells how many there are"},
     {cudaErrorSharedObjectInitFailed, "", "",
      "acu-info prints the search; ANYCUDA_CUDART=path chooses a library, =sim the simulator"},
-    {cudaErrorNotSupported, "", "", "acu_supports() tells beforehand whether a feature is there"},
+    {cudaErrorNotSupported, "", "",
+     "acu_supports() tells what runtime and driver have; it may be the device, too, or what these "
+     "objects are made of"},
     {cudaErrorIllegalAddress, "", "",
      "the device's context is lost: compute-sanitizer finds the access"},
     {cudaErrorLaunchFailure, "", "",

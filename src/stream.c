@@ -325,6 +325,8 @@ acu_result acu_stream_create(acu_device device, const acu_stream_options *option
     cudaStream_t raw = NULL;
     ACU_NEED_POINTER(stream);
     *stream = NULL;
+    ACU_REQUIRE(!options || !(options->flags & ~(unsigned)ACU_STREAM_NON_BLOCKING),
+                ACU_ERROR_ARGUMENT, "a stream has no flags 0x%x", options->flags);
     acu_destroy_deferred();
     ACU_TRY(acu_device_resolve(__func__, &device));
     ACU_TRY(OUTCOME(NULL, create_raw(device, options ? options : &none, &raw)));
@@ -391,7 +393,7 @@ acu_result acu_stream_release(acu_stream *stream) {
 }
 
 void acu_stream_cleanup(acu_stream **stream) {
-    (void)acu_stream_release(*stream);
+    (void)acu_stream_release(stream ? *stream : NULL);
 }
 
 /* ---- what it is --------------------------------------------------------------------------------
@@ -432,6 +434,8 @@ acu_result acu_stream_sync_policy(acu_stream *stream, acu_sync_policy *policy) {
 }
 
 acu_result acu_stream_set_sync_policy(acu_stream *stream, acu_sync_policy policy) {
+    ACU_REQUIRE(policy >= ACU_SYNC_AUTO && policy <= ACU_SYNC_BLOCK, ACU_ERROR_ARGUMENT,
+                "there is no policy %d", (int)policy);
     cudaLaunchAttributeValue value = {.syncPolicy = (enum cudaSynchronizationPolicy)policy};
     ON_STREAM(stream, cudaStreamSetAttribute(stream->raw, cudaLaunchAttributeSynchronizationPolicy,
                                              &value));
@@ -487,13 +491,13 @@ int acu_stream_asks(const acu_stream *stream) {
     return code ? code : acu_capture_allows();
 }
 
-acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing_now) {
-    ACU_NEED_POINTER(capturing_now);
-    *capturing_now = false;
+acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing) {
+    ACU_NEED_POINTER(capturing);
+    *capturing = false;
     ACU_NEED_STREAM(stream);
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     int code = query_capture(stream, &status);
-    *capturing_now = status == cudaStreamCaptureStatusActive;
+    *capturing = status == cudaStreamCaptureStatusActive;
     return OUTCOME(stream, code);
 }
 

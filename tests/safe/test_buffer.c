@@ -230,6 +230,13 @@ static void kinds_of_memory(void **state) {
     assert_true(mine[0] == 1);
     OK(acu_buffer_release(buffer));
     FAILS(acu_buffer_register(stream, ACU_F32, NULL, 64, 0, &buffer), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_buffer_register(stream, ACU_F32, mine, 64, ACU_BUFFER_ATTACH_HOST, &buffer),
+          ACU_ERROR_ARGUMENT, "no flags 0x8");
+    for (acu_memory memory = ACU_MEMORY_POOL; memory < ACU_MEMORY_REGISTERED; memory++) {
+        const acu_buffer_options wrong = {.memory = memory, .flags = ACU_BUFFER_MAP | 4096u};
+        FAILS(acu_buffer_create_with(stream, ACU_F32, 1, &wrong, &buffer), ACU_ERROR_ARGUMENT,
+              "no flags 0x1010");
+    }
     FAILS(acu_buffer_wrap(stream, ACU_F32, mine, 64, ACU_MEMORY_REGISTERED, &buffer),
           ACU_ERROR_ARGUMENT, "acu_buffer_register");
 }

@@ -52,10 +52,14 @@ static void a_guard_changes_it_back(void **state) {
     FAILS(in_scope(9, &device), 101, "there is no device 9; there are ");
     FAILS(acu_device_enter(NULL, 0), ACU_ERROR_ARGUMENT, "'guard' is NULL");
     OK(acu_device_leave(NULL));
-    acu_device_guard guard;
+    acu_device_guard guard = {0};
     OK(acu_device_enter(&guard, another_device()));
     OK(acu_device_leave(&guard));
     OK(acu_device_leave(&guard)); /* does nothing */
+    OK(acu_device_enter(&guard, another_device()));
+    if (another_device())
+        FAILS(acu_device_enter(&guard, 0), ACU_ERROR_STATE, "the guard has changed the device");
+    OK(acu_device_leave(&guard));
     OK(acu_device_current(&device));
     assert_int_equal(device, 0);
 }

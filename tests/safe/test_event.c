@@ -44,8 +44,11 @@ static void misuse(void **state) {
     FAILS(acu_event_record(NULL, stream), ACU_ERROR_ARGUMENT, "the event is NULL");
     FAILS(acu_event_record(event, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
     FAILS(acu_event_create(0, NULL, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_event_create(0, &(acu_event_options){.flags = 1u << 30u}, &(acu_event *){NULL}), 1,
-          "cudaEventCreateWithFlags");
+    FAILS(acu_event_create(0, &(acu_event_options){.flags = 1u << 30u}, &(acu_event *){NULL}),
+          ACU_ERROR_ARGUMENT, "no flags 0x40000000");
+    FAILS(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_INTERPROCESS},
+                           &(acu_event *){NULL}),
+          1, "cudaEventCreateWithFlags");
     FAILS(acu_event_create(7, NULL, &(acu_event *){NULL}), 101, "device 7");
     FAILS(acu_event_query(NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_event_synchronize(NULL), ACU_ERROR_ARGUMENT, "NULL");

@@ -308,6 +308,12 @@ static void grids_beyond_limits(void **state) {
     FAILS(acu_launch(b.stream, b.nothing, acu_grid_1d(8, 0)), ACU_ERROR_ARGUMENT, "the blocks are");
     FAILS(acu_launch(b.stream, b.nothing, grid_of(8, 0)), ACU_ERROR_ARGUMENT,
           "the threads are 0 x 0 x 0");
+    acu_grid odd = grid_of(2, 32);
+    odd.preferred_cluster.x = 2;
+    FAILS(acu_launch(b.stream, b.nothing, odd), ACU_ERROR_ARGUMENT, "a preferred cluster without");
+    odd = grid_of(2, 32);
+    odd.at_start = true;
+    FAILS(acu_launch(b.stream, b.nothing, odd), ACU_ERROR_ARGUMENT, "'at_start' without");
     FAILS(acu_launch(b.stream, b.nothing, acu_grid_2d(8, 0, 8, 8)), ACU_ERROR_ARGUMENT,
           "the blocks are 0 x 0 x 0");
     FAILS(acu_launch(b.stream, b.nothing, acu_grid_1d(SIZE_MAX, 1)), ACU_ERROR_LIMIT,

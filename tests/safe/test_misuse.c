@@ -10,7 +10,7 @@ static void devices(void **state) {
     unsigned flags;
     bool can;
     acu_device_info info;
-    acu_device_guard guard;
+    acu_device_guard guard = {0};
     char text[ACU_UUID_SIZE];
     NO_DEVICE(acu_device_set(absent));
     NO_DEVICE(acu_device_enter(&guard, absent));
@@ -48,6 +48,19 @@ static void devices(void **state) {
     NOT_NULL(acu_device_can_access(0, 0, NULL));
     OK(acu_device_leave(NULL));
     acu_device_guard_cleanup(NULL);
+}
+
+static void nothing_is_cleaned_up(void **state) {
+    (void)state;
+    acu_stream_cleanup(NULL);
+    acu_event_cleanup(NULL);
+    acu_buffer_cleanup(NULL);
+    acu_pool_cleanup(NULL);
+    acu_module_cleanup(NULL);
+    acu_kernel_cleanup(NULL);
+    acu_args_cleanup(NULL);
+    acu_graph_cleanup(NULL);
+    acu_exec_cleanup(NULL);
 }
 
 static void streams_are_made(void **state) {
@@ -533,13 +546,20 @@ static void launches(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        MISUSE(devices),          MISUSE(streams_are_made),
-        MISUSE(streams),          MISUSE(captures),
-        MISUSE(events),           MISUSE(pools),
-        MISUSE(buffers_are_made), MISUSE(buffers),
-        MISUSE(modules),          MISUSE(kernels),
-        MISUSE(launches),         MISUSE(huge_sizes),
-        MISUSE(huge_launches),    MISUSE(failures_name_what_they_are_about)};
+    const struct CMUnitTest tests[] = {MISUSE(devices),
+                                       MISUSE(nothing_is_cleaned_up),
+                                       MISUSE(streams_are_made),
+                                       MISUSE(streams),
+                                       MISUSE(captures),
+                                       MISUSE(events),
+                                       MISUSE(pools),
+                                       MISUSE(buffers_are_made),
+                                       MISUSE(buffers),
+                                       MISUSE(modules),
+                                       MISUSE(kernels),
+                                       MISUSE(launches),
+                                       MISUSE(huge_sizes),
+                                       MISUSE(huge_launches),
+                                       MISUSE(failures_name_what_they_are_about)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -150,6 +150,10 @@ static void options_of_the_compiler(void **state) {
                                  .verbose = true,
                                  .log_bytes = 100};
     OK(acu_module_load(0, &(acu_module_source){.ptx = kernels_ptx, .jit = all}, &module));
+    FAILS(acu_module_load(
+              0, &(acu_module_source){.ptx = kernels_ptx, .jit = {.level = (acu_jit_level)77}},
+              &(acu_module *){NULL}),
+          ACU_ERROR_ARGUMENT, "no level 77");
     assert_non_null(acu_module_log(module));
     has_add(module);
     assert_string_equal(acu_module_log(NULL), "");

@@ -396,6 +396,7 @@ static void conditions_are_checked(void **state) {
     FAILS(ADD(theirs, ACU_IF, bodies, 1), ACU_ERROR_ARGUMENT, "made for another graph");
     FAILS(ADD((acu_conditional){0}, ACU_IF, bodies, 1), ACU_ERROR_ARGUMENT, "is NULL");
     FAILS(ADD(mine, ACU_IF, NULL, 1), ACU_ERROR_ARGUMENT, "'bodies' is NULL");
+    FAILS(ADD(mine, (acu_conditional_kind)9, bodies, 1), ACU_ERROR_ARGUMENT, "of kind 9");
     FAILS(ADD(mine, ACU_IF, bodies, 0), ACU_ERROR_ARGUMENT, "0 bodies");
     FAILS(ADD(mine, ACU_IF, bodies, 3), ACU_ERROR_ARGUMENT, "3 bodies");
     FAILS(ADD(mine, ACU_WHILE, bodies, 2), ACU_ERROR_ARGUMENT, "2 bodies");

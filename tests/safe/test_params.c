@@ -96,7 +96,8 @@ static void host_functions(void **state) {
           "'closure.call' is NULL");
     assert_int_equal(destroyed, 2); /* what was refused */
     FAILS(acu_node_set_host(empty, (acu_closure){call, NULL, destroy}), 1,
-          "cudaGraphHostNodeSetParams");
+          "cudaGraphHostNodeSetParams failed with cudaErrorInvalidValue");
+    assert_non_null(strstr(acu_last_error_message(), ", empty node 0"));
     assert_int_equal(destroyed, 3);
     launch();
     assert_int_equal(called, 1);

@@ -39,7 +39,8 @@ static void misuse(void **state) {
     acu_quarantine(100);
     FAILS(acu_stream_create(0, NULL, NULL), ACU_ERROR_ARGUMENT, "'stream' is NULL");
     FAILS(acu_stream_create(9, NULL, &stream), 101, "no device 9");
-    FAILS(acu_stream_create(0, &(acu_stream_options){.flags = 99}, &stream), 1, "cudaStreamCreate");
+    FAILS(acu_stream_create(0, &(acu_stream_options){.flags = 99}, &stream), ACU_ERROR_ARGUMENT,
+          "no flags 0x63");
     assert_null(stream);
     FAILS(acu_stream_query(NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
     assert_null(acu_stream_retain(NULL));
@@ -150,6 +151,7 @@ static void attributes(void **state) {
     assert_int_equal(policy, ACU_SYNC_BLOCK);
     OK(acu_stream_set_access_window(a, NULL));
     FAILS(acu_stream_sync_policy(a, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_set_sync_policy(a, (acu_sync_policy)9), ACU_ERROR_ARGUMENT, "no policy 9");
     FAILS(acu_stream_copy_attributes(a, NULL), ACU_ERROR_ARGUMENT, "NULL");
     OK(acu_stream_release(a));
     OK(acu_stream_release(b));
