@@ -422,6 +422,13 @@ cudaError_t acu_sim_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamC
     return acu_sim_leave(result);
 }
 
+static bool is_captured_into(const acu_sim_graph *graph) {
+    bool found = false;
+    for (const acu_sim_capture *c = captures; c && !found; c = c->next)
+        found = c->graph == graph;
+    return found;
+}
+
 cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
                                                   const cudaGraphNode_t *dependencies,
                                                   const cudaGraphEdgeData *dependencyData,
@@ -435,6 +442,8 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
     if (!result)
         result = g ? acu_sim_nodes_judge(g, dependencies, dependencyData, numDependencies)
                    : cudaErrorInvalidValue;
+    if (!result && is_captured_into(g))
+        result = cudaErrorIllegalState;
     if (!result)
         result = begin(s, g, mode);
     if (!result && !acu_sim_links_merge(&s->tips, dependencies, dependencyData, numDependencies)) {

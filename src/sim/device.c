@@ -169,6 +169,13 @@ cudaError_t acu_sim_device_open(acu_sim_device *device) {
     return reserve_addresses(device) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+void acu_sim_lose(acu_sim_device *device, cudaError_t why) {
+    for (int i = 0; i < SIM_DEVICES; i++)
+        if (!devices[i].sticky &&
+            (&devices[i] == device || devices[i].active || acu_sim_owners_are_on(&devices[i])))
+            devices[i].sticky = why;
+}
+
 cudaError_t acu_sim_device_activate(acu_sim_device *device) {
     device->of_runtime |= !acu_sim_self()->by_driver;
     if (device->active)

@@ -50,8 +50,8 @@ static void land(acu_sim_op *op) {
 static void fail(acu_sim_flight *flight, cudaError_t result) {
     if (result && !flight->result)
         flight->result = result;
-    if (result && !flight->device->sticky)
-        flight->device->sticky = result;
+    if (result)
+        acu_sim_lose(flight->device, result);
 }
 
 /* ---- steps --------------------------------------------------------------------------------------

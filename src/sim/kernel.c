@@ -231,6 +231,9 @@ static cudaError_t read_attributes(acu_sim_prepared *p, const cudaLaunchConfig_t
         const cudaLaunchAttribute *a = &config->attrs[i];
         if (!is_attribute(a->id) || a->id == cudaLaunchAttributeSynchronizationPolicy)
             return cudaErrorInvalidValue;
+        if (a->id == cudaLaunchAttributeMemSyncDomain &&
+            (unsigned)a->val.memSyncDomain > cudaLaunchMemSyncDomainRemote)
+            return cudaErrorInvalidValue;
         if (a->id == cudaLaunchAttributeCooperative)
             p->cooperative = a->val.cooperative != 0;
         if (a->id == cudaLaunchAttributeClusterDimension) {

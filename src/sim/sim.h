@@ -202,6 +202,8 @@ struct acu_sim_device {
 acu_sim_device *acu_sim_device_at(int index);
 /* Makes its own context. */
 cudaError_t acu_sim_device_activate(acu_sim_device *device);
+/* Something failed on the device: all contexts of the process are lost, those of others, too. */
+void acu_sim_lose(acu_sim_device *device, cudaError_t why);
 /* There is memory for contexts on it. */
 cudaError_t acu_sim_device_open(acu_sim_device *device);
 /* Ends its own context, and takes back all that was made on it, but for what other contexts there

@@ -166,8 +166,8 @@ void acu_sim_run(acu_sim_device *device, acu_sim_op *op) {
         pthread_mutex_unlock(&acu_sim_lock);
         cudaError_t result = op->run(op);
         pthread_mutex_lock(&acu_sim_lock);
-        if (result && !device->sticky)
-            device->sticky = result;
+        if (result)
+            acu_sim_lose(device, result);
     }
     if (op->unfinished)
         op->taken = op->unfinished = false;

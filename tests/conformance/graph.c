@@ -544,31 +544,6 @@ CASE(asking_a_node_for_its_type) {
     OK(cudaGraphDestroy(graph));
 }
 
-/* A copy of it, as it was. */
-LONE_CASE(a_graph_in_itself) {
-    cudaGraph_t graph = NULL, inner = NULL;
-    cudaGraphExec_t exec = NULL;
-    cudaGraphNode_t node = NULL;
-    OK(cudaGraphCreate(&graph, 0));
-    OK(cudaGraphAddEmptyNode(&node, graph, NULL, 0));
-    cudaError_t added = cudaGraphAddChildGraphNode(&node, graph, NULL, 0, graph);
-    ASK(added);
-    (void)cudaGetLastError();
-    ASK(count_nodes(graph));
-    if (!added) {
-        OK(cudaGraphChildGraphNodeGetGraph(node, &inner));
-        ASK(count_nodes(inner));
-        ASK(cudaGraphInstantiate(&exec, graph, 0));
-    }
-    if (exec) {
-        ASK(cudaGraphLaunch(exec, 0));
-        ASK(cudaStreamSynchronize(0));
-        OK(cudaGraphExecDestroy(exec));
-    }
-    (void)cudaGetLastError();
-    OK(cudaGraphDestroy(graph));
-}
-
 /* ---- drawings ---------------------------------------------------------------------------------
  */
 

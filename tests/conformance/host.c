@@ -195,10 +195,8 @@ CASE(memory_that_is_registered_wrongly) {
 CASE(memory_that_is_not_there_is_registered) {
     char *memory = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     IS(memory != MAP_FAILED && !munmap(memory + PAGE, 3 * PAGE));
-    ASK(cudaHostRegister(memory + PAGE, PAGE, cudaHostRegisterDefault));
-    (void)cudaGetLastError();
-    ASK(cudaHostRegister(memory, 2 * PAGE, cudaHostRegisterDefault));
-    (void)cudaGetLastError();
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(memory + PAGE, PAGE, cudaHostRegisterDefault));
+    FAILS(cudaErrorInvalidValue, cudaHostRegister(memory, 2 * PAGE, cudaHostRegisterDefault));
     IS(!munmap(memory, PAGE));
 }
 

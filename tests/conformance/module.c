@@ -426,11 +426,11 @@ CASE(launch_attributes) {
     SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(&config, f, NULL, NULL));
     attribute.id = CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN;
     attribute.value.memSyncDomain = (CUlaunchMemSyncDomain)5;
-    ASK(cuLaunchKernelEx(&config, f, NULL, NULL));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(&config, f, NULL, NULL));
     memset(&attribute.value, 0, sizeof attribute.value);
     attribute.id = CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
     attribute.value.accessPolicyWindow.hitProp = (CUaccessProperty)9;
-    ASK(cuLaunchKernelEx(&config, f, NULL, NULL));
+    OK(cuLaunchKernelEx(&config, f, NULL, NULL)); /* of a window of no bytes */
     config.attrs = NULL;
     SAYS(CUDA_ERROR_INVALID_VALUE, cuLaunchKernelEx(&config, f, NULL, NULL));
     config.numAttrs = 0;

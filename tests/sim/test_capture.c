@@ -164,17 +164,23 @@ TEST(waiting_for_a_captured_stream) {
 }
 
 /* One fails, and takes the graph along, which the other one still needs. */
-TEST(captures_into_one_graph_fail_together) {
+TEST(captures_into_a_graph_and_its_part_fail_together) {
     cudaStream_t a = new_stream(), b = new_stream();
-    cudaGraph_t graph = new_graph();
+    cudaGraph_t graph = new_graph(), empty = new_graph(), part;
+    cudaGraphNode_t node;
     char *memory = new_memory(4);
+    OK(cudaGraphAddChildGraphNode(&node, graph, NULL, 0, empty));
+    OK(cudaGraphChildGraphNodeGetGraph(node, &part));
     OK(cudaStreamBeginCaptureToGraph(a, graph, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
-    OK(cudaStreamBeginCaptureToGraph(b, graph, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+    FAILS(cudaErrorIllegalState,
+          cudaStreamBeginCaptureToGraph(b, graph, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
+    OK(cudaStreamBeginCaptureToGraph(b, part, NULL, NULL, 0, cudaStreamCaptureModeRelaxed));
     FAILS(cudaErrorStreamCaptureUnsupported, cudaStreamQuery(a));
     ends_invalid(a);
     FAILS(cudaErrorStreamCaptureInvalidated, cudaMemsetAsync(memory, 0, 1, b));
     ends_invalid(b);
     FAILS(cudaErrorInvalidValue, cudaGraphDestroy(graph)); /* it went with them */
+    OK(cudaGraphDestroy(empty));
     OK(cudaFree(memory));
     OK(cudaStreamDestroy(a));
     OK(cudaStreamDestroy(b));
@@ -183,7 +189,7 @@ TEST(captures_into_one_graph_fail_together) {
 #define T_ALL                                                                                      \
     T(nothing_captured_is_an_empty_graph), T(work_becomes_nodes_in_its_order),                     \
         T(events_fork_and_join), T(unjoined_work), T(begin_mistakes), T(end_mistakes),             \
-        T(waiting_for_a_captured_stream), T(captures_into_one_graph_fail_together)
+        T(waiting_for_a_captured_stream), T(captures_into_a_graph_and_its_part_fail_together)
 
 int main(void) {
     const struct CMUnitTest tests[] = {T_ALL};
