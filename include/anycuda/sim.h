@@ -5,7 +5,7 @@
  * ANYCUDA_SIM configures it: "devices=2,memory=8GiB,cc=9.0,runtime=12.4,driver=12.4,leaks=1". What
  * is left out has its default: one device of 8 GiB, 9.0, and the versions of the headers. `runtime`
  * is what it reports and refuses like, `driver` may be "none", `leaks` prints at exit what is left.
- * For tests: "guard=1" reports writes beside allocations and uses of freed ones, "seed=7" does one
+ * For tests: "guard=1" reports writes behind allocations and uses of freed ones, "seed=7" does one
  * operation at a time, in an order that the number decides.
  */
 #ifndef ACU_SIM_H
@@ -42,7 +42,8 @@ int acu_sim_damages(void);
 /**
  * As if the process had just begun: waits for all work, takes everything back, forgets every error.
  *
- * For tests; no other thread may use CUDA meanwhile. The configuration is read again by the next
+ * For tests; no other thread may use CUDA meanwhile, and a process that was forked by one that used
+ * CUDA cannot: nothing works there. The configuration is read again by the next
  * call, from `configuration`, or from ANYCUDA_SIM where that is NULL. The version that a program
  * bound at its first call stays.
  */
@@ -51,8 +52,8 @@ void acu_sim_reset(const char *configuration);
 /**
  * Queues work that fails as a faulty kernel does: 700 is an illegal address, 719 a launch failure.
  *
- * The error is asynchronous and sticky: from when the stream has come to it, calls on its device
- * return it, and cudaDeviceReset() does not help, as on a GPU; acu_sim_reset() does. `stream` is a
+ * The error is asynchronous and sticky: from when the stream has come to it, calls return it, on
+ * all devices, and cudaDeviceReset() does not help, as on a GPU; acu_sim_reset() does. `stream` is a
  * CUDA stream. Returns what CUDA would, 0 if it is queued.
  */
 int acu_sim_fault(void *stream, int code);

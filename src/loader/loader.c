@@ -23,8 +23,10 @@ static bool load_sim(acu_search *s) {
     int version = acu_sim_provider ? acu_sim_provider->version(library->id) : 0;
     if (!version)
         return acu_search_refuse(s, "sim", library->info->error_missing, "%s",
-                                 acu_sim_provider ? "the simulator does not play this library"
-                                                  : "this build has no simulator");
+                                 acu_sim_provider
+                                     ? "the simulator does not play this library"
+                                     : "this build has no simulator: link anycuda::sim, or "
+                                       "libanycuda_sim.a with -Wl,-u,acu_sim_abi");
     library->loaded.is_sim = 1;
     library->handle = NULL; /* of a file that was opened and refused */
     acu_search_succeed(s, "simulator", version);

@@ -163,11 +163,25 @@ cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cu
     return acu_sim_leave(result);
 }
 
+/* glibc maps what is large anew each time, until as much was freed; of aligned memory it never
+ * counts enough. */
+static void expect(size_t size, size_t page) {
+    enum { MOST = 16 << 20 };
+    static size_t expected;
+    if (size <= expected || size > MOST)
+        return;
+    expected = size;
+    void *volatile more = malloc(size + 4 * page);
+    free(more);
+}
+
 static void *new_bytes(size_t size) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *at;
     if (acu_sim_guard_size())
         return acu_sim_guard_map(size);
-    return posix_memalign(&at, (size_t)sysconf(_SC_PAGESIZE), size) ? NULL : at;
+    expect(size, page);
+    return posix_memalign(&at, page, size) ? NULL : at;
 }
 
 /* Takes the range out, and its bytes, which are the simulator's. */

@@ -40,8 +40,23 @@ TEST(nodes_know_their_edges) {
     FAILS(cudaErrorInvalidValue, cudaGraphDestroyNode(a));
 }
 
+/* CUDA crashes. */
+TEST(a_graph_in_itself) {
+    cudaGraph_t graph = new_graph(), inner;
+    cudaGraphNode_t node = add_empty(graph, NULL, 0);
+    for (size_t i = 1; i < 4; i++) {
+        OK(cudaGraphAddChildGraphNode(&node, graph, NULL, 0, graph));
+        OK(cudaGraphChildGraphNodeGetGraph(node, &inner));
+        assert_int_equal(node_count(inner), i); /* as it was */
+        assert_int_equal(node_count(graph), i + 1);
+    }
+    OK(cudaGraphAddChildGraphNode(&node, inner, NULL, 0, graph)); /* within its own part */
+    run_once(graph);
+    OK(cudaGraphDestroy(graph));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {T(creates_and_destroys), T(create_mistakes),
-                                       T(nodes_know_their_edges)};
+                                       T(nodes_know_their_edges), T(a_graph_in_itself)};
     return RUN(tests);
 }
