@@ -44,6 +44,17 @@ static int end_uses(const copy_job *job, const acu_ticket *to, const acu_ticket 
     return first ? first : second;
 }
 
+/* What CUDA does not say: the stream's device cannot reach the memory. */
+ACU_COLD static void advise(const copy_job *job) {
+    const acu_buffer *both[] = {job->to, job->from};
+    const acu_device there = job->on->object.device;
+    for (size_t i = 0; i < 2; i++)
+        if (both[i] && !acu_buffer_is_hosts(both[i]) && both[i]->object.device != there)
+            acu_hint("the memory is on device %d, the stream on device %d: use a stream of the "
+                     "memory's device, or let the other one access it (acu_pool_set_access())",
+                     both[i]->object.device, there);
+}
+
 /* A copy within one memory is one use, a write. */
 static int run_job(const copy_job *job) {
     acu_guard guard;
@@ -60,6 +71,8 @@ static int run_job(const copy_job *job) {
     code = acu_guard_enter(&guard, job->on->object.device); /* others cannot reach its pools */
     if (!code)
         code = job->run(job, job->data);
+    if (code == cudaErrorInvalidValue)
+        advise(job);
     acu_guard_leave(&guard);
     int ended = end_uses(job, &to, &from);
     return code ? code : ended;

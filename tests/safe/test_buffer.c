@@ -155,6 +155,8 @@ static void fills_from_another_device(void **state) {
     OK(acu_stream_create(1, NULL, &other));
     FAILS(acu_buffer_zero(floats, other), ACU_ERROR_DEVICE, "stream to device 1");
     FAILS(acu_buffer_fill_typed(floats, ACU_F32, &one, other), ACU_ERROR_DEVICE, "device 1");
+    FAILS(acu_buffer_read_typed(floats, 0, ACU_F32, &one, 1, other), 1, "cudaMemcpyAsync failed");
+    assert_non_null(strstr(acu_last_error_details().hint, "the stream on device 1: use a stream"));
     OK(acu_stream_release(other));
     OK(acu_buffer_release(floats));
 }
