@@ -158,13 +158,39 @@ static const char *value_of(const char *const *options, int count, int *i) {
     return NULL;
 }
 
+/* Long names and short ones, after one dash or two; all that NVRTC 13.0 took. */
+static const char option_names[] =
+    " gpu-architecture arch device-c dc device-w dw relocatable-device-code rdc "
+    "extensible-whole-program ewp device-debug G generate-line-info lineinfo dopt "
+    "Ofast-compile Ofc ptxas-options Xptxas maxrregcount ftz prec-sqrt prec-div fmad "
+    "use_fast_math extra-device-vectorization modify-stack-limit dlink-time-opt dlto "
+    "gen-opt-lto optix-ir jump-table-density jtd device-stack-protector define-macro D "
+    "undefine-macro U include-path I pre-include include no-source-include std "
+    "builtin-move-forward builtin-initializer-list disable-warnings w Wreorder "
+    "warning-as-error Werror restrict device-as-default-execution-space default-device "
+    "device-int128 device-float128 fdevice-syntax-only optimization-info opt-info "
+    "display-error-number err-no no-display-error-number no-err-no diag-error diag-suppress "
+    "diag-warn brief-diagnostics brief-diag time split-compile minimal version-ident "
+    "create-pch use-pch pch pch-dir pch-messages pch-verbose instantiate-templates-in-pch "
+    "fdevice-time-trace frandom-seed no-cache ";
+
+/* A macro's or a folder's value may follow its letter at once. */
+static bool is_option(const char *text) {
+    char name[64];
+    const int dashes = text[1] == '-' ? 2 : 1;
+    snprintf(name, sizeof name, " %.*s ", (int)strcspn(text + dashes, "="), text + dashes);
+    return (text[1] && strchr("DUI", text[1])) || (text[dashes] && strstr(option_names, name));
+}
+
 /* All others are taken, for they do not change what is declared. */
 static nvrtcResult read_options(program *p, int count, const char *const *options, int *target,
                                 char *variant) {
     *target = architectures[0];
     *variant = '\0';
     for (int i = 0; options && i < count; i++) {
-        if (!options[i] || (options[i][0] != '-' && (i == 0 || options[i - 1][0] != '-'))) {
+        const bool value_of_last = i > 0 && options[i] && options[i][0] != '-' &&
+                                   options[i - 1][0] == '-' && !strchr(options[i - 1], '=');
+        if (!options[i] || !(value_of_last || (options[i][0] == '-' && is_option(options[i])))) {
             acu_sim_print(&p->log, "nvrtc: error: unrecognized option %s found\n",
                           options[i] ? options[i] : "NULL");
             return NVRTC_ERROR_INVALID_OPTION;

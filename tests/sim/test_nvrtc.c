@@ -162,6 +162,11 @@ TEST(options) {
     SAYS(NVRTC_ERROR_INVALID_OPTION, compile_with(source, 1, bad));
     assert_non_null(strstr(text, "invalid value"));
     SAYS(NVRTC_ERROR_INVALID_OPTION, compile_with(source, 1, strange));
+    static const char *const unknown[] = {"--bogus-option", "--", "-"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
+        SAYS(NVRTC_ERROR_INVALID_OPTION, compile_with(source, 1, &unknown[i]));
+        assert_non_null(strstr(text, "unrecognized option"));
+    }
 }
 
 TEST(machine_code) {
