@@ -314,8 +314,8 @@ int acu_refuse_unresolved(const acu_function *function, const char *symbol) {
     const acu_library *library = function->library;
     if (library->loaded.is_sim)
         return acu_refuse(function, library->info->error_unavailable,
-                          "%s: the simulator does not play %s yet; loaded %s", function->name,
-                          symbol, acu_loaded_text(library, " is", text));
+                          "%s: the simulator does not play %s; loaded %s", function->name, symbol,
+                          acu_loaded_text(library, " is", text));
     return acu_refuse(function, library->info->error_unavailable,
                       "%s: the symbol %s should be there, but is missing; loaded %s",
                       function->name, symbol, acu_loaded_text(library, " is", text));
