@@ -57,6 +57,8 @@ static acu_sim_exec *new_exec(const acu_sim_graph *graph, unsigned long long fla
     exec->flags = flags & ~(unsigned long long)cudaGraphInstantiateFlagUpload;
     exec->where = where;
     exec->graph = acu_sim_graph_copy(graph);
+    if (exec->graph)
+        exec->graph->instanced = true;
     if (!exec->graph || !acu_sim_exec_plan(exec) || !acu_sim_set_add(&handles, exec)) {
         acu_sim_exec_release(exec);
         return NULL;

@@ -9,7 +9,7 @@ static unsigned last_id;
 
 acu_sim_graph *acu_sim_graph_of(cudaGraph_t handle) {
     acu_sim_graph *graph = (acu_sim_graph *)(void *)handle;
-    return acu_sim_set_has(&handles, graph) ? graph : NULL;
+    return acu_sim_set_has(&handles, graph) && !acu_sim_graph_root(graph)->instanced ? graph : NULL;
 }
 
 cudaGraph_t acu_sim_graph_handle(acu_sim_graph *graph) {

@@ -12,7 +12,8 @@ static uint64_t last_mark;
 
 acu_sim_node *acu_sim_node_of(cudaGraphNode_t handle) {
     acu_sim_node *node = (acu_sim_node *)(void *)handle;
-    return acu_sim_set_has(&handles, node) ? node : NULL;
+    return acu_sim_set_has(&handles, node) && !acu_sim_graph_root(node->graph)->instanced ? node
+                                                                                          : NULL;
 }
 
 cudaGraphNode_t acu_sim_node_handle(acu_sim_node *node) {
