@@ -37,12 +37,12 @@ ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream
 /* Flags that do not exist, or that say nothing of such memory, may be meant for another. */
 static int check_flags(const char *call, const acu_buffer_options *o) {
     static const unsigned fit[] = {
-        [ACU_MEMORY_PINNED] = ACU_BUFFER_WRITE_COMBINED | ACU_BUFFER_PORTABLE,
-        [ACU_MEMORY_MAPPED] = ACU_BUFFER_WRITE_COMBINED | ACU_BUFFER_PORTABLE,
+        [ACU_MEMORY_PINNED] = ACU_BUFFER_WRITE_COMBINED + ACU_BUFFER_PORTABLE,
+        [ACU_MEMORY_MAPPED] = ACU_BUFFER_WRITE_COMBINED + ACU_BUFFER_PORTABLE,
         [ACU_MEMORY_MANAGED] = ACU_BUFFER_ATTACH_HOST,
-        [ACU_MEMORY_REGISTERED] = ACU_BUFFER_PORTABLE | ACU_BUFFER_MAP | ACU_BUFFER_READ_ONLY,
+        [ACU_MEMORY_REGISTERED] = ACU_BUFFER_PORTABLE + ACU_BUFFER_MAP + ACU_BUFFER_READ_ONLY,
     };
-    const unsigned wrong = o->flags & ~(fit[o->memory] | ACU_BUFFER_UNORDERED);
+    const unsigned wrong = o->flags & ~(fit[o->memory] | (unsigned)ACU_BUFFER_UNORDERED);
     return wrong ? acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d has no flags 0x%x",
                              (int)o->memory, wrong)
                  : 0;

@@ -52,7 +52,7 @@ acu_result acu_event_create(acu_device device, const acu_event_options *options,
     unsigned flags = options ? options->flags : 0;
     ACU_NEED_POINTER(event);
     *event = NULL;
-    ACU_REQUIRE(flags <= (ACU_EVENT_BLOCKING_SYNC | ACU_EVENT_NO_TIMING | ACU_EVENT_INTERPROCESS),
+    ACU_REQUIRE(flags <= ACU_EVENT_BLOCKING_SYNC + ACU_EVENT_NO_TIMING + ACU_EVENT_INTERPROCESS,
                 ACU_ERROR_ARGUMENT, "an event has no flags 0x%x", flags);
     acu_destroy_deferred();
     ACU_TRY(acu_device_resolve(__func__, &device));

@@ -45,7 +45,8 @@ typedef struct acu_device_guard {
  * Makes a device current until acu_device_leave(), or until the guard's scope ends:
  * `ACU_AUTO(acu_device_guard) guard = {0}; ACU_TRY(acu_device_enter(&guard, 1));`
  *
- * ACU_ERROR_STATE of a guard that has changed the device and was not left: it knows one device only.
+ * ACU_ERROR_STATE of a guard that has changed the device and was not left: it knows one device
+ * only.
  */
 ACU_CHECKED acu_result acu_device_enter(acu_device_guard *guard, acu_device device);
 
