@@ -95,6 +95,25 @@ acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t co
     return create(__func__, stream, dtype, count, options ? options : &defaults, buffer);
 }
 
+acu_result acu_buffer_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
+                                 size_t count, acu_buffer **buffer) {
+    acu_saved_error said;
+    ACU_NEED_POINTER(buffer);
+    *buffer = NULL;
+    ACU_REQUIRE(host || count == 0, ACU_ERROR_ARGUMENT, "'host' is NULL");
+    ACU_TRY(create(__func__, stream, dtype, count, &defaults, buffer));
+    const int code = acu_buffer_write_typed(*buffer, 0, dtype, host, count, NULL);
+    if (!code)
+        return 0;
+    (void)acu_blame(__func__, "", code);
+    acu_error_save(&said);
+    if (acu_buffer_release(*buffer))
+        acu_keep_release_error();
+    acu_error_restore(&said);
+    *buffer = NULL;
+    return code;
+}
+
 /* Memory that is there already. */
 static int on_given(const char *call, const acu_request *r, acu_buffer **buffer) {
     if (!buffer)

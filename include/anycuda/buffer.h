@@ -164,6 +164,17 @@ ACU_CHECKED acu_result acu_buffer_end_use(acu_buffer *buffer, acu_stream *stream
 #define acu_buffer_write(buffer, host, count)                                                      \
     acu_buffer_write_typed((buffer), 0, ACU_DTYPE_OF(host), (host), (count), NULL)
 
+/** Makes a buffer of the device's of `count` elements of the host; the type is the pointer's. */
+#define acu_buffer_from(stream, host, count, buffer)                                               \
+    acu_buffer_from_typed((stream), ACU_DTYPE_OF(host), (host), (count), (buffer))
+
+/**
+ * Makes a buffer as acu_buffer_create() does, and writes to all of it, which waits; the caller owns
+ * it. The errors of both; there is no buffer then.
+ */
+ACU_CHECKED acu_result acu_buffer_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
+                                             size_t count, acu_buffer **buffer);
+
 /** Reads `count` elements to the host, from the beginning; the type is the pointer's. Waits. */
 #define acu_buffer_read(buffer, host, count)                                                       \
     acu_buffer_read_typed((buffer), 0, ACU_DTYPE_OF(host), (host), (count), NULL)

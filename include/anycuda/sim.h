@@ -53,8 +53,8 @@ void acu_sim_reset(const char *configuration);
  * Queues work that fails as a faulty kernel does: 700 is an illegal address, 719 a launch failure.
  *
  * The error is asynchronous and sticky: from when the stream has come to it, calls return it, on
- * all devices, and cudaDeviceReset() does not help, as on a GPU; acu_sim_reset() does. `stream` is a
- * CUDA stream. Returns what CUDA would, 0 if it is queued.
+ * all devices, and cudaDeviceReset() does not help, as on a GPU; acu_sim_reset() does. `stream` is
+ * a CUDA stream. Returns what CUDA would, 0 if it is queued.
  */
 int acu_sim_fault(void *stream, int code);
 

@@ -2,6 +2,7 @@
 #include "safe.h"
 
 #include <anycuda/cudart.h>
+#include <anycuda/layers.h>
 
 #include <complex.h>
 #include <limits.h>
@@ -159,6 +160,35 @@ static void fills_from_another_device(void **state) {
     assert_non_null(strstr(acu_last_error_details().hint, "the stream on device 1: use a stream"));
     OK(acu_stream_release(other));
     OK(acu_buffer_release(floats));
+}
+
+static acu_result fail_to_copy(void) {
+    acu_buffer *made = NULL;
+    const float numbers[3] = {1, 2, 3};
+    assert_int_equal(acu_fail_when("cudaMemcpyAsync@1:2"), 0);
+    acu_result result = acu_buffer_from(stream, numbers, 3, &made);
+    acu_fail_when(NULL);
+    assert_null(made);
+    return result;
+}
+
+static void are_made_of_what_the_host_has(void **state) {
+    (void)state;
+    const float numbers[3] = {1, 2, 3};
+    float back[3] = {0};
+    acu_buffer *made = NULL;
+    OK(acu_buffer_from(stream, numbers, 3, &made));
+    assert_true(acu_buffer_dtype(made) == ACU_F32 && acu_buffer_count(made) == 3);
+    OK(acu_buffer_read(made, back, 3));
+    assert_memory_equal(back, numbers, sizeof back);
+    OK(acu_buffer_release(made));
+    OK(acu_buffer_from_typed(stream, ACU_U8, NULL, 0, &made));
+    OK(acu_buffer_release(made));
+    FAILS(acu_buffer_from_typed(stream, ACU_U8, NULL, 1, &made), ACU_ERROR_ARGUMENT,
+          "'host' is NULL");
+    FAILS(acu_buffer_from(stream, numbers, 3, NULL), ACU_ERROR_ARGUMENT, "'buffer' is NULL");
+    FAILS(acu_buffer_from(NULL, numbers, 3, &made), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(fail_to_copy(), 2, "acu_buffer_from_typed: ");
 }
 
 static void copies(void **state) {
@@ -611,6 +641,7 @@ int main(void) {
         TEST(slices_and_views),
         TEST(fills),
         TEST(fills_from_another_device),
+        TEST(are_made_of_what_the_host_has),
         TEST(copies),
         TEST(kinds_of_memory),
         TEST(wrap_and_adopt),

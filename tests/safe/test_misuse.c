@@ -234,6 +234,7 @@ static void buffers_are_made(void **state) {
     acu_buffer *made = NULL;
     void *raw = acu_buffer_raw(good.buffer);
     HANDLE(acu_buffer_create(bad, ACU_F32, 8, &made));
+    HANDLE(acu_buffer_from_typed(bad, ACU_F32, "eight", 1, &made));
     HANDLE(acu_buffer_create_with(bad, ACU_F32, 8, NULL, &made));
     OPTIONAL_HANDLE(
         acu_buffer_create_with(good.stream, ACU_F32, 8, &(acu_buffer_options){.pool = bad}, &made));
@@ -243,6 +244,8 @@ static void buffers_are_made(void **state) {
     HANDLE(acu_buffer_slice(bad, 0, 1, &made));
     HANDLE(acu_buffer_reinterpret(bad, ACU_U8, &made));
     NOT_NULL(acu_buffer_create(good.stream, ACU_F32, 8, NULL));
+    NOT_NULL(acu_buffer_from_typed(good.stream, ACU_U8, "eight", 1, NULL));
+    NOT_NULL(acu_buffer_from_typed(good.stream, ACU_U8, NULL, 1, &made));
     NOT_NULL(acu_buffer_create_with(good.stream, ACU_F32, 8, NULL, NULL));
     NOT_NULL(acu_buffer_register(good.stream, ACU_F32, NULL, 8, 0, &made));
     NOT_NULL(acu_buffer_register(good.stream, ACU_F32, numbers, 8, 0, NULL));
