@@ -114,7 +114,7 @@ typedef struct acu_sim_options {
  */
 
 /* What the linker's text begins with: of what is there twice the first is taken. */
-#define SIM_LINKED "// linked\n"
+#define SIM_LINKED "// linked by the simulator\n"
 
 /*
  * What was read fills `image`; on failure `why` has one line, as ptxas would say it. `newest`: the
