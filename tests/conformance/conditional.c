@@ -14,46 +14,44 @@ static cudaError_t add_conditional(cudaGraph_t graph, cudaGraphConditionalHandle
     return result;
 }
 
+/* Launched once, it leaves that number in the memory; the graph goes with it. */
+static void ends_with(cudaGraph_t graph, unsigned *device, unsigned expected) {
+    cudaGraphExec_t exec = NULL;
+    OK(cudaMemset(device, 0, 64));
+    OK(cudaGraphInstantiate(&exec, graph, 0));
+    OK(cudaGraphLaunch(exec, 0));
+    OK(cudaStreamSynchronize(0));
+    EQUAL(read_back(device), expected);
+    OK(cudaGraphExecDestroy(exec));
+    OK(cudaGraphDestroy(graph));
+}
+
 CASE(an_if) {
     unsigned *device = NULL;
     OK(cudaMalloc((void **)&device, 64));
     for (unsigned value = 0; value < 3; value++) {
         cudaGraph_t graph = NULL, *bodies = NULL;
-        cudaGraphExec_t exec = NULL;
         cudaGraphConditionalHandle handle = 0;
-        OK(cudaMemset(device, 0, 64));
         OK(cudaGraphCreate(&graph, 0));
         OK(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault));
         OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
         IS(bodies != NULL && bodies[0] != NULL);
         IS(add_fill(bodies[0], NULL, 0, device, 5) != NULL);
-        OK(cudaGraphInstantiate(&exec, graph, 0));
-        OK(cudaGraphLaunch(exec, 0));
-        OK(cudaStreamSynchronize(0));
-        EQUAL(read_back(device), value ? 5 : 0);
-        OK(cudaGraphExecDestroy(exec));
-        OK(cudaGraphDestroy(graph));
+        ends_with(graph, device, value ? 5 : 0);
     }
     OK(cudaFree(device));
 }
 
 CASE(a_while_that_is_never_done) {
     cudaGraph_t graph = NULL, *bodies = NULL;
-    cudaGraphExec_t exec = NULL;
     cudaGraphConditionalHandle handle = 0;
     unsigned *device = NULL;
     OK(cudaMalloc((void **)&device, 64));
-    OK(cudaMemset(device, 0, 64));
     OK(cudaGraphCreate(&graph, 0));
     OK(cudaGraphConditionalHandleCreate(&handle, graph, 0, cudaGraphCondAssignDefault));
     OK(add_conditional(graph, handle, cudaGraphCondTypeWhile, 1, &bodies));
     IS(add_fill(bodies[0], NULL, 0, device, 5) != NULL);
-    OK(cudaGraphInstantiate(&exec, graph, 0));
-    OK(cudaGraphLaunch(exec, 0));
-    OK(cudaStreamSynchronize(0));
-    EQUAL(read_back(device), 0);
-    OK(cudaGraphExecDestroy(exec));
-    OK(cudaGraphDestroy(graph));
+    ends_with(graph, device, 0);
     OK(cudaFree(device));
 }
 
@@ -66,20 +64,13 @@ CASE(a_switch) {
     OK(cudaMalloc((void **)&device, 64));
     for (unsigned value = 0; value < 3; value++) {
         cudaGraph_t graph = NULL, *bodies = NULL;
-        cudaGraphExec_t exec = NULL;
         cudaGraphConditionalHandle handle = 0;
-        OK(cudaMemset(device, 0, 64));
         OK(cudaGraphCreate(&graph, 0));
         OK(cudaGraphConditionalHandleCreate(&handle, graph, value, cudaGraphCondAssignDefault));
         OK(add_conditional(graph, handle, cudaGraphCondTypeSwitch, 2, &bodies));
         IS(add_fill(bodies[0], NULL, 0, device, 10) != NULL);
         IS(add_fill(bodies[1], NULL, 0, device, 11) != NULL);
-        OK(cudaGraphInstantiate(&exec, graph, 0));
-        OK(cudaGraphLaunch(exec, 0));
-        OK(cudaStreamSynchronize(0));
-        EQUAL(read_back(device), value < 2 ? 10 + value : 0);
-        OK(cudaGraphExecDestroy(exec));
-        OK(cudaGraphDestroy(graph));
+        ends_with(graph, device, value < 2 ? 10 + value : 0);
     }
     OK(cudaFree(device));
 }
@@ -109,22 +100,15 @@ CASE(handles_for_an_execution_context) {
     OK(cudaDeviceGetExecutionCtx(&context, 0));
     for (int named = 0; named < 2; named++) {
         cudaGraph_t graph = NULL, *bodies = NULL;
-        cudaGraphExec_t exec = NULL;
         cudaGraphConditionalHandle handle = 0;
         unsigned *device = NULL;
         OK(cudaMalloc((void **)&device, 64));
-        OK(cudaMemset(device, 0, 64));
         OK(cudaGraphCreate(&graph, 0));
         OK(cudaGraphConditionalHandleCreate_v2(&handle, graph, named ? context : NULL, 1,
                                                cudaGraphCondAssignDefault));
         OK(add_conditional(graph, handle, cudaGraphCondTypeIf, 1, &bodies));
         IS(add_fill(bodies[0], NULL, 0, device, 5) != NULL);
-        OK(cudaGraphInstantiate(&exec, graph, 0));
-        OK(cudaGraphLaunch(exec, 0));
-        OK(cudaStreamSynchronize(0));
-        EQUAL(read_back(device), 5);
-        OK(cudaGraphExecDestroy(exec));
-        OK(cudaGraphDestroy(graph));
+        ends_with(graph, device, 5);
         OK(cudaFree(device));
     }
 }
