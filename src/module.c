@@ -268,10 +268,12 @@ static int load_image(const char *call, acu_module *module, const acu_image *ima
     size_t log_bytes = options->log_bytes ? options->log_bytes : DEFAULT_LOG_BYTES;
     acu_backend_guard guard;
     acu_jit jit;
-    if ((unsigned)options->level > ACU_JIT_O4 || (unsigned)options->cache > ACU_JIT_CACHE_L1)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
-                         "the driver's compiler has no level %d, or no cache %d",
-                         (int)options->level, (int)options->cache);
+    if ((unsigned)options->level > ACU_JIT_O4)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler has no level %d",
+                         (int)options->level);
+    if ((unsigned)options->cache > ACU_JIT_CACHE_L1)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler knows no cache %d",
+                         (int)options->cache);
     int code = make_logs(call, module, log_bytes);
     if (!code)
         code = read_ptx(call, module, image);

@@ -50,9 +50,9 @@ static const words cudas[] = {
      "acu_supports() tells what runtime and driver have; it may be the device, too, or what these "
      "objects are made of"},
     {cudaErrorIllegalAddress, "", "",
-     "the device's context is lost: compute-sanitizer finds the access"},
+     "the contexts of this process are lost: compute-sanitizer finds the access"},
     {cudaErrorLaunchFailure, "", "",
-     "the device's context is lost: compute-sanitizer finds the access"},
+     "the contexts of this process are lost: compute-sanitizer finds the access"},
     {cudaErrorStreamCaptureUnsupported, "", "",
      "CUDA refuses this while a stream is being captured, and has broken that capture: do it "
      "before "

@@ -42,10 +42,10 @@ int acu_sim_damages(void);
 /**
  * As if the process had just begun: waits for all work, takes everything back, forgets every error.
  *
- * For tests; no other thread may use CUDA meanwhile, and a process that was forked by one that used
- * CUDA cannot: nothing works there. The configuration is read again by the next
- * call, from `configuration`, or from ANYCUDA_SIM where that is NULL. The version that a program
- * bound at its first call stays.
+ * For tests; no other thread may use CUDA meanwhile. It is no help to the child of a process that
+ * used CUDA: nothing works there. The configuration is read again by the next call, from
+ * `configuration`, or from ANYCUDA_SIM where that is NULL. The version that a program bound at its
+ * first call stays.
  */
 void acu_sim_reset(const char *configuration);
 

@@ -154,6 +154,10 @@ static void options_of_the_compiler(void **state) {
               0, &(acu_module_source){.ptx = kernels_ptx, .jit = {.level = (acu_jit_level)77}},
               &(acu_module *){NULL}),
           ACU_ERROR_ARGUMENT, "no level 77");
+    FAILS(acu_module_load(
+              0, &(acu_module_source){.ptx = kernels_ptx, .jit = {.cache = (acu_jit_cache)9}},
+              &(acu_module *){NULL}),
+          ACU_ERROR_ARGUMENT, "no cache 9");
     assert_non_null(acu_module_log(module));
     has_add(module);
     assert_string_equal(acu_module_log(NULL), "");
