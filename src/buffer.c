@@ -114,6 +114,13 @@ acu_result acu_buffer_from_typed(acu_stream *stream, acu_dtype dtype, const void
     return code;
 }
 
+/* Powers of two are aligned to themselves, up to what any type needs. */
+static size_t alignment_of(acu_dtype dtype) {
+    size_t size = acu_dtype_size(dtype), lowest = size & (~size + 1);
+    bool raw = (dtype & 0xff000000u) == ACU_BYTES_KIND;
+    return raw ? 1 : lowest;
+}
+
 /* Memory that is there already. */
 static int on_given(const char *call, const acu_request *r, acu_buffer **buffer) {
     if (!buffer)
@@ -142,6 +149,9 @@ static int on_address(const char *call, const acu_request *r, acu_buffer **buffe
     if (r->options.memory == ACU_MEMORY_REGISTERED)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT,
                          "host memory comes by acu_buffer_register()");
+    if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
+        return acu_fault(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
+                         acu_dtype_name(r->dtype));
     return on_given(call, r, buffer);
 }
 
@@ -213,13 +223,6 @@ acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t count, acu_buf
     if ((*slice)->pointer)
         (*slice)->pointer += at * acu_dtype_size(buffer->dtype);
     return 0;
-}
-
-/* Powers of two are aligned to themselves, up to what any type needs. */
-static size_t alignment_of(acu_dtype dtype) {
-    size_t size = acu_dtype_size(dtype), lowest = size & (~size + 1);
-    bool raw = (dtype & 0xff000000u) == ACU_BYTES_KIND;
-    return raw ? 1 : lowest;
 }
 
 acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffer **view) {

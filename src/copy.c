@@ -562,3 +562,22 @@ acu_result acu_buffer_advise(acu_buffer *buffer, acu_advice advice, acu_device d
     return OUTCOME(buffer, cudaMemAdvise(buffer->pointer, acu_buffer_bytes(buffer),
                                          (enum cudaMemoryAdvise)advice, location));
 }
+
+static int run_attach(const copy_job *job, const void *data) {
+    return (int)cudaStreamAttachMemAsync(job->on->raw, job->to->storage->pointer, 0,
+                                         *(const unsigned *)data);
+}
+
+acu_result acu_buffer_attach(acu_buffer *buffer, acu_attach to, acu_stream *on) {
+    const unsigned flag = (unsigned)to;
+    NEED_BUFFER(buffer);
+    ACU_TRY(choose_stream(__func__, buffer, &on));
+    ACU_REQUIRE_OF(buffer, buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
+                   "only managed memory can be given to a stream or the host");
+    ACU_REQUIRE(flag == ACU_ATTACH_ALL || flag == ACU_ATTACH_HOST || flag == ACU_ATTACH_STREAM,
+                ACU_ERROR_ARGUMENT, "there is nobody of number %u to attach to", flag);
+    ACU_REQUIRE_OF(on, flag != ACU_ATTACH_STREAM || on->raw != cudaStreamLegacy, ACU_ERROR_ARGUMENT,
+                   "memory cannot be one stream's that waits for all others");
+    copy_job job = {.to = buffer, .on = on, .run = run_attach, .data = &flag};
+    return buffer->storage->pointer ? OUTCOME(buffer, run_job(&job)) : 0;
+}

@@ -78,7 +78,8 @@ ACU_CHECKED acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, 
 
 /**
  * A buffer on memory of someone else, who frees it: after all uses, which acu_buffer_synchronize()
- * and the last release wait for. Errors as of acu_buffer_create().
+ * and the last release wait for. Errors as of acu_buffer_create(), and ACU_ERROR_DTYPE at an
+ * address that is not aligned for it.
  */
 ACU_CHECKED acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer,
                                        size_t count, acu_memory memory, acu_buffer **buffer);
@@ -261,6 +262,21 @@ typedef enum acu_advice {
 
 /** Says how managed memory will be used; `device` may be ACU_DEVICE_HOST. */
 ACU_CHECKED acu_result acu_buffer_advise(acu_buffer *buffer, acu_advice advice, acu_device device);
+
+/** Whose managed memory is, where host and device cannot use it at the same time. */
+typedef enum acu_attach {
+    ACU_ATTACH_ALL = 1,   /* all streams'; the host's while the device has nothing to do */
+    ACU_ATTACH_HOST = 2,  /* the host's: what ACU_BUFFER_ATTACH_HOST begins with */
+    ACU_ATTACH_STREAM = 4 /* one stream's; the host's while that one has nothing to do */
+} acu_attach;
+
+/**
+ * Says whose managed memory is, from here on in the order of `on`; all of it, slices as well.
+ *
+ * It matters on devices without cudaDevAttrConcurrentManagedAccess; others take it and need it not.
+ * ACU_ERROR_ARGUMENT also where ACU_ATTACH_STREAM is to be the default stream of all threads.
+ */
+ACU_CHECKED acu_result acu_buffer_attach(acu_buffer *buffer, acu_attach to, acu_stream *on);
 
 ACU_END_C
 

@@ -91,6 +91,7 @@ static acu_result every_memory(void) {
         if (kinds[i] == ACU_MEMORY_MANAGED) {
             ACU_TRY(acu_buffer_prefetch(x, 0, NULL));
             ACU_TRY(acu_buffer_advise(x, ACU_ADVICE_READ_MOSTLY, 0));
+            ACU_TRY(acu_buffer_attach(x, ACU_ATTACH_STREAM, NULL));
         }
     }
     ACU_AUTO(acu_buffer) *x = NULL;

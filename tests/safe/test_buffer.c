@@ -319,6 +319,15 @@ static void wrap_and_adopt(void **state) {
     }
     FAILS(acu_buffer_adopt(stream, ACU_I32, NULL, 4, ACU_MEMORY_POOL, &borrowed),
           ACU_ERROR_ARGUMENT, "NULL");
+    OK(acu_buffer_create(stream, ACU_I32, 4, &owner)); /* a kernel would lose the context there */
+    char *odd = (char *)acu_buffer_raw(owner) + 2;
+    FAILS(acu_buffer_wrap(stream, ACU_I32, odd, 1, ACU_MEMORY_POOL, &borrowed), ACU_ERROR_DTYPE,
+          "not aligned for i32");
+    FAILS(acu_buffer_adopt(stream, ACU_F64, odd, 1, ACU_MEMORY_POOL, &borrowed), ACU_ERROR_DTYPE,
+          "not aligned for f64");
+    OK(acu_buffer_wrap(stream, ACU_I16, odd, 1, ACU_MEMORY_POOL, &borrowed));
+    OK(acu_buffer_release(borrowed));
+    OK(acu_buffer_release(owner));
 }
 
 static void managed_memory_moves(void **state) {
@@ -342,6 +351,36 @@ static void managed_memory_moves(void **state) {
     FAILS(acu_buffer_advise(managed, ACU_ADVICE_ACCESSED_BY, 9), 101, "device 9");
     OK(acu_buffer_release(managed));
     OK(acu_buffer_release(plain));
+}
+
+static void managed_memory_is_somebodys(void **state) {
+    (void)state;
+    acu_stream *legacy = NULL;
+    acu_buffer *managed = NULL, *part = NULL, *plain = NULL, *none = NULL;
+    int32_t seven = 7, *host = NULL;
+    const acu_buffer_options options = {.memory = ACU_MEMORY_MANAGED,
+                                        .flags = ACU_BUFFER_ATTACH_HOST};
+    OK(acu_buffer_create_with(stream, ACU_I32, 1024, &options, &managed));
+    OK(acu_buffer_slice(managed, 512, 512, &part));
+    OK(acu_buffer_attach(managed, ACU_ATTACH_STREAM, NULL));
+    OK(acu_buffer_fill(managed, &seven));
+    OK(acu_buffer_attach(part, ACU_ATTACH_HOST, NULL)); /* all of it, after the fill */
+    OK(acu_buffer_host(managed, (void **)&host));
+    assert_int_equal(host[0], 7);
+    assert_int_equal(host[1023], 7);
+    OK(acu_stream_legacy(0, &legacy));
+    OK(acu_buffer_attach(managed, ACU_ATTACH_ALL, legacy));
+    FAILS(acu_buffer_attach(managed, ACU_ATTACH_STREAM, legacy), ACU_ERROR_ARGUMENT,
+          "waits for all others");
+    FAILS(acu_buffer_attach(managed, (acu_attach)3, NULL), ACU_ERROR_ARGUMENT, "number 3");
+    OK(acu_buffer_create(stream, ACU_I32, 1, &plain));
+    FAILS(acu_buffer_attach(plain, ACU_ATTACH_HOST, NULL), ACU_ERROR_MEMORY_KIND, "only managed");
+    OK(acu_buffer_create_with(stream, ACU_I32, 0, &options, &none));
+    OK(acu_buffer_attach(none, ACU_ATTACH_HOST, NULL));
+    acu_buffer *all[] = {managed, part, plain, none};
+    for (size_t i = 0; i < COUNT(all); i++)
+        OK(acu_buffer_release(all[i]));
+    OK(acu_stream_release(legacy));
 }
 
 /* ---- strided copies ----------------------------------------------------------------------------
@@ -646,6 +685,7 @@ int main(void) {
         TEST(kinds_of_memory),
         TEST(wrap_and_adopt),
         TEST(managed_memory_moves),
+        TEST(managed_memory_is_somebodys),
         TEST(strided_copies),
         TEST(strided_copies_between_devices),
         TEST(strided_copies_are_checked),

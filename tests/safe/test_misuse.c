@@ -301,6 +301,7 @@ static void buffers(void **state) {
     OPTIONAL_HANDLE(acu_buffer_zero(good.buffer, bad));
     HANDLE(acu_buffer_prefetch(bad, 0, NULL));
     HANDLE(acu_buffer_advise(bad, ACU_ADVICE_READ_MOSTLY, 0));
+    HANDLE(acu_buffer_attach(bad, ACU_ATTACH_ALL, NULL));
     HANDLE(acu_buffer_free_graph_memory(bad, good.stream));
     NOT_NULL(acu_buffer_host(good.buffer, NULL));
     NOT_NULL(acu_buffer_write_typed(good.buffer, 0, ACU_F32, NULL, 8, NULL));
@@ -408,6 +409,7 @@ static void failures_name_what_they_are_about(void **state) {
     ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_host(b, &host));
     ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_prefetch(b, 0, NULL));
     ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_advise(b, ACU_ADVICE_READ_MOSTLY, 0));
+    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_attach(b, ACU_ATTACH_ALL, NULL));
     ABOUT("buffer ", ACU_ERROR_DTYPE, acu_buffer_reinterpret(b, ACU_BYTES(3), &made));
     assert_string_equal(acu_last_error_details().hint, ""); /* it is no advice to do just that */
     ABOUT("buffer ", ACU_ERROR_RANGE, acu_buffer_copy_range(b, 0, b, 1, 4, NULL));
