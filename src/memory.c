@@ -85,8 +85,9 @@ int acu_use_begins(acu_storage *storage, acu_stream *stream, bool writes, acu_ti
     return code;
 }
 
-/* The table is full: the stream waits for the oldest use of another one and stands for both. */
-static int fold_use(acu_storage *storage, acu_stream *stream) {
+/* The table is full: the stream waits for the oldest use of another one and stands for both, also
+ * for what that one wrote. */
+static int fold_use(acu_storage *storage, acu_stream *stream, bool *writes) {
     unsigned oldest = 0;
     for (unsigned i = 1; i < storage->use_count; i++)
         if (storage->uses[i].added < storage->uses[oldest].added)
@@ -95,6 +96,7 @@ static int fold_use(acu_storage *storage, acu_stream *stream) {
     int code = acu_timeline_wait(use->timeline, use->number, stream);
     if (code) /* rather wait here than forget it */
         code = acu_timeline_settle(use->timeline, use->number);
+    *writes |= use->written != 0;
     drop_use(storage, oldest);
     return code;
 }
@@ -113,7 +115,7 @@ static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64
     acu_use *mine = find_use(storage, stream->timeline);
     if (!mine) {
         if (storage->use_count == ACU_USES)
-            code = fold_use(storage, stream);
+            code = fold_use(storage, stream, &writes);
         mine = &storage->uses[storage->use_count++];
         *mine = (acu_use){.timeline = hold(storage, stream->timeline)};
     }

@@ -99,6 +99,35 @@ static void more_readers_than_are_remembered(void **state) {
     OK(acu_buffer_release(x));
 }
 
+/* The fifth stands for the write that it made room for, and the others still wait for that. */
+static void more_readers_than_are_remembered_wait_for_the_write(void **state) {
+    (void)state;
+    enum { READERS = 9 };
+    acu_stream *readers[READERS] = {NULL};
+    acu_buffer *x = make(a), *got[READERS] = {NULL};
+    const int old = 1, new = 7;
+    int value = 0;
+    gate held;
+    OK(acu_buffer_fill(x, &old));
+    OK(acu_stream_synchronize(a));
+    close_gate(&held, a);
+    OK(acu_buffer_fill(x, &new));
+    for (int i = 0; i < READERS; i++) {
+        OK(acu_stream_create(0, NULL, &readers[i]));
+        OK(acu_buffer_create(readers[i], ACU_I32, acu_buffer_count(x), &got[i]));
+        OK(acu_buffer_copy(got[i], x, NULL));
+        still_waits(readers[i]);
+    }
+    open_gate(&held);
+    for (int i = 0; i < READERS; i++) {
+        OK(acu_buffer_read(got[i], &value, 1));
+        assert_int_equal(value, new);
+        OK(acu_buffer_release(got[i]));
+        OK(acu_stream_release(readers[i]));
+    }
+    OK(acu_buffer_release(x));
+}
+
 static void slices_are_ordered_like_their_memory(void **state) {
     (void)state;
     gate held;
@@ -298,6 +327,7 @@ int main(void) {
         TEST(a_second_stream_waits_for_the_first),
         TEST(readers_do_not_wait_for_each_other),
         TEST(more_readers_than_are_remembered),
+        TEST(more_readers_than_are_remembered_wait_for_the_write),
         TEST(slices_are_ordered_like_their_memory),
         TEST(who_opts_out_does_not_wait),
         TEST(freeing_waits_for_uses_elsewhere),
