@@ -301,10 +301,8 @@ static bool is_within(const acu_buffer *buffer, size_t at, const acu_strides *s,
     return low >= 0 && (uint64_t)high < buffer->count;
 }
 
-/* Drops dimensions of one element, and joins those that are one run in both layouts. */
+/* Joins dimensions that are one run in both layouts. */
 static void add_dimension(strided_copy *c, size_t count, int64_t to, int64_t from) {
-    if (count == 1)
-        return;
     unsigned last = c->rank - 1; /* outer ones come first */
     if (c->rank > 0 && c->to[last] == to * (int64_t)count &&
         c->from[last] == from * (int64_t)count) {
@@ -384,6 +382,13 @@ static int copy_strided(const copy_job *job, const void *data) {
     }
 }
 
+static bool is_empty(const acu_strides *s) {
+    for (unsigned i = 0; i < s->rank; i++)
+        if (s->shape[i] == 0)
+            return true;
+    return false;
+}
+
 static int check_strides(const char *call, const acu_buffer *to, const acu_buffer *from,
                          const acu_strides *s, int64_t *to_steps, int64_t *from_steps) {
     if (!s || s->rank > ACU_MAX_RANK || (s->rank > 0 && !s->shape))
@@ -391,9 +396,8 @@ static int check_strides(const char *call, const acu_buffer *to, const acu_buffe
                          "'strides' has no shape of up to %d dimensions", ACU_MAX_RANK);
     if (!steps_of(s, s->to, to_steps) || !steps_of(s, s->from, from_steps))
         return acu_fault(call, "", ACU_ERROR_OVERFLOW, "the shape has too many elements");
-    for (unsigned i = 0; i < s->rank; i++)
-        if (s->shape[i] == 0)
-            return 0;
+    if (is_empty(s))
+        return 0;
     for (unsigned i = 0; i < s->rank; i++)
         if (to_steps[i] == 0 && s->shape[i] > 1)
             return acu_fault(call, "", ACU_ERROR_ARGUMENT,
@@ -411,6 +415,8 @@ acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_s
     ACU_TRY(check_two(__func__, to, from));
     ACU_TRY(choose_stream(__func__, to, &on));
     ACU_TRY(check_strides(__func__, to, from, strides, to_steps, from_steps));
+    if (is_empty(strides))
+        return 0;
     size_t size = acu_dtype_size(to->dtype);
     strided_copy copy = {.to_at = to->pointer + strides->to_at * size,
                          .from_at = from->pointer + strides->from_at * size,
@@ -420,12 +426,10 @@ acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_s
         copy.to_device = to->object.device;
         copy.from_device = from->object.device;
     }
-    for (unsigned i = 0; i < strides->rank; i++) {
-        if (strides->shape[i] == 0)
-            return 0;
-        add_dimension(&copy, strides->shape[i], to_steps[i] * (int64_t)size,
-                      from_steps[i] * (int64_t)size);
-    }
+    for (unsigned i = 0; i < strides->rank; i++)
+        if (strides->shape[i] > 1) /* of one element the steps are any, also huge ones */
+            add_dimension(&copy, strides->shape[i], to_steps[i] * (int64_t)size,
+                          from_steps[i] * (int64_t)size);
     widen(&copy);
     copy_job job = {.to = to, .from = from, .on = on, .run = copy_strided, .data = &copy};
     return OUTCOME(to, run_job(&job));
@@ -444,13 +448,20 @@ static bool all_equal(const unsigned char *bytes, size_t size) {
     return memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
-/* The driver sets 16 and 32 bits at once; the runtime has no name for it, but finds it. */
+/* CUresults: the driver, unlike the runtime, makes no context current. */
+enum { NO_CONTEXT = 201, OTHER_CONTEXT = 400 };
+
+/*
+ * The driver sets 16 and 32 bits at once, where they are aligned; the runtime has no name for it,
+ * but finds it. A thread that calls CUDA for the first time has no context, and before 12.0 that of
+ * the device that was current before: there it is left to the runtime.
+ */
 static bool fill_words(const fill *f, cudaStream_t on, int *code) {
     const char *symbol = f->size == 2 ? "cuMemsetD16Async" : "cuMemsetD32Async";
     void *found = NULL;
     acu_saved_error before;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-    if (f->size != 2 && f->size != 4)
+    if ((f->size != 2 && f->size != 4) || (uintptr_t)f->at % f->size != 0)
         return false;
     acu_error_save(&before);
     if (cudaGetDriverEntryPoint(symbol, &found, cudaEnableDefault, &status))
@@ -471,6 +482,8 @@ static bool fill_words(const fill *f, cudaStream_t on, int *code) {
         memcpy(&set, &found, sizeof set);
         *code = set((uintptr_t)f->at, value, f->count, on);
     }
+    if (*code == NO_CONTEXT || *code == OTHER_CONTEXT)
+        return false;
     if (*code)
         *code = acu_record(cudaErrorInvalidValue, "%s failed with %d", symbol, *code);
     return true;

@@ -277,6 +277,9 @@ int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *par
         return acu_fault_on(call, buffer, ACU_ERROR_RANGE,
                             "%zu rows of %zu elements, %zu apart, from element %zu on, of %zu",
                             height, width, pitch, fill->at, buffer->count);
+    if ((uintptr_t)(buffer->pointer + fill->at * size) % unit != 0)
+        return acu_fault_on(call, buffer, ACU_ERROR_DTYPE,
+                            "a node cannot set elements of %zu bytes that are not aligned", size);
     *params = (acu_node_params){.device = buffer->object.device,
                                 .fill = {.dst = buffer->pointer + fill->at * size,
                                          .pitch = pitch * size,

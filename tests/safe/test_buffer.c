@@ -6,6 +6,7 @@
 
 #include <complex.h>
 #include <limits.h>
+#include <pthread.h>
 
 static acu_stream *stream;
 static volatile int no_such = 44;
@@ -144,6 +145,69 @@ static void fills(void **state) {
     FAILS(acu_buffer_fill(floats, &(int){1}), ACU_ERROR_DTYPE, "holds f32, the host i32");
     FAILS(acu_buffer_fill_typed(floats, ACU_F32, NULL, NULL), ACU_ERROR_ARGUMENT, "NULL");
     OK(acu_buffer_release(floats));
+}
+
+static void check_words(acu_buffer *words) {
+    int32_t back[33];
+    OK(acu_buffer_read(words, back, 33));
+    for (size_t i = 0; i < 33; i++)
+        assert_int_equal(back[i], 0x01020304);
+}
+
+static void *fill_words(void *words) {
+    static const int32_t word = 0x01020304;
+    return (void *)(intptr_t)acu_buffer_fill((acu_buffer *)words, &word);
+}
+
+/* The driver, which sets words, needs a context: a thread that has just begun has none, and one
+ * that had another device current, that device's. */
+static void fills_where_no_context_is_current(void **state) {
+    (void)state;
+    acu_buffer *words = NULL;
+    pthread_t thread;
+    void *code = words;
+    OK(acu_buffer_create(stream, ACU_I32, 33, &words));
+    assert_int_equal(pthread_create(&thread, NULL, fill_words, words), 0);
+    assert_int_equal(pthread_join(thread, &code), 0);
+    assert_null(code);
+    check_words(words);
+    OK(acu_buffer_release(words));
+}
+
+static void fills_on_a_device_that_is_not_current(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    acu_stream *other = NULL;
+    acu_buffer *words = NULL;
+    OK(acu_stream_create(1, NULL, &other));
+    OK(acu_buffer_create(other, ACU_I32, 33, &words));
+    assert_null(fill_words(words));
+    check_words(words);
+    OK(acu_buffer_release(words));
+    OK(acu_stream_release(other));
+}
+
+static void fills_what_is_not_aligned(void **state) {
+    (void)state;
+    static const unsigned char element[] = {1, 2, 3, 4};
+    unsigned char back[16];
+    acu_buffer *all = NULL, *part = NULL, *elements = NULL;
+    OK(acu_buffer_create(stream, ACU_U8, 16, &all));
+    OK(acu_buffer_zero(all, NULL));
+    OK(acu_buffer_slice(all, 1, 12, &part));
+    OK(acu_buffer_reinterpret(part, ACU_BYTES(4), &elements));
+    OK(acu_buffer_fill_typed(elements, ACU_BYTES(4), element, NULL));
+    OK(acu_buffer_read(all, back, 16));
+    for (size_t i = 0; i < 16; i++)
+        assert_int_equal(back[i], i < 1 || i > 12 ? 0 : element[(i - 1) % 4]);
+    acu_graph *graph = NULL;
+    const acu_fill fill = {elements, ACU_BYTES(4), element, .at = 0};
+    OK(acu_graph_create(&graph));
+    FAILS(acu_graph_add_fill(graph, NULL, 0, &fill, NULL), ACU_ERROR_DTYPE, "not aligned");
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(elements));
+    OK(acu_buffer_release(part));
+    OK(acu_buffer_release(all));
 }
 
 static void fills_from_another_device(void **state) {
@@ -463,6 +527,7 @@ static void strided_copies_are_checked(void **state) {
     (void)state;
     const size_t shape[] = {3, 4}, huge[] = {SIZE_MAX / 2, SIZE_MAX / 2};
     const int64_t steps[] = {4, 1}, zero[] = {0, 1}, negative[] = {-4, 1};
+    const size_t one_row[] = {1, 1}, none[] = {0};
     const int64_t far[] = {INT64_MAX, INT64_MAX};
     acu_buffer *a = NULL, *b = NULL;
     OK(acu_buffer_create(stream, ACU_I32, 12, &a));
@@ -479,6 +544,11 @@ static void strided_copies_are_checked(void **state) {
     s.from = steps;
     s.to = zero;
     FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_ARGUMENT, "a step of 0");
+    /* Where there is one element, or none, steps and places are nobody's. */
+    OK(acu_buffer_copy_strided(
+        a, b, &(acu_strides){.rank = 2, .shape = one_row, .to = far, .from = far}, NULL));
+    OK(acu_buffer_copy_strided(
+        a, b, &(acu_strides){.rank = 1, .shape = none, .to_at = SIZE_MAX, .from_at = 3}, NULL));
     s = (acu_strides){.rank = 2, .shape = huge};
     FAILS(acu_buffer_copy_strided(a, b, &s, NULL), ACU_ERROR_OVERFLOW, "too many");
     s.rank = 17;
@@ -679,6 +749,9 @@ int main(void) {
         TEST(all_types),
         TEST(slices_and_views),
         TEST(fills),
+        TEST(fills_where_no_context_is_current),
+        TEST(fills_on_a_device_that_is_not_current),
+        TEST(fills_what_is_not_aligned),
         TEST(fills_from_another_device),
         TEST(are_made_of_what_the_host_has),
         TEST(copies),
