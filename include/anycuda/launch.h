@@ -195,6 +195,27 @@ static inline acu_arg acu_arg_same(acu_arg arg) {
     return arg;
 }
 
+/* Who has a buffer that is not to change, can only give it to be read. */
+static inline acu_arg acu_arg_constant(const acu_buffer *buffer) {
+    acu_arg arg = {ACU_ARG_IN, sizeof(void *), {0}};
+    __builtin_memcpy(&arg.value.buffer, &buffer, sizeof buffer);
+    return arg;
+}
+
+/* Handles that no kernel can use: their addresses must not pass for memory of the device. */
+#define ACU_EACH_HANDLE(DO)                                                                        \
+    DO(struct acu_stream)                                                                          \
+    DO(struct acu_event)                                                                           \
+    DO(struct acu_pool)                                                                            \
+    DO(struct acu_module)                                                                          \
+    DO(struct acu_kernel)                                                                          \
+    DO(struct acu_args)                                                                            \
+    DO(struct acu_graph)                                                                           \
+    DO(struct acu_exec)                                                                            \
+    DO(acu_buffer *)
+struct acu_graph;
+struct acu_exec;
+
 ACU_END_C
 
 #define ACU_EACH_SCALAR(DO)                                                                        \
@@ -225,15 +246,29 @@ ACU_END_C
 #define ACU_SCALAR_FUNCTION(name, type) static inline acu_arg acu_arg_##name(type value)
 ACU_EACH_SCALAR(ACU_DEFINE_SCALAR)
 
-/** The argument that a value is: a number, a raw pointer, a buffer, or an acu_arg itself. */
+/* Where an argument is a handle, the compiler says that it expected this. */
+typedef struct acu_no_handle {
+    int unused;
+} acu_no_handle;
+static inline acu_arg acu_arg_refused(acu_no_handle handle) {
+    (void)handle;
+    return acu_arg_address(NULL);
+}
+
+/**
+ * The argument that a value is: a number, a raw pointer, a buffer, or an acu_arg itself. A buffer
+ * that is `const` is acu_in(); handles of other objects do not compile.
+ */
 #define acu_arg_of(value)                                                                          \
     _Generic((value),                                                                              \
-        ACU_EACH_SCALAR(ACU_SCALAR_CASE) acu_buffer *: acu_inout,                                  \
+        ACU_EACH_SCALAR(ACU_SCALAR_CASE) ACU_EACH_HANDLE(ACU_HANDLE_CASE) acu_buffer *: acu_inout, \
+        const acu_buffer *: acu_arg_constant,                                                      \
         acu_arg: acu_arg_same,                                                                     \
         default: acu_arg_address)(value)
 #define ACU_SCALAR_CASE(name, type, kind)                                                          \
     type:                                                                                          \
     acu_arg_##name,
+#define ACU_HANDLE_CASE(type) type * : acu_arg_refused, type const * : acu_arg_refused,
 
 /**
  * Launches a kernel: `acu_launch(stream, kernel, grid, arguments…)`, up to 32 of them.
@@ -296,12 +331,25 @@ ACU_EACH_SCALAR(ACU_DEFINE_SCALAR)
 #define ACU_SCALAR_FUNCTION(name, type) inline acu_arg acu_arg_of(type value)
 ACU_EACH_SCALAR(ACU_DEFINE_SCALAR)
 
-/** The argument that a value is: a number, a raw pointer, a buffer, or an acu_arg itself. */
+#define ACU_REFUSE_HANDLE(type) acu_arg acu_arg_of(type const *handle) = delete;
+ACU_EACH_HANDLE(ACU_REFUSE_HANDLE)
+#undef ACU_REFUSE_HANDLE
+
+/**
+ * The argument that a value is: a number, a raw pointer, a buffer, or an acu_arg itself. A buffer
+ * that is `const` is acu_in(); handles of other objects do not compile.
+ */
 inline acu_arg acu_arg_of(const volatile void *address) {
     return acu_arg_address(address);
 }
+inline acu_arg acu_arg_of(decltype(nullptr)) {
+    return acu_arg_address(nullptr);
+}
 inline acu_arg acu_arg_of(acu_buffer *buffer) {
     return acu_inout(buffer);
+}
+inline acu_arg acu_arg_of(const acu_buffer *buffer) {
+    return acu_arg_constant(buffer);
 }
 inline acu_arg acu_arg_of(acu_arg arg) {
     return arg;

@@ -392,6 +392,22 @@ def test_what_is_newer_than_the_gate_fails(name: str, level: str, limit: int, tm
 
 
 @every_compiler
+@pytest.mark.parametrize("dialect", ["c11", "c++11"])
+def test_handles_are_no_arguments_of_kernels(name: str, dialect: str, tmp_path: Path) -> None:
+    def unit(type: str) -> Path:
+        text = f"acu_result f(acu_stream *s, acu_kernel *k, {type} x) {{ return acu_launch(s, k, acu_grid_1d(1, 1), x); }}"
+        return source(tmp_path, f"#include <anycuda/anycuda.h>\n{text}\n", dialect)
+
+    command = [*compiler(name, dialect), "-fsyntax-only"]
+    for good in ("acu_buffer *", "const acu_buffer *", "float *", "const volatile void *", "acu_arg", "long", "bool"):
+        works([*command, unit(good)])
+    for handle in ("stream", "event", "pool", "module", "kernel", "args", "graph", "exec"):
+        for type in (f"acu_{handle} *", f"const acu_{handle} *"):
+            assert any(f"acu_{handle}" in error for error in fails([*command, unit(type)])), type
+    assert fails([*command, unit("acu_buffer **")])
+
+
+@every_compiler
 def test_a_call_that_is_inlined_fails_too(name: str, tmp_path: Path) -> None:
     text = (
         "#include <anycuda/cudart.h>\nint main(void) { return (int)cudaGetDriverEntryPointByVersion(0, 0, 0, 0, 0); }\n"

@@ -85,6 +85,9 @@ acu_result launches(std::vector<float> &back) {
     ACU_TRY(acu_launch(s, k, grid, b, 1.0f, 3u, acu_bytes(&one, sizeof one)));
     ACU_TRY(acu_launch(s, k, grid, acu_buffer_raw(b), 1.0f, 3, acu_bytes(&one, sizeof one)));
     ACU_TRY(acu_launch(s, empty, grid));
+    const acu_buffer *constant = b;
+    if (acu_arg_of(constant).kind != ACU_ARG_IN || acu_arg_of(nullptr).kind != ACU_ARG_ADDRESS)
+        return ACU_ERROR_STATE;
     if (acu_launch(s, k, grid, b, 1.0, 3, acu_bytes(&one, sizeof one)) != ACU_ERROR_ARGUMENT)
         return ACU_ERROR_STATE;
     return acu_buffer_read(b, back.data(), back.size());
