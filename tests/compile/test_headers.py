@@ -401,10 +401,10 @@ def test_handles_are_no_arguments_of_kernels(name: str, dialect: str, tmp_path: 
     command = [*compiler(name, dialect), "-fsyntax-only"]
     for good in ("acu_buffer *", "const acu_buffer *", "float *", "const volatile void *", "acu_arg", "long", "bool"):
         works([*command, unit(good)])
-    for handle in ("stream", "event", "pool", "module", "kernel", "args", "graph", "exec"):
-        for type in (f"acu_{handle} *", f"const acu_{handle} *"):
-            assert any(f"acu_{handle}" in error for error in fails([*command, unit(type)])), type
-    assert fails([*command, unit("acu_buffer **")])
+    handles = [f"acu_{noun} *" for noun in ("stream", "event", "pool", "module", "kernel", "args", "graph", "exec")]
+    for bad in (*handles, *(f"const {handle}" for handle in handles), "acu_buffer **"):
+        errors = fails([*command, unit(bad)])
+        assert any(re.search("acu_arg_refused|acu_no_handle|deleted", error) for error in errors), (bad, errors)
 
 
 @every_compiler
