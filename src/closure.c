@@ -183,10 +183,16 @@ acu_result acu_stream_call(acu_stream *stream, acu_closure closure) {
     return code;
 }
 
+/* A closure, too, so that what it releases is known to be released in a callback; but not in a
+ * capture that nobody told of: there is no graph of ours to keep it. */
 acu_result acu_stream_call_function(acu_stream *stream, void (*function)(void *data), void *data) {
     acu_guard guard;
+    bool captured = false;
     ACU_NEED_POINTER(function);
     ACU_NEED_STREAM(stream);
+    ACU_TRY(acu_stream_is_capturing(stream, &captured));
+    if (!captured || acu_capture_of(stream))
+        return call_closure(__func__, stream, &(acu_closure){function, data, NULL});
     int code = acu_stream_enter(stream, &guard);
     if (!code)
         code = (int)cudaLaunchHostFunc(stream->raw, function, data);

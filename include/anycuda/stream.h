@@ -177,7 +177,8 @@ ACU_CHECKED acu_result acu_stream_call(acu_stream *stream, acu_closure closure);
 /**
  * Calls `function` on a thread of CUDA when the stream gets there; the data stays the caller's.
  *
- * It must not call CUDA, and does not run if the stream has failed. It can be captured.
+ * It must not call CUDA, but may release handles; it does not run if the stream has failed. It can
+ * be captured.
  */
 ACU_CHECKED acu_result acu_stream_call_function(acu_stream *stream, void (*function)(void *data),
                                                 void *data);

@@ -242,6 +242,26 @@ static void closures_run_once(void **state) {
     OK(acu_stream_release(again));
 }
 
+static void release_event(void *event) {
+    (void)acu_event_release((acu_event *)event);
+}
+
+static void callbacks_release_handles(void **state) {
+    (void)state;
+    acu_stream *stream = NULL;
+    acu_error error;
+    OK(acu_stream_create(0, NULL, &stream));
+    for (int way = 0; way < 2; way++) {
+        acu_event *event = NULL;
+        OK(acu_event_create(0, NULL, &event));
+        OK(way ? acu_stream_call_function(stream, release_event, event)
+               : acu_stream_call(stream, (acu_closure){release_event, event, NULL}));
+        OK(acu_stream_synchronize(stream));
+    }
+    OK(acu_stream_release(stream)); /* destroys what waits, too */
+    assert_int_equal(acu_release_error(&error), 0);
+}
+
 static void closures_are_destroyed_where_the_call_fails(void **state) {
     (void)state;
     counts c = {0};
@@ -295,6 +315,7 @@ int main(void) {
         TEST(queries_do_not_wait),
         TEST(fork_and_join),
         TEST(closures_run_once),
+        TEST(callbacks_release_handles),
         TEST(closures_are_destroyed_where_the_call_fails),
         TEST(closures_are_destroyed_where_the_device_is_lost),
     };
