@@ -232,6 +232,12 @@ static int begin_raw(const char *call, acu_stream *stream, const acu_capture_opt
     return acu_outcome(call, stream, code);
 }
 
+static int refuse_legacy(const char *call) {
+    acu_fault(call, "", ACU_ERROR_CAPTURE, "the legacy default stream cannot be captured");
+    acu_hint("capture a stream of acu_stream_create()");
+    return ACU_ERROR_CAPTURE;
+}
+
 static int check_options(const char *call, const acu_stream *stream, const acu_capture_options *o) {
     if ((unsigned)o->mode > ACU_CAPTURE_RELAXED)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "there is no mode %d of capture",
@@ -247,8 +253,7 @@ static int check_options(const char *call, const acu_stream *stream, const acu_c
     if (o->into && !acu_is(o->into, &acu_graph_class))
         return acu_bad_handle(call, o->into, &acu_graph_class);
     if (stream->raw == cudaStreamLegacy)
-        return acu_fault(call, "", ACU_ERROR_CAPTURE,
-                         "the legacy default stream cannot be captured");
+        return refuse_legacy(call);
     int code = o->into ? acu_graph_not_captured(call, o->into) : 0;
     return code ? code : acu_outcome(call, stream, acu_stream_not_captured(stream));
 }
@@ -258,6 +263,8 @@ static int begin(const char *call, acu_stream *stream, const acu_capture_options
     const acu_capture_options *o = options ? options : &none;
     ACU_TRY(acu_stream_check(call, stream));
     int code = check_options(call, stream, o);
+    if (!code)
+        code = acu_outcome(call, stream, acu_timeline_mark(stream->timeline));
     if (code)
         return code;
     graph_capture *capture = calloc(1, sizeof *capture);

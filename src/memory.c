@@ -141,13 +141,24 @@ int acu_use_ends(acu_storage *storage, acu_stream *stream, bool writes, const ac
     return code;
 }
 
+/* Not under the lock: what is waited for may wait for another thread that uses the memory, too. */
 int acu_storage_settle(acu_storage *storage) {
+    acu_use uses[ACU_USES];
     int code = 0;
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
-    for (unsigned i = 0; i < storage->use_count && !code; i++)
-        code = acu_timeline_settle(storage->uses[i].timeline, storage->uses[i].number);
+    const unsigned count = storage->use_count;
+    for (unsigned i = 0; i < count; i++) {
+        uses[i] = storage->uses[i];
+        (void)acu_timeline_retain(uses[i].timeline);
+    }
     pthread_mutex_unlock(&storage->lock);
+    for (unsigned i = 0; i < count; i++) {
+        if (!code)
+            code = acu_timeline_settle(uses[i].timeline, uses[i].number);
+        if (acu_timeline_release(uses[i].timeline))
+            acu_keep_release_error();
+    }
     return code;
 }
 

@@ -55,8 +55,7 @@ static const words cudas[] = {
      "the contexts of this process are lost: compute-sanitizer finds the access"},
     {cudaErrorStreamCaptureUnsupported, "", "",
      "CUDA refuses this while a stream is being captured, and has broken that capture: do it "
-     "before "
-     "or after"},
+     "before or after"},
     {cudaErrorStreamCaptureInvalidated, "", "",
      "an earlier call has broken the capture; end it, and look for what failed with 900 to 908"},
     {cudaErrorStreamCaptureMerge, "", "", "the streams are in two captures, which cannot join"},

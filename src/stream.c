@@ -87,12 +87,26 @@ static int record_mark(acu_timeline *timeline) {
     return code;
 }
 
+int acu_timeline_mark(acu_timeline *timeline) {
+    bool captured = false;
+    pthread_mutex_lock(&timeline->lock);
+    uint64_t now = acu_timeline_now(timeline);
+    int code = 0;
+    if (timeline->marked < now && timeline->done < now)
+        code = capturing(raw_here(timeline), &captured);
+    if (!code && !captured && timeline->marked < now && timeline->done < now)
+        code = record_mark(timeline);
+    pthread_mutex_unlock(&timeline->lock);
+    return code;
+}
+
 /*
  * An event from outside breaks a capture. One of a capture brings the stream that waits for it in,
  * which is what the user wants who names the other stream, and not where memory has been used there
- * before.
+ * before: what was marked then can be waited for all the same.
  */
-static int check_captures(acu_timeline *timeline, cudaStream_t by, bool joins, bool *captured) {
+static int check_captures(acu_timeline *timeline, cudaStream_t by, uint64_t number,
+                          bool *captured) {
     bool theirs = false, ours = false;
     acu_guard guard;
     int code = acu_guard_enter(&guard, timeline->device);
@@ -101,8 +115,9 @@ static int check_captures(acu_timeline *timeline, cudaStream_t by, bool joins, b
     acu_guard_leave(&guard);
     if (!code)
         code = capturing(by, &ours);
-    *captured = theirs;
-    if (code || theirs == ours || (theirs && joins))
+    bool before = !ours && number <= timeline->marked;
+    *captured = theirs && !before;
+    if (code || theirs == ours || (theirs && (number == ACU_EVERYTHING || before)))
         return code;
     return acu_record(ACU_ERROR_CAPTURE, "%s",
                       ours
@@ -110,31 +125,52 @@ static int check_captures(acu_timeline *timeline, cudaStream_t by, bool joins, b
                           : "what must be waited for is being captured, on another stream");
 }
 
-static int wait_locked(acu_timeline *timeline, uint64_t number, acu_stream *by) {
-    bool captured = false;
-    int code = check_captures(timeline, by->raw, number == ACU_EVERYTHING, &captured);
-    if (!code && !timeline->closed && (timeline->marked < number || captured))
+/* By an event of its own: what the mark stands for was before the capture. */
+static int join_capture(acu_timeline *timeline, acu_stream *by) {
+    cudaEvent_t event = NULL;
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, timeline->device);
+    if (!code)
+        code = (int)cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    if (!code)
+        code = (int)cudaEventRecord(event, raw_here(timeline));
+    acu_guard_leave(&guard);
+    if (!code)
+        code = (int)cudaStreamWaitEvent(by->raw, event, 0);
+    if (!code)
+        acu_share(&by->shared);
+    if (event && cudaEventDestroy(event))
+        acu_keep_release_error();
+    return code;
+}
+
+static int wait_locked(acu_timeline *timeline, uint64_t number, acu_stream *by, bool *captured) {
+    if (number <= timeline->done)
+        return 0;
+    int code = check_captures(timeline, by->raw, number, captured);
+    if (!code && *captured)
+        return join_capture(timeline, by);
+    if (!code && !timeline->closed && timeline->marked < number)
         code = record_mark(timeline);
     if (!code && timeline->mark)
         code = (int)cudaStreamWaitEvent(by->raw, timeline->mark, 0);
-    if (captured) {
-        timeline->marked = 0;
-        acu_share(&by->shared);
-    }
     return code;
 }
 
 int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *by) {
     acu_guard guard;
+    bool captured = false;
     if (timeline == by->timeline)
         return 0;
     int code = acu_stream_enter(by, &guard);
+    if (!code && number == ACU_EVERYTHING && capture_of(timeline))
+        code = acu_timeline_mark(by->timeline); /* before it is captured, too */
     if (!code) {
         pthread_mutex_lock(&timeline->lock);
-        code = wait_locked(timeline, number, by);
+        code = wait_locked(timeline, number, by, &captured);
         pthread_mutex_unlock(&timeline->lock);
     }
-    if (!code)
+    if (!code && captured)
         acu_stream_came_after(by, capture_of(timeline));
     acu_guard_leave(&guard);
     return code;
@@ -143,12 +179,13 @@ int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *by) {
 int acu_timeline_settle(acu_timeline *timeline, uint64_t number) {
     bool captured = false;
     pthread_mutex_lock(&timeline->lock);
-    int code = timeline->closed ? 0 : capturing(raw_here(timeline), &captured);
-    if (!code && captured)
+    bool over = number <= timeline->done;
+    int code = over || timeline->closed ? 0 : capturing(raw_here(timeline), &captured);
+    if (!code && captured && timeline->marked < number)
         code = acu_record(ACU_ERROR_CAPTURE, "what must be waited for is being captured");
-    if (!code && !timeline->closed && timeline->marked < number)
+    if (!code && !over && !timeline->closed && timeline->marked < number)
         code = record_mark(timeline);
-    cudaEvent_t mark = timeline->mark;
+    cudaEvent_t mark = over ? NULL : timeline->mark;
     pthread_mutex_unlock(&timeline->lock);
     if (!code && mark)
         code = acu_capture_allows();
@@ -522,10 +559,21 @@ acu_result acu_stream_query(acu_stream *stream) {
     return OUTCOME(stream, code);
 }
 
+/* Nobody need wait for that any more. */
+static void is_done(acu_timeline *timeline, uint64_t number) {
+    pthread_mutex_lock(&timeline->lock);
+    if (timeline->done < number)
+        timeline->done = number;
+    pthread_mutex_unlock(&timeline->lock);
+}
+
 static int synchronize(acu_stream *stream) {
+    const uint64_t now = acu_timeline_now(stream->timeline);
     int code = acu_stream_may_wait(stream);
     if (!code)
         code = (int)cudaStreamSynchronize(stream->raw);
+    if (!code)
+        is_done(stream->timeline, now);
     acu_destroy_deferred(); /* what waited for this */
     return code;
 }
@@ -535,9 +583,12 @@ acu_result acu_stream_synchronize(acu_stream *stream) {
 }
 
 static int wait_for_event(acu_stream *stream, const acu_event *event) {
-    int code = (int)cudaStreamWaitEvent(stream->raw, event->raw, 0);
+    const uint64_t capture = __atomic_load_n(&event->capture, __ATOMIC_ACQUIRE);
+    int code = capture ? acu_timeline_mark(stream->timeline) : 0; /* before it is captured, too */
     if (!code)
-        acu_stream_came_after(stream, __atomic_load_n(&event->capture, __ATOMIC_ACQUIRE));
+        code = (int)cudaStreamWaitEvent(stream->raw, event->raw, 0);
+    if (!code)
+        acu_stream_came_after(stream, capture);
     if (acu_is_shared(&event->shared))
         acu_share(&stream->shared);
     return code;

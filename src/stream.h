@@ -202,6 +202,9 @@ static inline acu_timeline *acu_timeline_retain(acu_timeline *timeline) {
 
 int acu_timeline_release(acu_timeline *timeline);
 
+/* Before the stream is captured: so that others can wait for what it did until now. */
+int acu_timeline_mark(acu_timeline *timeline);
+
 /* Lets `by` wait for all up to the number; the failure is recorded. */
 int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *by);
 /* The thread waits. */

@@ -31,6 +31,7 @@ static void beginnings_are_checked(void **state) {
     OK(acu_stream_legacy(0, &legacy));
     FAILS(acu_stream_begin_capture(NULL, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
     FAILS(acu_stream_begin_capture(legacy, NULL), ACU_ERROR_CAPTURE, "legacy default stream");
+    assert_non_null(strstr(acu_last_error_details().hint, "a stream of acu_stream_create()"));
     acu_capture_options unknown = {.count = 0};
     memset(&unknown.mode, 1, sizeof unknown.mode);
     FAILS(acu_stream_begin_capture(a, &unknown), ACU_ERROR_ARGUMENT, "there is no mode");

@@ -93,6 +93,38 @@ static void a_relaxed_capture_allows_more(void **state) {
     expect(x, 1);
 }
 
+/* Weights, say, which are copied on a stream before something else is captured there: the copy is
+ * what others wait for, also where the stream has come into the capture since. */
+static void what_was_done_before_is_waited_for(void **state) {
+    (void)state;
+    gate held;
+    acu_graph *graph = NULL;
+    acu_stream *c = NULL;
+    acu_buffer *z = NULL;
+    OK(acu_stream_create(0, NULL, &c));
+    OK(acu_buffer_create(b, ACU_I32, 8, &z));
+    for (int joins = 0; joins < 2; joins++) {
+        acu_stream *before = joins ? c : a;
+        fill(y, before, 1);
+        OK(acu_stream_synchronize(before));
+        close_gate(&held, before);
+        fill(y, before, 2);
+        OK(acu_stream_begin_capture(a, NULL));
+        OK(acu_stream_fork(a, &c, 1));
+        fill(x, before, 3);
+        OK(acu_buffer_copy(z, y, b)); /* outside */
+        OK(acu_stream_join(a, &c, 1));
+        OK(acu_stream_end_capture(a, &graph));
+        still_waits(b);
+        open_gate(&held);
+        expect(z, 2);
+        launch_and_release(graph);
+        expect(x, 3);
+    }
+    OK(acu_buffer_release(z));
+    OK(acu_stream_release(c));
+}
+
 /* Streams, events, pools, execs and modules alike. */
 static void everything_released_meanwhile_goes_afterwards(void **state) {
     (void)state;
@@ -289,6 +321,7 @@ int main(void) {
         TEST(what_would_break_it_is_refused),
         TEST(what_would_break_it_elsewhere_is_refused),
         TEST(a_relaxed_capture_allows_more),
+        TEST(what_was_done_before_is_waited_for),
         TEST(everything_released_meanwhile_goes_afterwards),
         TEST(what_is_released_meanwhile_goes_afterwards),
         TEST(a_graph_that_is_captured_into_is_not_used),

@@ -165,6 +165,37 @@ static void memory_leaves_while_it_is_launched(void **state) {
     OK(acu_stream_release(home));
 }
 
+static void *wait_for_memory(void *memory) {
+    return acu_buffer_synchronize((acu_buffer *)memory) ? memory : NULL;
+}
+
+/* Who waits for memory does not keep others from using it, on whom the wait may depend. */
+static void memory_is_used_while_it_is_waited_for(void **state) {
+    (void)state;
+    gate held;
+    pthread_t thread;
+    void *failed;
+    acu_stream *home = NULL, *other = NULL;
+    acu_buffer *memory = NULL, *copied = NULL;
+    OK(acu_stream_create(0, NULL, &home));
+    OK(acu_stream_create(0, NULL, &other));
+    OK(acu_buffer_create(home, ACU_I32, 32, &memory));
+    OK(acu_buffer_create(other, ACU_I32, 32, &copied));
+    close_gate(&held, home);
+    OK(acu_buffer_zero(memory, NULL));
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_memory, memory), 0);
+    still_waits(home);                          /* in which time the thread has begun to wait */
+    OK(acu_buffer_copy(copied, memory, other)); /* would hang */
+    open_gate(&held);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    acu_buffer *buffers[] = {memory, copied};
+    for (size_t i = 0; i < COUNT(buffers); i++)
+        OK(acu_buffer_release(buffers[i]));
+    OK(acu_stream_release(other));
+    OK(acu_stream_release(home));
+}
+
 static acu_graph *shared, *changed;
 static acu_exec *changed_exec;
 static acu_node changed_fill;
@@ -366,15 +397,11 @@ static void the_first_launches_of_a_module(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(one_buffer_in_all_threads),
-        TEST(one_stream_in_all_threads),
-        TEST(memory_leaves_while_it_is_launched),
-        TEST(one_graph_in_all_threads),
-        TEST(captures_in_all_threads),
-        TEST(buffers_come_and_go_in_all_threads),
-        TEST(errors_are_a_threads_own),
-        KERNEL_TEST(one_module_in_all_threads),
-        KERNEL_TEST(the_first_launches_of_a_module),
+        TEST(one_buffer_in_all_threads),          TEST(one_stream_in_all_threads),
+        TEST(memory_leaves_while_it_is_launched), TEST(memory_is_used_while_it_is_waited_for),
+        TEST(one_graph_in_all_threads),           TEST(captures_in_all_threads),
+        TEST(buffers_come_and_go_in_all_threads), TEST(errors_are_a_threads_own),
+        KERNEL_TEST(one_module_in_all_threads),   KERNEL_TEST(the_first_launches_of_a_module),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
