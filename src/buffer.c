@@ -66,6 +66,8 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
     if (o->pool && o->memory != ACU_MEMORY_POOL)
         return acu_fault(call, "", ACU_ERROR_ARGUMENT, "a pool has no memory of kind %d",
                          (int)o->memory);
+    if (o->pool)
+        ACU_TRY(acu_pool_reaches(call, o->pool, stream->object.device));
     acu_request request = {stream, dtype, count, *o, NULL, true, NULL};
     return acu_storage_new(call, &request, buffer);
 }

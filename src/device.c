@@ -362,6 +362,8 @@ acu_result acu_device_reset(acu_device device) {
     acu_destroy_deferred();
     ACU_TRY(acu_device_resolve(__func__, &device));
     int alive = acu_objects_alive(device);
+    if (alive > 0 && acu_device_synchronize(device) == 0)
+        alive = acu_objects_alive(device); /* without what was released and waited for its work */
     ACU_REQUIRE(alive == 0, ACU_ERROR_STATE,
                 "%d object%s of device %d %s still alive; release them first", alive,
                 alive == 1 ? "" : "s", device, alive == 1 ? "is" : "are");

@@ -243,13 +243,21 @@ static int allocate_once(acu_storage *s, void **at) {
     return cudaErrorInvalidValue;
 }
 
-/* Gives back what pools keep. Failures do not matter: the allocation is tried again anyway. */
-static void make_room(const acu_storage *s) {
+/* Frees before it may still be under way, and what an exec keeps, waits for its last launch. */
+static bool finish_frees(const acu_storage *s) {
+    const bool later = ACU_WATCHED(deferred) != NULL;
+    if (acu_stream_may_wait(s->home) || cudaStreamSynchronize(s->home->raw))
+        return false;
+    acu_destroy_deferred();
+    return !later || !cudaStreamSynchronize(s->home->raw);
+}
+
+/* Gives back what pools keep; false where it may not wait. Failures do not matter: the allocation
+ * is tried again anyway. */
+static bool make_room(const acu_storage *s) {
     cudaMemPool_t pools[2] = {NULL, NULL};
-    bool captured = acu_stream_may_wait(s->home) != 0;
-    if (captured ||
-        cudaStreamSynchronize(s->home->raw)) /* frees before it may still be under way */
-        return;
+    if (!finish_frees(s))
+        return false;
     (void)cudaDeviceGetMemPool(&pools[0], s->device);
     (void)cudaDeviceGetDefaultMemPool(&pools[1], s->device);
     if (s->pool)
@@ -258,6 +266,7 @@ static void make_room(const acu_storage *s) {
         if (pools[i])
             (void)cudaMemPoolTrimTo(pools[i], 0);
     (void)cudaGetLastError();
+    return true;
 }
 
 static const char *human(size_t bytes, char text[24]) {
@@ -271,7 +280,7 @@ static const char *human(size_t bytes, char text[24]) {
 }
 
 /* Says what there is, as far as that can be asked. The record of the failure stands. */
-static int explain_no_room(const acu_storage *s) {
+static int explain_no_room(const acu_storage *s, bool trimmed) {
     char want[24], left[24], all[24], said[ACU_OBJECT_TEXT];
     size_t free_bytes = 0, total = 0;
     acu_saved_error failure;
@@ -284,8 +293,9 @@ static int explain_no_room(const acu_storage *s) {
     snprintf(said, sizeof said, "%zu bytes (%s) of %zu (%s) are free", free_bytes,
              human(free_bytes, left), total, human(total, all));
     return acu_record(cudaErrorMemoryAllocation,
-                      "no room for %zu bytes (%s) on device %d: %s; pools were trimmed",
-                      acu_storage_bytes(s), human(acu_storage_bytes(s), want), s->device, said);
+                      "no room for %zu bytes (%s) on device %d: %s; pools %s trimmed",
+                      acu_storage_bytes(s), human(acu_storage_bytes(s), want), s->device, said,
+                      trimmed ? "were" : "could not be");
 }
 
 /* Memory that is no pool's is allocated on the current device. */
@@ -303,13 +313,14 @@ __attribute__((noinline)) static int allocate_on_device(acu_storage *s, void **a
 
 ACU_COLD static int allocate_again(acu_storage *s, void **at) {
     acu_guard guard;
+    bool trimmed = false;
     int code = acu_guard_enter(&guard, s->device);
     if (!code) {
-        make_room(s);
+        trimmed = make_room(s);
         code = allocate_once(s, at);
     }
     if (code == cudaErrorMemoryAllocation)
-        code = explain_no_room(s);
+        code = explain_no_room(s, trimmed);
     acu_guard_leave(&guard);
     return code;
 }
@@ -586,8 +597,10 @@ int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer)
     acu_storage *s = new_storage(call, r, r->stream->object.device);
     if (!s)
         return ACU_ERROR_HOST_MEMORY;
-    if (bytes > 0)
-        code = is_there(r) ? adopt(s, r->given) : allocate(s, r->given);
+    if (is_there(r))
+        code = adopt(s, r->given); /* also of no elements: it may be owned */
+    else if (bytes > 0)
+        code = allocate(s, r->given);
     if (code)
         return acu_storage_retry(call, s, code, buffer);
     hand_out(s, buffer);

@@ -199,3 +199,16 @@ acu_result acu_pool_access(acu_pool *pool, acu_device device, acu_access *access
     *access = (acu_access)flags;
     return 0;
 }
+
+int acu_pool_reaches(const char *call, acu_pool *pool, int device) {
+    acu_access access = ACU_ACCESS_NONE;
+    if (pool->object.device == device)
+        return 0;
+    ACU_TRY(acu_pool_access(pool, device, &access));
+    if (access != ACU_ACCESS_NONE)
+        return 0;
+    acu_fault_on(call, pool, ACU_ERROR_DEVICE,
+                 "the stream is on device %d, which cannot use the pool's memory", device);
+    acu_hint("acu_pool_set_access() lets a device use another one's pool");
+    return ACU_ERROR_DEVICE;
+}

@@ -13,4 +13,7 @@ struct acu_pool {
 
 extern ACU_OURS const acu_class acu_pool_class;
 
+/* 0, or ACU_ERROR_DEVICE where that device cannot use the pool's memory. */
+int acu_pool_reaches(const char *call, acu_pool *pool, int device);
+
 #endif

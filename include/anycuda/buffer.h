@@ -62,7 +62,8 @@ typedef struct acu_buffer_options {
 ACU_CHECKED acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
                                          acu_buffer **buffer);
 
-/** acu_buffer_create() of any memory, with its errors; `options` may be NULL. */
+/** acu_buffer_create() of any memory, with its errors, and ACU_ERROR_DEVICE of a pool that the
+ * stream's device cannot use; `options` may be NULL. */
 ACU_CHECKED acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t count,
                                               const acu_buffer_options *options,
                                               acu_buffer **buffer);

@@ -76,6 +76,12 @@ void open_gate(gate *at) {
         sched_yield();
 }
 
+void work_50_ms(void *unused) {
+    const struct timespec time = {.tv_nsec = 50000000};
+    (void)unused;
+    (void)nanosleep(&time, NULL);
+}
+
 void still_waits(acu_stream *stream) {
     const struct timespec moment = {.tv_nsec = 5000000};
     (void)nanosleep(&moment, NULL);

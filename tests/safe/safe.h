@@ -116,4 +116,7 @@ void unlock_gate(gate *at); /* does not wait */
 /* The stream's work does not end by itself, though it had the time for it. */
 void still_waits(acu_stream *stream);
 
+/* A host function that is not over soon. */
+void work_50_ms(void *unused);
+
 #endif

@@ -381,6 +381,11 @@ static void wrap_and_adopt(void **state) {
         assert_int_equal(back, 5);
         OK(acu_buffer_release(owner));
     }
+    void *raw = NULL; /* is freed though there is no element in it */
+    assert_int_equal(cudaMalloc(&raw, 16), 0);
+    OK(acu_buffer_adopt(stream, ACU_I32, raw, 0, ACU_MEMORY_DEVICE, &owner));
+    OK(acu_buffer_release(owner));
+    assert_int_equal(cudaFree(raw), cudaErrorInvalidValue);
     FAILS(acu_buffer_adopt(stream, ACU_I32, NULL, 4, ACU_MEMORY_POOL, &borrowed),
           ACU_ERROR_ARGUMENT, "NULL");
     OK(acu_buffer_create(stream, ACU_I32, 4, &owner)); /* a kernel would lose the context there */
@@ -650,6 +655,42 @@ static void pools_are_trimmed_before_giving_up(void **state) {
     OK(acu_pool_release(pool));
 }
 
+/* An exec that was released while it runs keeps its memory until then. */
+static void what_waits_for_a_launch_makes_room(void **state) {
+    (void)state;
+    acu_graph *graph = NULL;
+    acu_exec *exec = NULL;
+    acu_buffer *kept = NULL, *next = NULL;
+    size_t most = (size_t)700 << 20u;
+    ONLY_SIMULATED("a device of 1 GiB");
+    OK(acu_buffer_create(stream, ACU_U8, most, &kept));
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){work_50_ms, NULL, NULL}, NULL));
+    OK(acu_graph_keep(graph, kept, true));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+    OK(acu_buffer_release(kept));
+    OK(acu_buffer_create(stream, ACU_U8, most, &next));
+    OK(acu_buffer_release(next));
+}
+
+static void pools_are_not_trimmed_in_a_capture(void **state) {
+    (void)state;
+    acu_stream *captured = NULL;
+    acu_graph *graph = NULL;
+    acu_buffer *buffer = NULL;
+    ONLY_SIMULATED("a device of 1 GiB");
+    OK(acu_stream_create(0, NULL, &captured));
+    OK(acu_stream_begin_capture(captured, NULL));
+    FAILS(acu_buffer_create(stream, ACU_F32, (size_t)1 << 30u, &buffer), ACU_OUT_OF_MEMORY,
+          "are free; pools could not be trimmed");
+    OK(acu_stream_end_capture(captured, &graph));
+    OK(acu_graph_release(graph));
+    OK(acu_stream_release(captured));
+}
+
 static void one_failed_allocation_is_tried_again(void **state) {
     (void)state;
     acu_buffer *buffer = NULL;
@@ -766,6 +807,8 @@ int main(void) {
         TEST(nothing_is_fine),
         TEST(no_room_is_explained),
         TEST(pools_are_trimmed_before_giving_up),
+        TEST(what_waits_for_a_launch_makes_room),
+        TEST(pools_are_not_trimmed_in_a_capture),
         TEST(one_failed_allocation_is_tried_again),
         TEST(what_fails_in_used_memory_is_told),
     };

@@ -169,6 +169,15 @@ static void reset_spares_what_is_alive(void **state) {
     FAILS(acu_device_reset(0), ACU_ERROR_STATE, "1 object of device 0 is still alive");
     OK(acu_exec_release(exec));
     OK(acu_device_reset(0));
+    OK(acu_stream_create(0, NULL, &stream)); /* released, but its launch is under way */
+    OK(acu_graph_create(&graph));
+    OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){work_50_ms, NULL, NULL}, NULL));
+    OK(acu_graph_instantiate(graph, NULL, &exec));
+    OK(acu_exec_launch(exec, stream));
+    OK(acu_exec_release(exec));
+    OK(acu_graph_release(graph));
+    OK(acu_stream_release(stream));
+    OK(acu_device_reset(0));
     FAILS(acu_device_reset(3), 101, "there is no device 3; there are ");
     FAILS(acu_device_synchronize(3), 101, "there is no device 3; there are ");
 }

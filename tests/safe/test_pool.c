@@ -41,6 +41,29 @@ static void wrap_borrows_adopt_takes(void **state) {
     OK(acu_pool_release(pool));
 }
 
+static void memory_of_another_devices_pool(void **state) {
+    (void)state;
+    NEEDS_TWO_DEVICES();
+    acu_pool *pool = NULL;
+    acu_stream *stream = NULL;
+    acu_buffer *buffer = NULL;
+    int32_t number = 5, back = 0;
+    OK(acu_pool_create(1, NULL, &pool));
+    OK(acu_stream_create(0, NULL, &stream));
+    const acu_buffer_options options = {.pool = pool};
+    FAILS(acu_buffer_create_with(stream, ACU_I32, 8, &options, &buffer), ACU_ERROR_DEVICE,
+          "the stream is on device 0, which cannot use the pool's memory");
+    assert_non_null(strstr(acu_last_error_details().hint, "acu_pool_set_access()"));
+    OK(acu_pool_set_access(pool, 0, ACU_ACCESS_READ_WRITE));
+    OK(acu_buffer_create_with(stream, ACU_I32, 8, &options, &buffer));
+    OK(acu_buffer_fill(buffer, &number));
+    OK(acu_buffer_read(buffer, &back, 1));
+    assert_int_equal(back, number);
+    OK(acu_buffer_release(buffer));
+    OK(acu_stream_release(stream));
+    OK(acu_pool_release(pool));
+}
+
 static void buffers_keep_their_pool(void **state) {
     (void)state;
     acu_pool *pool = NULL, *watch = NULL;
@@ -134,6 +157,7 @@ static void misuse(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {TEST(life),
                                        TEST(wrap_borrows_adopt_takes),
+                                       TEST(memory_of_another_devices_pool),
                                        TEST(buffers_keep_their_pool),
                                        TEST(default_and_current),
                                        TEST(access_of_devices),
