@@ -87,16 +87,23 @@ static int unload(void *module) {
     return acu_of_driver(cuModuleUnload(module));
 }
 
+/* The driver calls a name that is another thing's, or none, a wrong value; the runtime finds
+ * nothing. */
+static int found(CUresult result) {
+    int code = acu_of_driver(result);
+    return code == cudaErrorInvalidValue ? (int)cudaErrorSymbolNotFound : code;
+}
+
 static int kernel(const void **function, void *module, const char *name) {
-    CUfunction found = NULL;
-    int code = acu_of_driver(cuModuleGetFunction(&found, module, name));
-    *function = found;
+    CUfunction raw = NULL;
+    int code = found(cuModuleGetFunction(&raw, module, name));
+    *function = raw;
     return code;
 }
 
 static int global(void **at, size_t *bytes, void *module, const char *name) {
     CUdeviceptr address = 0;
-    int code = acu_of_driver(cuModuleGetGlobal(&address, bytes, module, name));
+    int code = found(cuModuleGetGlobal(&address, bytes, module, name));
     *at = (void *)(uintptr_t)address;
     return code;
 }

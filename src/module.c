@@ -584,6 +584,17 @@ static int find_global(const acu_module *module, const char *name, void **at, si
     return with_log(module, code);
 }
 
+/* Of a variable: managed ones can be the host's, too. */
+static acu_memory memory_at(const void *at) {
+    struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeDevice};
+    acu_saved_error before;
+    acu_error_save(&before);
+    if (cudaPointerGetAttributes(&attributes, at))
+        (void)cudaGetLastError();
+    acu_error_restore(&before);
+    return attributes.type == cudaMemoryTypeManaged ? ACU_MEMORY_MANAGED : ACU_MEMORY_DEVICE;
+}
+
 acu_result acu_module_global(acu_module *module, const char *name, acu_stream *stream,
                              acu_dtype dtype, acu_buffer **buffer) {
     void *at = NULL;
@@ -604,7 +615,7 @@ acu_result acu_module_global(acu_module *module, const char *name, acu_stream *s
                            &(acu_request){.stream = stream,
                                           .dtype = dtype,
                                           .count = bytes / size,
-                                          .options = {.memory = ACU_MEMORY_DEVICE},
+                                          .options = {.memory = memory_at(at)},
                                           .given = at,
                                           .owner = &module->object},
                            buffer);

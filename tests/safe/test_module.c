@@ -211,6 +211,7 @@ static void a_kernel_that_is_not_there(void **state) {
     acu_kernel *kernel = NULL;
     acu_module *module = module_on(0);
     FAILS(acu_module_kernel(module, "vadd", &kernel), 500, "there is no kernel \"vadd\"");
+    FAILS(acu_module_kernel(module, "", &kernel), 500, "there is no kernel \"\"");
     assert_non_null(strstr(acu_last_error_details().hint, "its kernels: add, scale"));
     FAILS(acu_module_kernel(module, "mangled", &kernel), 500, "there is no kernel \"mangled\"");
     assert_non_null(strstr(acu_last_error_details().hint, "_Z7mangledPf"));
@@ -252,7 +253,7 @@ static void variables_are_buffers(void **state) {
 
 static void managed_variables_too(void **state) {
     (void)state;
-    uint32_t three = 0;
+    uint32_t three = 0, *host = NULL;
     acu_buffer *everywhere = NULL;
     acu_stream *stream = stream_on(0);
     acu_module *module = module_on(0);
@@ -261,6 +262,9 @@ static void managed_variables_too(void **state) {
     OK(acu_buffer_read(everywhere, &three, 1));
     assert_int_equal(three, 3);
     assert_int_equal(cudaGetLastError(), cudaSuccess);
+    assert_int_equal(acu_buffer_memory(everywhere), ACU_MEMORY_MANAGED);
+    OK(acu_buffer_host(everywhere, (void **)&host));
+    assert_int_equal(*host, 3);
     OK(acu_buffer_release(everywhere));
     OK(acu_module_release(module));
     OK(acu_stream_release(stream));
@@ -273,6 +277,8 @@ static void variables_that_cannot_be(void **state) {
     acu_module *module = module_on(0);
     FAILS(acu_module_global(module, "missing", stream, ACU_U32, &buffer), 500,
           "there is no variable \"missing\"");
+    FAILS(acu_module_global(module, "scale", stream, ACU_U32, &buffer), 500,
+          "there is no variable \"scale\"");
     FAILS(acu_module_global(module, "table", stream, ACU_F64, &buffer), ACU_ERROR_DTYPE,
           "100 bytes, which are no whole elements of f64");
     FAILS(acu_module_global(module, "table", stream, 0x77, &buffer), ACU_ERROR_DTYPE, "100 bytes");
