@@ -69,7 +69,7 @@ void acu_graph_cleanup(acu_graph **graph);
  */
 ACU_CHECKED acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone);
 
-/** The node of a clone that was made of a node; ACU_ERROR_ARGUMENT if there is none. */
+/** The node of a clone that was made of a node; 1 (cudaErrorInvalidValue) if there is none. */
 ACU_CHECKED acu_result acu_node_in_clone(acu_node node, acu_graph *clone, acu_node *copy);
 
 /** Lets the graph own a buffer that only raw parameters name, and treats each launch as its use. */

@@ -53,7 +53,8 @@ ACU_CHECKED acu_result acu_stream_per_thread(acu_device device, acu_stream **str
 /**
  * A handle for a stream of someone else, which stays theirs: releasing the handle leaves it alone.
  *
- * The raw stream must live until the handle, and every buffer created on it, is released.
+ * The raw stream must live until the handle, and every buffer created on it, is released. It must
+ * be one of that device's: nobody asks CUDA.
  */
 ACU_CHECKED acu_result acu_stream_wrap(acu_device device, struct CUstream_st *raw,
                                        acu_stream **stream);
