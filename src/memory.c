@@ -96,7 +96,7 @@ static int fold_use(acu_storage *storage, acu_stream *stream, bool *writes) {
     int code = acu_timeline_wait(use->timeline, use->number, stream);
     if (code) /* rather wait here than forget it */
         code = acu_timeline_settle(use->timeline, use->number);
-    *writes |= use->written != 0;
+    *writes = *writes || use->written != 0;
     drop_use(storage, oldest);
     return code;
 }

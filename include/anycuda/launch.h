@@ -198,7 +198,7 @@ static inline acu_arg acu_arg_same(acu_arg arg) {
 /* Who has a buffer that is not to change, can only give it to be read. */
 static inline acu_arg acu_arg_constant(const acu_buffer *buffer) {
     acu_arg arg = {ACU_ARG_IN, sizeof(void *), {0}};
-    __builtin_memcpy(&arg.value.buffer, &buffer, sizeof buffer);
+    __builtin_memcpy(&arg.value.buffer, &buffer, sizeof(void *));
     return arg;
 }
 
