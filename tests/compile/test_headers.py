@@ -395,7 +395,9 @@ def test_what_is_newer_than_the_gate_fails(name: str, level: str, limit: int, tm
 @pytest.mark.parametrize("dialect", ["c11", "c++11"])
 def test_handles_are_no_arguments_of_kernels(name: str, dialect: str, tmp_path: Path) -> None:
     def unit(type: str) -> Path:
-        text = f"acu_result f(acu_stream *s, acu_kernel *k, {type} x) {{ return acu_launch(s, k, acu_grid_1d(1, 1), x); }}"
+        text = (
+            f"acu_result f(acu_stream *s, acu_kernel *k, {type} x) {{ return acu_launch(s, k, acu_grid_1d(1, 1), x); }}"
+        )
         return source(tmp_path, f"#include <anycuda/anycuda.h>\n{text}\n", dialect)
 
     command = [*compiler(name, dialect), "-fsyntax-only"]
