@@ -432,11 +432,12 @@ void acu_sim_variable_free(void *at) {
 /* ---- taking back --------------------------------------------------------------------------------
  */
 
+/* What was freed in stream order is the stream's, which may be another device's or context's. */
 void acu_sim_memory_reset(acu_sim_device *device) {
     uintptr_t end = 0;
     for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
         end = range->base + range->size;
-        if (device && range->device != device)
+        if (device && (range->device != device || range->freed))
             continue;
         if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
             drop_host(range);
@@ -452,8 +453,8 @@ void acu_sim_memory_drop(const acu_sim_owner *owner) {
     uintptr_t end = 0;
     for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
         end = range->base + range->size;
-        if (range->owner == owner && !range->pool && !range->allocation && !range->of_module &&
-            !range->bytes)
+        if (range->owner == owner && !range->freed && !range->pool && !range->allocation &&
+            !range->of_module && !range->bytes)
             free_now(range);
     }
 }

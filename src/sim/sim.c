@@ -366,6 +366,7 @@ int acu_sim_leaks(int print) {
 void acu_sim_reset(const char *configuration) {
     pthread_mutex_lock(&acu_sim_lock);
     (void)acu_sim_configuration();
+    acu_sim_wait_device(NULL); /* what a device has, streams of others may be about to free */
     for (int i = 0; i < sim.config.devices; i++)
         acu_sim_device_clear(acu_sim_device_at(i), true);
     acu_sim_modules_reset(NULL);

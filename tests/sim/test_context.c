@@ -85,6 +85,32 @@ TEST(what_is_its_own_goes_with_it) {
     OK(cuCtxDestroy(outer));
 }
 
+/* In the order of a stream of another context's, which outlives it. */
+TEST(what_it_freed_in_stream_order_is_not_freed_again) {
+    gate g = {0};
+    CUcontext context;
+    CUstream stream;
+    CUdeviceptr plain, pooled;
+    size_t before, after, total;
+    void *memory;
+    OK(cudaMemGetInfo(&before, &total));
+    OK(cudaMalloc(&memory, 1 << 20));
+    plain = (CUdeviceptr)(uintptr_t)memory;
+    OK(cudaMallocAsync(&memory, 1 << 20, NULL));
+    pooled = (CUdeviceptr)(uintptr_t)memory;
+    context = new_context();
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuLaunchHostFunc(stream, gate_function, &g));
+    OK(cuMemFreeAsync(plain, stream));
+    OK(cuMemFreeAsync(pooled, stream));
+    OK(cuDevicePrimaryCtxReset(device));
+    gate_open(&g);
+    OK(cuStreamSynchronize(stream));
+    OK(cuMemGetInfo(&after, &total));
+    assert_int_equal(before, after);
+    OK(cuCtxDestroy(context));
+}
+
 TEST(contexts_are_stacked) {
     CUcontext first = new_context(), second = new_context(), current = NULL;
     OK(cuCtxPopCurrent(&current));
@@ -409,6 +435,7 @@ int main(void) {
         C(limits_and_caches_are_each_contexts),
         C(default_streams_are_each_contexts),
         C(what_is_its_own_goes_with_it),
+        C(what_it_freed_in_stream_order_is_not_freed_again),
         C(contexts_are_stacked),
         C(it_is_destroyed_under_another_thread),
         C(beside_the_primary_context),

@@ -276,6 +276,34 @@ TEST(access_mistakes) {
     OK(cudaMemPoolDestroy(pool));
 }
 
+/* Of a device that is reset before a stream of another one comes to it. */
+TEST(memory_that_is_freed_after_its_device_was_reset) {
+    enum { COUNT = 8 };
+    gate g = {0};
+    cudaStream_t other;
+    void *plain, *pooled, *later[COUNT];
+    size_t before, after, total;
+    OK(cudaMemGetInfo(&before, &total));
+    OK(cudaMalloc(&plain, MIB));
+    OK(cudaMallocAsync(&pooled, MIB, NULL));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&other));
+    gate_hold(&g, other);
+    OK(cudaFreeAsync(plain, other));
+    OK(cudaFreeAsync(pooled, other));
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceReset());
+    for (int i = 0; i < COUNT; i++)
+        OK(cudaMalloc(&later[i], MIB));
+    gate_open(&g);
+    OK(cudaStreamSynchronize(other));
+    OK(cudaStreamDestroy(other));
+    for (int i = 0; i < COUNT; i++)
+        OK(cudaFree(later[i]));
+    OK(cudaMemGetInfo(&after, &total));
+    assert_int_equal(before, after);
+}
+
 #define C(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void) {
@@ -301,6 +329,7 @@ int main(void) {
         C(attribute_mistakes),
         C(access),
         C(access_mistakes),
+        T(memory_that_is_freed_after_its_device_was_reset),
     };
     return RUN(tests);
 }
