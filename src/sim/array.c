@@ -167,6 +167,7 @@ static void free_array(acu_sim_array *array) {
     if (array->next)
         array->next->before = array->before;
     acu_sim_set_remove(&array_handles, array);
+    acu_sim_moves_wait();
     free(array->bytes);
     free(array);
 }

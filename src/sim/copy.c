@@ -207,9 +207,11 @@ static char *bytes_at(const layout *l, bool known) {
                                                                    : NULL;
 }
 
+/* They stay there until acu_sim_move_end(). */
 static bool find_both(const acu_sim_op *op, layout *to, layout *from) {
     const struct cudaMemcpy3DParms *copy = &op->with.copy.params;
     pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_move_begin();
     const size_t unit = unit_of(copy, op->with.copy.in_bytes);
     bool good = lay_out_to(copy, unit, to) && lay_out_from(copy, unit, from);
     if (good && !to->in_array)
@@ -228,13 +230,13 @@ static bool find_both(const acu_sim_op *op, layout *to, layout *from) {
 static cudaError_t move(acu_sim_op *op) {
     const struct cudaExtent *extent = &op->with.copy.params.extent;
     layout to, from;
-    if (!find_both(op, &to, &from))
-        return cudaErrorIllegalAddress;
-    for (size_t z = 0; z < extent->depth; z++)
+    const bool good = find_both(op, &to, &from);
+    for (size_t z = 0; good && z < extent->depth; z++)
         for (size_t y = 0; y < extent->height; y++)
             memmove(to.at + z * to.slice + y * to.pitch, from.at + z * from.slice + y * from.pitch,
                     to.width);
-    return cudaSuccess;
+    acu_sim_move_end();
+    return good ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
 /* The source is free for the program when the call returns. */
@@ -567,13 +569,13 @@ static cudaError_t fill(acu_sim_op *op) {
     if (!lay_out_fill(fill, &to))
         return cudaErrorInvalidValue;
     pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_move_begin();
     to.at = bytes_at(&to, true);
     pthread_mutex_unlock(&acu_sim_lock);
-    if (!to.at)
-        return cudaErrorIllegalAddress;
-    for (size_t y = 0; y < fill->height; y++)
+    for (size_t y = 0; to.at && y < fill->height; y++)
         fill_row(to.at + y * to.pitch, fill);
-    return cudaSuccess;
+    acu_sim_move_end();
+    return to.at ? cudaSuccess : cudaErrorIllegalAddress;
 }
 
 static cudaError_t judge_fill(const struct cudaMemsetParams *fill, end *to) {

@@ -37,6 +37,7 @@ int acu_sim_memory_export(size_t size) {
 void acu_sim_external_release(acu_sim_external *external) {
     if (--external->refs)
         return;
+    acu_sim_moves_wait();
     munmap(external->bytes, external->size);
     free(external);
 }

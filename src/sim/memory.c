@@ -16,6 +16,24 @@
 
 enum { ALIGNMENT = 512, PITCH = 512 };
 
+/* ---- who moves bytes ----------------------------------------------------------------------------
+ */
+
+static pthread_rwlock_t moves = PTHREAD_RWLOCK_INITIALIZER;
+
+void acu_sim_move_begin(void) {
+    (void)pthread_rwlock_rdlock(&moves);
+}
+
+void acu_sim_move_end(void) {
+    (void)pthread_rwlock_unlock(&moves);
+}
+
+void acu_sim_moves_wait(void) {
+    (void)pthread_rwlock_wrlock(&moves);
+    (void)pthread_rwlock_unlock(&moves);
+}
+
 /* ---- device memory ------------------------------------------------------------------------------
  */
 
@@ -188,6 +206,7 @@ static void *new_bytes(size_t size) {
 static void drop_host(acu_sim_range *range) {
     void *at = (void *)range->base;
     acu_sim_guard_end(range);
+    acu_sim_moves_wait();
     if (acu_sim_guard_size())
         acu_sim_guard_unmap(at, range->size);
     else

@@ -283,6 +283,14 @@ acu_sim_range *acu_sim_place(acu_sim_device *device, size_t size);
 void acu_sim_drop(acu_sim_range *range);
 /* Takes part of the device's memory; false if it is not there. */
 bool acu_sim_charge(acu_sim_device *device, uint64_t bytes);
+/*
+ * Who copies or fills, begins under the lock and ends outside it. Who gives bytes to the system
+ * waits for all such first, also for those of devices and contexts whose work is not waited for;
+ * none begins while the lock is held, and later ones find no memory.
+ */
+void acu_sim_move_begin(void);
+void acu_sim_move_end(void);
+void acu_sim_moves_wait(void);
 size_t acu_sim_rounded(size_t size);               /* what an allocation takes */
 void acu_sim_memory_reset(acu_sim_device *device); /* all of it; NULL: of all devices */
 /* The managed range that has all these bytes; NULL if there is none. */

@@ -238,6 +238,7 @@ static void unmap(mapping *m) {
         }
     char *shadow = m->in->shadow + (m->base - m->in->base);
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+    acu_sim_moves_wait();
     if (mmap(shadow, m->size, PROT_NONE, flags, -1, 0) == MAP_FAILED)
         (void)mprotect(shadow, m->size, PROT_NONE); /* the bytes stay until the addresses go */
     m->of->mapped--;

@@ -517,6 +517,32 @@ TEST(what_is_left_is_a_leak) {
     assert_int_equal(acu_sim_leaks(0), 0);
 }
 
+/* Neither for what copies from it on another device, nor with it. */
+TEST(an_array_may_be_freed_while_another_device_copies_from_it) {
+    enum { W = 16 << 10, H = 1 << 10, COPIES = 8 };
+    cudaArray_t a;
+    cudaStream_t stream;
+    cudaEvent_t begun;
+    void *to;
+    OK(cudaMallocArray(&a, &floats, W, H, 0));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaEventCreate(&begun));
+    OK(cudaMalloc(&to, sizeof(float) * W * H));
+    OK(cudaEventRecord(begun, stream));
+    for (int i = 0; i < COPIES; i++)
+        OK(cudaMemcpy2DFromArrayAsync(to, sizeof(float) * W, a, 0, 0, sizeof(float) * W, H,
+                                      cudaMemcpyDeviceToDevice, stream));
+    OK(cudaEventSynchronize(begun));
+    for (int i = 0; i < 10; i++) /* so that the first is being done */
+        pause_briefly();
+    OK(cudaSetDevice(0));
+    OK(cudaFreeArray(a));
+    const cudaError_t result = cudaStreamSynchronize(stream); /* some may have been too late */
+    assert_true(result == cudaSuccess || result == cudaErrorIllegalAddress);
+    acu_sim_reset(MACHINE);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         T(malloc_3d_says_how_it_lies),
@@ -542,6 +568,7 @@ int main(void) {
         T(surfaces_are_of_arrays_made_for_them),
         T(the_direction_of_a_copy_is_looked_at_before_the_symbol),
         T(what_is_left_is_a_leak),
+        T(an_array_may_be_freed_while_another_device_copies_from_it),
     };
     return RUN(tests);
 }

@@ -378,6 +378,30 @@ TEST(host_memory_may_be_in_use_on_any_device) {
     OK(cudaFree(device));
 }
 
+/* Which then finds no memory, but does not use what is no longer the simulator's. */
+TEST(a_reset_takes_host_memory_that_another_device_copies_to) {
+    enum { SIZE = 64 * MIB, COPIES = 8 };
+    void *device, *pinned;
+    cudaStream_t stream;
+    cudaEvent_t begun;
+    OK(cudaMallocHost(&pinned, SIZE));
+    OK(cudaSetDevice(1));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaEventCreate(&begun));
+    OK(cudaMalloc(&device, SIZE));
+    OK(cudaEventRecord(begun, stream));
+    for (int i = 0; i < COPIES; i++)
+        OK(cudaMemcpyAsync(pinned, device, SIZE, cudaMemcpyDeviceToHost, stream));
+    OK(cudaEventSynchronize(begun));
+    for (int i = 0; i < 10; i++) /* so that the first is being done */
+        pause_briefly();
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceReset());
+    const cudaError_t result = cudaStreamSynchronize(stream);
+    assert_true(result == cudaSuccess || result == cudaErrorIllegalAddress);
+    acu_sim_reset(MACHINE);
+}
+
 TEST(memory_info_in_part) {
     size_t value;
     OK(cudaMemGetInfo(NULL, &value));
@@ -415,6 +439,7 @@ int main(void) {
         T(unknown_pointers),
         T(free_waits_for_work),
         T(host_memory_may_be_in_use_on_any_device),
+        T(a_reset_takes_host_memory_that_another_device_copies_to),
         T(memory_info_in_part),
     };
     return RUN(tests);
