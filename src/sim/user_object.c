@@ -2,12 +2,9 @@
  * User objects: what graphs keep alive for a program. Their destructors are called by a thread of
  * the simulator's own, some time after the last reference is gone.
  */
-#define _GNU_SOURCE /* sigset_t */
-
 #include "graph.h"
 
 #include <limits.h>
-#include <signal.h>
 #include <stdlib.h>
 
 struct acu_sim_user_object {
@@ -44,18 +41,10 @@ static void *destroy_all(void *unused) {
     return NULL;
 }
 
-/* Without a thread the next object tries again. Signals are for the program's threads. */
+/* Without a thread the next object tries again. */
 static void start_destroying(void) {
-    sigset_t all, before;
-    pthread_t thread;
-    if (is_destroying)
-        return;
-    sigfillset(&all);
-    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    is_destroying = pthread_create(&thread, NULL, destroy_all, NULL) == 0;
-    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (is_destroying)
-        (void)pthread_detach(thread);
+    if (!is_destroying)
+        is_destroying = acu_sim_thread_start(destroy_all, NULL);
 }
 
 static void withdraw(acu_sim_user_object *object) {

@@ -1,7 +1,10 @@
 /* Streams: order, asynchrony, default streams, host functions, attributes. */
+#define _GNU_SOURCE /* sigset_t */
+
 #include "sim_test.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 
 static atomic_int order;
@@ -312,6 +315,37 @@ TEST(host_functions_must_not_call_cuda) {
         assert_int_equal(inside[i], cudaErrorNotPermitted);
 }
 
+static sigset_t blocked;
+
+static void tell_signals(void *told) {
+    pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+    atomic_store((atomic_int *)told, 1);
+}
+
+static void expect_blocked(void) {
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        assert_false(sigismember(&blocked, faults[i]));
+    assert_true(sigismember(&blocked, SIGINT));
+    assert_true(sigismember(&blocked, SIGTERM));
+    assert_true(sigismember(&blocked, SIGALRM));
+}
+
+/* Else nobody would be told of what a host function, or a kernel, did to itself. */
+TEST(faults_are_the_threads_own_signals) {
+    cudaUserObject_t object;
+    atomic_int told = 0;
+    OK(cudaLaunchHostFunc(0, tell_signals, &told));
+    OK(cudaDeviceSynchronize());
+    expect_blocked();
+    atomic_store(&told, 0);
+    OK(cudaUserObjectCreate(&object, &told, tell_signals, 1, cudaUserObjectNoDestructorSync));
+    OK(cudaUserObjectRelease(object, 1));
+    while (!atomic_load(&told))
+        pause_briefly();
+    expect_blocked();
+}
+
 TEST(host_function_mistakes) {
     FAILS(cudaErrorInvalidValue, cudaLaunchHostFunc(0, NULL, NULL));
     FAILS(cudaErrorInvalidValue, cudaLaunchHostFunc_v2(0, append, NULL, 7));
@@ -467,6 +501,7 @@ int main(void) {
         T(attributes),
         T(attribute_mistakes),
         T(host_functions_must_not_call_cuda),
+        T(faults_are_the_threads_own_signals),
         T(host_function_mistakes),
         T(host_functions_may_spin),
         T(callbacks),
