@@ -124,6 +124,8 @@ static void let_go(acu_sim_device *device) {
 CUresult acu_sim_cuDevicePrimaryCtxRelease(CUdevice dev) {
     acu_sim_device *d;
     cudaError_t result = enter_device(dev, true, &d);
+    if (!result)
+        result = acu_sim_may_wait();
     if (!result && !d->retained)
         result = cudaErrorDeviceUninitialized;
     if (!result)
@@ -134,6 +136,8 @@ CUresult acu_sim_cuDevicePrimaryCtxRelease(CUdevice dev) {
 CUresult acu_sim_cuDevicePrimaryCtxReset(CUdevice dev) {
     acu_sim_device *d;
     cudaError_t result = enter_device(dev, true, &d);
+    if (!result)
+        result = acu_sim_may_wait();
     if (!result)
         acu_sim_device_clear(d, false);
     return leave(result);
@@ -345,6 +349,8 @@ CUresult acu_sim_cuCtxDestroy(CUcontext ctx) {
     if (!result && (!owner || !owner->made))
         result = ctx ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
     if (!result)
+        result = acu_sim_may_wait();
+    if (!result)
         destroy(owner);
     return leave(result);
 }
@@ -413,6 +419,8 @@ CUresult acu_sim_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
 CUresult acu_sim_cuCtxSynchronize_v2(CUcontext ctx) {
     acu_sim_owner *owner;
     cudaError_t result = enter_context(ctx, true, &owner);
+    if (!result)
+        result = acu_sim_may_wait();
     if (!result) {
         const acu_sim_device *device = owner->device;
         acu_sim_wait_owner(owner);

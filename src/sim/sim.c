@@ -329,6 +329,10 @@ cudaError_t acu_sim_enter_driver(acu_sim_need need, acu_sim_device **device) {
     return need == SIM_NEEDS_CONTEXT ? judge_context(current) : cudaSuccess;
 }
 
+cudaError_t acu_sim_may_wait(void) {
+    return self.in_callback ? cudaErrorNotPermitted : cudaSuccess;
+}
+
 void acu_sim_leave_driver(void) {
     pthread_mutex_unlock(&acu_sim_lock);
 }

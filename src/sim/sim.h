@@ -106,6 +106,9 @@ cudaError_t acu_sim_leave(cudaError_t result);
  */
 cudaError_t acu_sim_enter_driver(acu_sim_need need, acu_sim_device **device);
 void acu_sim_leave_driver(void);
+/* Why not, for the driver's calls that wait without a context: a host function must not, which they
+ * would wait for. The others have asked that when they entered. */
+cudaError_t acu_sim_may_wait(void);
 /* What cuInit() does. */
 void acu_sim_init(void);
 

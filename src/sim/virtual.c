@@ -402,6 +402,8 @@ CUresult acu_sim_cuMemUnmap(CUdeviceptr ptr, size_t size) {
                     cuts_a_mapping((uintptr_t)ptr, size)))
         result = cudaErrorInvalidValue;
     if (!result)
+        result = acu_sim_may_wait();
+    if (!result)
         acu_sim_wait_device(NULL);
     reservation *r = result ? NULL : reservation_of((uintptr_t)ptr, size);
     for (mapping *m = r ? mapping_in((uintptr_t)ptr, size) : NULL; m;

@@ -401,6 +401,37 @@ TEST(limits_and_caches_are_each_contexts) {
     OK(cuCtxDestroy(outer));
 }
 
+enum { RESERVED = 2 << 20 };
+
+static CUdeviceptr reserved;
+static CUresult inside[6];
+
+static void waits(void *data) {
+    const CUcontext context = data;
+    inside[0] = cuCtxSynchronize();
+    inside[1] = cuCtxSynchronize_v2(context);
+    inside[2] = cuDevicePrimaryCtxReset(device);
+    inside[3] = cuDevicePrimaryCtxRelease(device);
+    inside[4] = cuCtxDestroy(context);
+    inside[5] = cuMemUnmap(reserved, RESERVED);
+}
+
+/* Each would wait for the host function. */
+TEST(host_functions_must_not_wait) {
+    CUcontext primary, context = new_context();
+    CUstream stream;
+    OK(cuDevicePrimaryCtxRetain(&primary, device));
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuMemAddressReserve(&reserved, RESERVED, 0, 0, 0));
+    OK(cuLaunchHostFunc(stream, waits, context));
+    OK(cuStreamSynchronize(stream));
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; i++)
+        SAYS(CUDA_ERROR_NOT_PERMITTED, inside[i]);
+    OK(cuMemAddressFree(reserved, RESERVED));
+    OK(cuDevicePrimaryCtxRelease(device));
+    OK(cuCtxDestroy(context));
+}
+
 /* The legacy default stream waits for the blocking streams of its own context only. */
 TEST(default_streams_are_each_contexts) {
     gate g = {0};
@@ -448,6 +479,7 @@ int main(void) {
         C(functions_and_events_are_each_contexts),
         C(a_library_is_in_each_context),
         C(threads_have_streams_in_each_context),
+        C(host_functions_must_not_wait),
     };
     return RUN(tests);
 }
