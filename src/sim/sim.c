@@ -1,10 +1,14 @@
 /* The provider, the configuration, and what every call does first and last. */
+#define _GNU_SOURCE /* dladdr1 */
+
 #include "driver.h"
 #include "nvrtc.h"
 #include "loader/loader.h"
 #include "loader/platform.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +68,18 @@ int acu_sim_abi(void) {
 static const acu_sim provider = {resolve, version_of, CUDART_VERSION};
 /* The loader's own is weak, and NULL. */
 const acu_sim *acu_sim_provider = &provider;
+
+/*
+ * In a plugin the simulator stays when that is closed: its threads go on, and what is called when a
+ * thread of the program ends. A constructor, since here this thread has the system loader's lock,
+ * which who has the simulator's must not wait for.
+ */
+static __attribute__((constructor)) void stay(void) {
+    Dl_info info;
+    struct link_map *map = NULL;
+    if (dladdr1(&sim, &info, (void **)&map, RTLD_DL_LINKMAP) && map && *map->l_name)
+        (void)dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
 
 /* ---- configuration ------------------------------------------------------------------------------
  */
