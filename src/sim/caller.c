@@ -28,6 +28,14 @@ void acu_sim_caller_reset(bool on) {
     __atomic_store_n(&is_on, on, __ATOMIC_RELAXED);
 }
 
+void acu_sim_caller_lock(void) {
+    pthread_mutex_lock(&chains_lock);
+}
+
+void acu_sim_caller_unlock(void) {
+    pthread_mutex_unlock(&chains_lock);
+}
+
 static const chain *kept(const chain *found) {
     size_t hash = 0;
     for (size_t i = 0; i < CALLS; i++)

@@ -19,8 +19,8 @@ pthread_mutex_t acu_sim_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct {
     acu_sim_config config;
     bool configured;
-    bool in_use; /* a device has been touched */
     bool initialized;
+    bool in_use; /* it has been initialized: since the process began */
     bool forked; /* by a process that used CUDA: CUDA does not work in the child */
     bool unloading;
     uint64_t era; /* changes when streams of threads become invalid */
@@ -200,16 +200,21 @@ static void at_exit(void) {
 
 static void before_fork(void) {
     pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_caller_lock();
 }
 
 static void after_fork(void) {
+    acu_sim_caller_unlock();
     pthread_mutex_unlock(&acu_sim_lock);
 }
 
-/* Threads do not come along, so what is queued will never be done. */
+/* Threads do not come along, so what is queued will never be done. Nobody's calls are looked for:
+ * that takes a lock of the system's, which another thread may have had. */
 static void in_child(void) {
     sim.forked = sim.in_use;
-    pthread_mutex_unlock(&acu_sim_lock);
+    if (sim.forked)
+        acu_sim_caller_reset(false);
+    after_fork();
 }
 
 static void thread_ends(void *thread) {
@@ -291,11 +296,10 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
     cudaError_t result = self.by_driver ? cudaSuccess : judge_machine(config);
     acu_sim_device *current = acu_sim_device_at(self.device);
     if (!result)
-        sim.initialized = true;
+        acu_sim_init();
     if (!result && self.in_callback)
         result = cudaErrorNotPermitted;
     if (!result && need >= SIM_NEEDS_A_CONTEXT && !self.by_driver) { /* it has judged that */
-        sim.in_use = true;
         result = !self.owner                       ? acu_sim_device_activate(current)
                  : acu_sim_owner_lives(self.owner) ? cudaSuccess
                                                    : cudaErrorContextIsDestroyed;

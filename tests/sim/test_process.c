@@ -2,6 +2,11 @@
  * process. */
 #include "sim_test.h"
 
+#include <anycuda/cuda.h>
+#include <anycuda/supports.h>
+
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -222,6 +227,82 @@ TEST(a_forked_child_cannot_go_on) {
     assert_int_equal(alone("", forks), cudaErrorInitializationError);
 }
 
+/* What CUDA says in the child of who called that. */
+static int in_a_child_after(cudaError_t called) {
+    int status = -1, count;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(cudaGetDeviceCount(&count));
+    waitpid(child, &status, 0);
+    return called ? 99 : WIFEXITED(status) ? WEXITSTATUS(status) : 98;
+}
+
+static int forks_after_counting(void) {
+    int count;
+    return in_a_child_after(cudaGetDeviceCount(&count));
+}
+
+static int forks_after_choosing(void) {
+    return in_a_child_after(cudaSetDevice(0));
+}
+
+static int forks_after_initializing(void) {
+    return in_a_child_after(cudaInitDevice(0, 0, 0));
+}
+
+static int forks_after_versions(void) {
+    int version;
+    const bool good = !acu_load(NULL) && !acu_supports(ACU_FEATURE_STREAM_IDS, -1) &&
+                      !cuDriverGetVersion(&version) && !cudaRuntimeGetVersion(&version);
+    return in_a_child_after(good ? cudaSuccess : cudaErrorUnknown);
+}
+
+TEST(whatever_initializes_the_driver_does_not_survive_a_fork) {
+    assert_int_equal(alone("", forks_after_counting), cudaErrorInitializationError);
+    assert_int_equal(alone("", forks_after_choosing), cudaErrorInitializationError);
+    assert_int_equal(alone("runtime=11.8", forks_after_choosing), cudaErrorInitializationError);
+    assert_int_equal(alone("", forks_after_initializing), cudaErrorInitializationError);
+    assert_int_equal(alone("", forks_after_versions), cudaSuccess);
+}
+
+static atomic_int enough;
+
+static void *make_events(void *unused) {
+    cudaEvent_t event;
+    while (!atomic_load(&enough))
+        if (cudaEventCreate(&event) || cudaEventDestroy(event))
+            break;
+    return unused;
+}
+
+/* What locks others have at the fork, nobody gives up in the child. */
+static int forks_beside_threads(void) {
+    enum { THREADS = 3, FORKS = 300 };
+    pthread_t threads[THREADS];
+    int code = (int)cudaFree(NULL), status;
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, make_events, NULL);
+    for (int i = 0; i < FORKS && !code; i++) {
+        cudaStream_t stream;
+        pid_t child = fork();
+        if (child == 0) {
+            alarm(5);
+            _exit(cudaStreamCreate(&stream) != cudaErrorInitializationError);
+        }
+        waitpid(child, &status, 0);
+        code = status ? 1 : 0;
+    }
+    atomic_store(&enough, 1);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    return code;
+}
+
+TEST(a_child_waits_for_no_thread_of_its_parent) {
+    assert_int_equal(alone("", forks_beside_threads), 0);
+    assert_int_equal(alone("leaks=1", forks_beside_threads), 0);
+}
+
 #define P(name) cmocka_unit_test(name)
 
 int main(void) {
@@ -237,6 +318,8 @@ int main(void) {
         P(exit_does_not_wait_for_work),
         P(a_forked_child_reports_no_leak),
         P(a_forked_child_cannot_go_on),
+        P(whatever_initializes_the_driver_does_not_survive_a_fork),
+        P(a_child_waits_for_no_thread_of_its_parent),
     };
     return RUN(tests);
 }
