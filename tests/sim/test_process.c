@@ -279,7 +279,11 @@ static void *make_events(void *unused) {
 static int forks_beside_threads(void) {
     enum { THREADS = 3, FORKS = 300 };
     pthread_t threads[THREADS];
-    int code = (int)cudaFree(NULL), status;
+    cudaEvent_t event;
+    cudaStream_t bound; /* what binds the functions is not the simulator's */
+    int code = cudaEventCreate(&event) || cudaEventDestroy(event) || cudaStreamCreate(&bound) ||
+               cudaStreamDestroy(bound);
+    int status;
     for (int i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, make_events, NULL);
     for (int i = 0; i < FORKS && !code; i++) {
