@@ -252,6 +252,57 @@ CASE(bytes_go_to_the_middle_of_an_element) {
     OK(cudaFreeArray(a));
 }
 
+/* Rows, and where they begin, in bytes of elements of four: what a graph makes of them. */
+CASE(bytes_in_the_middle_of_an_element_are_captured) {
+    const struct {
+        size_t offset, width;
+    } all[] = {{0, 16}, {4, 8}, {2, 8}, {0, 7}, {1, 4}, {0, 2}};
+    unsigned char in[16] = {1, 2, 3}, out[16];
+    cudaArray_t a;
+    cudaStream_t stream;
+    OK(cudaMallocArray(&a, &pairs, 4, 1, 0));
+    OK(cudaStreamCreate(&stream));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        cudaGraph_t graph = NULL;
+        cudaGraphNode_t node = NULL;
+        cudaGraphExec_t exec = NULL;
+        size_t count = 1;
+        struct cudaMemcpy3DParms copy = {0};
+        OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+        ASK(cudaMemcpy2DToArrayAsync(a, all[i].offset, 0, in, 16, all[i].width, 1,
+                                     cudaMemcpyHostToDevice, stream));
+        ASK(cudaStreamEndCapture(stream, &graph));
+        if (!graph)
+            continue;
+        OK(cudaGraphGetNodes(graph, &node, &count));
+        ASK(count);
+        ASK(cudaGraphMemcpyNodeGetParams(node, &copy));
+        ASK(copy.extent.width);
+        ASK(copy.extent.height);
+        ASK(copy.extent.depth);
+        ASK(copy.dstPos.x);
+        ASK(copy.dstArray == a);
+        ASK(copy.srcPtr.pitch);
+        ASK(copy.srcPtr.xsize);
+        ASK(copy.srcPtr.ysize);
+        ASK(copy.srcPos.x);
+        ASK(copy.kind);
+        ASK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+        ASK(exec ? cudaGraphLaunch(exec, stream) : cudaErrorUnknown);
+        OK(cudaStreamSynchronize(stream));
+        memset(out, 0, sizeof out);
+        OK(cudaMemcpy2DFromArray(out, 16, a, 0, 0, 16, 1, cudaMemcpyDeviceToHost));
+        ASK(out[0]);
+        ASK(out[all[i].offset]);
+        if (exec)
+            OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
+        (void)cudaGetLastError();
+    }
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFreeArray(a));
+}
+
 CASE(runs_of_bytes_go_on_in_the_next_row) {
     unsigned char in[64], out[64];
     cudaArray_t a, b;

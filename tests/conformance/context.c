@@ -134,6 +134,110 @@ CASE(memory_of_another_context) {
     OK(cuCtxDestroy(made));
 }
 
+CASE(host_memory_of_another_context) {
+    static char mine[4096] __attribute__((aligned(4096)));
+    char *pinned = NULL, *kept = NULL;
+    CUdeviceptr at = 0;
+    unsigned flags = 99;
+    CUcontext made = make();
+    OK(cuMemHostAlloc((void **)&pinned, 64, CU_MEMHOSTALLOC_DEVICEMAP));
+    OK(cuMemHostAlloc((void **)&kept, 64, CU_MEMHOSTALLOC_PORTABLE));
+    OK(cuMemHostRegister(mine, sizeof mine, CU_MEMHOSTREGISTER_DEVICEMAP));
+    OK(cuCtxPopCurrent(NULL));
+    char *all[] = {pinned, kept, mine};
+    for (size_t i = 0; i < 3; i++) {
+        at = 0;
+        ASK(cuMemHostGetDevicePointer(&at, all[i], 0));
+        ASK(at == (CUdeviceptr)(uintptr_t)all[i]);
+        ASK(cuMemHostGetFlags(&flags, all[i]));
+        ASK(cuMemsetD8((CUdeviceptr)(uintptr_t)all[i], (unsigned char)(i + 1), 8));
+        OK(cuCtxSynchronize());
+        ASK(all[i][7]);
+    }
+    ASK(cuMemHostRegister(mine, sizeof mine, 0));
+    ASK(cuMemHostUnregister(mine));
+    ASK(cuMemFreeHost(kept));
+    OK(cuCtxDestroy(made));
+    ASK(cuMemHostGetFlags(&flags, pinned));
+    ASK(cuMemFreeHost(pinned));
+    ASK(cuMemHostGetFlags(&flags, mine));
+}
+
+LONE_CASE(kernels_on_host_memory_of_another_context) {
+    unsigned *pinned = NULL, value = 5, count = 1;
+    CUmodule module;
+    CUfunction store;
+    CUcontext made = make();
+    OK(cuMemHostAlloc((void **)&pinned, 64, 0));
+    OK(cuCtxPopCurrent(NULL));
+    OK(cuModuleLoadData(&module, module_text));
+    OK(cuModuleGetFunction(&store, module, "store"));
+    void *args[] = {(void *)&pinned, &value, &count};
+    ASK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
+    ASK(cuCtxSynchronize());
+    ASK(*pinned);
+    ASK(cuModuleUnload(module));
+    ASK(cuCtxDestroy(made));
+}
+
+CASE(textures_and_arrays_of_another_context) {
+    const struct cudaChannelFormatDesc bytes = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
+    const struct cudaTextureDesc plain = {.readMode = cudaReadModeElementType};
+    struct cudaResourceDesc resource = {.resType = cudaResourceTypeArray}, said = {0};
+    cudaTextureObject_t texture = 0, second = 0;
+    cudaArray_t array = NULL;
+    char in[8] = {1, 2, 3, 4, 5, 6, 7, 8}, out[8] = {0};
+    CUcontext made = make();
+    OK(cudaMallocArray(&array, &bytes, 8, 1, 0));
+    OK(cudaMemcpy2DToArray(array, 0, 0, in, 8, 8, 1, cudaMemcpyHostToDevice));
+    resource.res.array.array = array;
+    OK(cudaCreateTextureObject(&texture, &resource, &plain, NULL));
+    OK(cuCtxPopCurrent(NULL));
+    ASK(cudaMemcpy2DFromArray(out, 8, array, 0, 0, 8, 1, cudaMemcpyDeviceToHost));
+    ASK(out[7]);
+    ASK(cudaGetTextureObjectResourceDesc(&said, texture));
+    ASK(said.res.array.array == array);
+    ASK(cudaCreateTextureObject(&second, &resource, &plain, NULL));
+    ASK(second == texture);
+    ASK(cudaDestroyTextureObject(texture));
+    ASK(cudaDestroyTextureObject(second));
+    ASK(cudaFreeArray(array));
+    (void)cudaGetLastError();
+    OK(cuCtxDestroy(made));
+}
+
+CASE(events_of_a_whole_context) {
+    CUevent event, outside;
+    CUstream stream, other;
+    CUcontext primary, made;
+    OK(cudaFree(NULL));
+    primary = now_current();
+    OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&outside, 0));
+    made = make();
+    OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&event, 0));
+    hold((cudaStream_t)stream);
+    ASK(cuCtxRecordEvent(made, event));
+    ASK(cuEventQuery(event));
+    ASK(cuCtxRecordEvent(made, outside));
+    ASK(cuEventQuery(outside));
+    ASK(cuCtxRecordEvent(primary, outside));
+    ASK(cuEventQuery(outside));
+    ASK(cuCtxRecordEvent(primary, event));
+    ASK(cuCtxRecordEvent(NULL, event));
+    ASK(cuCtxWaitEvent(primary, event));
+    ASK(cuStreamQuery(other));
+    ASK(cuCtxWaitEvent(made, outside));
+    let_go();
+    OK(cuCtxSynchronize());
+    OK(cuStreamDestroy(stream));
+    OK(cuEventDestroy(event));
+    OK(cuCtxDestroy(made));
+    OK(cuEventDestroy(outside));
+    OK(cuStreamDestroy(other));
+}
+
 CASE(events_and_streams_of_two_contexts) {
     CUevent event;
     CUstream outer, inner;

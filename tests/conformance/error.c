@@ -356,3 +356,26 @@ LONE_CASE(a_fault_on_one_device_of_two) {
     SAYS(lost, cudaEventDestroy(event));
     SAYS(lost, cudaStreamDestroy(other));
 }
+
+/* It has no context yet: does it get one? */
+LONE_CASE(a_fault_and_a_device_that_was_not_used) {
+    NEEDS_DEVICES(2);
+    const cudaError_t lost = cudaErrorIllegalAddress;
+    cudaStream_t stream;
+    cudaEvent_t event;
+    size_t room = 0, total = 0;
+    void *memory = NULL;
+    IS(lose(700));
+    SAYS(lost, cudaStreamSynchronize(had.stream));
+    (void)cudaGetLastError();
+    ASK(cudaSetDevice(1));
+    ASK(cudaMalloc(&memory, 64));
+    ASK(cudaStreamCreate(&stream));
+    ASK(cudaEventCreate(&event));
+    ASK(cudaMemGetInfo(&room, &total));
+    ASK(cudaDeviceSynchronize());
+    ASK(cudaMemset(memory, 1, 64));
+    ASK(cudaGetLastError());
+    ASK(cudaSetDevice(0));
+    ASK(cudaDeviceSynchronize());
+}

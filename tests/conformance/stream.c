@@ -704,3 +704,58 @@ CASE(each_thread_has_its_own_default_stream) {
     EQUAL(pthread_join(thread, NULL), 0);
     IS(mine != other);
 }
+
+/* ---- the threads of callbacks ----------------------------------------------------------------
+ */
+
+static void note_thread(void *thread) {
+    *(pthread_t *)thread = pthread_self();
+}
+
+static void CUDART_CB note_thread_too(cudaStream_t stream, cudaError_t status, void *thread) {
+    (void)stream;
+    (void)status;
+    note_thread(thread);
+}
+
+CASE(which_thread_calls_host_functions) {
+    cudaStream_t a, b;
+    pthread_t first, again, others, callback, prioritys;
+    cudaStream_t high;
+    OK(cudaStreamCreate(&a));
+    OK(cudaStreamCreateWithFlags(&b, cudaStreamNonBlocking));
+    OK(cudaStreamCreateWithPriority(&high, cudaStreamNonBlocking, -5));
+    OK(cudaLaunchHostFunc(a, note_thread, &first));
+    OK(cudaStreamSynchronize(a));
+    OK(cudaLaunchHostFunc(a, note_thread, &again));
+    OK(cudaStreamSynchronize(a));
+    OK(cudaLaunchHostFunc(b, note_thread, &others));
+    OK(cudaStreamSynchronize(b));
+    OK(cudaStreamAddCallback(b, note_thread_too, &callback, 0));
+    OK(cudaStreamSynchronize(b));
+    OK(cudaLaunchHostFunc(high, note_thread, &prioritys));
+    OK(cudaStreamSynchronize(high));
+    ASK(pthread_equal(first, pthread_self()) != 0);
+    ASK(pthread_equal(first, again) != 0);
+    ASK(pthread_equal(first, others) != 0);
+    ASK(pthread_equal(first, callback) != 0);
+    ASK(pthread_equal(first, prioritys) != 0);
+    OK(cudaStreamDestroy(a));
+    OK(cudaStreamDestroy(b));
+    OK(cudaStreamDestroy(high));
+}
+
+CASE(which_thread_calls_host_functions_of_two_devices) {
+    NEEDS_DEVICES(2);
+    cudaStream_t streams[2];
+    pthread_t threads[2];
+    for (int device = 0; device < 2; device++) {
+        OK(cudaSetDevice(device));
+        OK(cudaStreamCreate(&streams[device]));
+        OK(cudaLaunchHostFunc(streams[device], note_thread, &threads[device]));
+        OK(cudaStreamSynchronize(streams[device]));
+        OK(cudaStreamDestroy(streams[device]));
+    }
+    OK(cudaSetDevice(0));
+    ASK(pthread_equal(threads[0], threads[1]) != 0);
+}
