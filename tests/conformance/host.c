@@ -184,6 +184,61 @@ CASE(memory_that_is_read_only_to_devices) {
     free(memory);
 }
 
+/* Memory that the process itself may only read. */
+CASE(memory_that_is_read_only_to_the_process) {
+    char *memory = mmap(NULL, 2 * PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *there = NULL;
+    unsigned flags = 99;
+    int supported = 0;
+    char byte = 9;
+    IS(memory != MAP_FAILED);
+    const cudaError_t plain = cudaHostRegister(memory, PAGE, cudaHostRegisterDefault);
+    ASK(plain);
+    ASK(cudaGetLastError());
+    if (!plain)
+        ASK(cudaHostUnregister(memory));
+    OK(cudaDeviceGetAttribute(&supported, cudaDevAttrHostRegisterReadOnlySupported, 0));
+    ASK(supported);
+    const cudaError_t only = cudaHostRegister(memory, PAGE, cudaHostRegisterReadOnly);
+    ASK(only);
+    ASK(cudaGetLastError());
+    if (!only) {
+        ASK(cudaHostGetFlags(&flags, memory));
+        ASK(flags);
+        ASK(cudaHostGetDevicePointer(&there, memory, 0));
+        ASK(there == memory);
+        ASK(cudaMemcpy(&byte, memory, 1, cudaMemcpyDefault));
+        ASK(byte);
+        ASK(cudaHostUnregister(memory));
+    }
+    (void)cudaGetLastError();
+    IS(!munmap(memory, 2 * PAGE));
+}
+
+/* Read by the process and written, and read-only to devices; or read-only to both: is written. */
+static void fill_what_is_only_read(int protection, unsigned flag) {
+    char *memory = mmap(NULL, PAGE, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    IS(memory != MAP_FAILED);
+    const cudaError_t known = cudaHostRegister(memory, PAGE, flag);
+    ASK(known);
+    if (known)
+        return;
+    ASK(cudaMemset(memory, 7, 64));
+    ASK(cudaDeviceSynchronize());
+    ASK(memory[0]);
+    ASK(cudaGetLastError());
+}
+
+LONE_CASE(memory_that_is_read_only_to_devices_is_filled) {
+    fill_what_is_only_read(PROT_READ | PROT_WRITE, cudaHostRegisterReadOnly);
+}
+
+LONE_CASE(memory_that_is_read_only_to_both_is_filled) {
+    if (is_simulated()) /* which would write it itself: not before it is known what is right */
+        return;
+    fill_what_is_only_read(PROT_READ, cudaHostRegisterReadOnly);
+}
+
 CASE(memory_that_is_registered_wrongly) {
     char *memory = aligned_alloc(PAGE, PAGE);
     FAILS(cudaErrorInvalidValue, cudaHostRegister(NULL, PAGE, cudaHostRegisterDefault));

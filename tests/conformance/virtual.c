@@ -162,3 +162,107 @@ CASE(what_is_refused) {
     OK(cuMemRelease(handle));
     OK(cuMemAddressFree(at, 2 * size));
 }
+
+/* ---- what the access does not allow: each in a process of its own, since it may be a fault ----
+ */
+
+/* Memory of a device, mapped for itself alone, once filled with 1s. */
+static CUdeviceptr map_of(int device, CUmemAccess_flags flags) {
+    const size_t size = chunk();
+    CUmemAllocationProp properties = on_device;
+    CUmemAccessDesc access = read_write;
+    CUdeviceptr at = 0;
+    CUmemGenericAllocationHandle handle;
+    properties.location.id = access.location.id = device;
+    if (cudaSetDevice(device) || cudaFree(NULL) || cuMemAddressReserve(&at, size, 0, 0, 0) ||
+        cuMemCreate(&handle, size, &properties, 0) || cuMemMap(at, size, 0, handle, 0) ||
+        cuMemSetAccess(at, size, &access, 1) || cuMemsetD8(at, 1, size) || cuCtxSynchronize())
+        return 0;
+    access.flags = flags;
+    return cuMemSetAccess(at, size, &access, 1) || cudaSetDevice(0) || cudaFree(NULL) ? 0 : at;
+}
+
+LONE_CASE(memory_to_read_is_filled) {
+    CUdeviceptr at = map_of(0, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    unsigned long long flags = 9;
+    char byte = 0;
+    IS(at != 0);
+    ASK(cuMemGetAccess(&flags, &read_write.location, at));
+    ASK(flags);
+    ASK(cuMemsetD8(at, 7, 64));
+    ASK(cuCtxSynchronize());
+    ASK(cuMemcpyDtoH(&byte, at, 1));
+    ASK(byte);
+}
+
+LONE_CASE(memory_to_read_is_copied_to) {
+    CUdeviceptr at = map_of(0, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    char bytes[64] = {7};
+    IS(at != 0);
+    ASK(cuMemcpyHtoD(at, bytes, 64));
+    ASK(cuCtxSynchronize());
+    ASK(cuMemcpyDtoH(bytes, at, 1));
+    ASK(bytes[0]);
+}
+
+LONE_CASE(memory_to_read_is_copied_to_on_the_device) {
+    CUdeviceptr at = map_of(0, CU_MEM_ACCESS_FLAGS_PROT_READ), other;
+    char byte = 0;
+    IS(at != 0);
+    OK(cuMemAlloc(&other, 64));
+    OK(cuMemsetD8(other, 7, 64));
+    ASK(cuMemcpyDtoD(at, other, 64));
+    ASK(cuCtxSynchronize());
+    ASK(cuMemcpyDtoH(&byte, at, 1));
+    ASK(byte);
+}
+
+LONE_CASE(memory_to_read_is_read) {
+    CUdeviceptr at = map_of(0, CU_MEM_ACCESS_FLAGS_PROT_READ), other;
+    char bytes[64] = {0};
+    IS(at != 0);
+    OK(cuMemAlloc(&other, 64));
+    ASK(cuMemcpyDtoH(bytes, at, 64));
+    ASK(bytes[63]);
+    ASK(cuMemcpyDtoD(other, at, 64));
+    ASK(cudaMemcpy((void *)(uintptr_t)other, (void *)(uintptr_t)at, 64, cudaMemcpyDefault));
+    ASK(cuCtxSynchronize());
+}
+
+LONE_CASE(memory_of_another_device_alone_is_filled) {
+    NEEDS_DEVICES(2);
+    CUdeviceptr at = map_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    IS(at != 0);
+    ASK(cuMemsetD8(at, 7, 64));
+    ASK(cuCtxSynchronize());
+    ASK(cudaMemset((void *)(uintptr_t)at, 7, 64));
+    ASK(cuCtxSynchronize());
+}
+
+LONE_CASE(memory_of_another_device_alone_is_copied_to) {
+    NEEDS_DEVICES(2);
+    CUdeviceptr at = map_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    char bytes[64] = {7};
+    IS(at != 0);
+    ASK(cudaMemcpy((void *)(uintptr_t)at, bytes, 64, cudaMemcpyDefault));
+    ASK(cuCtxSynchronize());
+}
+
+LONE_CASE(memory_of_another_device_alone_is_read) {
+    NEEDS_DEVICES(2);
+    CUdeviceptr at = map_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
+    char bytes[64] = {0};
+    IS(at != 0);
+    ASK(cudaMemcpy(bytes, (void *)(uintptr_t)at, 64, cudaMemcpyDefault));
+    ASK(bytes[63]);
+    ASK(cuCtxSynchronize());
+}
+
+LONE_CASE(memory_of_another_device_alone_is_copied_from_on_this) {
+    NEEDS_DEVICES(2);
+    CUdeviceptr at = map_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), other;
+    IS(at != 0);
+    OK(cuMemAlloc(&other, 64));
+    ASK(cudaMemcpy((void *)(uintptr_t)other, (void *)(uintptr_t)at, 64, cudaMemcpyDefault));
+    ASK(cuCtxSynchronize());
+}
