@@ -14,7 +14,8 @@ typedef struct place { /* in an array, or memory */
     size_t pitch;
 } place;
 
-/* Bytes become elements, where all of them are whole. */
+/* Bytes become elements, where all of them are whole. Of memory only the pitch is known; that is
+ * also what a node says of it. */
 static cudaError_t box_of(const place *to, const place *from, size_t width, size_t height,
                           enum cudaMemcpyKind kind, struct cudaMemcpy3DParms *box, bool *in_bytes) {
     const acu_sim_array *target = acu_sim_array_of(to->array);
@@ -29,17 +30,26 @@ static cudaError_t box_of(const place *to, const place *from, size_t width, size
         box->dstArray = (cudaArray_t)(uintptr_t)to->array;
         box->dstPos = (struct cudaPos){to->x / unit, to->y, 0};
     } else {
-        box->dstPtr =
-            (struct cudaPitchedPtr){(void *)(uintptr_t)to->memory, to->pitch, width, height};
+        box->dstPtr = (struct cudaPitchedPtr){(void *)(uintptr_t)to->memory, to->pitch, 0, 0};
     }
     if (source) {
         box->srcArray = (cudaArray_t)(uintptr_t)from->array;
         box->srcPos = (struct cudaPos){from->x / unit, from->y, 0};
     } else {
-        box->srcPtr =
-            (struct cudaPitchedPtr){(void *)(uintptr_t)from->memory, from->pitch, width, height};
+        box->srcPtr = (struct cudaPitchedPtr){(void *)(uintptr_t)from->memory, from->pitch, 0, 0};
     }
     return cudaSuccess;
+}
+
+struct cudaMemcpy3DParms acu_sim_copy_told(const acu_sim_op *op) {
+    struct cudaMemcpy3DParms told = op->with.copy.params;
+    const acu_sim_array *array = acu_sim_array_of(told.dstArray ? told.dstArray : told.srcArray);
+    if (!op->with.copy.in_bytes || !array)
+        return told;
+    told.extent.width /= array->element;
+    told.dstPos.x /= array->element;
+    told.srcPos.x /= array->element;
+    return told;
 }
 
 /* A single row is no copy of rows. */

@@ -288,7 +288,7 @@ void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams 
         acu_sim_kernel_describe(op, &params->kernel);
         break;
     case cudaGraphNodeTypeMemcpy:
-        params->memcpy.copyParams = op->with.copy.params;
+        params->memcpy.copyParams = acu_sim_copy_told(op);
         break;
     case cudaGraphNodeTypeMemset:
         params->memset =

@@ -546,6 +546,8 @@ cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, bool in_
 /* All of them, or none; `early[i]`: the source is read before the call returns. */
 cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool *early,
                              size_t count, cudaStream_t stream);
+/* What a node says that it copies: whole elements, also where it copies parts of them. */
+struct cudaMemcpy3DParms acu_sim_copy_told(const acu_sim_op *op);
 cudaError_t acu_sim_fill_3d(struct cudaPitchedPtr ptr, int value, struct cudaExtent extent,
                             cudaStream_t stream, bool async);
 cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,

@@ -252,7 +252,8 @@ CASE(bytes_go_to_the_middle_of_an_element) {
     OK(cudaFreeArray(a));
 }
 
-/* Rows, and where they begin, in bytes of elements of four: what a graph makes of them. */
+/* Rows, and where they begin, in bytes of elements of four: the node tells whole elements, and
+ * copies the bytes. */
 CASE(bytes_in_the_middle_of_an_element_are_captured) {
     const struct {
         size_t offset, width;
@@ -269,35 +270,75 @@ CASE(bytes_in_the_middle_of_an_element_are_captured) {
         size_t count = 1;
         struct cudaMemcpy3DParms copy = {0};
         OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
-        ASK(cudaMemcpy2DToArrayAsync(a, all[i].offset, 0, in, 16, all[i].width, 1,
-                                     cudaMemcpyHostToDevice, stream));
-        ASK(cudaStreamEndCapture(stream, &graph));
-        if (!graph)
-            continue;
+        OK(cudaMemcpy2DToArrayAsync(a, all[i].offset, 0, in, 16, all[i].width, 1,
+                                    cudaMemcpyHostToDevice, stream));
+        OK(cudaStreamEndCapture(stream, &graph));
         OK(cudaGraphGetNodes(graph, &node, &count));
-        ASK(count);
-        ASK(cudaGraphMemcpyNodeGetParams(node, &copy));
-        ASK(copy.extent.width);
-        ASK(copy.extent.height);
-        ASK(copy.extent.depth);
-        ASK(copy.dstPos.x);
-        ASK(copy.dstArray == a);
-        ASK(copy.srcPtr.pitch);
-        ASK(copy.srcPtr.xsize);
-        ASK(copy.srcPtr.ysize);
-        ASK(copy.srcPos.x);
-        ASK(copy.kind);
-        ASK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
-        ASK(exec ? cudaGraphLaunch(exec, stream) : cudaErrorUnknown);
+        EQUAL(count, 1);
+        OK(cudaGraphMemcpyNodeGetParams(node, &copy));
+        EQUAL(copy.extent.width, all[i].width / 4);
+        EQUAL(copy.extent.height, 1);
+        EQUAL(copy.extent.depth, 1);
+        EQUAL(copy.dstPos.x, all[i].offset / 4);
+        IS(copy.dstArray == a);
+        EQUAL(copy.srcPtr.pitch, 16);
+        EQUAL(copy.srcPtr.xsize, 0);
+        EQUAL(copy.srcPtr.ysize, 0);
+        EQUAL(copy.srcPos.x, 0);
+        EQUAL(copy.kind, cudaMemcpyHostToDevice);
+        OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+        OK(cudaGraphLaunch(exec, stream));
         OK(cudaStreamSynchronize(stream));
         memset(out, 0, sizeof out);
         OK(cudaMemcpy2DFromArray(out, 16, a, 0, 0, 16, 1, cudaMemcpyDeviceToHost));
-        ASK(out[0]);
-        ASK(out[all[i].offset]);
-        if (exec)
-            OK(cudaGraphExecDestroy(exec));
+        EQUAL(out[0], 1);
+        EQUAL(out[all[i].offset], 1);
+        OK(cudaGraphExecDestroy(exec));
         OK(cudaGraphDestroy(graph));
-        (void)cudaGetLastError();
+    }
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFreeArray(a));
+}
+
+/* The other way: not asked of a GPU yet. */
+CASE(bytes_from_the_middle_of_an_element_are_captured) {
+    const struct {
+        size_t offset, width;
+    } all[] = {{4, 8}, {2, 7}};
+    unsigned char in[16], out[16];
+    cudaArray_t a;
+    cudaStream_t stream;
+    for (unsigned char i = 0; i < 16; i++)
+        in[i] = (unsigned char)(i + 1);
+    OK(cudaMallocArray(&a, &pairs, 4, 1, 0));
+    OK(cudaMemcpy2DToArray(a, 0, 0, in, 16, 16, 1, cudaMemcpyHostToDevice));
+    OK(cudaStreamCreate(&stream));
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        cudaGraph_t graph = NULL;
+        cudaGraphNode_t node = NULL;
+        cudaGraphExec_t exec = NULL;
+        size_t count = 1;
+        struct cudaMemcpy3DParms copy = {0};
+        OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
+        OK(cudaMemcpy2DFromArrayAsync(out, 16, a, all[i].offset, 0, all[i].width, 1,
+                                      cudaMemcpyDeviceToHost, stream));
+        OK(cudaStreamEndCapture(stream, &graph));
+        OK(cudaGraphGetNodes(graph, &node, &count));
+        OK(cudaGraphMemcpyNodeGetParams(node, &copy));
+        ASK(copy.extent.width);
+        ASK(copy.srcPos.x);
+        ASK(copy.dstPos.x);
+        ASK(copy.dstPtr.pitch);
+        ASK(copy.dstPtr.xsize);
+        ASK(copy.dstPtr.ysize);
+        OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
+        memset(out, 0, sizeof out);
+        OK(cudaGraphLaunch(exec, stream));
+        OK(cudaStreamSynchronize(stream));
+        for (size_t n = 0; n < 9; n++)
+            ASK(out[n]);
+        OK(cudaGraphExecDestroy(exec));
+        OK(cudaGraphDestroy(graph));
     }
     OK(cudaStreamDestroy(stream));
     OK(cudaFreeArray(a));
