@@ -718,6 +718,7 @@ static void CUDART_CB note_thread_too(cudaStream_t stream, cudaError_t status, v
     note_thread(thread);
 }
 
+/* One thread for all streams of a device, and not the caller's. */
 CASE(which_thread_calls_host_functions) {
     cudaStream_t a, b;
     pthread_t first, again, others, callback, prioritys;
@@ -735,11 +736,11 @@ CASE(which_thread_calls_host_functions) {
     OK(cudaStreamSynchronize(b));
     OK(cudaLaunchHostFunc(high, note_thread, &prioritys));
     OK(cudaStreamSynchronize(high));
-    ASK(pthread_equal(first, pthread_self()) != 0);
-    ASK(pthread_equal(first, again) != 0);
-    ASK(pthread_equal(first, others) != 0);
-    ASK(pthread_equal(first, callback) != 0);
-    ASK(pthread_equal(first, prioritys) != 0);
+    IS(!pthread_equal(first, pthread_self()));
+    IS(pthread_equal(first, again));
+    IS(pthread_equal(first, others));
+    IS(pthread_equal(first, callback));
+    IS(pthread_equal(first, prioritys));
     OK(cudaStreamDestroy(a));
     OK(cudaStreamDestroy(b));
     OK(cudaStreamDestroy(high));
@@ -757,5 +758,5 @@ CASE(which_thread_calls_host_functions_of_two_devices) {
         OK(cudaStreamDestroy(streams[device]));
     }
     OK(cudaSetDevice(0));
-    ASK(pthread_equal(threads[0], threads[1]) != 0);
+    IS(!pthread_equal(threads[0], threads[1]));
 }
