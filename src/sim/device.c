@@ -52,9 +52,9 @@ cudaError_t acu_sim_cudaSetDevice(int device) {
     bool activates = acu_sim_configuration()->runtime >= 12000;
     if (!result && activates)
         result = acu_sim_device_activate(d);
-    if (!result) {
+    if (!result || result == cudaErrorDevicesUnavailable) { /* it is current then, too */
         acu_sim_self()->device = device;
-        acu_sim_self()->bound = activates;
+        acu_sim_self()->bound = !result && activates;
         acu_sim_self()->owner = NULL;
     }
     return acu_sim_leave(result);
@@ -169,11 +169,15 @@ cudaError_t acu_sim_device_open(acu_sim_device *device) {
     return reserve_addresses(device) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
+/* The context of a device that has one is lost, and none can be made on another. */
 void acu_sim_lose(acu_sim_device *device, cudaError_t why) {
-    for (int i = 0; i < SIM_DEVICES; i++)
-        if (!devices[i].sticky &&
-            (&devices[i] == device || devices[i].active || acu_sim_owners_are_on(&devices[i])))
-            devices[i].sticky = why;
+    for (int i = 0; i < acu_sim_configuration()->devices; i++) {
+        acu_sim_device *d = acu_sim_device_at(i);
+        if (d != device && !d->active && !acu_sim_owners_are_on(d))
+            d->lost = true;
+        else if (!d->sticky)
+            d->sticky = why;
+    }
 }
 
 cudaError_t acu_sim_device_activate(acu_sim_device *device) {

@@ -314,7 +314,8 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
 
 cudaError_t acu_sim_leave(cudaError_t result) {
     pthread_mutex_unlock(&acu_sim_lock);
-    if (result && result != cudaErrorNotReady && !self.by_driver)
+    if (result && result != cudaErrorNotReady && result != cudaErrorDevicesUnavailable &&
+        !self.by_driver)
         self.last = result;
     return result;
 }

@@ -186,7 +186,7 @@ struct acu_sim_device {
     bool of_runtime;    /* the runtime holds it */
     unsigned retained;  /* how often the driver's callers do */
     cudaError_t sticky; /* the context is lost: calls that need it say so */
-    bool lost;          /* it was reset then: nothing makes another */
+    bool lost;          /* it was reset then, or had none: nothing makes another */
     bool was_reset;
     unsigned flags;
     bool keeps_local;        /* local memory does not shrink: conditional nodes have been there */

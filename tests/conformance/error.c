@@ -357,10 +357,11 @@ LONE_CASE(a_fault_on_one_device_of_two) {
     SAYS(lost, cudaStreamDestroy(other));
 }
 
-/* It has no context yet: does it get one? */
+/* It gets no context any more, which is not left as an error. Before 12.0 cudaSetDevice() makes
+ * none. */
 LONE_CASE(a_fault_and_a_device_that_was_not_used) {
     NEEDS_DEVICES(2);
-    const cudaError_t lost = cudaErrorIllegalAddress;
+    const cudaError_t lost = cudaErrorIllegalAddress, none = cudaErrorDevicesUnavailable;
     cudaStream_t stream;
     cudaEvent_t event;
     size_t room = 0, total = 0;
@@ -368,14 +369,37 @@ LONE_CASE(a_fault_and_a_device_that_was_not_used) {
     IS(lose(700));
     SAYS(lost, cudaStreamSynchronize(had.stream));
     (void)cudaGetLastError();
+    SAYS(FROM(12000, none, cudaSuccess), cudaSetDevice(1));
+    SAYS(none, cudaMalloc(&memory, 64));
+    SAYS(none, cudaStreamCreate(&stream));
+    SAYS(none, cudaEventCreate(&event));
+    SAYS(none, cudaMemGetInfo(&room, &total));
+    SAYS(none, cudaDeviceSynchronize());
+    SAYS(none, cudaMemset(memory, 1, 64));
+    SAYS(cudaSuccess, cudaGetLastError());
+    SAYS(cudaSuccess, cudaSetDevice(0));
+    SAYS(lost, cudaDeviceSynchronize());
+}
+
+/* The driver's contexts, on a device that was used and one that was not; and what a reset leaves.
+ */
+LONE_CASE(a_fault_and_the_drivers_contexts) {
+    NEEDS_DEVICES(2);
+    CUcontext context = NULL;
+    IS(lose(700));
+    SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
+    (void)cudaGetLastError();
+    ASK(cuDevicePrimaryCtxRetain(&context, 1));
+    ASK(cuCtxCreate(&context, NULL, 0, 1));
+    ASK(cuDevicePrimaryCtxRetain(&context, 0));
+    ASK(cuCtxCreate(&context, NULL, 0, 0));
+    ASK(cuCtxSetCurrent(NULL));
     ASK(cudaSetDevice(1));
-    ASK(cudaMalloc(&memory, 64));
-    ASK(cudaStreamCreate(&stream));
-    ASK(cudaEventCreate(&event));
-    ASK(cudaMemGetInfo(&room, &total));
-    ASK(cudaDeviceSynchronize());
-    ASK(cudaMemset(memory, 1, 64));
-    ASK(cudaGetLastError());
+    ASK(cuCtxGetCurrent(&context));
+    ASK(context != NULL);
     ASK(cudaSetDevice(0));
+    ASK(cudaDeviceReset());
+    (void)cudaGetLastError();
     ASK(cudaDeviceSynchronize());
+    ASK(cudaGetLastError());
 }

@@ -1,6 +1,8 @@
 /* Errors per thread, versions, and what a version changes. */
 #include "sim_test.h"
 
+#include <anycuda/cuda.h>
+
 #include <pthread.h>
 
 TEST(an_error_is_told_once) {
@@ -137,14 +139,30 @@ TEST(a_fault_is_asynchronous_and_sticky) {
     acu_sim_reset(MACHINE);
 }
 
-TEST(a_fault_leaves_other_devices) {
+/* No context can be made any more, and that is not left as an error. */
+TEST(a_fault_takes_devices_that_were_not_used) {
     void *memory;
+    CUcontext made, primary;
     OK(acu_sim_fault(NULL, cudaErrorLaunchFailure));
-    SAYS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
+    FAILS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
+    SAYS(cudaErrorDevicesUnavailable, cudaSetDevice(1));
+    SAYS(cudaErrorDevicesUnavailable, cudaMalloc(&memory, 100));
+    SAYS(cudaErrorDevicesUnavailable, cudaFree(NULL));
+    SAYS(cudaErrorDevicesUnavailable, cudaInitDevice(1, 0, 0));
+    SAYS(cudaSuccess, cudaGetLastError());
+    assert_int_equal(cuDevicePrimaryCtxRetain(&primary, 1), CUDA_ERROR_DEVICE_UNAVAILABLE);
+    assert_int_equal(cuCtxCreate(&made, NULL, 0, 1), CUDA_ERROR_DEVICE_UNAVAILABLE);
+    OK(cudaSetDevice(0));
+    SAYS(cudaErrorLaunchFailure, cudaFree(NULL));
+    acu_sim_reset(MACHINE ",runtime=11.7");
+    OK(acu_sim_fault(NULL, cudaErrorLaunchFailure));
+    FAILS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
+    OK(cudaSetDevice(1)); /* which makes no context there */
+    SAYS(cudaErrorDevicesUnavailable, cudaFree(NULL));
+    acu_sim_reset(MACHINE);
     OK(cudaSetDevice(1));
     OK(cudaMalloc(&memory, 100));
     OK(cudaFree(memory));
-    SAYS(cudaErrorLaunchFailure, cudaGetLastError());
 }
 
 TEST(no_reset_repairs_the_device) {
@@ -153,7 +171,8 @@ TEST(no_reset_repairs_the_device) {
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     OK(cudaDeviceReset());
     SAYS(cudaErrorIllegalAddress, cudaGetLastError());
-    FAILS(cudaErrorDevicesUnavailable, cudaMalloc(&memory, 100));
+    SAYS(cudaErrorDevicesUnavailable, cudaMalloc(&memory, 100));
+    SAYS(cudaSuccess, cudaGetLastError());
     acu_sim_reset(MACHINE);
     OK(cudaMalloc(&memory, 100));
     OK(cudaFree(memory));
@@ -242,7 +261,7 @@ int main(void) {
         T(names_and_texts),
         T(what_is_not_played_is_refused),
         T(a_fault_is_asynchronous_and_sticky),
-        T(a_fault_leaves_other_devices),
+        T(a_fault_takes_devices_that_were_not_used),
         T(no_reset_repairs_the_device),
         T(callbacks_hear_of_it_host_functions_do_not_run),
         T(many_threads),
