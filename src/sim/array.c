@@ -30,8 +30,9 @@ static mip *mipmap_of(cudaMipmappedArray_const_t handle) {
     return acu_sim_set_has(&mipmap_handles, pointer) ? (mip *)(uintptr_t)pointer : NULL;
 }
 
-bool acu_sim_is_mipmap(cudaMipmappedArray_const_t handle) {
-    return mipmap_of(handle) != NULL;
+const acu_sim_array *acu_sim_mipmap_level(cudaMipmappedArray_const_t handle) {
+    const mip *m = mipmap_of(handle);
+    return m ? m->levels[0] : NULL;
 }
 
 static cudaArray_t handle_of(acu_sim_array *array) {

@@ -9,11 +9,13 @@ typedef struct acu_sim_processors {
     uint64_t bits[3];
 } acu_sim_processors;
 
-/* A device's own, or a green one: some of its processors, and streams that use only these. */
+/* A device's own, or a green one: some of its processors, and streams that use only these. Or all
+ * of a context that the driver made. */
 struct acu_sim_context {
     acu_sim_device *device;
     unsigned long long id;
-    bool is_primary; /* the device's own: also the green ones' streams are in it */
+    bool is_primary;      /* the device's own: also the green ones' streams are in it */
+    acu_sim_owner *owner; /* whose streams it has; NULL: it is green */
     acu_sim_processors processors;
     struct cudaDevWorkqueueConfigResource queues;
     acu_sim_op *gate; /* never submitted: it waits for what later work waits for; may be NULL */
@@ -52,10 +54,17 @@ acu_sim_context *acu_sim_primary_context(acu_sim_device *device);
 /* The one that a stream was made in. */
 acu_sim_context *acu_sim_context_of_stream(const acu_sim_stream *stream);
 bool acu_sim_context_has(const acu_sim_context *context, const acu_sim_stream *stream);
-/* Puts an operation behind what it, and its device's own, were told to wait for; false: no memory.
- */
-bool acu_sim_context_orders(const acu_sim_context *context, acu_sim_op *op);
+/* Puts an operation behind what its context, and the green one in that, were told to wait for;
+ * false: no memory. */
+bool acu_sim_contexts_order(const acu_sim_stream *stream, acu_sim_op *op);
 /* There is nothing that an operation would wait for. */
-bool acu_sim_context_is_open(const acu_sim_context *context);
+bool acu_sim_contexts_are_open(const acu_sim_stream *stream);
+
+/* All of a context of the driver's; NULL without memory. And what becomes of it with that. */
+acu_sim_context *acu_sim_whole_context(acu_sim_owner *owner);
+void acu_sim_whole_context_drop(acu_sim_owner *owner);
+/* Inside of a call: the event is all that there is in the context now; the context waits for it. */
+cudaError_t acu_sim_context_record(acu_sim_context *context, cudaEvent_t event);
+cudaError_t acu_sim_context_wait(acu_sim_context *context, cudaEvent_t event);
 
 #endif

@@ -266,8 +266,10 @@ void acu_sim_owner_drop(acu_sim_owner *owner) {
     if (owner->made && !acu_sim_owner_lives(owner)) /* the lock was given up */
         return;
     acu_sim_streams_drop(owner);
+    acu_sim_whole_context_drop(owner);
     acu_sim_events_drop(owner);
     acu_sim_modules_drop(owner);
+    acu_sim_textures_drop(owner);
     acu_sim_arrays_drop(owner);
     acu_sim_memory_drop(owner);
 }

@@ -109,7 +109,7 @@ CUresult acu_sim_cuGreenCtxWaitEvent(CUgreenCtx hCtx, CUevent hEvent) {
     BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaExecutionCtxWaitEvent(as_context(hCtx), hEvent));
 }
 
-/* ---- the device's own context -------------------------------------------------------------------
+/* ---- whole contexts -----------------------------------------------------------------------------
  */
 
 CUresult acu_sim_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
@@ -119,12 +119,31 @@ CUresult acu_sim_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
                                                       (enum cudaDevResourceType)type));
 }
 
+/* Any context that there is, as a whole; what is done to it has its lock. */
+static CUresult with_whole(CUcontext handle, CUevent event,
+                           cudaError_t (*call)(acu_sim_context *context, cudaEvent_t event),
+                           const void *caller) {
+    CUresult why = acu_sim_begin_for(SIM_NEEDS_DRIVER, caller);
+    if (why)
+        return why;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    acu_sim_owner *owner = acu_sim_owner_of(handle);
+    acu_sim_context *context = NULL;
+    if (!result)
+        result = owner ? owner->device->sticky : cudaErrorDeviceUninitialized;
+    if (!result && !(context = acu_sim_whole_context(owner)))
+        result = cudaErrorMemoryAllocation;
+    if (!result)
+        result = call(context, event);
+    return acu_sim_end(acu_sim_leave(result));
+}
+
 CUresult acu_sim_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaExecutionCtxRecordEvent(of_device(hCtx), hEvent));
+    return with_whole(hCtx, hEvent, acu_sim_context_record, SIM_CALLER);
 }
 
 CUresult acu_sim_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
-    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaExecutionCtxWaitEvent(of_device(hCtx), hEvent));
+    return with_whole(hCtx, hEvent, acu_sim_context_wait, SIM_CALLER);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------

@@ -23,9 +23,30 @@ acu_sim_context *acu_sim_primary_context(acu_sim_device *device) {
         *context = (acu_sim_context){.device = device,
                                      .id = (unsigned long long)device->index + 1,
                                      .is_primary = true,
+                                     .owner = &device->own,
                                      .processors = acu_sim_all_processors(device),
                                      .queues = acu_sim_queues_of(device)};
     return context;
+}
+
+acu_sim_context *acu_sim_whole_context(acu_sim_owner *owner) {
+    acu_sim_context *primary = acu_sim_primary_context(owner->device);
+    if (!owner->made)
+        return primary;
+    if (!owner->whole && (owner->whole = calloc(1, sizeof *owner->whole)))
+        *owner->whole = (acu_sim_context){.device = owner->device,
+                                          .id = owner->id,
+                                          .owner = owner,
+                                          .processors = primary->processors,
+                                          .queues = primary->queues};
+    return owner->whole;
+}
+
+void acu_sim_whole_context_drop(acu_sim_owner *owner) {
+    if (owner->whole)
+        acu_sim_op_release(owner->whole->gate);
+    free(owner->whole);
+    owner->whole = NULL;
 }
 
 acu_sim_context *acu_sim_execution_context_of(cudaExecutionContext_t handle) {
@@ -37,12 +58,14 @@ acu_sim_context *acu_sim_execution_context_of(cudaExecutionContext_t handle) {
 }
 
 acu_sim_context *acu_sim_context_of_stream(const acu_sim_stream *stream) {
-    return stream->context ? stream->context : acu_sim_primary_context(stream->device);
+    acu_sim_context *whole = stream->owner->whole;
+    return stream->context ? stream->context
+           : whole         ? whole
+                           : acu_sim_primary_context(stream->device);
 }
 
 bool acu_sim_context_has(const acu_sim_context *context, const acu_sim_stream *stream) {
-    return stream->context == context ||
-           (context->is_primary && stream->owner == &context->device->own);
+    return stream->context == context || (context->owner && stream->owner == context->owner);
 }
 
 static cudaExecutionContext_t handle_of(acu_sim_context *context) {
@@ -277,9 +300,15 @@ static bool pass(const acu_sim_op *gate, acu_sim_op *op) {
     return good;
 }
 
-bool acu_sim_context_orders(const acu_sim_context *context, acu_sim_op *op) {
-    const acu_sim_context *primary = &primaries[context->device->index];
-    return pass(primary->gate, op) && (context == primary || pass(context->gate, op));
+/* NULL: it has no gate. */
+static const acu_sim_context *whole_of(const acu_sim_owner *owner) {
+    return owner->made ? owner->whole : &primaries[owner->device->index];
+}
+
+bool acu_sim_contexts_order(const acu_sim_stream *stream, acu_sim_op *op) {
+    const acu_sim_context *whole = whole_of(stream->owner);
+    return (!whole || pass(whole->gate, op)) &&
+           (!stream->context || pass(stream->context->gate, op));
 }
 
 static bool is_open(const acu_sim_op *gate) {
@@ -289,8 +318,9 @@ static bool is_open(const acu_sim_op *gate) {
     return !gate || i == gate->wait_count;
 }
 
-bool acu_sim_context_is_open(const acu_sim_context *context) {
-    return is_open(primaries[context->device->index].gate) && is_open(context->gate);
+bool acu_sim_contexts_are_open(const acu_sim_stream *stream) {
+    const acu_sim_context *whole = whole_of(stream->owner);
+    return (!whole || is_open(whole->gate)) && (!stream->context || is_open(stream->context->gate));
 }
 
 /* The event is what all its streams have now; an operation without a stream of the program's. */
@@ -308,17 +338,20 @@ static cudaError_t record(acu_sim_context *context, acu_sim_event *event) {
     return acu_sim_submit(own, op, false);
 }
 
+/* It must be one of the context's. */
+cudaError_t acu_sim_context_record(acu_sim_context *context, cudaEvent_t event) {
+    const acu_sim_owner *owner = context->owner ? context->owner : &context->device->own;
+    acu_sim_event *e = acu_sim_event_of(event);
+    if (!e || e->owner != owner)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t why = acu_sim_capture_allows_context(context);
+    return why ? why : record(context, e);
+}
+
 cudaError_t acu_sim_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
     acu_sim_context *context = NULL;
     cudaError_t result = enter_active(ctx, true, &context);
-    acu_sim_event *e = acu_sim_event_of(event);
-    if (!result && (!e || e->device != context->device))
-        result = cudaErrorInvalidResourceHandle;
-    if (!result)
-        result = acu_sim_capture_allows_context(context);
-    if (!result)
-        result = record(context, e);
-    return acu_sim_leave(result);
+    return acu_sim_leave(result ? result : acu_sim_context_record(context, event));
 }
 
 /* What is done is forgotten. */
@@ -332,19 +365,20 @@ static cudaError_t close_gate(acu_sim_context *context, acu_sim_op *before) {
 }
 
 /* The event of a capture is none to wait for: that capture is invalid then. */
+cudaError_t acu_sim_context_wait(acu_sim_context *context, cudaEvent_t event) {
+    const acu_sim_event *e = acu_sim_event_of(event);
+    if (!e)
+        return cudaErrorInvalidResourceHandle;
+    if (e->capture) {
+        (void)acu_sim_capture_refuse(e->capture, false);
+        return cudaErrorStreamCaptureUnsupported;
+    }
+    cudaError_t why = acu_sim_capture_allows_context(context);
+    return why || !e->record || e->record->done ? why : close_gate(context, e->record);
+}
+
 cudaError_t acu_sim_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
     acu_sim_context *context = NULL;
     cudaError_t result = enter_active(ctx, true, &context);
-    acu_sim_event *e = acu_sim_event_of(event);
-    if (!result && !e)
-        result = cudaErrorInvalidResourceHandle;
-    if (!result && e->capture) {
-        (void)acu_sim_capture_refuse(e->capture, false);
-        result = cudaErrorStreamCaptureUnsupported;
-    }
-    if (!result)
-        result = acu_sim_capture_allows_context(context);
-    if (!result && e->record && !e->record->done)
-        result = close_gate(context, e->record);
-    return acu_sim_leave(result);
+    return acu_sim_leave(result ? result : acu_sim_context_wait(context, event));
 }

@@ -175,6 +175,7 @@ struct acu_sim_owner {
     size_t limits[16];
     enum cudaFuncCache cache;
     acu_sim_stream *legacy; /* its default stream */
+    acu_sim_context *whole; /* all of one that was made, once that was asked for; or NULL */
     const void *where;
     acu_sim_owner *next;
 };
@@ -232,6 +233,7 @@ int acu_sim_owners_leaks(int print);
 void acu_sim_streams_drop(acu_sim_owner *owner);
 void acu_sim_events_drop(const acu_sim_owner *owner);
 void acu_sim_modules_drop(const acu_sim_owner *owner);
+void acu_sim_textures_drop(const acu_sim_owner *owner);
 void acu_sim_arrays_drop(const acu_sim_owner *owner);
 void acu_sim_memory_drop(const acu_sim_owner *owner);
 
@@ -339,7 +341,8 @@ struct acu_sim_array {
 
 /* NULL if there is none. */
 acu_sim_array *acu_sim_array_of(cudaArray_const_t handle);
-bool acu_sim_is_mipmap(cudaMipmappedArray_const_t handle);
+/* The first level of a mipmapped one. */
+const acu_sim_array *acu_sim_mipmap_level(cudaMipmappedArray_const_t handle);
 /* Bytes of an element; 0: there are no arrays of this format. */
 size_t acu_sim_format_size(const struct cudaChannelFormatDesc *desc);
 void acu_sim_arrays_reset(acu_sim_device *device);
@@ -543,11 +546,11 @@ cudaError_t acu_sim_copy_arrays(cudaArray_t dst, size_t wOffsetDst, size_t hOffs
 /* Inside of a call; `in_bytes`: x and width are, also in arrays. */
 cudaError_t acu_sim_copy_within(const struct cudaMemcpy3DParms *params, bool in_bytes,
                                 cudaStream_t stream, bool async);
+/* What a node says that it copies: whole elements, also where it copies parts of them. */
+struct cudaMemcpy3DParms acu_sim_copy_told(const acu_sim_op *op);
 /* All of them, or none; `early[i]`: the source is read before the call returns. */
 cudaError_t acu_sim_copy_all(const struct cudaMemcpy3DParms *copies, const bool *early,
                              size_t count, cudaStream_t stream);
-/* What a node says that it copies: whole elements, also where it copies parts of them. */
-struct cudaMemcpy3DParms acu_sim_copy_told(const acu_sim_op *op);
 cudaError_t acu_sim_fill_3d(struct cudaPitchedPtr ptr, int value, struct cudaExtent extent,
                             cudaStream_t stream, bool async);
 cudaError_t acu_sim_fill(void *to, size_t pitch, int value, size_t width, size_t height,

@@ -326,7 +326,7 @@ static bool is_blocking(const acu_sim_stream *stream) {
  * contexts wait for events. */
 static bool order(acu_sim_stream *stream, acu_sim_op *op) {
     const acu_sim_stream *legacy = stream->owner->legacy;
-    if (!stream->owner->made && !acu_sim_context_orders(acu_sim_context_of_stream(stream), op))
+    if (!acu_sim_contexts_order(stream, op))
         return false;
     if (!is_blocking(stream) || !legacy)
         return true;
@@ -383,7 +383,7 @@ bool acu_sim_is_free(const acu_sim_stream *stream) {
     const acu_sim_stream *legacy = stream->owner->legacy;
     return acu_sim_is_idle(stream) &&
            (!is_blocking(stream) || !legacy || acu_sim_is_idle(legacy)) &&
-           (stream->owner->made || acu_sim_context_is_open(acu_sim_context_of_stream(stream)));
+           acu_sim_contexts_are_open(stream);
 }
 
 /*
@@ -505,9 +505,10 @@ acu_sim_stream *acu_sim_stream_in(const acu_sim_context *context, acu_sim_stream
 acu_sim_stream *acu_sim_stream_of_records(acu_sim_context *context) {
     if (context->records)
         return context->records;
-    acu_sim_stream *made = new_stream(&context->device->own, cudaStreamNonBlocking, 0, NULL);
+    acu_sim_owner *owner = context->owner ? context->owner : &context->device->own;
+    acu_sim_stream *made = new_stream(owner, cudaStreamNonBlocking, 0, NULL);
     if (made)
-        made->context = context->is_primary ? NULL : context;
+        made->context = context->owner ? NULL : context;
     return context->records = made;
 }
 

@@ -1,6 +1,6 @@
 /*
  * Texture and surface objects: handles that remember what they were made of. Nothing samples them:
- * what a kernel does is a C function.
+ * what a kernel does is a C function. They are their context's, and of its arrays.
  */
 #include "sim.h"
 
@@ -8,6 +8,7 @@
 
 typedef struct object {
     acu_sim_device *device;
+    const acu_sim_owner *owner;
     struct cudaResourceDesc resource;
     struct cudaTextureDesc texture;
     bool is_surface;
@@ -31,6 +32,7 @@ static object *new_object(const object *content) {
         return NULL;
     }
     *o = *content;
+    o->owner = acu_sim_owner_now();
     o->next = objects;
     if (objects)
         objects->before = o;
@@ -99,15 +101,20 @@ static cudaError_t judge_pitch(const acu_sim_device *device, const struct cudaRe
                : cudaErrorInvalidValue;
 }
 
+/* Of the current context; though what may be copied is not so bound. */
+static cudaError_t judge_array(const acu_sim_array *array) {
+    return !array                                ? cudaErrorInvalidResourceHandle
+           : array->owner != acu_sim_owner_now() ? cudaErrorPeerAccessNotEnabled
+                                                 : cudaSuccess;
+}
+
 static cudaError_t judge_resource(const acu_sim_device *device,
                                   const struct cudaResourceDesc *resource) {
     switch (resource->resType) {
     case cudaResourceTypeArray:
-        return acu_sim_array_of(resource->res.array.array) ? cudaSuccess
-                                                           : cudaErrorInvalidResourceHandle;
+        return judge_array(acu_sim_array_of(resource->res.array.array));
     case cudaResourceTypeMipmappedArray:
-        return acu_sim_is_mipmap(resource->res.mipmap.mipmap) ? cudaSuccess
-                                                              : cudaErrorInvalidResourceHandle;
+        return judge_array(acu_sim_mipmap_level(resource->res.mipmap.mipmap));
     case cudaResourceTypeLinear:
         return judge_linear(device, resource);
     case cudaResourceTypePitch2D:
@@ -199,11 +206,12 @@ cudaError_t acu_sim_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
     return destroy(texObject, false);
 }
 
-/* Enters, and finds what the call asks for. */
+/* Enters, and finds what the call asks for in this context. */
 static cudaError_t enter(const void *out, unsigned long long handle, bool surface,
                          const object **o) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
-    if (!result && (!out || !(*o = object_of(handle, surface))))
+    if (!result &&
+        (!out || !(*o = object_of(handle, surface)) || (*o)->owner != acu_sim_owner_now()))
         result = cudaErrorInvalidValue;
     return result;
 }
@@ -242,8 +250,7 @@ cudaError_t acu_sim_cudaGetTextureObjectResourceViewDesc(struct cudaResourceView
 static cudaError_t judge_surface(const struct cudaResourceDesc *resource) {
     if (resource->resType != cudaResourceTypeArray)
         return cudaErrorInvalidValue;
-    return acu_sim_array_of(resource->res.array.array) ? cudaSuccess
-                                                       : cudaErrorInvalidResourceHandle;
+    return judge_array(acu_sim_array_of(resource->res.array.array));
 }
 
 cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
@@ -300,6 +307,15 @@ void acu_sim_textures_reset(acu_sim_device *device) {
     for (object *o = objects; o; o = next) {
         next = o->next;
         if (!device || o->device == device)
+            free_object(o);
+    }
+}
+
+void acu_sim_textures_drop(const acu_sim_owner *owner) {
+    object *next;
+    for (object *o = objects; o; o = next) {
+        next = o->next;
+        if (o->owner == owner)
             free_object(o);
     }
 }

@@ -147,20 +147,20 @@ CASE(host_memory_of_another_context) {
     char *all[] = {pinned, kept, mine};
     for (size_t i = 0; i < 3; i++) {
         at = 0;
-        ASK(cuMemHostGetDevicePointer(&at, all[i], 0));
-        ASK(at == (CUdeviceptr)(uintptr_t)all[i]);
-        ASK(cuMemHostGetFlags(&flags, all[i]));
-        ASK(cuMemsetD8((CUdeviceptr)(uintptr_t)all[i], (unsigned char)(i + 1), 8));
+        OK(cuMemHostGetDevicePointer(&at, all[i], 0));
+        IS(at == (CUdeviceptr)(uintptr_t)all[i]);
+        OK(cuMemHostGetFlags(&flags, all[i]));
+        OK(cuMemsetD8((CUdeviceptr)(uintptr_t)all[i], (unsigned char)(i + 1), 8));
         OK(cuCtxSynchronize());
-        ASK(all[i][7]);
+        EQUAL(all[i][7], i + 1);
     }
-    ASK(cuMemHostRegister(mine, sizeof mine, 0));
-    ASK(cuMemHostUnregister(mine));
-    ASK(cuMemFreeHost(kept));
+    SAYS(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, cuMemHostRegister(mine, sizeof mine, 0));
+    OK(cuMemHostUnregister(mine));
+    OK(cuMemFreeHost(kept));
     OK(cuCtxDestroy(made));
-    ASK(cuMemHostGetFlags(&flags, pinned));
-    ASK(cuMemFreeHost(pinned));
-    ASK(cuMemHostGetFlags(&flags, mine));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemHostGetFlags(&flags, pinned));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemFreeHost(pinned));
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemHostGetFlags(&flags, mine));
 }
 
 LONE_CASE(kernels_on_host_memory_of_another_context) {
@@ -173,13 +173,14 @@ LONE_CASE(kernels_on_host_memory_of_another_context) {
     OK(cuModuleLoadData(&module, module_text));
     OK(cuModuleGetFunction(&store, module, "store"));
     void *args[] = {(void *)&pinned, &value, &count};
-    ASK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
-    ASK(cuCtxSynchronize());
-    ASK(*pinned);
-    ASK(cuModuleUnload(module));
-    ASK(cuCtxDestroy(made));
+    OK(cuLaunchKernel(store, 1, 1, 1, 1, 1, 1, 0, NULL, args, NULL));
+    OK(cuCtxSynchronize());
+    EQUAL(*pinned, 5);
+    OK(cuModuleUnload(module));
+    OK(cuCtxDestroy(made));
 }
 
+/* An array may be copied from; textures are each context's, and of its arrays. */
 CASE(textures_and_arrays_of_another_context) {
     const struct cudaChannelFormatDesc bytes = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
     const struct cudaTextureDesc plain = {.readMode = cudaReadModeElementType};
@@ -193,19 +194,24 @@ CASE(textures_and_arrays_of_another_context) {
     resource.res.array.array = array;
     OK(cudaCreateTextureObject(&texture, &resource, &plain, NULL));
     OK(cuCtxPopCurrent(NULL));
-    ASK(cudaMemcpy2DFromArray(out, 8, array, 0, 0, 8, 1, cudaMemcpyDeviceToHost));
-    ASK(out[7]);
-    ASK(cudaGetTextureObjectResourceDesc(&said, texture));
-    ASK(said.res.array.array == array);
-    ASK(cudaCreateTextureObject(&second, &resource, &plain, NULL));
-    ASK(second == texture);
+    OK(cudaMemcpy2DFromArray(out, 8, array, 0, 0, 8, 1, cudaMemcpyDeviceToHost));
+    EQUAL(out[7], 8);
+    SAYS(cudaErrorInvalidValue, cudaGetTextureObjectResourceDesc(&said, texture));
+    IS(said.res.array.array == NULL);
+    SAYS(cudaErrorPeerAccessNotEnabled, cudaCreateTextureObject(&second, &resource, &plain, NULL));
+    EQUAL(second, 0);
+    OK(cudaDestroyTextureObject(texture));
+    OK(cudaDestroyTextureObject(second));
+    OK(cudaFreeArray(array));
+    (void)cudaGetLastError();
+    OK(cuCtxPushCurrent(made));
+    ASK(cudaGetTextureObjectResourceDesc(&said, texture)); /* of the array that is gone */
     ASK(cudaDestroyTextureObject(texture));
-    ASK(cudaDestroyTextureObject(second));
-    ASK(cudaFreeArray(array));
     (void)cudaGetLastError();
     OK(cuCtxDestroy(made));
 }
 
+/* Which must be its own; what waits for them is what comes later. */
 CASE(events_of_a_whole_context) {
     CUevent event, outside;
     CUstream stream, other;
@@ -218,17 +224,17 @@ CASE(events_of_a_whole_context) {
     OK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
     OK(cuEventCreate(&event, 0));
     hold((cudaStream_t)stream);
-    ASK(cuCtxRecordEvent(made, event));
-    ASK(cuEventQuery(event));
-    ASK(cuCtxRecordEvent(made, outside));
-    ASK(cuEventQuery(outside));
-    ASK(cuCtxRecordEvent(primary, outside));
-    ASK(cuEventQuery(outside));
-    ASK(cuCtxRecordEvent(primary, event));
-    ASK(cuCtxRecordEvent(NULL, event));
-    ASK(cuCtxWaitEvent(primary, event));
-    ASK(cuStreamQuery(other));
-    ASK(cuCtxWaitEvent(made, outside));
+    OK(cuCtxRecordEvent(made, event));
+    SAYS(CUDA_ERROR_NOT_READY, cuEventQuery(event));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuCtxRecordEvent(made, outside));
+    OK(cuEventQuery(outside));
+    OK(cuCtxRecordEvent(primary, outside));
+    OK(cuEventQuery(outside));
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuCtxRecordEvent(primary, event));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxRecordEvent(NULL, event));
+    OK(cuCtxWaitEvent(primary, event));
+    OK(cuStreamQuery(other));
+    OK(cuCtxWaitEvent(made, outside));
     let_go();
     OK(cuCtxSynchronize());
     OK(cuStreamDestroy(stream));
