@@ -292,15 +292,13 @@ static acu_sim_image *empty_image(void) {
     return image;
 }
 
-/* Libraries are loaded lazily: whether text or machine code can be read is told to whom first needs
- * it. */
+/* Libraries are loaded lazily: whether text or machine code can be read, and is for the device, is
+ * told to whom first needs it. */
 static cudaError_t load_lazily(const void *code, size_t size, const acu_sim_options *options,
                                acu_sim_image **image, cudaError_t *why) {
     cudaError_t result = acu_sim_image_load(code, size, options, image);
-    bool read_later = code && result != cudaErrorNoKernelImageForDevice;
     *why = cudaSuccess;
-    if (!result || !read_later || result == cudaErrorInvalidValue ||
-        result == cudaErrorMemoryAllocation)
+    if (!result || result == cudaErrorInvalidValue || result == cudaErrorMemoryAllocation)
         return result;
     *why = result;
     return (*image = empty_image()) ? cudaSuccess : cudaErrorMemoryAllocation;

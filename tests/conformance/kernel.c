@@ -65,6 +65,36 @@ CASE(who_needs_malformed_ptx_is_told) {
     OK(cudaLibraryUnload(library));
 }
 
+CASE(who_needs_ptx_for_a_newer_device_is_told) {
+    static const char text[] =
+        ".version 8.6\n.target sm_100\n.address_size 64\n" PTX_NOTHING("f", "");
+    unsigned count = 9;
+    int major = 0;
+    cudaKernel_t kernel = NULL;
+    cudaLibrary_t library = NULL;
+    CUlibrary same = NULL;
+    CUkernel none = NULL;
+    CUmodule module = NULL;
+    OK(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0));
+    if (major >= 10 || driver() < 12080) {
+        skip("the device takes it, or the driver does not know it");
+        return;
+    }
+    OK(cudaLibraryLoadData(&library, text, NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryGetKernelCount(&count, library));
+    EQUAL(count, 0);
+    FAILS(cudaErrorInvalidPtx, cudaLibraryGetKernel(&kernel, library, "f"));
+    OK(cudaLibraryUnload(library));
+    SAYS(CUDA_ERROR_INVALID_PTX, cuModuleLoadData(&module, text));
+    OK(cuLibraryLoadData(&same, text, NULL, NULL, 0, NULL, NULL, 0));
+    count = 9;
+    OK(cuLibraryGetKernelCount(&count, same));
+    EQUAL(count, 0);
+    SAYS(CUDA_ERROR_INVALID_PTX, cuLibraryGetKernel(&none, same, "f"));
+    SAYS(CUDA_ERROR_INVALID_PTX, cuLibraryGetModule(&module, same));
+    OK(cuLibraryUnload(same));
+}
+
 CASE(the_log_of_a_malformed_library) {
     static char log[1000];
     enum cudaJitOption options[] = {cudaJitErrorLogBuffer, cudaJitErrorLogBufferSizeBytes};

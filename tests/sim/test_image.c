@@ -14,14 +14,18 @@
 #include <unistd.h>
 
 /* What cannot be read is told to whom first needs it. */
-static cudaError_t load_bytes(const binary *b, cudaLibrary_t *library) {
+static cudaError_t load_code(const void *code, cudaLibrary_t *library) {
     cudaKernel_t none;
-    cudaError_t result = cudaLibraryLoadData(library, b->at, NULL, NULL, 0, NULL, NULL, 0);
+    cudaError_t result = cudaLibraryLoadData(library, code, NULL, NULL, 0, NULL, NULL, 0);
     if (!result &&
         (result = cudaLibraryGetKernel(&none, *library, "none")) != cudaErrorSymbolNotFound)
         OK(cudaLibraryUnload(*library));
     (void)cudaGetLastError();
     return result == cudaErrorSymbolNotFound ? cudaSuccess : result;
+}
+
+static cudaError_t load_bytes(const binary *b, cudaLibrary_t *library) {
+    return load_code(b->at, library);
 }
 
 static struct cudaFuncAttributes attributes_of(cudaLibrary_t library, const char *name) {
@@ -120,6 +124,42 @@ TEST(machine_code_of_another_device) {
         SAYS(cases[i].result, load_bytes(&cubin, &library));
         if (!cases[i].result)
             OK(cudaLibraryUnload(library));
+    }
+}
+
+/* A library is loaded lazily; a module is not. */
+TEST(who_needs_code_for_another_device_is_told) {
+    static binary eighty, fat;
+    make_cubin(&eighty, 80);
+    const piece only = {KIND_CUBIN, 80, 0, eighty.at, eighty.size, 0};
+    make_fat_binary(&fat, &only, 1);
+    const struct {
+        const void *code;
+        int result;
+    } cases[] = {{eighty.at, 209},
+                 {fat.at, 209},
+                 {".version 8.6\n.target sm_100\n.address_size 64\n.entry f() { ret; }", 218}};
+    OK(cudaFree(NULL));
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const CUresult why = (CUresult)cases[i].result;
+        cudaLibrary_t library;
+        cudaKernel_t kernel;
+        CUlibrary same;
+        CUkernel none;
+        CUmodule module;
+        unsigned count = 9;
+        OK(cudaLibraryLoadData(&library, cases[i].code, NULL, NULL, 0, NULL, NULL, 0));
+        OK(cudaLibraryGetKernelCount(&count, library));
+        assert_int_equal(count, 0);
+        FAILS((cudaError_t)cases[i].result, cudaLibraryGetKernel(&kernel, library, "f"));
+        OK(cudaLibraryUnload(library));
+        SAYS(why, cuModuleLoadData(&module, cases[i].code));
+        SAYS(CUDA_SUCCESS, cuLibraryLoadData(&same, cases[i].code, NULL, NULL, 0, NULL, NULL, 0));
+        SAYS(CUDA_SUCCESS, cuLibraryGetKernelCount(&count, same));
+        assert_int_equal(count, 0);
+        SAYS(why, cuLibraryGetKernel(&none, same, "f"));
+        SAYS(why, cuLibraryGetModule(&module, same));
+        SAYS(CUDA_SUCCESS, cuLibraryUnload(same));
     }
 }
 
@@ -323,11 +363,9 @@ TEST(a_program_is_linked_again) {
     (void)kernel_of(library, "nothing");
     OK(cudaLibraryGetGlobal(NULL, &size, library, "counter"));
     OK(cudaLibraryUnload(library));
-    FAILS(cudaErrorNoKernelImageForDevice,
-          cudaLibraryLoadData(&library, &alone, NULL, NULL, 0, NULL, NULL, 0));
+    SAYS(cudaErrorNoKernelImageForDevice, load_code(&alone, &library));
     make_fat_binary(&other, &pieces[0], 1);
-    FAILS(cudaErrorNoKernelImageForDevice,
-          cudaLibraryLoadData(&library, &wrapper, NULL, NULL, 0, NULL, NULL, 0));
+    SAYS(cudaErrorNoKernelImageForDevice, load_code(&wrapper, &library));
 }
 
 /* ---- damage: from files, whose size is known, so that a sanitizer sees who reads on */
@@ -409,6 +447,7 @@ int main(void) {
         T(machine_code_is_launched),
         T(variables_of_machine_code),
         T(machine_code_of_another_device),
+        T(who_needs_code_for_another_device_is_told),
         T(older_machine_code),
         T(what_is_no_machine_code),
         T(a_device_takes_the_best_of_a_fat_binary),
