@@ -95,6 +95,11 @@ cudaError_t acu_sim_driver_has(const acu_function *function) {
                                                              : cudaSuccess;
 }
 
+cudaError_t acu_sim_enter_newer(const acu_function *function) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    return result ? result : acu_sim_driver_has(function);
+}
+
 CUresult acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
                                   CUdriverProcAddressQueryResult *symbolStatus) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_NOTHING, NULL);

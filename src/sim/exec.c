@@ -252,11 +252,9 @@ cudaError_t acu_sim_cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned lo
 }
 
 cudaError_t acu_sim_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int *graphID) {
-    acu_sim_exec *exec;
-    cudaError_t result = enter(hGraphExec, &exec);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuGraphExecGetId);
-    if (!result && !graphID)
+    cudaError_t result = acu_sim_enter_newer(&acu_function_cuGraphExecGetId);
+    const acu_sim_exec *exec = acu_sim_exec_of(hGraphExec);
+    if (!result && (!exec || !graphID))
         result = cudaErrorInvalidValue;
     if (!result)
         *graphID = exec->id;

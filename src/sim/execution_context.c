@@ -242,10 +242,10 @@ cudaError_t acu_sim_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResour
                                              enum cudaDevResourceType type) {
     acu_sim_stream *s;
     cudaError_t result = acu_sim_enter_stream(hStream, &s);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuStreamGetDevResource);
     if (!result && !resource)
         result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuStreamGetDevResource);
     if (!result && type != cudaDevResourceTypeSm)
         result = cudaErrorInvalidResourceType;
     if (!result)

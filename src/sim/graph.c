@@ -244,11 +244,9 @@ cudaError_t acu_sim_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pR
 }
 
 cudaError_t acu_sim_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
-    acu_sim_graph *g;
-    cudaError_t result = enter(hGraph, &g);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuGraphGetId);
-    if (!result && !graphID)
+    cudaError_t result = acu_sim_enter_newer(&acu_function_cuGraphGetId);
+    const acu_sim_graph *g = acu_sim_graph_of(hGraph);
+    if (!result && (!g || !graphID))
         result = cudaErrorInvalidValue;
     if (!result)
         *graphID = g->id;

@@ -103,9 +103,9 @@ static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamC
     acu_sim_stream *s = NULL;
     acu_sim_op *op = NULL;
     cudaError_t result = acu_sim_enter_stream(stream, &s);
-    result = acu_sim_mistake(result, (!fn && !callback) || flags > allowed, cudaErrorInvalidValue);
     if (!result && allowed)
         result = acu_sim_driver_has(&acu_function_cuLaunchHostFunc_v2);
+    result = acu_sim_mistake(result, (!fn && !callback) || flags > allowed, cudaErrorInvalidValue);
     if (!result && callback)
         result = acu_sim_capture_allows(s, SIM_REFUSES);
     if (!result && s && !(op = acu_sim_op_host(fn, data)))

@@ -497,11 +497,19 @@ cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNod
     return acu_sim_leave(result);
 }
 
+/* The same, but where the driver lacks the function that is told first. */
+static cudaError_t enter_newer(const acu_function *function, cudaGraphNode_t handle,
+                               const void *out, acu_sim_node **node) {
+    cudaError_t result = acu_sim_enter_newer(function);
+    if (!result && (!out || !(*node = acu_sim_node_of(handle))))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
 cudaError_t acu_sim_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaGraph_t *phGraph) {
     acu_sim_node *n;
-    cudaError_t result = enter(hNode, phGraph, &n);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuGraphNodeGetContainingGraph);
+    cudaError_t result =
+        enter_newer(&acu_function_cuGraphNodeGetContainingGraph, hNode, phGraph, &n);
     if (!result)
         *phGraph = acu_sim_graph_handle(n->graph);
     return acu_sim_leave(result);
@@ -509,9 +517,7 @@ cudaError_t acu_sim_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaG
 
 cudaError_t acu_sim_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int *nodeId) {
     acu_sim_node *n;
-    cudaError_t result = enter(hNode, nodeId, &n);
-    if (!result)
-        result = acu_sim_driver_has(&acu_function_cuGraphNodeGetLocalId);
+    cudaError_t result = enter_newer(&acu_function_cuGraphNodeGetLocalId, hNode, nodeId, &n);
     if (!result)
         *nodeId = n->id;
     return acu_sim_leave(result);
@@ -520,7 +526,7 @@ cudaError_t acu_sim_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int 
 cudaError_t acu_sim_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode,
                                             unsigned long long *toolsNodeId) {
     acu_sim_node *n;
-    cudaError_t result = enter(hNode, toolsNodeId, &n);
+    cudaError_t result = enter_newer(&acu_function_cuGraphNodeGetToolsId, hNode, toolsNodeId, &n);
     if (!result)
         *toolsNodeId = n->tools_id;
     return acu_sim_leave(result);

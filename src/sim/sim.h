@@ -96,6 +96,8 @@ typedef enum acu_sim_need {
 cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device);
 /* Whether the driver is new enough for the function of its own that a call needs. */
 cudaError_t acu_sim_driver_has(const acu_function *function);
+/* Enters a call that says so before it looks at anything else. */
+cudaError_t acu_sim_enter_newer(const acu_function *function);
 /* A mistake of the program's, for those that CUDA tells before it looks at the context. */
 cudaError_t acu_sim_mistake(cudaError_t result, bool mistaken, cudaError_t code);
 /* Gives the lock up and makes the result the thread's last error, if it is one; returns it. */

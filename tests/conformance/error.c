@@ -403,3 +403,66 @@ LONE_CASE(a_fault_and_the_drivers_contexts) {
     ASK(cudaDeviceSynchronize());
     ASK(cudaGetLastError());
 }
+
+/* ---- functions that are newer than the driver: some say so before they look at what they are
+ * given
+ */
+
+CASE(functions_of_13_1_and_a_driver_13_0) {
+    if (driver() >= 13010) {
+        skip("the driver has it");
+        return;
+    }
+    FAILS(cudaErrorCallRequiresNewerDriver, cudaDevSmResourceSplit(NULL, 0, NULL, NULL, 0, NULL));
+    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphGetId(NULL, NULL));
+    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphExecGetId(NULL, NULL));
+    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphNodeGetContainingGraph(NULL, NULL));
+    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphNodeGetLocalId(NULL, NULL));
+    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphNodeGetToolsId(NULL, NULL));
+    FAILS(cudaErrorInvalidValue, cudaStreamGetDevResource(NULL, NULL, cudaDevResourceTypeInvalid));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetDevResource(0, NULL, cudaDevResourceTypeInvalid));
+    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(NULL, NULL, NULL, NULL, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaDevResourceGenerateDesc(NULL, NULL, 0));
+    FAILS(cudaErrorInvalidValue, cudaGreenCtxCreate(NULL, NULL, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaDeviceGetExecutionCtx(NULL, 0));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxDestroy(NULL));
+    FAILS(cudaErrorInvalidValue,
+          cudaExecutionCtxGetDevResource(NULL, NULL, cudaDevResourceTypeInvalid));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxGetDevice(NULL, NULL));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxGetId(NULL, NULL));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxRecordEvent(NULL, NULL));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(NULL, NULL, 0, 0));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxSynchronize(NULL));
+    FAILS(cudaErrorInvalidValue, cudaExecutionCtxWaitEvent(NULL, NULL));
+    FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate_v2(NULL, NULL, NULL, 0, 0));
+}
+
+CASE(functions_of_13_2_and_a_driver_13_0) {
+    if (driver() >= 13010) {
+        skip("the driver has it");
+        return;
+    }
+    FAILS(cudaErrorCallRequiresNewerDriver, cudaLaunchHostFunc_v2(NULL, NULL, NULL, 0));
+    FAILS(cudaErrorCallRequiresNewerDriver,
+          cudaMemcpyWithAttributesAsync(NULL, NULL, 0, NULL, NULL));
+    FAILS(cudaErrorCallRequiresNewerDriver, cudaMemcpy3DWithAttributesAsync(NULL, 0, NULL));
+    FAILS(cudaErrorInvalidValue, cudaGraphNodeGetParams(NULL, NULL));
+    FAILS(cudaErrorInvalidDeviceFunction, cudaFuncGetParamCount(NULL, NULL));
+}
+
+CASE(functions_of_13_3_and_a_driver_13_0) {
+    if (driver() >= 13010) {
+        skip("the driver has it");
+        return;
+    }
+    FAILS(cudaErrorCallRequiresNewerDriver,
+          cudaStreamBeginRecaptureToGraph(NULL, cudaStreamCaptureModeGlobal, NULL, NULL));
+}
+
+CASE(functions_of_13_4_and_a_driver_13_0) {
+    if (driver() >= 13010) {
+        skip("the driver has it");
+        return;
+    }
+    FAILS(cudaErrorCallRequiresNewerDriver, cudaMemGetLocationInfo(NULL, 0, 0, 0, NULL));
+}
