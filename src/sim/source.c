@@ -134,26 +134,40 @@ static bool skip_nested(reader *r, const char *opens, const char *closes) {
 /* ---- types --------------------------------------------------------------------------------------
  */
 
+/* How a parameter of a type is declared: NVRTC tells no signs, and writes as bytes what a class
+ * is, which also the vectors and __half are. */
+typedef enum kind { WHOLE = 'u', FLOATING = 'f', RECORD = 'b' } kind;
+
 typedef struct type {
     size_t size, align; /* 0: not known */
+    kind kind;
     bool pointer, nothing;
 } type;
 
 static const struct {
     const char *name;
     size_t size;
-} names[] = {{"char", 1},      {"bool", 1},      {"short", 2},    {"float", 4},    {"double", 8},
-             {"int8_t", 1},    {"uint8_t", 1},   {"int16_t", 2},  {"uint16_t", 2}, {"int32_t", 4},
-             {"uint32_t", 4},  {"int64_t", 8},   {"uint64_t", 8}, {"size_t", 8},   {"intptr_t", 8},
-             {"uintptr_t", 8}, {"ptrdiff_t", 8}, {"__half", 2},   {"half", 2},     {"uchar", 1},
-             {"ushort", 2},    {"uint", 4},      {"ulong", 8},    {"longlong", 8}, {"ulonglong", 8},
-             {"int", 4},       {"long", 8}};
+    kind kind;
+} names[] = {
+    {"char", 1, WHOLE},      {"bool", 1, WHOLE},    {"short", 2, WHOLE},    {"float", 4, FLOATING},
+    {"double", 8, FLOATING}, {"int8_t", 1, WHOLE},  {"uint8_t", 1, WHOLE},  {"int16_t", 2, WHOLE},
+    {"uint16_t", 2, WHOLE},  {"int32_t", 4, WHOLE}, {"uint32_t", 4, WHOLE}, {"int64_t", 8, WHOLE},
+    {"uint64_t", 8, WHOLE},  {"size_t", 8, WHOLE},  {"intptr_t", 8, WHOLE}, {"uintptr_t", 8, WHOLE},
+    {"ptrdiff_t", 8, WHOLE}, {"__half", 2, RECORD}, {"half", 2, RECORD},    {"uchar", 1, WHOLE},
+    {"ushort", 2, WHOLE},    {"uint", 4, WHOLE},    {"ulong", 8, WHOLE},    {"longlong", 8, WHOLE},
+    {"ulonglong", 8, WHOLE}, {"int", 4, WHOLE},     {"long", 8, WHOLE},
+};
 
-static size_t size_of_name(const char *name, size_t length) {
+/* Of size 0: it is none of them. */
+static type type_named(const char *name, size_t length) {
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i].name) == length && memcmp(names[i].name, name, length) == 0)
-            return names[i].size;
-    return 0;
+            return (type){.size = names[i].size, .align = names[i].size, .kind = names[i].kind};
+    return (type){0};
+}
+
+static size_t size_of_name(const char *name, size_t length) {
+    return type_named(name, length).size;
 }
 
 /* float4, uchar2: aligned like a power of two, to 16 bytes at most. */
@@ -161,7 +175,7 @@ static type vector_type(const char *name, size_t length) {
     unsigned count = length > 1 ? (unsigned)(name[length - 1] - '0') : 0;
     size_t element = count >= 1 && count <= 4 ? size_of_name(name, length - 1) : 0;
     size_t size = element * count, align = count == 3 ? element : size;
-    return (type){.size = size, .align = align > 16 ? 16 : align};
+    return (type){.size = size, .align = align > 16 ? 16 : align, .kind = RECORD};
 }
 
 static bool is_qualifier(const reader *r) {
@@ -177,7 +191,7 @@ static type read_type(reader *r) {
         if (is_qualifier(r))
             continue;
         if (is(r, "*") || is(r, "&")) {
-            t = (type){.size = 8, .align = 8, .pointer = true};
+            t = (type){.size = 8, .align = 8, .kind = WHOLE, .pointer = true};
             continue;
         }
         if (t.pointer || !is_name(r))
@@ -192,9 +206,10 @@ static type read_type(reader *r) {
         has_sign |= sign;
         has_long |= is(r, "long");
         has_int |= whole;
-        size_t size = sign ? 4 : size_of_name(r->word, r->length);
+        const type plain =
+            sign ? (type){.size = 4, .align = 4, .kind = WHOLE} : type_named(r->word, r->length);
         if (!(sign && any) && !(is(r, "int") && any && t.size))
-            t = size ? (type){.size = size, .align = size} : vector_type(r->word, r->length);
+            t = plain.size ? plain : vector_type(r->word, r->length);
         t.nothing = is(r, "void");
         any = true;
     }
@@ -230,13 +245,10 @@ static bool write_param(reader *r, const char *kernel, size_t length, unsigned i
         advance(r);
     if (is(r, "[")) {
         (void)read_extents(r);
-        t = (type){.size = 8, .align = 8};
+        t = (type){.size = 8, .align = 8, .kind = WHOLE};
     }
-    if (t.size == t.align && t.size <= 8)
-        acu_sim_print(r->ptx, "%s\t.param .%c%zu %.*s_param_%u", index ? ",\n" : "\n",
-                      t.size == 1 ? 'u'
-                      : t.pointer ? 'u'
-                                  : 'b',
+    if (t.kind != RECORD)
+        acu_sim_print(r->ptx, "%s\t.param .%c%zu %.*s_param_%u", index ? ",\n" : "\n", t.kind,
                       t.size * 8, (int)length, kernel, index);
     else
         acu_sim_print(r->ptx, "%s\t.param .align %zu .b8 %.*s_param_%u[%zu]", index ? ",\n" : "\n",

@@ -94,6 +94,35 @@ TEST(types_of_parameters) {
     has_params("int, float *", 2, (const size_t[]){4, 8});
 }
 
+/* As NVRTC 13.0 and 13.5 declare them. */
+TEST(parameters_are_declared_as_nvrtc_does) {
+    static const struct {
+        const char *type, *declared;
+    } cases[] = {
+        {"char", ".param .u8 f_param_0"},
+        {"bool", ".param .u8 f_param_0"},
+        {"unsigned short", ".param .u16 f_param_0"},
+        {"int", ".param .u32 f_param_0"},
+        {"unsigned", ".param .u32 f_param_0"},
+        {"long long", ".param .u64 f_param_0"},
+        {"size_t", ".param .u64 f_param_0"},
+        {"float", ".param .f32 f_param_0"},
+        {"const double", ".param .f64 f_param_0"},
+        {"float *", ".param .u64 f_param_0"},
+        {"int &", ".param .u64 f_param_0"},
+        {"float4", ".param .align 16 .b8 f_param_0[16]"},
+        {"float1", ".param .align 4 .b8 f_param_0[4]"},
+        {"__half", ".param .align 2 .b8 f_param_0[2]"},
+    };
+    char source[100];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        snprintf(source, sizeof source, "extern \"C\" __global__ void f(%s a) { }", cases[i].type);
+        OK(compile(source));
+        if (!strstr(ptx, cases[i].declared))
+            fail_msg("%s is not declared as %s: %s", cases[i].type, cases[i].declared, ptx);
+    }
+}
+
 TEST(limits_and_blocks) {
     struct cudaFuncAttributes a;
     OK(compile("extern \"C\" {\n"
@@ -240,6 +269,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(compiles_loads_and_runs),
         T(types_of_parameters),
+        T(parameters_are_declared_as_nvrtc_does),
         T(limits_and_blocks),
         T(what_it_cannot_know),
         T(options),
