@@ -425,8 +425,12 @@ CUresult acu_sim_cuCtxSynchronize_v2(CUcontext ctx) {
         result = acu_sim_may_wait();
     if (!result) {
         const acu_sim_device *device = owner->device;
+        result = acu_sim_capture_allows_owner(owner);
+        if (result)
+            return leave(result);
         acu_sim_wait_owner(owner);
         acu_sim_pools_settle();
+        acu_sim_guard_check();
         result = device->sticky;
     }
     return leave(result);

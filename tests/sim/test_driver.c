@@ -212,6 +212,29 @@ TEST(the_current_context_is_the_runtimes_device) {
     OK(cudaSetDevice(0));
 }
 
+/* As cuCtxSynchronize(), which is of the current one. */
+TEST(synchronizing_a_context_is_not_captured) {
+    CUstream stream;
+    CUgraph graph = NULL;
+    char *pinned;
+    OK(cuStreamCreate(&stream, 0));
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    SAYS(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuCtxSynchronize_v2(context));
+    SAYS(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &graph));
+    OK(cuCtxSynchronize_v2(context));
+    OK(cuStreamDestroy(stream));
+    OK(cuDevicePrimaryCtxRelease(0));
+    acu_sim_reset("guard=1");
+    OK(cuInit(0));
+    OK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxSetCurrent(context));
+    OK(cuMemAllocHost((void **)&pinned, 100));
+    pinned[100] = 1;
+    OK(cuCtxSynchronize_v2(context));
+    assert_int_equal(acu_sim_damages(), 1);
+    OK(cuMemFreeHost(pinned));
+}
+
 TEST(what_contexts_say) {
     unsigned flags, version;
     unsigned long long id;
@@ -552,6 +575,7 @@ int main(void) {
         C(a_reset_context_is_destroyed),
         C(contexts_are_stacked),
         C(the_current_context_is_the_runtimes_device),
+        C(synchronizing_a_context_is_not_captured),
         C(what_contexts_say),
         C(no_error_is_left_with_the_runtime),
         C(memory),
