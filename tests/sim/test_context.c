@@ -383,6 +383,72 @@ TEST(threads_have_streams_in_each_context) {
     OK(cuCtxDestroy(outer));
 }
 
+/* Also its default streams; what waits is what comes later, and only there. */
+TEST(an_event_is_all_of_a_context) {
+    CUcontext primary, made;
+    CUstream outside, inside, later;
+    CUevent of_primary, of_made;
+    gate g = {0}, h = {0};
+    OK(cuDevicePrimaryCtxRetain(&primary, device));
+    OK(cuCtxSetCurrent(primary));
+    OK(cuStreamCreate(&outside, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&of_primary, 0));
+    made = new_context();
+    OK(cuStreamCreate(&inside, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&later, CU_STREAM_NON_BLOCKING));
+    OK(cuEventCreate(&of_made, 0));
+    gate_hold(&g, NULL); /* the made one's */
+    OK(cuCtxRecordEvent(made, of_made));
+    SAYS(CUDA_ERROR_NOT_READY, cuEventQuery(of_made));
+    gate_open(&g);
+    OK(cuEventSynchronize(of_made));
+    gate_hold(&h, outside);
+    OK(cuCtxRecordEvent(made, of_made)); /* whatever others do */
+    OK(cuEventSynchronize(of_made));
+    OK(cuCtxRecordEvent(primary, of_primary));
+    OK(cuCtxWaitEvent(made, of_primary));
+    OK(cuStreamQuery(later));
+    OK(cuCtxRecordEvent(made, of_made));
+    OK(cuEventRecord(of_made, later));
+    SAYS(CUDA_ERROR_NOT_READY, cuStreamQuery(later));
+    gate_open(&h);
+    OK(cuStreamSynchronize(later));
+    OK(cuCtxWaitEvent(made, of_primary)); /* which is done */
+    SAYS(CUDA_ERROR_INVALID_HANDLE, cuCtxWaitEvent(made, NULL));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxWaitEvent(NULL, of_made));
+    OK(cuCtxDestroy(made));
+    SAYS(CUDA_ERROR_INVALID_CONTEXT, cuCtxRecordEvent(made, of_primary));
+    OK(cuCtxSetCurrent(primary));
+    OK(cuEventDestroy(of_primary));
+    OK(cuStreamDestroy(outside));
+    OK(cuDevicePrimaryCtxRelease(device));
+}
+
+/* They go with it, and are made of its arrays. */
+TEST(textures_are_each_contexts) {
+    const struct cudaChannelFormatDesc bytes = {8, 0, 0, 0, cudaChannelFormatKindUnsigned};
+    const struct cudaTextureDesc plain = {.readMode = cudaReadModeElementType};
+    struct cudaResourceDesc r = {.resType = cudaResourceTypeArray}, levels, said;
+    cudaTextureObject_t texture, none;
+    cudaSurfaceObject_t surface;
+    CUcontext made = new_context();
+    levels.resType = cudaResourceTypeMipmappedArray;
+    OK(cudaMallocArray(&r.res.array.array, &bytes, 8, 8, cudaArraySurfaceLoadStore));
+    OK(cudaMallocMipmappedArray(&levels.res.mipmap.mipmap, &bytes, (struct cudaExtent){8, 8, 0}, 2,
+                                0));
+    OK(cudaCreateTextureObject(&texture, &r, &plain, NULL));
+    OK(cudaCreateSurfaceObject(&surface, &r));
+    OK(cudaGetTextureObjectResourceDesc(&said, texture));
+    OK(cuCtxPopCurrent(NULL));
+    FAILS(cudaErrorInvalidValue, cudaGetTextureObjectResourceDesc(&said, texture));
+    FAILS(cudaErrorInvalidValue, cudaGetSurfaceObjectResourceDesc(&said, surface));
+    FAILS(cudaErrorPeerAccessNotEnabled, cudaCreateTextureObject(&none, &r, &plain, NULL));
+    FAILS(cudaErrorPeerAccessNotEnabled, cudaCreateTextureObject(&none, &levels, &plain, NULL));
+    FAILS(cudaErrorPeerAccessNotEnabled, cudaCreateSurfaceObject(&none, &r));
+    OK(cuCtxDestroy(made));
+    OK(cudaDeviceReset());
+}
+
 TEST(limits_and_caches_are_each_contexts) {
     size_t stack = 0;
     CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
@@ -463,6 +529,8 @@ TEST(default_streams_are_each_contexts) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         C(a_program),
+        C(an_event_is_all_of_a_context),
+        C(textures_are_each_contexts),
         C(limits_and_caches_are_each_contexts),
         C(default_streams_are_each_contexts),
         C(what_is_its_own_goes_with_it),
