@@ -136,18 +136,18 @@ static bool skip_nested(reader *r, const char *opens, const char *closes) {
 
 /* How a parameter of a type is declared: NVRTC tells no signs, and writes as bytes what a class
  * is, which also the vectors and __half are. */
-typedef enum kind { WHOLE = 'u', FLOATING = 'f', RECORD = 'b' } kind;
+enum { WHOLE = 'u', FLOATING = 'f', RECORD = 'b' };
 
 typedef struct type {
     size_t size, align; /* 0: not known */
-    kind kind;
+    char kind;
     bool pointer, nothing;
 } type;
 
 static const struct {
     const char *name;
     size_t size;
-    kind kind;
+    char kind;
 } names[] = {
     {"char", 1, WHOLE},      {"bool", 1, WHOLE},    {"short", 2, WHOLE},    {"float", 4, FLOATING},
     {"double", 8, FLOATING}, {"int8_t", 1, WHOLE},  {"uint8_t", 1, WHOLE},  {"int16_t", 2, WHOLE},

@@ -219,6 +219,8 @@ CASE(memory_that_is_read_only_to_the_process) {
 static void fill_what_is_only_read(int protection, unsigned flag) {
     char *memory = mmap(NULL, PAGE, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     IS(memory != MAP_FAILED);
+    if (memory == MAP_FAILED)
+        return;
     const cudaError_t known = cudaHostRegister(memory, PAGE, flag);
     ASK(known);
     if (known)
