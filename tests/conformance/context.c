@@ -197,7 +197,7 @@ CASE(textures_and_arrays_of_another_context) {
     OK(cudaMemcpy2DFromArray(out, 8, array, 0, 0, 8, 1, cudaMemcpyDeviceToHost));
     EQUAL(out[7], 8);
     SAYS(cudaErrorInvalidValue, cudaGetTextureObjectResourceDesc(&said, texture));
-    IS(said.res.array.array == NULL);
+    IS(said.res.array.array != array);
     SAYS(cudaErrorPeerAccessNotEnabled, cudaCreateTextureObject(&second, &resource, &plain, NULL));
     EQUAL(second, 0);
     OK(cudaDestroyTextureObject(texture));
