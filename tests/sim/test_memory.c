@@ -397,6 +397,7 @@ TEST(a_reset_takes_host_memory_that_another_device_copies_to) {
         pause_briefly();
     OK(cudaSetDevice(0));
     OK(cudaDeviceReset());
+    OK(cudaSetDevice(1)); /* after a fault, the other one would get no context (46) */
     const cudaError_t result = cudaStreamSynchronize(stream);
     assert_true(result == cudaSuccess || result == cudaErrorIllegalAddress);
     acu_sim_reset(MACHINE);
