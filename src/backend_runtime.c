@@ -70,6 +70,8 @@ static int kernel(const void **function, void *module, const char *name) {
 static int global(void **at, size_t *bytes, void *module, const char *name) {
     acu_saved_error first;
     int code = (int)cudaLibraryGetGlobal(at, bytes, module, name);
+    if (code == cudaErrorInvalidValue) /* the name of a kernel */
+        return cudaErrorSymbolNotFound;
     if (code != cudaErrorSymbolNotFound)
         return code;
     acu_error_save(&first);

@@ -22,7 +22,7 @@ typedef struct end {
     bool pinned;       /* host memory that it knows */
     bool host, device; /* who can reach it */
     bool in_array;
-    const acu_sim_range *pooled; /* memory of a pool; NULL: it is none */
+    const acu_sim_range *range; /* NULL: no device knows it */
 } end;
 
 /* How it is to be done. */
@@ -47,14 +47,26 @@ static bool find_end(const void *address, size_t size, end *e) {
                .pinned = range->kind == SIM_PINNED || range->kind == SIM_REGISTERED,
                .host = range->kind != SIM_DEVICE,
                .device = true,
-               .pooled = range->pool ? range : NULL};
+               .range = range};
     return true;
 }
 
-/* Memory of a pool that is not shown to the current device: a copy must name its device then. */
-static bool is_out_of_reach(const end *e) {
-    const acu_sim_device *current = acu_sim_device_at(acu_sim_self()->device);
-    return e->pooled && !acu_sim_range_lets(e->pooled, current);
+/* Memory that has been shown to some devices: of a pool, or mapped. */
+static bool is_shown_to_some(const acu_sim_range *range) {
+    return range && (range->pool || range->bytes);
+}
+
+/* Not shown to the current device: a copy must name the memory's then. */
+static bool can_read(const end *e, bool named) {
+    return named || !is_shown_to_some(e->range) ||
+           acu_sim_range_lets(e->range, acu_sim_device_at(acu_sim_self()->device));
+}
+
+static bool can_write(const end *e, bool named) {
+    if (acu_sim_is_only_read(e->range))
+        return false;
+    return named || !is_shown_to_some(e->range) ||
+           acu_sim_range_takes(e->range, acu_sim_device_at(acu_sim_self()->device));
 }
 
 static bool is_direction(enum cudaMemcpyKind kind) {
@@ -188,7 +200,7 @@ static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, const manner
     return !is_empty(&copy->extent) && unit && lay_out_to(copy, unit, &to_layout) &&
                    lay_out_from(copy, unit, &from_layout) && find_layout(&to_layout, to) &&
                    find_layout(&from_layout, from) && fits_kind(to, from, copy->kind) &&
-                   (how->named || (!is_out_of_reach(to) && !is_out_of_reach(from)))
+                   can_write(to, how->named) && can_read(from, how->named)
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
@@ -197,11 +209,11 @@ static cudaError_t judge_copy(const struct cudaMemcpy3DParms *copy, const manner
  */
 
 /* Also what was freed, but is not gone yet: in the order of its stream that comes later. */
-static char *bytes_at(const layout *l, bool known) {
+static char *bytes_at(const layout *l, bool known, bool writes) {
     const acu_sim_range *range = acu_sim_range_in((uintptr_t)l->at, 1);
     if (!range)
         return known || acu_sim_is_device_address(l->at) ? NULL : l->at;
-    if (range->dormant)
+    if (range->dormant || (writes && acu_sim_is_only_read(range)))
         return NULL;
     return l->size <= range->base + range->size - (uintptr_t)l->at ? acu_sim_view(range, l->at)
                                                                    : NULL;
@@ -215,9 +227,9 @@ static bool find_both(const acu_sim_op *op, layout *to, layout *from) {
     const size_t unit = unit_of(copy, op->with.copy.in_bytes);
     bool good = lay_out_to(copy, unit, to) && lay_out_from(copy, unit, from);
     if (good && !to->in_array)
-        to->at = bytes_at(to, op->with.copy.knew_to);
+        to->at = bytes_at(to, op->with.copy.knew_to, true);
     if (good && !from->in_array && !op->staged)
-        from->at = bytes_at(from, op->with.copy.knew_from);
+        from->at = bytes_at(from, op->with.copy.knew_from, false);
     pthread_mutex_unlock(&acu_sim_lock);
     if (good && op->staged) {
         from->at = op->staged;
@@ -570,7 +582,7 @@ static cudaError_t fill(acu_sim_op *op) {
         return cudaErrorInvalidValue;
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_move_begin();
-    to.at = bytes_at(&to, true);
+    to.at = bytes_at(&to, true, true);
     pthread_mutex_unlock(&acu_sim_lock);
     for (size_t y = 0; to.at && y < fill->height; y++)
         fill_row(to.at + y * to.pitch, fill);
@@ -585,7 +597,7 @@ static cudaError_t judge_fill(const struct cudaMemsetParams *fill, end *to) {
                    (uintptr_t)fill->dst % fill->elementSize == 0 &&
                    (fill->height == 1 || (fill->pitch % fill->elementSize == 0 &&
                                           fill->pitch >= fill->width * fill->elementSize)) &&
-                   find_end(l.at, l.size, to) && to->device
+                   find_end(l.at, l.size, to) && to->device && !acu_sim_is_only_read(to->range)
                ? cudaSuccess
                : cudaErrorInvalidValue;
 }
@@ -617,7 +629,7 @@ static cudaError_t set(const struct cudaMemsetParams *params, cudaStream_t handl
         why = judge_fill(params, &to);
     if (!why)
         why = allows(stream, async);
-    if (!why && to.pooled && !acu_sim_range_lets(to.pooled, stream->device))
+    if (!why && is_shown_to_some(to.range) && !acu_sim_range_takes(to.range, stream->device))
         why = cudaErrorInvalidValue;
     if (!why)
         why = fill_op(params, &op);

@@ -166,7 +166,7 @@ static cudaError_t map(acu_sim_external *external, const struct cudaExternalMemo
         return cudaErrorMemoryAllocation;
     range->where = where;
     range->bytes = external->bytes + desc->offset;
-    range->access = (uint64_t)1 << external->device->index;
+    range->access = range->writes = (uint64_t)1 << external->device->index;
     range->external = external;
     external->refs++;
     *at = (void *)range->base;

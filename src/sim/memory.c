@@ -9,6 +9,8 @@
 
 #include "sim.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -336,6 +338,23 @@ static bool is_mapped(const void *memory, size_t size) {
     return msync((void *)from, (uintptr_t)memory + size - from, MS_ASYNC) == 0;
 }
 
+/* CUDA pins memory to be written, unless it is told otherwise. Where the pages cannot be looked up,
+ * they are taken for writable. */
+static bool is_writable(const void *memory, size_t size) {
+    const uintptr_t end = (uintptr_t)memory + size;
+    uintptr_t from, to;
+    char line[512], mode[8];
+    bool writable = true;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && writable && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &from, &to, mode) == 3 && from < end &&
+            to > (uintptr_t)memory)
+            writable = mode[1] == 'w';
+    if (maps)
+        (void)fclose(maps);
+    return writable;
+}
+
 cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags) {
     const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
                            cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
@@ -349,7 +368,8 @@ cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags)
     if (!result && (taken = acu_sim_range_in((uintptr_t)ptr, size)))
         result = taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
                                                : cudaErrorInvalidValue;
-    if (!result && !is_mapped(ptr, size))
+    if (!result &&
+        (!is_mapped(ptr, size) || !(flags & cudaHostRegisterReadOnly || is_writable(ptr, size))))
         result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_capture_allows_unsafe();
@@ -397,14 +417,16 @@ cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsign
     return acu_sim_leave(result);
 }
 
-/* All is mapped, asked for or not. Managed memory is known, too; its flags are others. */
+/* All is mapped, asked for or not; that it is only read is not told. Managed memory is known, too;
+ * its flags are others. */
 cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     const acu_sim_range *range = acu_sim_range_of(pHost);
     if (!result && (!pFlags || !range || range->kind == SIM_DEVICE))
         result = cudaErrorInvalidValue;
     if (!result)
-        *pFlags = (range->kind == SIM_MANAGED ? 0 : range->flags) | cudaHostAllocMapped;
+        *pFlags = (range->kind == SIM_MANAGED ? 0u : range->flags & ~cudaHostRegisterReadOnly) |
+                  cudaHostAllocMapped;
     return acu_sim_leave(result);
 }
 

@@ -53,6 +53,14 @@ bool acu_sim_range_lets(const acu_sim_range *range, const acu_sim_device *device
     return range->kind != SIM_DEVICE || acu_sim_can_access(device, range->device->index);
 }
 
+bool acu_sim_range_takes(const acu_sim_range *range, const acu_sim_device *device) {
+    return range->bytes ? range->writes >> device->index & 1 : acu_sim_range_lets(range, device);
+}
+
+bool acu_sim_is_only_read(const acu_sim_range *range) {
+    return range && range->kind == SIM_REGISTERED && range->flags & cudaHostRegisterReadOnly;
+}
+
 void *acu_sim_view(const acu_sim_range *range, const void *address) {
     if (range->bytes)
         return range->bytes + ((uintptr_t)address - range->base);

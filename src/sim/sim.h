@@ -253,7 +253,7 @@ struct acu_sim_range {
     acu_sim_pool *pool;             /* NULL: not from a pool */
     acu_sim_allocation *allocation; /* of a graph; NULL: not a graph's */
     char *bytes;                    /* of mapped memory: where they are; NULL: in the device's */
-    uint64_t access;                /* of mapped memory, a bit per device */
+    uint64_t access, writes;        /* of mapped memory, a bit per device */
     const void *where;              /* the call that made it */
     acu_sim_external *external;     /* of another API, mapped; NULL: it is not */
     const acu_sim_owner *owner;     /* in whose context */
@@ -277,6 +277,10 @@ acu_sim_range *acu_sim_range_next(uintptr_t address);
 bool acu_sim_is_device_address(const void *address);
 /* The device's kernels may touch it. */
 bool acu_sim_range_lets(const acu_sim_range *range, const acu_sim_device *device);
+/* Whether it can also write it. */
+bool acu_sim_range_takes(const acu_sim_range *range, const acu_sim_device *device);
+/* The program's, registered so that devices only read it; NULL is not. */
+bool acu_sim_is_only_read(const acu_sim_range *range);
 /* Where the bytes are. */
 void *acu_sim_view(const acu_sim_range *range, const void *address);
 /* NULL without memory. */

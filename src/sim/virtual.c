@@ -178,7 +178,7 @@ static cudaError_t create(size_t size, const CUmemAllocationProp *properties,
 
 static bool continues(const mapping *a, const mapping *b) {
     return b && a->in == b->in && a->base + a->size == b->base && a->access == b->access &&
-           a->of->device == b->of->device;
+           a->writes == b->writes && a->of->device == b->of->device;
 }
 
 static bool add_range(const mapping *first, size_t size) {
@@ -190,7 +190,8 @@ static bool add_range(const mapping *first, size_t size) {
                              .kind = SIM_DEVICE,
                              .device = first->of->device,
                              .bytes = first->in->shadow + (first->base - first->in->base),
-                             .access = first->access};
+                             .access = first->access,
+                             .writes = first->writes};
     if (acu_sim_range_add(range))
         return true;
     free(range);

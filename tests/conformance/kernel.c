@@ -22,6 +22,7 @@ CASE(by_name) {
     IS(kernel && kernel == same);
     FAILS(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, "nowhere"));
     FAILS(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, "counter"));
+    ASK(cudaLibraryGetKernel(&kernel, library, ""));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetKernel(NULL, library, "store"));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetKernel(&kernel, library, NULL));
     FAILS(cudaErrorInvalidResourceHandle, cudaLibraryGetKernel(&kernel, NULL, "store"));
@@ -155,6 +156,9 @@ CASE(variables) {
     OK(cudaLibraryGetGlobal(NULL, &bytes, library, "table"));
     EQUAL(bytes, 100);
     FAILS(cudaErrorSymbolNotFound, cudaLibraryGetGlobal(&at, &bytes, library, "nowhere"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, &bytes, library, "store"));
+    ASK(cudaLibraryGetGlobal(&at, &bytes, library, ""));
+    ASK(cudaLibraryGetManaged(&at, &bytes, library, "store"));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, &bytes, library, NULL));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(NULL, NULL, library, "table"));
     OK(cudaLibraryGetGlobal(&at, &bytes, library, "everywhere"));

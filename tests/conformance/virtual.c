@@ -163,7 +163,7 @@ CASE(what_is_refused) {
     OK(cuMemAddressFree(at, 2 * size));
 }
 
-/* ---- what the access does not allow: each in a process of its own, since it may be a fault ----
+/* ---- what the access does not allow: what stays of it goes with the process ----
  */
 
 /* Memory of a device, mapped for itself alone, once filled with 1s. */
@@ -187,22 +187,22 @@ LONE_CASE(memory_to_read_is_filled) {
     unsigned long long flags = 9;
     char byte = 0;
     IS(at != 0);
-    ASK(cuMemGetAccess(&flags, &read_write.location, at));
-    ASK(flags);
-    ASK(cuMemsetD8(at, 7, 64));
-    ASK(cuCtxSynchronize());
-    ASK(cuMemcpyDtoH(&byte, at, 1));
-    ASK(byte);
+    OK(cuMemGetAccess(&flags, &read_write.location, at));
+    EQUAL(flags, CU_MEM_ACCESS_FLAGS_PROT_READ);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(at, 7, 64));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(&byte, at, 1));
+    EQUAL(byte, 1);
 }
 
 LONE_CASE(memory_to_read_is_copied_to) {
     CUdeviceptr at = map_of(0, CU_MEM_ACCESS_FLAGS_PROT_READ);
     char bytes[64] = {7};
     IS(at != 0);
-    ASK(cuMemcpyHtoD(at, bytes, 64));
-    ASK(cuCtxSynchronize());
-    ASK(cuMemcpyDtoH(bytes, at, 1));
-    ASK(bytes[0]);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemcpyHtoD(at, bytes, 64));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(bytes, at, 1));
+    EQUAL(bytes[0], 1);
 }
 
 LONE_CASE(memory_to_read_is_copied_to_on_the_device) {
@@ -211,10 +211,10 @@ LONE_CASE(memory_to_read_is_copied_to_on_the_device) {
     IS(at != 0);
     OK(cuMemAlloc(&other, 64));
     OK(cuMemsetD8(other, 7, 64));
-    ASK(cuMemcpyDtoD(at, other, 64));
-    ASK(cuCtxSynchronize());
-    ASK(cuMemcpyDtoH(&byte, at, 1));
-    ASK(byte);
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoD(at, other, 64));
+    OK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(&byte, at, 1));
+    EQUAL(byte, 1);
 }
 
 LONE_CASE(memory_to_read_is_read) {
@@ -222,21 +222,21 @@ LONE_CASE(memory_to_read_is_read) {
     char bytes[64] = {0};
     IS(at != 0);
     OK(cuMemAlloc(&other, 64));
-    ASK(cuMemcpyDtoH(bytes, at, 64));
-    ASK(bytes[63]);
-    ASK(cuMemcpyDtoD(other, at, 64));
-    ASK(cudaMemcpy((void *)(uintptr_t)other, (void *)(uintptr_t)at, 64, cudaMemcpyDefault));
-    ASK(cuCtxSynchronize());
+    OK(cuMemcpyDtoH(bytes, at, 64));
+    EQUAL(bytes[63], 1);
+    OK(cuMemcpyDtoD(other, at, 64));
+    OK(cudaMemcpy((void *)(uintptr_t)other, (void *)(uintptr_t)at, 64, cudaMemcpyDefault));
+    OK(cuCtxSynchronize());
 }
 
 LONE_CASE(memory_of_another_device_alone_is_filled) {
     NEEDS_DEVICES(2);
     CUdeviceptr at = map_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     IS(at != 0);
-    ASK(cuMemsetD8(at, 7, 64));
-    ASK(cuCtxSynchronize());
-    ASK(cudaMemset((void *)(uintptr_t)at, 7, 64));
-    ASK(cuCtxSynchronize());
+    SAYS(CUDA_ERROR_INVALID_VALUE, cuMemsetD8(at, 7, 64));
+    OK(cuCtxSynchronize());
+    FAILS(cudaErrorInvalidValue, cudaMemset((void *)(uintptr_t)at, 7, 64));
+    OK(cuCtxSynchronize());
 }
 
 LONE_CASE(memory_of_another_device_alone_is_copied_to) {
@@ -244,8 +244,8 @@ LONE_CASE(memory_of_another_device_alone_is_copied_to) {
     CUdeviceptr at = map_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     char bytes[64] = {7};
     IS(at != 0);
-    ASK(cudaMemcpy((void *)(uintptr_t)at, bytes, 64, cudaMemcpyDefault));
-    ASK(cuCtxSynchronize());
+    FAILS(cudaErrorInvalidValue, cudaMemcpy((void *)(uintptr_t)at, bytes, 64, cudaMemcpyDefault));
+    OK(cuCtxSynchronize());
 }
 
 LONE_CASE(memory_of_another_device_alone_is_read) {
@@ -253,9 +253,9 @@ LONE_CASE(memory_of_another_device_alone_is_read) {
     CUdeviceptr at = map_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     char bytes[64] = {0};
     IS(at != 0);
-    ASK(cudaMemcpy(bytes, (void *)(uintptr_t)at, 64, cudaMemcpyDefault));
-    ASK(bytes[63]);
-    ASK(cuCtxSynchronize());
+    FAILS(cudaErrorInvalidValue, cudaMemcpy(bytes, (void *)(uintptr_t)at, 64, cudaMemcpyDefault));
+    EQUAL(bytes[63], 0);
+    OK(cuCtxSynchronize());
 }
 
 LONE_CASE(memory_of_another_device_alone_is_copied_from_on_this) {
@@ -263,6 +263,7 @@ LONE_CASE(memory_of_another_device_alone_is_copied_from_on_this) {
     CUdeviceptr at = map_of(1, CU_MEM_ACCESS_FLAGS_PROT_READWRITE), other;
     IS(at != 0);
     OK(cuMemAlloc(&other, 64));
-    ASK(cudaMemcpy((void *)(uintptr_t)other, (void *)(uintptr_t)at, 64, cudaMemcpyDefault));
-    ASK(cuCtxSynchronize());
+    FAILS(cudaErrorInvalidValue,
+          cudaMemcpy((void *)(uintptr_t)other, (void *)(uintptr_t)at, 64, cudaMemcpyDefault));
+    OK(cuCtxSynchronize());
 }
