@@ -9,7 +9,6 @@
 
 #include "sim.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -338,18 +337,22 @@ static bool is_mapped(const void *memory, size_t size) {
     return msync((void *)from, (uintptr_t)memory + size - from, MS_ASYNC) == 0;
 }
 
+/* A line of the list begins "from-to rwxp": whether that forbids to write a part of the memory. */
+static bool forbids(const char *line, uintptr_t memory, size_t size) {
+    char *rest;
+    const uintptr_t from = strtoul(line, &rest, 16);
+    const uintptr_t to = *rest == '-' ? strtoul(rest + 1, &rest, 16) : 0;
+    return from < memory + size && to > memory && rest[0] == ' ' && rest[2] == '-';
+}
+
 /* CUDA pins memory to be written, unless it is told otherwise. Where the pages cannot be looked up,
  * they are taken for writable. */
 static bool is_writable(const void *memory, size_t size) {
-    const uintptr_t end = (uintptr_t)memory + size;
-    uintptr_t from, to;
-    char line[512], mode[8];
+    char line[512];
     bool writable = true;
     FILE *maps = fopen("/proc/self/maps", "re");
     while (maps && writable && fgets(line, sizeof line, maps))
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &from, &to, mode) == 3 && from < end &&
-            to > (uintptr_t)memory)
-            writable = mode[1] == 'w';
+        writable = !forbids(line, (uintptr_t)memory, size);
     if (maps)
         (void)fclose(maps);
     return writable;

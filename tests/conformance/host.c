@@ -210,7 +210,10 @@ CASE(memory_that_is_read_only_to_the_process) {
 static void fill_what_is_only_read(int protection) {
     char *memory = mmap(NULL, PAGE, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     void *device = NULL;
-    IS(memory != MAP_FAILED);
+    if (memory == MAP_FAILED) {
+        skip("the process gets no memory");
+        return;
+    }
     OK(cudaMalloc(&device, 64));
     OK(cudaMemset(device, 7, 64));
     OK(cudaHostRegister(memory, PAGE, cudaHostRegisterReadOnly));

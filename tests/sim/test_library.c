@@ -104,7 +104,8 @@ TEST(variables_have_their_values) {
     FAILS(cudaErrorInvalidValue, cudaFree(at));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(NULL, NULL, library, "table"));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, NULL, library, NULL));
-    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetGlobal(&at, NULL, library, "add"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, NULL, library, "add")); /* a kernel */
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetGlobal(&at, NULL, library, "nowhere"));
     FAILS(cudaErrorInvalidResourceHandle, cudaLibraryGetGlobal(&at, NULL, NULL, "table"));
     OK(cudaLibraryUnload(library));
 }
