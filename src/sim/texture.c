@@ -191,12 +191,10 @@ cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
     return acu_sim_leave(result);
 }
 
-/* No object is 0, and destroying that is nothing; what was destroyed is not looked into. */
+/* Of what is no object, or no more, CUDA does not complain. */
 static cudaError_t destroy(unsigned long long handle, bool surface) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     object *o = object_of(handle, surface);
-    if (!result && handle && !o)
-        result = cudaErrorInvalidValue;
     if (!result && o)
         free_object(o);
     return acu_sim_leave(result);

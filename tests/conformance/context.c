@@ -205,8 +205,8 @@ CASE(textures_and_arrays_of_another_context) {
     OK(cudaFreeArray(array));
     (void)cudaGetLastError();
     OK(cuCtxPushCurrent(made));
-    ASK(cudaGetTextureObjectResourceDesc(&said, texture)); /* of the array that is gone */
-    ASK(cudaDestroyTextureObject(texture));
+    SAYS(cudaErrorInvalidValue, cudaGetTextureObjectResourceDesc(&said, texture));
+    SAYS(cudaSuccess, cudaDestroyTextureObject(texture)); /* again */
     (void)cudaGetLastError();
     OK(cuCtxDestroy(made));
 }

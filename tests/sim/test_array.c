@@ -440,6 +440,7 @@ TEST(textures_remember_what_they_are_made_of) {
     assert_int_equal(v.format, cudaResViewFormatNone);
     OK(cudaDestroyTextureObject(t));
     FAILS(cudaErrorInvalidValue, cudaGetTextureObjectTextureDesc(&same_d, t));
+    OK(cudaDestroyTextureObject(t)); /* again */
     OK(cudaDestroyTextureObject(0));
     OK(cudaFreeArray(a));
 }
