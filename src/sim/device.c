@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 static acu_sim_device devices[SIM_DEVICES];
+static cudaError_t lost; /* see acu_sim_lost() */
 
 acu_sim_device *acu_sim_device_at(int index) {
     if (index < 0 || index >= acu_sim_configuration()->devices)
@@ -54,7 +55,7 @@ cudaError_t acu_sim_cudaSetDevice(int device) {
         result = acu_sim_device_activate(d);
     if (!result || result == cudaErrorDevicesUnavailable) { /* it is current then, too */
         acu_sim_self()->device = device;
-        acu_sim_self()->bound = !result && activates;
+        acu_sim_self()->bound = activates || lost; /* GPUs name a context then, on 11 as well */
         acu_sim_self()->owner = NULL;
     }
     return acu_sim_leave(result);
@@ -164,26 +165,30 @@ static bool reserve_addresses(acu_sim_device *device) {
 }
 
 cudaError_t acu_sim_device_open(acu_sim_device *device) {
-    if (device->lost)
-        return cudaErrorDevicesUnavailable;
+    if (lost)
+        return lost;
     return reserve_addresses(device) ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
-/* The context of a device that has one is lost, and none can be made on another. */
 void acu_sim_lose(acu_sim_device *device, cudaError_t why) {
     for (int i = 0; i < acu_sim_configuration()->devices; i++) {
         acu_sim_device *d = acu_sim_device_at(i);
-        if (d != device && !d->active && !acu_sim_owners_are_on(d))
-            d->lost = true;
-        else if (!d->sticky)
+        if (!d->sticky && (d == device || d->active || acu_sim_owners_are_on(d)))
             d->sticky = why;
     }
+    lost = lost ? lost : why;
+}
+
+cudaError_t acu_sim_lost(void) {
+    return lost;
 }
 
 cudaError_t acu_sim_device_activate(acu_sim_device *device) {
     device->of_runtime |= !acu_sim_self()->by_driver;
     if (device->active)
         return cudaSuccess;
+    if (lost && !acu_sim_self()->by_driver)
+        return cudaErrorDevicesUnavailable;
     cudaError_t result = acu_sim_device_open(device);
     if (result)
         return result;
@@ -212,7 +217,6 @@ static void clear_all(acu_sim_device *device) {
     memset(device->peers, 0, sizeof device->peers);
     for (int i = 0; i < SIM_DEVICES; i++)
         devices[i].peers[device->index] = false;
-    device->lost |= device->sticky != cudaSuccess;
     device->sticky = cudaSuccess;
     device->used = 0;
     device->graph_used = device->graph_used_high = 0;
@@ -237,6 +241,7 @@ void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
         munmap(device->view, device->span);
     }
     *device = (acu_sim_device){0};
+    lost = cudaSuccess;
 }
 
 cudaError_t acu_sim_cudaDeviceReset(void) {

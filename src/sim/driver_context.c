@@ -99,7 +99,9 @@ static bool is_taken(CUcontext context) {
 /* Whoever does it, it is not the runtime. */
 static cudaError_t activate(acu_sim_device *device) {
     bool of_runtime = device->of_runtime;
-    cudaError_t result = acu_sim_device_activate(device);
+    cudaError_t result = device->active ? cudaSuccess : acu_sim_device_open(device);
+    if (!result)
+        result = acu_sim_device_activate(device);
     device->of_runtime = of_runtime;
     return result;
 }

@@ -314,8 +314,7 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
 
 cudaError_t acu_sim_leave(cudaError_t result) {
     pthread_mutex_unlock(&acu_sim_lock);
-    if (result && result != cudaErrorNotReady && result != cudaErrorDevicesUnavailable &&
-        !self.by_driver)
+    if (result && result != cudaErrorNotReady && !self.by_driver)
         self.last = result;
     return result;
 }
@@ -330,8 +329,9 @@ static cudaError_t judge_context(const acu_sim_device *device) {
     bool lives = self.owner ? acu_sim_owner_lives(self.owner) : device->active;
     return self.in_callback ? cudaErrorNotPermitted
            : !self.bound    ? cudaErrorDeviceUninitialized
-           : !lives         ? cudaErrorContextIsDestroyed
-                            : device->sticky;
+           : lives          ? device->sticky
+           : acu_sim_lost() ? acu_sim_lost()
+                            : cudaErrorContextIsDestroyed;
 }
 
 cudaError_t acu_sim_enter_driver(acu_sim_need need, acu_sim_device **device) {

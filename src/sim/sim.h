@@ -189,7 +189,6 @@ struct acu_sim_device {
     bool of_runtime;    /* the runtime holds it */
     unsigned retained;  /* how often the driver's callers do */
     cudaError_t sticky; /* the context is lost: calls that need it say so */
-    bool lost;          /* it was reset then, or had none: nothing makes another */
     bool was_reset;
     unsigned flags;
     bool keeps_local;        /* local memory does not shrink: conditional nodes have been there */
@@ -208,9 +207,12 @@ struct acu_sim_device {
 acu_sim_device *acu_sim_device_at(int index);
 /* Makes its own context. */
 cudaError_t acu_sim_device_activate(acu_sim_device *device);
-/* Something failed on the device: all contexts of the process are lost, those of others, too. */
+/* Something failed on the device: all contexts of the process are lost, those of others, too, and
+ * none can be made any more, on any device. */
 void acu_sim_lose(acu_sim_device *device, cudaError_t why);
-/* There is memory for contexts on it. */
+/* That was so: why, as the driver says where one would be made; the runtime says 46. */
+cudaError_t acu_sim_lost(void);
+/* There is memory for contexts on it, and they can be made. */
 cudaError_t acu_sim_device_open(acu_sim_device *device);
 /* Ends its own context, and takes back all that was made on it, but for what other contexts there
  * have. `for_good`: these, too, and its addresses and settings (acu_sim_reset). */

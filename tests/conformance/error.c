@@ -357,8 +357,7 @@ LONE_CASE(a_fault_on_one_device_of_two) {
     SAYS(lost, cudaStreamDestroy(other));
 }
 
-/* It gets no context any more, which is not left as an error. Before 12.0 cudaSetDevice() makes
- * none. */
+/* It gets no context any more. Before 12.0 cudaSetDevice() makes none. */
 LONE_CASE(a_fault_and_a_device_that_was_not_used) {
     NEEDS_DEVICES(2);
     const cudaError_t lost = cudaErrorIllegalAddress, none = cudaErrorDevicesUnavailable;
@@ -376,32 +375,54 @@ LONE_CASE(a_fault_and_a_device_that_was_not_used) {
     SAYS(none, cudaMemGetInfo(&room, &total));
     SAYS(none, cudaDeviceSynchronize());
     SAYS(none, cudaMemset(memory, 1, 64));
-    SAYS(cudaSuccess, cudaGetLastError());
+    SAYS(none, cudaGetLastError());
     SAYS(cudaSuccess, cudaSetDevice(0));
     SAYS(lost, cudaDeviceSynchronize());
 }
 
-/* The driver's contexts, on a device that was used and one that was not; and what a reset leaves.
- */
+/* The driver says why none is made, and names one that is current all the same. */
 LONE_CASE(a_fault_and_the_drivers_contexts) {
     NEEDS_DEVICES(2);
+    const CUresult lost = CUDA_ERROR_ILLEGAL_ADDRESS;
+    const cudaError_t none = cudaErrorDevicesUnavailable;
     CUcontext context = NULL;
     IS(lose(700));
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
     (void)cudaGetLastError();
-    ASK(cuDevicePrimaryCtxRetain(&context, 1));
-    ASK(cuCtxCreate(&context, NULL, 0, 1));
-    ASK(cuDevicePrimaryCtxRetain(&context, 0));
-    ASK(cuCtxCreate(&context, NULL, 0, 0));
+    SAYS(lost, cuDevicePrimaryCtxRetain(&context, 1));
+    SAYS(lost, cuCtxCreate(&context, NULL, 0, 1));
+    SAYS(CUDA_SUCCESS, cuDevicePrimaryCtxRetain(&context, 0));
+    SAYS(lost, cuCtxCreate(&context, NULL, 0, 0));
+    SAYS(CUDA_SUCCESS, cuCtxSetCurrent(NULL));
+    SAYS(FROM(12000, none, cudaSuccess), cudaSetDevice(1));
+    SAYS(CUDA_SUCCESS, cuCtxGetCurrent(&context));
+    IS(context != NULL);
+    SAYS(cudaSuccess, cudaSetDevice(0));
+    SAYS(cudaSuccess, cudaDeviceReset());
+    (void)cudaGetLastError();
+    SAYS(none, cudaDeviceSynchronize());
+    ASK(cudaGetLastError());
+}
+
+/* Which context is that, and what does the driver say there, and after a reset? */
+LONE_CASE(a_fault_and_what_is_current) {
+    NEEDS_DEVICES(2);
+    CUcontext first = NULL, context = NULL;
+    IS(lose(700));
+    SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
+    (void)cudaGetLastError();
+    ASK(cuCtxGetCurrent(&first));
     ASK(cuCtxSetCurrent(NULL));
-    ASK(cudaSetDevice(1));
     ASK(cuCtxGetCurrent(&context));
     ASK(context != NULL);
+    ASK(cudaSetDevice(1));
+    ASK(cuCtxGetCurrent(&context));
+    ASK(context == first);
+    ASK(cuCtxSynchronize());
     ASK(cudaSetDevice(0));
     ASK(cudaDeviceReset());
-    (void)cudaGetLastError();
-    ASK(cudaDeviceSynchronize());
-    ASK(cudaGetLastError());
+    ASK(cuCtxSynchronize());
+    ASK(cuDevicePrimaryCtxRetain(&context, 0));
 }
 
 /* ---- functions that are newer than the driver: some say so before they look at what they are

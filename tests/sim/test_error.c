@@ -175,30 +175,59 @@ TEST(a_fault_is_asynchronous_and_sticky) {
     acu_sim_reset(MACHINE);
 }
 
-/* No context can be made any more, and that is not left as an error. */
+/* No context can be made any more; the driver says why. */
 TEST(a_fault_takes_devices_that_were_not_used) {
+    const cudaError_t none = cudaErrorDevicesUnavailable;
+    const CUresult lost = CUDA_ERROR_LAUNCH_FAILED;
     void *memory;
     CUcontext made, primary;
     OK(acu_sim_fault(NULL, cudaErrorLaunchFailure));
     FAILS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
-    SAYS(cudaErrorDevicesUnavailable, cudaSetDevice(1));
-    SAYS(cudaErrorDevicesUnavailable, cudaMalloc(&memory, 100));
-    SAYS(cudaErrorDevicesUnavailable, cudaFree(NULL));
-    SAYS(cudaErrorDevicesUnavailable, cudaInitDevice(1, 0, 0));
-    SAYS(cudaSuccess, cudaGetLastError());
-    assert_int_equal(cuDevicePrimaryCtxRetain(&primary, 1), CUDA_ERROR_DEVICE_UNAVAILABLE);
-    assert_int_equal(cuCtxCreate(&made, NULL, 0, 1), CUDA_ERROR_DEVICE_UNAVAILABLE);
+    FAILS(none, cudaSetDevice(1));
+    FAILS(none, cudaMalloc(&memory, 100));
+    FAILS(none, cudaFree(NULL));
+    FAILS(none, cudaInitDevice(1, 0, 0));
+    assert_int_equal(cuDevicePrimaryCtxRetain(&primary, 1), lost);
+    assert_int_equal(cuCtxCreate(&made, NULL, 0, 1), lost);
+    assert_int_equal(cuCtxCreate(&made, NULL, 0, 0), lost);
     OK(cudaSetDevice(0));
     SAYS(cudaErrorLaunchFailure, cudaFree(NULL));
-    acu_sim_reset(MACHINE ",runtime=11.7");
-    OK(acu_sim_fault(NULL, cudaErrorLaunchFailure));
-    FAILS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
-    OK(cudaSetDevice(1)); /* which makes no context there */
-    SAYS(cudaErrorDevicesUnavailable, cudaFree(NULL));
     acu_sim_reset(MACHINE);
     OK(cudaSetDevice(1));
     OK(cudaMalloc(&memory, 100));
     OK(cudaFree(memory));
+}
+
+/* Though cudaSetDevice() made none, on 11 without a word. */
+TEST(a_context_is_current_after_a_fault) {
+    const char *const machines[] = {MACHINE, MACHINE ",runtime=11.7"};
+    for (int i = 0; i < 2; i++) {
+        CUcontext current = NULL;
+        acu_sim_reset(machines[i]);
+        OK(acu_sim_fault(NULL, cudaErrorLaunchFailure));
+        FAILS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
+        assert_int_equal(cuCtxSetCurrent(NULL), CUDA_SUCCESS);
+        SAYS(i ? cudaSuccess : cudaErrorDevicesUnavailable, cudaSetDevice(1));
+        assert_int_equal(cuCtxGetCurrent(&current), CUDA_SUCCESS);
+        assert_non_null(current);
+        assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+        SAYS(cudaErrorDevicesUnavailable, cudaFree(NULL));
+        (void)cudaGetLastError();
+    }
+    acu_sim_reset(MACHINE);
+}
+
+/* Nor does the driver make another where a program made the only one. */
+TEST(a_fault_in_a_made_context_leaves_no_primary_one) {
+    CUcontext made, primary;
+    assert_int_equal(cuInit(0), CUDA_SUCCESS);
+    assert_int_equal(cuCtxCreate(&made, NULL, 0, 0), CUDA_SUCCESS);
+    OK(acu_sim_fault(NULL, cudaErrorLaunchFailure));
+    FAILS(cudaErrorLaunchFailure, cudaDeviceSynchronize());
+    assert_int_equal(cuDevicePrimaryCtxRetain(&primary, 0), CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(cuCtxDestroy(made), CUDA_SUCCESS);
+    FAILS(cudaErrorDevicesUnavailable, cudaFree(NULL));
+    acu_sim_reset(MACHINE);
 }
 
 TEST(no_reset_repairs_the_device) {
@@ -207,8 +236,7 @@ TEST(no_reset_repairs_the_device) {
     SAYS(cudaErrorIllegalAddress, cudaDeviceSynchronize());
     OK(cudaDeviceReset());
     SAYS(cudaErrorIllegalAddress, cudaGetLastError());
-    SAYS(cudaErrorDevicesUnavailable, cudaMalloc(&memory, 100));
-    SAYS(cudaSuccess, cudaGetLastError());
+    FAILS(cudaErrorDevicesUnavailable, cudaMalloc(&memory, 100));
     acu_sim_reset(MACHINE);
     OK(cudaMalloc(&memory, 100));
     OK(cudaFree(memory));
@@ -299,6 +327,8 @@ int main(void) {
         T(what_is_not_played_is_refused),
         T(a_fault_is_asynchronous_and_sticky),
         T(a_fault_takes_devices_that_were_not_used),
+        T(a_context_is_current_after_a_fault),
+        T(a_fault_in_a_made_context_leaves_no_primary_one),
         T(no_reset_repairs_the_device),
         T(callbacks_hear_of_it_host_functions_do_not_run),
         T(many_threads),
