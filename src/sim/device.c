@@ -8,7 +8,8 @@
 #include <sys/mman.h>
 
 static acu_sim_device devices[SIM_DEVICES];
-static cudaError_t lost; /* see acu_sim_lost() */
+/* After a fault, why: as the driver says where a context would be made; the runtime says 46. */
+static cudaError_t lost;
 
 acu_sim_device *acu_sim_device_at(int index) {
     if (index < 0 || index >= acu_sim_configuration()->devices)
@@ -177,10 +178,6 @@ void acu_sim_lose(acu_sim_device *device, cudaError_t why) {
             d->sticky = why;
     }
     lost = lost ? lost : why;
-}
-
-cudaError_t acu_sim_lost(void) {
-    return lost;
 }
 
 cudaError_t acu_sim_device_activate(acu_sim_device *device) {

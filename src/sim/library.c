@@ -132,8 +132,9 @@ static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t librar
     if (!result && ((!dptr && !bytes) || !name))
         result = cudaErrorInvalidValue;
     int index = result ? -1 : acu_sim_variable_named(l->image, name);
-    if (!result && index < 0 && !only_managed && acu_sim_entry_named(l->image, name) >= 0)
-        result = cudaErrorInvalidValue; /* a kernel */
+    if (!result && index < 0 && !only_managed &&
+        (!*name || acu_sim_entry_named(l->image, name) >= 0))
+        result = cudaErrorInvalidValue; /* no name, or a kernel's */
     if (!result && (index < 0 || (only_managed && !l->image->variables[index].managed)))
         result = cudaErrorSymbolNotFound;
     if (!result)

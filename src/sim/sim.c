@@ -330,7 +330,6 @@ static cudaError_t judge_context(const acu_sim_device *device) {
     return self.in_callback ? cudaErrorNotPermitted
            : !self.bound    ? cudaErrorDeviceUninitialized
            : lives          ? device->sticky
-           : acu_sim_lost() ? acu_sim_lost()
                             : cudaErrorContextIsDestroyed;
 }
 

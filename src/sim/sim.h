@@ -210,9 +210,7 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device);
 /* Something failed on the device: all contexts of the process are lost, those of others, too, and
  * none can be made any more, on any device. */
 void acu_sim_lose(acu_sim_device *device, cudaError_t why);
-/* That was so: why, as the driver says where one would be made; the runtime says 46. */
-cudaError_t acu_sim_lost(void);
-/* There is memory for contexts on it, and they can be made. */
+/* There is memory for contexts on it, and they can be made; after a fault none can. */
 cudaError_t acu_sim_device_open(acu_sim_device *device);
 /* Ends its own context, and takes back all that was made on it, but for what other contexts there
  * have. `for_good`: these, too, and its addresses and settings (acu_sim_reset). */

@@ -400,8 +400,7 @@ LONE_CASE(a_fault_and_the_drivers_contexts) {
     SAYS(cudaSuccess, cudaSetDevice(0));
     SAYS(cudaSuccess, cudaDeviceReset());
     (void)cudaGetLastError();
-    SAYS(none, cudaDeviceSynchronize());
-    ASK(cudaGetLastError());
+    FAILS(none, cudaDeviceSynchronize());
 }
 
 /* Which context is that, and what does the driver say there, and after a reset? */
@@ -411,18 +410,18 @@ LONE_CASE(a_fault_and_what_is_current) {
     IS(lose(700));
     SAYS(cudaErrorIllegalAddress, cudaStreamSynchronize(had.stream));
     (void)cudaGetLastError();
-    ASK(cuCtxGetCurrent(&first));
-    ASK(cuCtxSetCurrent(NULL));
-    ASK(cuCtxGetCurrent(&context));
-    ASK(context != NULL);
-    ASK(cudaSetDevice(1));
-    ASK(cuCtxGetCurrent(&context));
-    ASK(context == first);
-    ASK(cuCtxSynchronize());
-    ASK(cudaSetDevice(0));
-    ASK(cudaDeviceReset());
-    ASK(cuCtxSynchronize());
-    ASK(cuDevicePrimaryCtxRetain(&context, 0));
+    OK(cuCtxGetCurrent(&first));
+    OK(cuCtxSetCurrent(NULL));
+    OK(cuCtxGetCurrent(&context));
+    IS(context == NULL);
+    SAYS(FROM(12000, cudaErrorDevicesUnavailable, cudaSuccess), cudaSetDevice(1));
+    OK(cuCtxGetCurrent(&context));
+    IS(context != first);
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSynchronize());
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceReset());
+    SAYS(CUDA_ERROR_CONTEXT_IS_DESTROYED, cuCtxSynchronize());
+    SAYS(CUDA_ERROR_ILLEGAL_ADDRESS, cuDevicePrimaryCtxRetain(&context, 0));
 }
 
 /* ---- functions that are newer than the driver: some say so before they look at what they are

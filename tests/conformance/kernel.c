@@ -22,7 +22,7 @@ CASE(by_name) {
     IS(kernel && kernel == same);
     FAILS(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, "nowhere"));
     FAILS(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, "counter"));
-    ASK(cudaLibraryGetKernel(&kernel, library, ""));
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetKernel(&kernel, library, ""));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetKernel(NULL, library, "store"));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetKernel(&kernel, library, NULL));
     FAILS(cudaErrorInvalidResourceHandle, cudaLibraryGetKernel(&kernel, NULL, "store"));
@@ -157,8 +157,8 @@ CASE(variables) {
     EQUAL(bytes, 100);
     FAILS(cudaErrorSymbolNotFound, cudaLibraryGetGlobal(&at, &bytes, library, "nowhere"));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, &bytes, library, "store"));
-    ASK(cudaLibraryGetGlobal(&at, &bytes, library, ""));
-    ASK(cudaLibraryGetManaged(&at, &bytes, library, "store"));
+    FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, &bytes, library, ""));
+    FAILS(cudaErrorSymbolNotFound, cudaLibraryGetManaged(&at, &bytes, library, "store"));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(&at, &bytes, library, NULL));
     FAILS(cudaErrorInvalidValue, cudaLibraryGetGlobal(NULL, NULL, library, "table"));
     OK(cudaLibraryGetGlobal(&at, &bytes, library, "everywhere"));

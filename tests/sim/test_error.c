@@ -210,7 +210,7 @@ TEST(a_context_is_current_after_a_fault) {
         SAYS(i ? cudaSuccess : cudaErrorDevicesUnavailable, cudaSetDevice(1));
         assert_int_equal(cuCtxGetCurrent(&current), CUDA_SUCCESS);
         assert_non_null(current);
-        assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+        assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
         SAYS(cudaErrorDevicesUnavailable, cudaFree(NULL));
         (void)cudaGetLastError();
     }
