@@ -252,6 +252,24 @@ CASE(bytes_go_to_the_middle_of_an_element) {
     OK(cudaFreeArray(a));
 }
 
+/* Ends the capture of one copy; the graph, or NULL. */
+static cudaGraph_t captured_copy(cudaStream_t stream, struct cudaMemcpy3DParms *copy) {
+    cudaGraph_t graph = NULL;
+    cudaGraphNode_t node = NULL;
+    size_t count = 1;
+    const bool good = !cudaStreamEndCapture(stream, &graph) &&
+                      !cudaGraphGetNodes(graph, &node, &count) && count == 1 &&
+                      !cudaGraphMemcpyNodeGetParams(node, copy);
+    return good ? graph : NULL;
+}
+
+static bool launch_once(cudaGraph_t graph, cudaStream_t stream) {
+    cudaGraphExec_t exec = NULL;
+    return !cudaGraphInstantiateWithFlags(&exec, graph, 0) && !cudaGraphLaunch(exec, stream) &&
+           !cudaStreamSynchronize(stream) && !cudaGraphExecDestroy(exec) &&
+           !cudaGraphDestroy(graph);
+}
+
 /* Rows, and where they begin, in bytes of elements of four: the node tells whole elements, and
  * copies the bytes. */
 CASE(bytes_in_the_middle_of_an_element_are_captured) {
@@ -264,18 +282,12 @@ CASE(bytes_in_the_middle_of_an_element_are_captured) {
     OK(cudaMallocArray(&a, &pairs, 4, 1, 0));
     OK(cudaStreamCreate(&stream));
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        cudaGraph_t graph = NULL;
-        cudaGraphNode_t node = NULL;
-        cudaGraphExec_t exec = NULL;
-        size_t count = 1;
+        cudaGraph_t graph;
         struct cudaMemcpy3DParms copy = {0};
         OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
         OK(cudaMemcpy2DToArrayAsync(a, all[i].offset, 0, in, 16, all[i].width, 1,
                                     cudaMemcpyHostToDevice, stream));
-        OK(cudaStreamEndCapture(stream, &graph));
-        OK(cudaGraphGetNodes(graph, &node, &count));
-        EQUAL(count, 1);
-        OK(cudaGraphMemcpyNodeGetParams(node, &copy));
+        IS((graph = captured_copy(stream, &copy)) != NULL);
         EQUAL(copy.extent.width, all[i].width / 4);
         EQUAL(copy.extent.height, 1);
         EQUAL(copy.extent.depth, 1);
@@ -286,21 +298,17 @@ CASE(bytes_in_the_middle_of_an_element_are_captured) {
         EQUAL(copy.srcPtr.ysize, 0);
         EQUAL(copy.srcPos.x, 0);
         EQUAL(copy.kind, cudaMemcpyHostToDevice);
-        OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
-        OK(cudaGraphLaunch(exec, stream));
-        OK(cudaStreamSynchronize(stream));
+        IS(launch_once(graph, stream));
         memset(out, 0, sizeof out);
         OK(cudaMemcpy2DFromArray(out, 16, a, 0, 0, 16, 1, cudaMemcpyDeviceToHost));
         EQUAL(out[0], 1);
         EQUAL(out[all[i].offset], 1);
-        OK(cudaGraphExecDestroy(exec));
-        OK(cudaGraphDestroy(graph));
     }
     OK(cudaStreamDestroy(stream));
     OK(cudaFreeArray(a));
 }
 
-/* The other way: not asked of a GPU yet. */
+/* The other way. */
 CASE(bytes_from_the_middle_of_an_element_are_captured) {
     const struct {
         size_t offset, width;
@@ -314,31 +322,22 @@ CASE(bytes_from_the_middle_of_an_element_are_captured) {
     OK(cudaMemcpy2DToArray(a, 0, 0, in, 16, 16, 1, cudaMemcpyHostToDevice));
     OK(cudaStreamCreate(&stream));
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        cudaGraph_t graph = NULL;
-        cudaGraphNode_t node = NULL;
-        cudaGraphExec_t exec = NULL;
-        size_t count = 1;
+        cudaGraph_t graph;
         struct cudaMemcpy3DParms copy = {0};
         OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed));
         OK(cudaMemcpy2DFromArrayAsync(out, 16, a, all[i].offset, 0, all[i].width, 1,
                                       cudaMemcpyDeviceToHost, stream));
-        OK(cudaStreamEndCapture(stream, &graph));
-        OK(cudaGraphGetNodes(graph, &node, &count));
-        OK(cudaGraphMemcpyNodeGetParams(node, &copy));
+        IS((graph = captured_copy(stream, &copy)) != NULL);
         EQUAL(copy.extent.width, all[i].width / 4);
         EQUAL(copy.srcPos.x, all[i].offset / 4);
         EQUAL(copy.dstPos.x, 0);
         EQUAL(copy.dstPtr.pitch, 16);
         EQUAL(copy.dstPtr.xsize, 0);
         EQUAL(copy.dstPtr.ysize, 0);
-        OK(cudaGraphInstantiateWithFlags(&exec, graph, 0));
         memset(out, 0, sizeof out);
-        OK(cudaGraphLaunch(exec, stream));
-        OK(cudaStreamSynchronize(stream));
+        IS(launch_once(graph, stream));
         for (size_t n = 0; n < 9; n++)
             EQUAL(out[n], n < all[i].width ? in[all[i].offset + n] : 0);
-        OK(cudaGraphExecDestroy(exec));
-        OK(cudaGraphDestroy(graph));
     }
     OK(cudaStreamDestroy(stream));
     OK(cudaFreeArray(a));

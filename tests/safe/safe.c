@@ -76,6 +76,17 @@ void open_gate(gate *at) {
         sched_yield();
 }
 
+static uint64_t state_of_chance;
+
+void chance_begins(uint64_t seed) {
+    state_of_chance = seed;
+}
+
+unsigned any(unsigned below) {
+    state_of_chance = state_of_chance * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(state_of_chance >> 33u) % below;
+}
+
 void work_50_ms(void *unused) {
     const struct timespec time = {.tv_nsec = 50000000};
     (void)unused;

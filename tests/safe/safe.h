@@ -116,6 +116,10 @@ void unlock_gate(gate *at); /* does not wait */
 /* The stream's work does not end by itself, though it had the time for it. */
 void still_waits(acu_stream *stream);
 
+/* Numbers below another, the same ones after each beginning with the same seed. */
+void chance_begins(uint64_t seed);
+unsigned any(unsigned below);
+
 /* A host function that is not over soon. */
 void work_50_ms(void *unused);
 

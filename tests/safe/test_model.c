@@ -15,13 +15,6 @@ static acu_buffer *memories[MEMORIES];
 static float model[MEMORIES][ELEMENTS];
 static int device_of[MEMORIES], devices;
 
-static uint64_t state_of_chance;
-
-static unsigned any(unsigned below) {
-    state_of_chance = state_of_chance * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state_of_chance >> 33u) % below;
-}
-
 /* One of them is seldom written and often read: more streams do than are remembered. */
 static unsigned any_target(void) {
     return any(16) ? 1 + any(MEMORIES - 1) : 0;
@@ -157,7 +150,7 @@ static void step(unsigned seed) {
 }
 
 static void try_with(unsigned seed) {
-    state_of_chance = seed;
+    chance_begins(seed);
     for (unsigned m = 0; m < MEMORIES; m++) {
         device_of[m] = (int)m % devices;
         OK(acu_buffer_create(any_stream(device_of[m]), ACU_F32, ELEMENTS, &memories[m]));

@@ -19,13 +19,6 @@ static acu_kernel *kernels[2];
 static void *released[SLOTS]; /* of all kinds; some of them something keeps alive */
 static float host[128];
 
-static uint64_t state_of_chance;
-
-static unsigned any(unsigned below) {
-    state_of_chance = state_of_chance * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(state_of_chance >> 33u) % below;
-}
-
 static size_t any_size(void) {
     const size_t sizes[] = {0, 8, 30, 50, 64, 70, SIZE_MAX / sizeof(float) + 2, SIZE_MAX};
     return sizes[any(COUNT(sizes))];
@@ -294,7 +287,7 @@ static void release_all(void) {
 static void try_with(unsigned seed) {
     static acu_result (*const calls[])(void) = {make,   make,    give_up,  use_memory, use_streams,
                                                 launch, capture, add_node, change};
-    state_of_chance = seed;
+    chance_begins(seed);
     made = destroyed = 0;
     memset(nodes, 0, sizeof nodes);
     memset(released, 0, sizeof released);

@@ -87,42 +87,6 @@ TEST(a_driver_runs_its_own_major_version) {
     assert_int_equal(count, 1);
 }
 
-/* Some say so before they look at what they are given. */
-TEST(functions_that_are_newer_than_the_driver) {
-    acu_sim_reset("driver=13.0");
-    FAILS(cudaErrorCallRequiresNewerDriver, cudaDevSmResourceSplit(NULL, 0, NULL, NULL, 0, NULL));
-    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphGetId(NULL, NULL));
-    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphExecGetId(NULL, NULL));
-    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphNodeGetContainingGraph(NULL, NULL));
-    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphNodeGetLocalId(NULL, NULL));
-    FAILS(cudaErrorCallRequiresNewerDriver, cudaGraphNodeGetToolsId(NULL, NULL));
-    FAILS(cudaErrorInvalidValue, cudaStreamGetDevResource(NULL, NULL, cudaDevResourceTypeInvalid));
-    FAILS(cudaErrorInvalidValue, cudaDeviceGetDevResource(0, NULL, cudaDevResourceTypeInvalid));
-    FAILS(cudaErrorInvalidValue, cudaDevSmResourceSplitByCount(NULL, NULL, NULL, NULL, 0, 0));
-    FAILS(cudaErrorInvalidValue, cudaDevResourceGenerateDesc(NULL, NULL, 0));
-    FAILS(cudaErrorInvalidValue, cudaGreenCtxCreate(NULL, NULL, 0, 0));
-    FAILS(cudaErrorInvalidValue, cudaDeviceGetExecutionCtx(NULL, 0));
-    FAILS(cudaErrorInvalidValue, cudaExecutionCtxDestroy(NULL));
-    FAILS(cudaErrorInvalidValue,
-          cudaExecutionCtxGetDevResource(NULL, NULL, cudaDevResourceTypeInvalid));
-    FAILS(cudaErrorInvalidValue, cudaExecutionCtxGetDevice(NULL, NULL));
-    FAILS(cudaErrorInvalidValue, cudaExecutionCtxGetId(NULL, NULL));
-    FAILS(cudaErrorInvalidValue, cudaExecutionCtxRecordEvent(NULL, NULL));
-    FAILS(cudaErrorInvalidValue, cudaExecutionCtxStreamCreate(NULL, NULL, 0, 0));
-    FAILS(cudaErrorInvalidValue, cudaExecutionCtxSynchronize(NULL));
-    FAILS(cudaErrorInvalidValue, cudaExecutionCtxWaitEvent(NULL, NULL));
-    FAILS(cudaErrorInvalidValue, cudaGraphConditionalHandleCreate_v2(NULL, NULL, NULL, 0, 0));
-    FAILS(cudaErrorCallRequiresNewerDriver, cudaLaunchHostFunc_v2(NULL, NULL, NULL, 0));
-    FAILS(cudaErrorCallRequiresNewerDriver,
-          cudaMemcpyWithAttributesAsync(NULL, NULL, 0, NULL, NULL));
-    FAILS(cudaErrorCallRequiresNewerDriver, cudaMemcpy3DWithAttributesAsync(NULL, 0, NULL));
-    FAILS(cudaErrorInvalidValue, cudaGraphNodeGetParams(NULL, NULL));
-    FAILS(cudaErrorInvalidDeviceFunction, cudaFuncGetParamCount(NULL, NULL));
-    FAILS(cudaErrorCallRequiresNewerDriver,
-          cudaStreamBeginRecaptureToGraph(NULL, cudaStreamCaptureModeGlobal, NULL, NULL));
-    FAILS(cudaErrorCallRequiresNewerDriver, cudaMemGetLocationInfo(NULL, 0, 0, 0, NULL));
-}
-
 TEST(there_is_no_driver) {
     int value = -1;
     acu_sim_reset("driver=none");
@@ -320,7 +284,6 @@ int main(void) {
         T(the_abi_is_the_headers),
         T(the_driver_is_too_old),
         T(a_driver_runs_its_own_major_version),
-        T(functions_that_are_newer_than_the_driver),
         T(there_is_no_driver),
         T(an_older_runtime_knows_less),
         T(names_and_texts),
