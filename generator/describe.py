@@ -1,4 +1,4 @@
-"""Types and parameters as the C tables of src/internal.h: what checks, adapters, the trace and messages read."""
+"""Types and parameters as the C tables of src/core/abi.h: what checks, adapters, the trace and messages read."""
 
 from __future__ import annotations
 
@@ -95,9 +95,9 @@ class ParamRow:
 
 
 def _fits(name: str, number: int, bits: int) -> None:
-    """The tables are as narrow as what they hold; the day that this stops the generator, widen src/internal.h."""
+    """The tables are as narrow as what they hold; the day that this stops the generator, widen src/core/abi.h."""
     if not -(2 ** (bits - 1)) <= number < 2 ** (bits - 1):
-        raise GeneratorError(f"{name}: {number} does not fit the tables of src/internal.h")
+        raise GeneratorError(f"{name}: {number} does not fit the tables of src/core/abi.h")
 
 
 class Describer:

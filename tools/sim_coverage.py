@@ -1,6 +1,6 @@
 """Writes docs/simulator-coverage.md: which of the runtime's functions the simulator plays, by subject.
 
-It compares src/sim/functions.h with the presented API; tests/tools/test_sim_coverage.py fails where the page is old.
+It compares src/sim/entry/functions.h with the presented API; tests/tools/test_sim_coverage.py fails where the page is old.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def newest() -> set[str]:
 
 
 def played() -> set[str]:
-    return set(re.findall(r"^SIM(?:_PTDS)?\((cuda\w+)", (ROOT / "src/sim/functions.h").read_text(), re.MULTILINE))
+    return set(re.findall(r"^SIM(?:_PTDS)?\((cuda\w+)", (ROOT / "src/sim/entry/functions.h").read_text(), re.MULTILINE))
 
 
 def presented() -> list[str]:
@@ -60,12 +60,12 @@ def subject(function: str) -> str:
 def render() -> str:
     plays = played()
     names = [name for name in presented() if name in newest()]
-    driver = len(re.findall(r"^DRIVER\w*\(cu", (ROOT / "src/sim/driver_functions.h").read_text(), re.MULTILINE))
+    driver = len(re.findall(r"^DRIVER\w*\(cu", (ROOT / "src/sim/entry/driver_functions.h").read_text(), re.MULTILINE))
     intro = (
         f"{len(plays.intersection(names))} of the {len(names)} functions of `<anycuda/cudart.h>` that the newest "
         "libcudart has. A call of any other is refused with 801 (`cudaErrorNotSupported`), and the message says that "
         f"the simulator does not play it. Of the driver API it plays the {driver} functions that "
-        "`src/sim/driver_functions.h` lists."
+        "`src/sim/entry/driver_functions.h` lists."
     )
     lines = ["# What the simulator plays", "", "Written by `python tools/sim_coverage.py`; do not edit.", ""]
     lines += textwrap.wrap(intro, 116)

@@ -70,8 +70,10 @@ build_bench() {
 
 build_all() {
     echo "compiling with $("$cc" --version | head -n 1) …" >&2
-    objects library "$root"/src/*.c "$root"/src/loader/*.c "$root"/generated/src/*.c
-    objects sim "$root"/src/sim/*.c
+    # shellcheck disable=SC2046
+    objects library $(find "$root/src" -name '*.c' ! -path '*/src/sim/*') "$root"/generated/src/*.c
+    # shellcheck disable=SC2046
+    objects sim $(find "$root/src/sim" -name '*.c' ! -path '*/shared/*')
     objects smoke "$root"/tests/gpu/*.c
     define=$more objects conformance "$root"/tests/conformance/*.c
     define=$more objects examples "$root"/examples/*.c

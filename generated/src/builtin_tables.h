@@ -3,7 +3,7 @@
 #ifndef ACU_BUILTIN_TABLES_H
 #define ACU_BUILTIN_TABLES_H
 
-#include "internal.h"
+#include "core/abi.h"
 
 extern const acu_type acu_type_EGLImageKHR;
 extern const acu_type acu_type_EGLStreamKHR;

@@ -10,9 +10,9 @@
 #define ACU_INLINE_PTDS
 #include "anycuda/cuda.h"
 
-#include "internal.h"
+#include "core/abi.h"
 #include "cuda_tables.h"
-#include "decisions.h"
+#include "core/decisions.h"
 
 /* ---- cuArray3DCreate */
 

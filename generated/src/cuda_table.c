@@ -3,7 +3,7 @@
 #include "anycuda/cuda_table.h"
 
 #include "cuda_tables.h"
-#include "table.h"
+#include "core/table.h"
 
 static const acu_function *const functions[] = {
     &acu_function_cuArray3DCreate,

@@ -11,9 +11,9 @@
 #include "anycuda/cudart.h"
 #include "anycuda/cudart_interop.h"
 
-#include "internal.h"
+#include "core/abi.h"
 #include "cudart_tables.h"
-#include "decisions.h"
+#include "core/decisions.h"
 
 /* ---- cudaArrayGetInfo */
 

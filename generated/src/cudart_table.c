@@ -3,7 +3,7 @@
 #include "anycuda/cudart_table.h"
 
 #include "cudart_tables.h"
-#include "table.h"
+#include "core/table.h"
 
 static const acu_function *const functions[] = {
     &acu_function_cudaArrayGetInfo,

@@ -4,7 +4,7 @@
 #define ACU_CUDART_TABLES_H
 
 #include "builtin_tables.h"
-#include "decisions.h"
+#include "core/decisions.h"
 
 extern const acu_type acu_cudart_type_CUuuid_st;
 extern const acu_type acu_cudart_type_cudaAccessPolicyWindow;

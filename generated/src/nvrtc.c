@@ -10,9 +10,9 @@
 #define ACU_INLINE_PTDS
 #include "anycuda/nvrtc.h"
 
-#include "internal.h"
+#include "core/abi.h"
 #include "nvrtc_tables.h"
-#include "decisions.h"
+#include "core/decisions.h"
 
 /* ---- nvrtcAddNameExpression */
 

@@ -4,8 +4,8 @@
  * Published is only what was bound: a refused function comes here at each call, so that it is
  * recorded each time, and works as soon as a later acu_load() succeeds.
  */
-#include "error.h"
-#include "layers.h"
+#include "core/error.h"
+#include "layers/layers.h"
 #include "loader/loader.h"
 
 /* The variant for what is loaded; what is older than all that is known is like the oldest. */

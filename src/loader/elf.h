@@ -2,7 +2,7 @@
 #ifndef ACU_LOADER_ELF_H
 #define ACU_LOADER_ELF_H
 
-#include "platform.h"
+#include "loader/platform.h"
 
 enum { ACU_ELF_SEGMENTS = 16 };
 

@@ -1,6 +1,6 @@
 /* /etc/ld.so.cache as glibc 2.2 and later write it; a file of another kind says nothing. */
 #define _POSIX_C_SOURCE 200809L
-#include "ldcache.h"
+#include "loader/ldcache.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef ACU_LOADER_LDCACHE_H
 #define ACU_LOADER_LDCACHE_H
 
-#include "platform.h"
+#include "loader/platform.h"
 
 typedef struct acu_ldcache {
     char *file; /* to be unmapped */

@@ -2,7 +2,7 @@
  * The three libraries: what each is, what is loaded of it, whom to ask for its driver, and the
  * slots that lead into it.
  */
-#include "layers.h"
+#include "layers/layers.h"
 #include "loader/loader.h"
 #include "loader/platform.h"
 

@@ -5,7 +5,7 @@
  * not survive it.
  */
 #include "loader/loader.h"
-#include "error.h"
+#include "core/error.h"
 #include "loader/search.h"
 
 #include <stdio.h>

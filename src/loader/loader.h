@@ -4,7 +4,7 @@
 
 #include <anycuda/load.h>
 
-#include "internal.h"
+#include "core/abi.h"
 
 /* For printf("%d.%d"). */
 #define ACU_MAJOR(version) ((version) / 1000)

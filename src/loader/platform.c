@@ -1,7 +1,7 @@
 /* What depends on Linux: glibc's and musl's loader, files and the clock. */
 #define _GNU_SOURCE /* dl_iterate_phdr, dlinfo, secure_getenv */
-#include "platform.h"
-#include "ldcache.h"
+#include "loader/platform.h"
+#include "loader/ldcache.h"
 
 #include <dlfcn.h>
 #include <glob.h>

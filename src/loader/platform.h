@@ -4,7 +4,7 @@
 #ifndef ACU_LOADER_PLATFORM_H
 #define ACU_LOADER_PLATFORM_H
 
-#include "internal.h"
+#include "core/abi.h"
 
 /*
  * None is recursive. A thread may take a later one while it holds an earlier one. Where a thread

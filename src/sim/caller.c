@@ -4,7 +4,7 @@
  */
 #define _GNU_SOURCE /* dladdr */
 
-#include "sim.h"
+#include "sim/sim.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * Errors and versions: what works without a driver and without a device. The names of errors are
  * those of the core's tables, and so are the texts, as none of NVIDIA's is in here.
  */
-#include "sim.h"
+#include "sim/sim.h"
 
 /*
  * An error is told once, also that of a lost context; the next call that needs that tells it again.

@@ -1,8 +1,8 @@
 /* The provider, the configuration, and what every call does first and last. */
 #define _GNU_SOURCE /* dladdr1 */
 
-#include "driver.h"
-#include "nvrtc.h"
+#include "sim/driver/driver.h"
+#include "sim/code/nvrtc.h"
 #include "loader/loader.h"
 #include "loader/platform.h"
 
@@ -38,7 +38,7 @@ static const struct {
 } symbols[] = {
 #define SIM(name)              {#name, (acu_fn)acu_sim_##name},
 #define SIM_PTDS(name, suffix) SIM(name){#name "_" #suffix, (acu_fn)acu_sim_##name##_##suffix},
-#include "functions.h"
+#include "sim/entry/functions.h"
 #undef SIM
 #undef SIM_PTDS
 };

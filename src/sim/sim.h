@@ -25,7 +25,7 @@
 
 #include "cuda_tables.h"
 #include "cudart_tables.h"
-#include "internal.h"
+#include "core/abi.h"
 
 #include <pthread.h>
 
@@ -34,7 +34,7 @@
 #define SIM_PTDS(name, suffix)                                                                     \
     SIM(name)                                                                                      \
     extern __typeof__(*acu_slot_##name) acu_sim_##name##_##suffix SIM_SYMBOL(#name "_" #suffix);
-#include "functions.h"
+#include "sim/entry/functions.h"
 #undef SIM
 #undef SIM_PTDS
 

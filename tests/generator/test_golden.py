@@ -78,7 +78,7 @@ def test_they_compile(made: Path) -> None:
         f"-D{since_macro(number, prefix)}=" for number in (1010, 2000) for prefix in ("ACU_SINCE", "ACU_FIELD_SINCE")
     ]
     declared = "extern acu_library acu_made;\nextern const acu_library_info acu_made_info;\n"
-    (made / "declared.h").write_text('#include "internal.h"\n' + declared)
+    (made / "declared.h").write_text('#include "core/abi.h"\n' + declared)
     for compiler in compilers():
         for file in sorted((made / "generated/src").glob("made*.c")):
             command = [compiler, "-std=gnu11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", *includes, *marks]

@@ -1,7 +1,7 @@
 /* From a call to a symbol, an adapter or a refusal; and what the error record says. */
 #define _GNU_SOURCE
 #include "made_up.h"
-#include "error.h"
+#include "core/error.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* The first use of a library from many threads at once; meant for TSan, and true without it. */
 #define _GNU_SOURCE
-#include "decisions.h"
+#include "core/decisions.h"
 #include "made_up.h"
 
 #include <dlfcn.h>

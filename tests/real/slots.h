@@ -3,7 +3,7 @@
 #ifndef SLOTS_H
 #define SLOTS_H
 
-#include "internal.h"
+#include "core/abi.h"
 
 struct slot {
     const char *name;

@@ -4,7 +4,7 @@
 
 #include <anycuda/cudart.h>
 
-#include "object.h"
+#include "safe/base/object.h"
 
 #include <pthread.h>
 

@@ -5,7 +5,7 @@
 #include "played.h"
 #include "safe.h"
 
-#include "memory.h"
+#include "safe/memory/storage.h"
 
 static acu_stream *a, *b;
 static acu_buffer *x;

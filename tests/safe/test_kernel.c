@@ -4,7 +4,7 @@
 #include <anycuda/cuda.h>
 #include <anycuda/cudart.h>
 
-#include "launch.h"
+#include "safe/kernel/launch.h"
 
 static bool tells_parameters(void) {
     return kernel_version() >= 12040;

@@ -3,7 +3,7 @@
 
 #include <anycuda/cudart.h>
 
-#include "launch.h"
+#include "safe/kernel/launch.h"
 
 #include <time.h>
 

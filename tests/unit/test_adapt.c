@@ -3,7 +3,7 @@
  * their tag inside, in the enclosing record or in an argument, fields carved out of padding,
  * records that grew, records whose fields moved.
  */
-#include "internal.h"
+#include "core/abi.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * which calls fail.
  */
 #define _GNU_SOURCE
-#include "layers.h"
+#include "layers/layers.h"
 #include "loader/loader.h"
 #include "../scratch.h"
 

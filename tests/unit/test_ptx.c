@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "ptx.h"
+#include "safe/kernel/ptx.h"
 
 /* From a copy without a zero at its end, so that a sanitizer sees who reads on. */
 static acu_ptx read_copy(const char *text, size_t size) {

@@ -1,0 +1,226 @@
+/*
+ * Run-time gates: three questions, to the library, the driver and the device, in this order.
+ *
+ * The device is asked through the driver API: a failing call there leaves the runtime's last error
+ * alone, and an attribute that is newer than the driver is told from one that is 0.
+ */
+#include <anycuda/supports.h>
+
+#include <anycuda/cuda_types.h>
+#include <anycuda/cudart_types.h>
+
+#include "core/error.h"
+#include "loader/loader.h"
+#include "core/supports.h"
+
+#include <stdio.h>
+
+static const acu_feature_info *find(acu_feature feature) {
+    return (unsigned)feature < ACU_FEATURE_COUNT ? &acu_features[feature] : NULL;
+}
+
+const char *acu_feature_name(acu_feature feature) {
+    const acu_feature_info *info = find(feature);
+    return info ? info->title : "unknown feature";
+}
+
+const char *acu_feature_id(acu_feature feature) {
+    const acu_feature_info *info = find(feature);
+    return info ? info->id : "unknown feature";
+}
+
+/* ---- the library -------------------------------------------------------------------------------
+ */
+
+static acu_library *library_of(const acu_feature_info *feature) {
+    return feature->library == ACU_CUDART ? &acu_cudart
+           : feature->library == ACU_CUDA ? &acu_cuda
+                                          : &acu_nvrtc;
+}
+
+/* Loads it if that was not tried yet; 0, or the recorded error. */
+static int need(const acu_feature_info *feature, acu_library *library) {
+    while (!acu_library_ready(library)) {
+        char why[2 * ACU_WHY_SIZE];
+        int code = acu_library_why(library, why, sizeof why);
+        if (code && library->id == ACU_NVRTC) /* its numbers are not the runtime's */
+            code = cudaErrorSharedObjectInitFailed;
+        if (code)
+            return acu_record(code, "%s: %s", feature->title, why);
+    } /* no reason: another thread has loaded it in the meantime */
+    return 0;
+}
+
+static int ask_library(const acu_feature_info *feature) {
+    acu_library *library = library_of(feature);
+    int code = need(feature, library);
+    if (code)
+        return code;
+    char text[ACU_LOADED_SIZE];
+    acu_loaded_text(library, " is", text);
+    int version = library->loaded.version;
+    if (feature->since > version)
+        return acu_record(cudaErrorNotSupported, "%s: needs CUDA %d.%d; loaded %s", feature->title,
+                          ACU_MAJOR(feature->since), ACU_MINOR(feature->since), text);
+    if (feature->gone && feature->gone <= version)
+        return acu_record(cudaErrorNotSupported,
+                          "%s: gone since CUDA %d.%d (last in %d.%d); loaded %s", feature->title,
+                          ACU_MAJOR(feature->gone), ACU_MINOR(feature->gone),
+                          ACU_MAJOR(feature->until), ACU_MINOR(feature->until), text);
+    return 0;
+}
+
+/* ---- the driver --------------------------------------------------------------------------------
+ */
+
+/* 0: none; -1: it does not say. */
+static int driver_version(const acu_feature_info *feature) {
+    if (feature->library == ACU_CUDA) /* it is the driver */
+        return acu_cuda.loaded.version;
+    return acu_driver_version(&acu_cudart);
+}
+
+static int ask_driver(const acu_feature_info *feature) {
+    if (feature->library == ACU_NVRTC) /* compiles without one */
+        return 0;
+    int version = driver_version(feature);
+    bool carries = feature->library == ACU_CUDA || version < 0 ||
+                   ACU_MAJOR(version) >= ACU_MAJOR(acu_cudart.loaded.version);
+    if (version == 0 || !carries) {
+        char why[160];
+        acu_driver_reason(&acu_cudart, why, sizeof why);
+        return acu_record(cudaErrorInsufficientDriver, "%s: %s", feature->title, why);
+    }
+    if (version > 0 && feature->driver > version)
+        return acu_record(cudaErrorNotSupported,
+                          "%s: needs driver %d.%d; the installed driver supports %d.%d",
+                          feature->title, ACU_MAJOR(feature->driver), ACU_MINOR(feature->driver),
+                          ACU_MAJOR(version), ACU_MINOR(version));
+    return 0;
+}
+
+/* ---- the device --------------------------------------------------------------------------------
+ */
+
+typedef CUresult init_call(unsigned);
+typedef CUresult count_call(int *);
+typedef CUresult device_call(CUdevice *, int);
+typedef CUresult attribute_call(int *, CUdevice_attribute, CUdevice);
+typedef CUresult name_call(char *, int, CUdevice);
+
+typedef struct asked_driver {
+    init_call *init;
+    count_call *count;
+    device_call *device;
+    attribute_call *attribute;
+    name_call *name;
+} asked_driver;
+
+static bool bind_driver(acu_library *library, asked_driver *driver) {
+    driver->init = (init_call *)acu_library_symbol(library, "cuInit");
+    driver->count = (count_call *)acu_library_symbol(library, "cuDeviceGetCount");
+    driver->device = (device_call *)acu_library_symbol(library, "cuDeviceGet");
+    driver->attribute = (attribute_call *)acu_library_symbol(library, "cuDeviceGetAttribute");
+    driver->name = (name_call *)acu_library_symbol(library, "cuDeviceGetName");
+    return driver->init && driver->count && driver->device && driver->attribute && driver->name;
+}
+
+/* What the driver says when it cannot be asked. */
+static int failed(const acu_feature_info *feature, const char *call, CUresult result) {
+    char why[160];
+    if (result == CUDA_ERROR_NO_DEVICE) {
+        acu_device_reason(why, sizeof why);
+        return acu_record(cudaErrorNoDevice, "%s: %s", feature->title, why);
+    }
+    return acu_record((int)result, "%s: %s failed with %s (%d)", feature->title, call,
+                      acu_code_name(&acu_cuda, (int)result), (int)result);
+}
+
+static int find_device(const acu_feature_info *feature, const asked_driver *driver, int ordinal,
+                       CUdevice *device) {
+    int count = 0;
+    CUresult result = driver->init(0);
+    if (result != CUDA_SUCCESS)
+        return failed(feature, "cuInit", result);
+    result = driver->count(&count);
+    if (result != CUDA_SUCCESS || count == 0)
+        return failed(feature, "cuDeviceGetCount", result ? result : CUDA_ERROR_NO_DEVICE);
+    if (ordinal < 0 || ordinal >= count)
+        return acu_record(cudaErrorInvalidDevice, "%s: there is no device %d; the driver sees %d",
+                          feature->title, ordinal, count);
+    result = driver->device(device, ordinal);
+    return result == CUDA_SUCCESS ? 0 : failed(feature, "cuDeviceGet", result);
+}
+
+static int lacks(const acu_feature_info *feature, const asked_driver *driver, int ordinal,
+                 CUdevice device, const char *why) {
+    char name[256] = "";
+    if (driver->name(name, sizeof name, device) != CUDA_SUCCESS)
+        snprintf(name, sizeof name, "nameless");
+    return acu_record(cudaErrorNotSupported, "device %d (%s) does not support %s: %s", ordinal,
+                      name, feature->title, why);
+}
+
+static int ask_attribute(const acu_feature_info *feature, const asked_driver *driver, int ordinal,
+                         CUdevice device) {
+    char why[160];
+    int value = 0;
+    CUresult result =
+        driver->attribute(&value, (CUdevice_attribute)feature->attribute_number, device);
+    if (result == CUDA_ERROR_INVALID_VALUE) /* newer than the driver, whose version will do */
+        return 0;
+    if (result != CUDA_SUCCESS)
+        return failed(feature, "cuDeviceGetAttribute", result);
+    if (value != 0)
+        return 0;
+    snprintf(why, sizeof why, "%s is 0", feature->attribute);
+    return lacks(feature, driver, ordinal, device, why);
+}
+
+static int ask_compute_capability(const acu_feature_info *feature, const asked_driver *driver,
+                                  int ordinal, CUdevice device) {
+    char why[160];
+    int major = 0, minor = 0, needed = feature->compute_capability;
+    CUresult result =
+        driver->attribute(&major, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);
+    if (result == CUDA_SUCCESS)
+        result = driver->attribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device);
+    if (result != CUDA_SUCCESS)
+        return failed(feature, "cuDeviceGetAttribute", result);
+    if (major * 10 + minor >= needed)
+        return 0;
+    snprintf(why, sizeof why, "its compute capability is %d.%d, not %d.%d", major, minor,
+             needed / 10, needed % 10);
+    return lacks(feature, driver, ordinal, device, why);
+}
+
+static int ask_device(const acu_feature_info *feature, int ordinal) {
+    acu_library *library = acu_driver_of(library_of(feature));
+    asked_driver driver;
+    CUdevice device = 0;
+    int code = need(feature, library);
+    if (code)
+        return code;
+    if (!bind_driver(library, &driver))
+        return acu_record(cudaErrorNotSupported, "%s: the driver lacks a call that asks devices",
+                          feature->title);
+    code = find_device(feature, &driver, ordinal, &device);
+    if (!code && feature->attribute)
+        code = ask_attribute(feature, &driver, ordinal, device);
+    if (!code && feature->compute_capability)
+        code = ask_compute_capability(feature, &driver, ordinal, device);
+    return code;
+}
+
+int acu_supports(acu_feature feature, int device) {
+    const acu_feature_info *info = find(feature);
+    if (!info)
+        return acu_record(cudaErrorInvalidValue, "acu_supports: there is no feature %d",
+                          (int)feature);
+    int code = ask_library(info);
+    if (!code)
+        code = ask_driver(info);
+    if (!code && device != -1)
+        code = ask_device(info, device);
+    return code;
+}

@@ -1,0 +1,41 @@
+/* Results of the driver and of NVRTC as results of the safe layer: their values overlap. */
+#include <anycuda/cuda_types.h>
+#include <anycuda/cudart.h>
+#include <anycuda/nvrtc_types.h>
+
+#include "core/error.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+typedef struct pair {
+    int theirs, ours;
+} pair;
+
+static int translate(const pair *pairs, size_t count, int result, int otherwise) {
+    for (size_t i = 0; i < count; i++)
+        if (pairs[i].theirs == result)
+            return acu_record_as(result, pairs[i].ours);
+    return acu_record_as(result, otherwise);
+}
+
+/* The runtime has the driver's errors, under the same numbers, but for those it never meets. */
+int acu_translate_driver(int result) {
+    static const pair pairs[] = {
+        {CUDA_ERROR_MULTICAST_RESOURCE_FULL, cudaErrorUnknown},
+        {CUDA_ERROR_CONTEXT_ALREADY_CURRENT, cudaErrorUnknown},
+        {CUDA_ERROR_KEY_ROTATION, cudaErrorUnknown},
+    };
+    return translate(pairs, COUNT(pairs), result, result);
+}
+
+int acu_translate_nvrtc(int result) {
+    static const pair pairs[] = {
+        {NVRTC_SUCCESS, ACU_SUCCESS},
+        {NVRTC_ERROR_OUT_OF_MEMORY, ACU_ERROR_HOST_MEMORY},
+        {NVRTC_ERROR_INVALID_INPUT, ACU_ERROR_ARGUMENT},
+        {NVRTC_ERROR_INVALID_OPTION, ACU_ERROR_ARGUMENT},
+        {NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID, ACU_ERROR_ARGUMENT},
+        {NVRTC_ERROR_COMPILATION, ACU_ERROR_COMPILE},
+    };
+    return translate(pairs, COUNT(pairs), result, cudaErrorUnknown);
+}

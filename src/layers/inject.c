@@ -1,0 +1,374 @@
+/*
+ * Faults made on purpose: the rules, read from a text, and the calls that they let fail.
+ */
+#define _POSIX_C_SOURCE 200809L
+#include "layers/layers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "layers/line.h"
+
+/* ---- the rules of faults ------------------------------------------------------------------- */
+
+enum { RULES = 32, NAME = 96, COUNTERS = 2048, MILLION = 1000000 };
+
+typedef enum when { WHEN_AT, WHEN_FROM, WHEN_CHANCE } when;
+
+typedef struct fault {
+    char text[3 * NAME]; /* as it was given */
+    char function[NAME];
+    bool is_prefix;
+    when when;
+    uint64_t number;   /* of the call; of a million, if by chance */
+    char result[NAME]; /* "": `code` says it */
+    int code;
+    bool met, complained; /* a function that it is about was called; its result's name is unknown */
+} fault;
+
+/* By name, which both variants of a function (default stream per thread or not) share. */
+typedef struct counter {
+    const char *name;
+    uint64_t calls;
+} counter;
+
+/* Read and counted under the lock; a new one takes its place as a whole. */
+typedef struct rule_set {
+    uint64_t seed;
+    unsigned count;
+    fault rules[RULES];
+    counter counters[COUNTERS]; /* hashed; more than all libraries' functions */
+} rule_set;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static rule_set *faults;
+static atomic_bool failing;
+static atomic_int owner; /* the process that set the rules: a child says nothing of them at exit */
+
+/* What is wrong with an item of the list, and what is expected instead, with an example. */
+typedef struct mistake {
+    const char *wrong, *expected;
+} mistake;
+
+static const mistake no_function = {
+    "names no function",
+    "a name, or its beginning and '*', as in cudaMalloc@3:2 or cudaMalloc*@3:2"};
+static const mistake no_at = {"has no '@' after the function's name",
+                              "FUNCTION@WHEN:RESULT, as in cudaMalloc@3:2 or cudaMalloc*@3:2"};
+static const mistake no_calls = {
+    "does not say after '@' which calls fail",
+    "3 (the third), 3+ (from it on), * (each), 5% (by chance); then ':', as in cudaMalloc@3:2"};
+static const mistake no_error = {
+    "does not end with ':' and an error",
+    "its number or its name, as in cudaMalloc@3:2 or cudaMalloc@3:cudaErrorMemoryAllocation"};
+static const mistake no_seed = {"gives no number", "one of at most 64 bits, as in seed=42"};
+static const mistake too_many = {
+    "is one rule too many", "at most 32; one can be about many functions, as in cudaMalloc*@3:2"};
+static const mistake too_long = {"is too long for a rule",
+                                 "at most 287 characters, as in cudaMalloc@3:2"};
+
+static void say_mistake(const char *about, const char *item, size_t size, const mistake *m) {
+    acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
+    acu_put_complaint(&out, about, " makes no call fail: ", item, size);
+    acu_put(&out, " ");
+    acu_put(&out, m->wrong);
+    acu_put(&out, "\n  expected: ");
+    acu_put(&out, m->expected);
+    acu_write_line(&out, STDERR_FILENO);
+}
+
+/* Locale-free: the environment of a program must not change what a rule means. */
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_word(char c) {
+    return is_digit(c) || c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A number up to `most`; where it ends, or NULL. */
+static const char *read_number(const char *at, uint64_t most, uint64_t *number) {
+    const char *start = at;
+    for (*number = 0; is_digit(*at); at++) {
+        uint64_t digit = (uint64_t)(*at - '0');
+        if (*number > (most - digit) / 10)
+            return NULL;
+        *number = *number * 10 + digit;
+    }
+    return at == start ? NULL : at;
+}
+
+/* A word into `name`; where it ends, or NULL if there is none or it is too long. */
+static const char *read_word(const char *at, char name[NAME]) {
+    size_t length = 0;
+    while (is_word(at[length]))
+        length++;
+    if (length >= NAME)
+        return NULL;
+    memcpy(name, at, length);
+    name[length] = '\0';
+    return at + length;
+}
+
+/* "5%", "0.25%": a part of a million. */
+static const char *read_chance(const char *at, uint64_t whole, uint64_t *number) {
+    uint64_t unit = MILLION / 100;
+    *number = whole * unit;
+    if (*at == '.')
+        for (at++; is_digit(*at) && unit > 1; at++) {
+            unit /= 10;
+            *number += (uint64_t)(*at - '0') * unit;
+        }
+    return *at == '%' && *number <= MILLION ? at + 1 : NULL;
+}
+
+static const char *read_when(const char *at, fault *r) {
+    if (*at == '*') {
+        r->when = WHEN_FROM;
+        r->number = 1;
+        return at + 1;
+    }
+    at = read_number(at, UINT32_MAX, &r->number);
+    if (at && (*at == '%' || *at == '.')) {
+        r->when = WHEN_CHANCE;
+        return read_chance(at, r->number, &r->number);
+    }
+    if (!at || r->number == 0)
+        return NULL;
+    r->when = *at == '+' ? WHEN_FROM : WHEN_AT;
+    return *at == '+' ? at + 1 : at;
+}
+
+static const char *read_result(const char *at, fault *r) {
+    uint64_t code = 0;
+    if (!is_digit(*at)) {
+        at = read_word(at, r->result);
+        return r->result[0] ? at : NULL;
+    }
+    at = read_number(at, INT32_MAX, &code);
+    r->code = (int)code;
+    return code ? at : NULL;
+}
+
+/* FUNCTION@WHEN:RESULT; what is wrong with it, or NULL. */
+static const mistake *read_rule(const char *at, fault *r) {
+    at = read_word(at, r->function);
+    if (at && *at == '*') {
+        r->is_prefix = true;
+        at++;
+    }
+    if (!at || (!r->is_prefix && !r->function[0]))
+        return &no_function;
+    if (*at != '@')
+        return &no_at;
+    at = read_when(at + 1, r);
+    if (!at || *at != ':')
+        return &no_calls;
+    at = read_result(at + 1, r);
+    return at && !*at ? NULL : &no_error;
+}
+
+/* One item of the list, without blanks around it. */
+static const mistake *read_item(const char *item, rule_set *set) {
+    static const char seed[] = "seed=";
+    if (strncmp(item, seed, sizeof seed - 1) == 0) {
+        const char *end = read_number(item + sizeof seed - 1, UINT64_MAX, &set->seed);
+        return end && !*end ? NULL : &no_seed;
+    }
+    if (set->count == RULES)
+        return &too_many;
+    fault *r = &set->rules[set->count++];
+    memcpy(r->text, item, strlen(item) + 1);
+    return read_rule(item, r);
+}
+
+static bool is_blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+/* Says what is wrong, if anything is. */
+static bool read_rules(const char *rules, rule_set *set, const char *about) {
+    while (*rules) {
+        char item[sizeof set->rules[0].text];
+        size_t size = strcspn(rules, ";,");
+        const char *start = rules;
+        rules += size + (rules[size] != '\0');
+        for (; size && is_blank(*start); size--)
+            start++;
+        while (size && is_blank(start[size - 1]))
+            size--;
+        if (size == 0)
+            continue;
+        memcpy(item, start, size < sizeof item ? size : 0);
+        item[size < sizeof item ? size : 0] = '\0';
+        const mistake *wrong = size < sizeof item ? read_item(item, set) : &too_long;
+        if (wrong) {
+            say_mistake(about, start, size, wrong);
+            return false;
+        }
+    }
+    return true;
+}
+
+int acu_faults_set(const char *rules, const char *about) {
+    int error = 0;
+    rule_set *set = NULL;
+    if (rules && *rules) {
+        set = calloc(1, sizeof *set);
+        if (!set)
+            error = ENOMEM;
+        else if (!read_rules(rules, set, about))
+            error = EINVAL;
+    }
+    if (error || (set && set->count == 0)) {
+        free(set);
+        set = NULL;
+    }
+    pthread_mutex_lock(&lock);
+    rule_set *old = faults;
+    faults = set;
+    atomic_store(&owner, getpid());
+    atomic_store(&failing, set != NULL);
+    pthread_mutex_unlock(&lock);
+    free(old);
+    return error;
+}
+
+bool acu_faults_on(void) {
+    return atomic_load(&failing);
+}
+
+/* ---- injecting ----------------------------------------------------------------------------- */
+
+static uint64_t count_call(rule_set *set, const char *name) {
+    size_t at = ((uintptr_t)name >> 4U) % COUNTERS;
+    for (size_t i = 0; i < COUNTERS; i++, at = (at + 1) % COUNTERS)
+        if (!set->counters[at].name || set->counters[at].name == name)
+            break;
+    set->counters[at].name = name;
+    return ++set->counters[at].calls;
+}
+
+/* Evenly spread, and the same for the same seed, function and call (splitmix64 over FNV-1a). */
+static uint64_t chance(uint64_t seed, const char *name, uint64_t call) {
+    uint64_t hash = 0xcbf29ce484222325;
+    while (*name)
+        hash = (hash ^ (unsigned char)*name++) * 0x100000001b3;
+    hash += (seed + 1) * 0x9e3779b97f4a7c15 + call;
+    hash = (hash ^ (hash >> 30U)) * 0xbf58476d1ce4e5b9;
+    hash = (hash ^ (hash >> 27U)) * 0x94d049bb133111eb;
+    return (hash ^ (hash >> 31U)) % MILLION;
+}
+
+static bool concerns(const fault *r, const acu_function *function) {
+    const unsigned queries =
+        (unsigned)ACU_QUIRK_GET_LAST_ERROR | (unsigned)ACU_QUIRK_PEEK_LAST_ERROR;
+    if (!r->is_prefix)
+        return strcmp(r->function, function->name) == 0;
+    return strncmp(r->function, function->name, strlen(r->function)) == 0 &&
+           !(function->quirks & queries);
+}
+
+static bool is_due(const fault *r, const acu_function *function, uint64_t seed, uint64_t call) {
+    switch (r->when) {
+    case WHEN_AT:
+        return call == r->number;
+    case WHEN_FROM:
+        return call >= r->number;
+    case WHEN_CHANCE:
+        return chance(seed, function->name, call) < r->number;
+    }
+    return false;
+}
+
+/* The example is a name that this library has: of its error 2. */
+static void say_unknown_error(const fault *r, const acu_library_info *about) {
+    const char *example = acu_value_name(about->result_type, 2);
+    acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
+    acu_put_complaint(&out, "fault", " rule ", r->text, sizeof r->text);
+    acu_put(&out, " spares ");
+    acu_put(&out, about->name);
+    acu_put(&out, ", which has no error of that name\n"
+                  "  expected: one of its names, or a number, as in ");
+    if (example) {
+        acu_put(&out, example);
+        acu_put(&out, " or ");
+    }
+    acu_put(&out, "2");
+    acu_write_line(&out, STDERR_FILENO);
+}
+
+/* The rule's result as this library numbers it; 0, said once, if it has none of that name. */
+static int code_of(fault *r, const acu_function *function) {
+    const acu_library_info *about = acu_library_about(function->library);
+    if (r->code)
+        return r->code;
+    const acu_value *error = acu_value_named(about->result_type, r->result);
+    if (error)
+        return (int)error->value;
+    if (!r->complained)
+        say_unknown_error(r, about);
+    r->complained = true;
+    return 0;
+}
+
+/* The code of the first rule that lets this call fail, or 0. */
+static int fault_of(const acu_function *function, char *why, size_t size) {
+    int code = 0;
+    uint64_t call = 0;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; faults && i < faults->count; i++) {
+        fault *r = &faults->rules[i];
+        if (!concerns(r, function))
+            continue;
+        r->met = true;
+        if (!call)
+            call = count_call(faults, function->name);
+        int would = code ? 0 : code_of(r, function);
+        if (would && is_due(r, function, faults->seed, call)) {
+            code = would;
+            snprintf(why, size, "fault injected by rule \"%s\", call %" PRIu64, r->text, call);
+        }
+    }
+    pthread_mutex_unlock(&lock);
+    return code;
+}
+
+void acu_faults_inject(acu_call *call) {
+    char why[3 * NAME + 64];
+    if (!atomic_load(&failing) || call->function->returns != ACU_RETURNS_STATUS)
+        return;
+    int code = fault_of(call->function, why, sizeof why);
+    if (!code || !call->fn) /* a refused call fails as it is */
+        return;
+    call->fn = NULL;
+    call->made_here = call->injected = true;
+    call->result = acu_refuse_as(call->function, code, why);
+}
+
+/* ---- at exit ------------------------------------------------------------------------------- */
+
+/* At exit, after all that the program has for it: a name that is misspelt would be silent for ever.
+ */
+__attribute__((destructor)) static void say_unmet(void) {
+    if (!atomic_load(&failing) || atomic_load(&owner) != getpid())
+        return;
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; faults && i < faults->count; i++) {
+        const fault *r = &faults->rules[i];
+        acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
+        if (r->met)
+            continue;
+        acu_put_complaint(&out, "fault", " rule ", r->text, sizeof r->text);
+        acu_put(&out, r->is_prefix ? " met no call: no function whose name begins so was called"
+                                   : " met no call: no function of that name was called");
+        acu_write_line(&out, STDERR_FILENO);
+    }
+    pthread_mutex_unlock(&lock);
+}

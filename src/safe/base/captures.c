@@ -1,0 +1,108 @@
+/* Which captures are under way, which streams are in them, and what must wait for their end. */
+#include "safe/base/stream.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of this */
+static uint64_t captures_begun;
+
+static acu_capture *find(uint64_t id) {
+    acu_capture *capture = acu_watched.captures;
+    while (capture && capture->id != id)
+        capture = capture->next;
+    return capture;
+}
+
+static void set_capture(acu_stream *stream, acu_capture *capture) {
+    __atomic_store_n(&stream->capture, capture, __ATOMIC_RELEASE);
+    __atomic_store_n(&stream->timeline->capture, capture ? capture->id : 0, __ATOMIC_RELEASE);
+}
+
+void acu_capture_begins(acu_capture *capture, acu_stream *origin) {
+    pthread_mutex_lock(&lock);
+    capture->id = ++captures_begun;
+    capture->origin = origin;
+    capture->thread = pthread_self();
+    capture->next = acu_watched.captures;
+    __atomic_store_n(&acu_watched.captures, capture, __ATOMIC_RELEASE);
+    set_capture(origin, capture);
+    pthread_mutex_unlock(&lock);
+}
+
+void acu_capture_joins(uint64_t id, acu_stream *stream) {
+    pthread_mutex_lock(&lock);
+    acu_capture *capture = find(id);
+    if (capture && !stream->capture) {
+        set_capture(stream, capture);
+        stream->next_joined = capture->joined;
+        capture->joined = acu_stream_retain(stream);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void acu_capture_ends(acu_capture *capture) {
+    pthread_mutex_lock(&lock);
+    acu_capture **link = &acu_watched.captures;
+    while (*link != capture)
+        link = &(*link)->next;
+    __atomic_store_n(link, capture->next, __ATOMIC_RELEASE);
+    set_capture(capture->origin, NULL);
+    for (acu_stream *stream = capture->joined; stream; stream = stream->next_joined)
+        set_capture(stream, NULL);
+    pthread_mutex_unlock(&lock);
+    while (capture->joined) {
+        acu_stream *stream = capture->joined;
+        capture->joined = stream->next_joined;
+        (void)acu_object_release("acu_stream_end_capture", stream, &acu_stream_class);
+    }
+}
+
+bool acu_capture_is_active(uint64_t id) {
+    pthread_mutex_lock(&lock);
+    bool active = find(id) != NULL;
+    pthread_mutex_unlock(&lock);
+    return active;
+}
+
+static int refuse(const char *what) {
+    acu_record(ACU_ERROR_CAPTURE, "%s would break the capture that is under way", what);
+    acu_hint("do it before the capture begins or after its end");
+    return ACU_ERROR_CAPTURE;
+}
+
+int acu_capture_allows(void) {
+    return ACU_LIKELY(!acu_capture_delays(NULL)) ? 0 : refuse("this");
+}
+
+static bool is_on(const acu_capture *capture, int device) {
+    bool on = capture->origin->object.device == device;
+    for (const acu_stream *s = capture->joined; s && !on; s = s->next_joined)
+        on = s->object.device == device;
+    return on;
+}
+
+int acu_capture_allows_device(int device) {
+    bool captured = false;
+    if (ACU_LIKELY(!ACU_WATCHED(captures)))
+        return 0;
+    pthread_mutex_lock(&lock);
+    for (const acu_capture *c = acu_watched.captures; c && !captured; c = c->next)
+        captured = is_on(c, device);
+    pthread_mutex_unlock(&lock);
+    return captured ? refuse("waiting for the device") : 0;
+}
+
+bool acu_a_capture_delays(const acu_object *object) {
+    bool delays = false;
+    pthread_mutex_lock(&lock);
+    for (const acu_capture *c = acu_watched.captures; c; c = c->next) {
+        if (&c->origin->object == object) { /* the capture goes with it */
+            delays = false;
+            break;
+        }
+        if (c->mode == cudaStreamCaptureModeGlobal)
+            delays = true;
+        if (c->mode == cudaStreamCaptureModeThreadLocal && pthread_equal(c->thread, pthread_self()))
+            delays = true;
+    }
+    pthread_mutex_unlock(&lock);
+    return delays;
+}

@@ -1,0 +1,371 @@
+/* Devices, and the current one. */
+#include <anycuda/device.h>
+
+#include "safe/base/object.h"
+#include "safe/base/stream.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#define SAME(ours, cudas) static_assert((int)(ours) == (int)(cudas), #ours)
+SAME(ACU_DEVICE_MAX_THREADS_PER_BLOCK, cudaDevAttrMaxThreadsPerBlock);
+SAME(ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK, cudaDevAttrMaxSharedMemoryPerBlock);
+SAME(ACU_DEVICE_WARP_SIZE, cudaDevAttrWarpSize);
+SAME(ACU_DEVICE_CLOCK_KHZ, cudaDevAttrClockRate);
+SAME(ACU_DEVICE_MULTIPROCESSORS, cudaDevAttrMultiProcessorCount);
+SAME(ACU_DEVICE_INTEGRATED, cudaDevAttrIntegrated);
+SAME(ACU_DEVICE_CAN_MAP_HOST_MEMORY, cudaDevAttrCanMapHostMemory);
+SAME(ACU_DEVICE_COMPUTE_MODE, cudaDevAttrComputeMode);
+SAME(ACU_DEVICE_CONCURRENT_KERNELS, cudaDevAttrConcurrentKernels);
+SAME(ACU_DEVICE_MEMORY_CLOCK_KHZ, cudaDevAttrMemoryClockRate);
+SAME(ACU_DEVICE_MEMORY_BUS_BITS, cudaDevAttrGlobalMemoryBusWidth);
+SAME(ACU_DEVICE_L2_BYTES, cudaDevAttrL2CacheSize);
+SAME(ACU_DEVICE_UNIFIED_ADDRESSING, cudaDevAttrUnifiedAddressing);
+SAME(ACU_DEVICE_COMPUTE_MAJOR, cudaDevAttrComputeCapabilityMajor);
+SAME(ACU_DEVICE_COMPUTE_MINOR, cudaDevAttrComputeCapabilityMinor);
+SAME(ACU_DEVICE_MANAGED_MEMORY, cudaDevAttrManagedMemory);
+SAME(ACU_DEVICE_PAGEABLE_MEMORY_ACCESS, cudaDevAttrPageableMemoryAccess);
+SAME(ACU_DEVICE_CONCURRENT_MANAGED_ACCESS, cudaDevAttrConcurrentManagedAccess);
+SAME(ACU_DEVICE_COOPERATIVE_LAUNCH, cudaDevAttrCooperativeLaunch);
+SAME(ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+SAME(ACU_DEVICE_MEMORY_POOLS, cudaDevAttrMemoryPoolsSupported);
+SAME(ACU_LIMIT_STACK_SIZE, cudaLimitStackSize);
+SAME(ACU_LIMIT_PRINTF_FIFO_SIZE, cudaLimitPrintfFifoSize);
+SAME(ACU_LIMIT_MALLOC_HEAP_SIZE, cudaLimitMallocHeapSize);
+SAME(ACU_LIMIT_PENDING_LAUNCHES, cudaLimitDevRuntimePendingLaunchCount);
+SAME(ACU_LIMIT_L2_FETCH_GRANULARITY, cudaLimitMaxL2FetchGranularity);
+SAME(ACU_LIMIT_PERSISTING_L2_SIZE, cudaLimitPersistingL2CacheSize);
+SAME(ACU_DEVICE_SPIN, cudaDeviceScheduleSpin);
+SAME(ACU_DEVICE_YIELD, cudaDeviceScheduleYield);
+SAME(ACU_DEVICE_BLOCK, cudaDeviceScheduleBlockingSync);
+SAME(ACU_DEVICE_MAP_HOST, cudaDeviceMapHost);
+SAME(ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX, cudaDeviceLmemResizeToMax);
+
+/* 0, or the failure that the device does not exist. */
+static int check_known(const char *call, acu_device device, int known) {
+    if (device >= 0 && device < known)
+        return 0;
+    return acu_fault(call, "", cudaErrorInvalidDevice, "there is no device %d; there are %d",
+                     device, known);
+}
+
+/* CUDA, told of a device that does not exist, does not tell how many there are. */
+static int explain_device(const char *call, acu_device device) {
+    int known = 0;
+    acu_saved_error said;
+    acu_error_save(&said);
+    if (!cudaGetDeviceCount(&known) && check_known(call, device, known))
+        return cudaErrorInvalidDevice;
+    acu_error_restore(&said);
+    return 0;
+}
+
+/* Blames the public function it stands in, with the device as object. */
+static int outcome(const char *call, acu_device device, int code) {
+    char text[32];
+    if (ACU_LIKELY(code == 0))
+        return 0;
+    if (code == cudaErrorInvalidDevice && explain_device(call, device))
+        return code;
+    snprintf(text, sizeof text, "device %d", device);
+    return acu_blame(call, text, code);
+}
+
+#define OUTCOME(device, code) outcome(__func__, (device), (int)(code))
+
+/* ---- the current device ------------------------------------------------------------------------
+ */
+
+int acu_guard_change(acu_guard *guard, int device) {
+    *guard = (acu_guard){0};
+    int code = (int)cudaGetDevice(&guard->previous);
+    if (code || device == ACU_DEVICE_CURRENT || device == guard->previous)
+        return code;
+    code = (int)cudaSetDevice(device);
+    guard->changed = code == 0;
+    return code;
+}
+
+int acu_device_resolve(const char *call, acu_device *device) {
+    int known = 0, current = 0;
+    int code = (int)cudaGetDeviceCount(&known);
+    if (!code)
+        __atomic_store_n(&acu_watched.devices, known, __ATOMIC_RELAXED);
+    if (!code && *device == ACU_DEVICE_CURRENT) {
+        code = (int)cudaGetDevice(&current);
+        *device = current;
+    }
+    if (code)
+        return outcome(call, *device, code);
+    return check_known(call, *device, known);
+}
+
+acu_result acu_device_count(int *count) {
+    ACU_NEED_POINTER(count);
+    *count = 0;
+    int code = (int)cudaGetDeviceCount(count);
+    if (code)
+        *count = 0;
+    return code ? acu_blame(__func__, "", code) : 0;
+}
+
+acu_result acu_device_current(acu_device *device) {
+    ACU_NEED_POINTER(device);
+    int code = (int)cudaGetDevice(device);
+    return code ? acu_blame(__func__, "", code) : 0;
+}
+
+acu_result acu_device_set(acu_device device) {
+    if (device == ACU_DEVICE_CURRENT)
+        return 0;
+    return OUTCOME(device, cudaSetDevice(device));
+}
+
+acu_result acu_device_enter(acu_device_guard *guard, acu_device device) {
+    ACU_NEED_POINTER(guard);
+    ACU_REQUIRE(!guard->changed, ACU_ERROR_STATE,
+                "the guard has changed the device already, or was not {0} at first");
+    return OUTCOME(device, acu_guard_enter(guard, device));
+}
+
+acu_result acu_device_leave(acu_device_guard *guard) {
+    if (!guard || !guard->changed)
+        return 0;
+    guard->changed = false;
+    return OUTCOME(guard->previous, cudaSetDevice(guard->previous));
+}
+
+void acu_device_guard_cleanup(acu_device_guard *guard) {
+    acu_saved_error before;
+    acu_error_save(&before);
+    if (acu_device_leave(guard))
+        acu_keep_release_error();
+    acu_error_restore(&before);
+}
+
+/* Runs `call` with the device current. */
+#define ON_DEVICE(device, call)                                                                    \
+    do {                                                                                           \
+        acu_guard guard;                                                                           \
+        int code = acu_guard_enter(&guard, (device));                                              \
+        if (!code)                                                                                 \
+            code = (int)(call);                                                                    \
+        acu_guard_leave(&guard);                                                                   \
+        return OUTCOME((device), code);                                                            \
+    } while (0)
+
+/* ---- what it is --------------------------------------------------------------------------------
+ */
+
+acu_result acu_device_attribute(acu_device device, int attribute, int *value) {
+    char text[64];
+    ACU_NEED_POINTER(value);
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    int code = (int)cudaDeviceGetAttribute(value, (enum cudaDeviceAttr)attribute, device);
+    if (!code)
+        return 0;
+    snprintf(text, sizeof text, "attribute %d of device %d", attribute, device);
+    return acu_blame(__func__, text, code);
+}
+
+/* An attribute that this runtime or device may lack: 0 then, and no error is left behind. */
+static int optional(enum cudaDeviceAttr attribute, acu_device device, int *value) {
+    acu_saved_error before;
+    acu_error_save(&before);
+    int code = (int)cudaDeviceGetAttribute(value, attribute, device);
+    if (code != cudaErrorInvalidValue && code != cudaErrorNotSupported)
+        return code;
+    *value = 0;
+    (void)cudaGetLastError();
+    acu_error_restore(&before);
+    return 0;
+}
+
+static void fill_info(acu_device_info *info, const struct cudaDeviceProp *p) {
+    *info = (acu_device_info){
+        .compute_major = p->major,
+        .compute_minor = p->minor,
+        .multiprocessors = p->multiProcessorCount,
+        .warp_size = p->warpSize,
+        .max_threads_per_block = p->maxThreadsPerBlock,
+        .max_threads_per_multiprocessor = p->maxThreadsPerMultiProcessor,
+        .max_blocks_per_multiprocessor = p->maxBlocksPerMultiProcessor,
+        .registers_per_block = p->regsPerBlock,
+        .registers_per_multiprocessor = p->regsPerMultiprocessor,
+        .shared_memory_per_block = p->sharedMemPerBlock,
+        .shared_memory_per_block_optin = p->sharedMemPerBlockOptin,
+        .shared_memory_per_multiprocessor = p->sharedMemPerMultiprocessor,
+        .memory = p->totalGlobalMem,
+        .constant_memory = p->totalConstMem,
+        .l2_bytes = (size_t)p->l2CacheSize,
+        .memory_bus_bits = p->memoryBusWidth,
+        .async_engines = p->asyncEngineCount,
+        .integrated = p->integrated,
+        .ecc = p->ECCEnabled,
+        .unified_addressing = p->unifiedAddressing,
+        .managed_memory = p->managedMemory,
+        .concurrent_managed_access = p->concurrentManagedAccess,
+        .pageable_memory_access = p->pageableMemoryAccess,
+        .concurrent_kernels = p->concurrentKernels,
+        .cooperative_launch = p->cooperativeLaunch,
+        .stream_priorities = p->streamPrioritiesSupported,
+        .can_map_host_memory = p->canMapHostMemory,
+    };
+    static_assert(sizeof info->name == sizeof p->name, "the name is cut");
+    memcpy(info->name, p->name, sizeof info->name);
+    memcpy(info->uuid, &p->uuid, sizeof info->uuid);
+    memcpy(info->max_block, p->maxThreadsDim, sizeof info->max_block);
+    memcpy(info->max_grid, p->maxGridSize, sizeof info->max_grid);
+}
+
+acu_result acu_device_get_info(acu_device device, acu_device_info *info) {
+    ACU_NEED_POINTER(info);
+    struct cudaDeviceProp properties;
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_TRY(OUTCOME(device, cudaGetDeviceProperties(&properties, device)));
+    fill_info(info, &properties);
+    int memory_pools = 0, cluster_launch = 0;
+    const struct {
+        enum cudaDeviceAttr attribute;
+        int *value;
+    } more[] = {{cudaDevAttrClockRate, &info->clock_khz},
+                {cudaDevAttrMemoryClockRate, &info->memory_clock_khz},
+                {cudaDevAttrMemoryPoolsSupported, &memory_pools},
+                {cudaDevAttrClusterLaunch, &cluster_launch}};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++)
+        ACU_TRY(OUTCOME(device, optional(more[i].attribute, device, more[i].value)));
+    info->memory_pools = memory_pools;
+    info->cluster_launch = cluster_launch;
+    return OUTCOME(device, cudaDeviceGetPCIBusId(info->pci_id, sizeof info->pci_id, device));
+}
+
+acu_result acu_device_pci_id(acu_device device, char text[ACU_PCI_ID_SIZE]) {
+    ACU_NEED_POINTER(text);
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    return OUTCOME(device, cudaDeviceGetPCIBusId(text, ACU_PCI_ID_SIZE, device));
+}
+
+acu_result acu_device_by_pci_id(const char *text, acu_device *device) {
+    ACU_NEED_POINTER(text);
+    ACU_NEED_POINTER(device);
+    int code = (int)cudaDeviceGetByPCIBusId(device, text);
+    return code ? acu_blame(__func__, text, code) : 0;
+}
+
+acu_result acu_device_uuid(acu_device device, char text[ACU_UUID_SIZE]) {
+    ACU_NEED_POINTER(text);
+    struct cudaDeviceProp properties;
+    unsigned char u[16];
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_TRY(OUTCOME(device, cudaGetDeviceProperties(&properties, device)));
+    memcpy(u, &properties.uuid, sizeof u);
+    snprintf(text, ACU_UUID_SIZE,
+             "GPU-%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", u[0], u[1],
+             u[2], u[3], u[4], u[5], u[6], u[7], u[8], u[9], u[10], u[11], u[12], u[13], u[14],
+             u[15]);
+    return 0;
+}
+
+acu_result acu_device_memory(acu_device device, size_t *free_bytes, size_t *total_bytes) {
+    size_t unused_free, unused_total;
+    ON_DEVICE(device, cudaMemGetInfo(free_bytes ? free_bytes : &unused_free,
+                                     total_bytes ? total_bytes : &unused_total));
+}
+
+acu_result acu_device_priorities(acu_device device, int *least, int *greatest) {
+    ACU_NEED_POINTER(least);
+    ACU_NEED_POINTER(greatest);
+    ON_DEVICE(device, cudaDeviceGetStreamPriorityRange(least, greatest));
+}
+
+/* ---- what it is told ---------------------------------------------------------------------------
+ */
+
+acu_result acu_device_limit(acu_device device, acu_device_limit_id limit, size_t *value) {
+    ACU_NEED_POINTER(value);
+    ON_DEVICE(device, cudaDeviceGetLimit(value, (enum cudaLimit)limit));
+}
+
+acu_result acu_device_set_limit(acu_device device, acu_device_limit_id limit, size_t value) {
+    ON_DEVICE(device, cudaDeviceSetLimit((enum cudaLimit)limit, value));
+}
+
+acu_result acu_device_flags(acu_device device, unsigned *flags) {
+    ACU_NEED_POINTER(flags);
+    ON_DEVICE(device, cudaGetDeviceFlags(flags));
+}
+
+acu_result acu_device_set_flags(acu_device device, unsigned flags) {
+    ON_DEVICE(device, cudaSetDeviceFlags(flags));
+}
+
+acu_result acu_device_can_access(acu_device device, acu_device peer, bool *can) {
+    int answer = 0;
+    ACU_NEED_POINTER(can);
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_TRY(acu_device_resolve(__func__, &peer));
+    int code = (int)cudaDeviceCanAccessPeer(&answer, device, peer);
+    *can = !code && answer;
+    return OUTCOME(device, code);
+}
+
+/* One code of the call means that nothing was to be done; then CUDA remembers no error either. */
+static int forgive(int code, int forgiven, const acu_saved_error *before) {
+    if (code != forgiven)
+        return code;
+    (void)cudaGetLastError();
+    acu_error_restore(before);
+    return 0;
+}
+
+static int enable_peer(acu_device peer) {
+    acu_saved_error before;
+    acu_error_save(&before);
+    int code = (int)cudaDeviceEnablePeerAccess(peer, 0);
+    return forgive(code, cudaErrorPeerAccessAlreadyEnabled, &before);
+}
+
+static int disable_peer(acu_device peer) {
+    acu_saved_error before;
+    acu_error_save(&before);
+    int code = (int)cudaDeviceDisablePeerAccess(peer);
+    return forgive(code, cudaErrorPeerAccessNotEnabled, &before);
+}
+
+acu_result acu_device_enable_peer(acu_device device, acu_device peer) {
+    ACU_TRY(acu_device_resolve(__func__, &peer));
+    ON_DEVICE(device, enable_peer(peer));
+}
+
+acu_result acu_device_disable_peer(acu_device device, acu_device peer) {
+    ACU_TRY(acu_device_resolve(__func__, &peer));
+    ON_DEVICE(device, disable_peer(peer));
+}
+
+static int synchronize(acu_device device) {
+    int code = acu_capture_allows_device(device);
+    if (code)
+        return code;
+    code = (int)cudaDeviceSynchronize();
+    if (code)
+        acu_closures_abandon(device);
+    acu_destroy_deferred(); /* what waited for this */
+    return code;
+}
+
+acu_result acu_device_synchronize(acu_device device) {
+    ON_DEVICE(device, synchronize(device));
+}
+
+acu_result acu_device_reset(acu_device device) {
+    acu_destroy_deferred();
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    int alive = acu_objects_alive(device);
+    if (alive > 0 && acu_device_synchronize(device) == 0)
+        alive = acu_objects_alive(device); /* without what was released and waited for its work */
+    ACU_REQUIRE(alive == 0, ACU_ERROR_STATE,
+                "%d object%s of device %d %s still alive; release them first", alive,
+                alive == 1 ? "" : "s", device, alive == 1 ? "is" : "are");
+    ON_DEVICE(device, cudaDeviceReset());
+}

@@ -1,0 +1,191 @@
+/* What comes after what in a graph, and what nodes there are. */
+#include "safe/graph/graph.h"
+
+#include <stdlib.h>
+
+/* ---- dependencies ------------------------------------------------------------------------------
+ */
+
+bool acu_edges_raw(const acu_edge *edges, size_t count, cudaGraphEdgeData **made) {
+    *made = NULL;
+    if (!edges || count == 0)
+        return true;
+    cudaGraphEdgeData *data = *made = calloc(count, sizeof *data);
+    for (size_t i = 0; data && i < count; i++) {
+        data[i].from_port = edges[i].from_port;
+        data[i].to_port = edges[i].to_port;
+        data[i].type = edges[i].type;
+    }
+    return data;
+}
+
+typedef struct dependencies {
+    const char *call;
+    acu_graph *graph;
+    const acu_node *from, *to;
+    const acu_edge *edges;
+    size_t count;
+    bool add;
+} dependencies;
+
+static int gather_nodes(const dependencies *d, const acu_node *nodes, cudaGraphNode_t *raw) {
+    for (size_t i = 0; i < d->count; i++) {
+        if (nodes[i].graph && nodes[i].graph != d->graph)
+            return acu_fault(d->call, "", ACU_ERROR_ARGUMENT, "node %zu is of another graph", i);
+        int code = acu_node_check(d->call, nodes[i], &raw[i]);
+        if (code)
+            return code;
+    }
+    return 0;
+}
+
+static int change_with(const dependencies *d, cudaGraphNode_t *raw, cudaGraphEdgeData *edges) {
+    cudaGraphNode_t *to = raw + d->count;
+    int code = gather_nodes(d, d->from, raw);
+    if (!code)
+        code = gather_nodes(d, d->to, to);
+    if (code)
+        return code;
+    acu_graph_lock();
+    code = (int)(d->add ? cudaGraphAddDependencies(d->graph->raw, raw, to, edges, d->count)
+                        : cudaGraphRemoveDependencies(d->graph->raw, raw, to, edges, d->count));
+    acu_graph_unlock();
+    return acu_outcome(d->call, d->graph, code);
+}
+
+static int change_dependencies(const dependencies *d) {
+    cudaGraphEdgeData *edges = NULL;
+    if (!acu_is(d->graph, &acu_graph_class))
+        return acu_bad_handle(d->call, d->graph, &acu_graph_class);
+    if (d->count == 0)
+        return 0;
+    if (!d->from || !d->to)
+        return acu_fault(d->call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", d->from ? "to" : "from");
+    cudaGraphNode_t *raw = d->count < SIZE_MAX / 32 ? malloc(2 * d->count * sizeof *raw) : NULL;
+    bool room = raw && acu_edges_raw(d->edges, d->count, &edges);
+    int code =
+        room ? change_with(d, raw, edges)
+             : acu_fault(d->call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", d->count);
+    free(edges);
+    free(raw);
+    return code;
+}
+
+acu_result acu_graph_add_dependencies(acu_graph *graph, const acu_node *from, const acu_node *to,
+                                      const acu_edge *edges, size_t count) {
+    dependencies d = {__func__, graph, from, to, edges, count, true};
+    return change_dependencies(&d);
+}
+
+acu_result acu_graph_remove_dependencies(acu_graph *graph, const acu_node *from, const acu_node *to,
+                                         const acu_edge *edges, size_t count) {
+    dependencies d = {__func__, graph, from, to, edges, count, false};
+    return change_dependencies(&d);
+}
+
+/* ---- questions ---------------------------------------------------------------------------------
+ */
+
+typedef struct question {
+    const char *call;
+    enum { NODES, ROOTS, EDGES, DEPENDENCIES, DEPENDENTS } about;
+    acu_graph *graph;
+    cudaGraphNode_t node;
+    acu_node *from, *to; /* the answer; `to` only of EDGES */
+    acu_edge *edges;
+    size_t *count;
+} question;
+
+static int ask(const question *q, cudaGraphNode_t *from, cudaGraphNode_t *to,
+               cudaGraphEdgeData *edges, size_t *count) {
+    switch (q->about) {
+    case NODES:
+        return (int)cudaGraphGetNodes(q->graph->raw, from, count);
+    case ROOTS:
+        return (int)cudaGraphGetRootNodes(q->graph->raw, from, count);
+    case EDGES:
+        return (int)cudaGraphGetEdges(q->graph->raw, from, to, edges, count);
+    case DEPENDENCIES:
+        return (int)cudaGraphNodeGetDependencies(q->node, from, edges, count);
+    case DEPENDENTS:
+        break;
+    }
+    return (int)cudaGraphNodeGetDependentNodes(q->node, from, edges, count);
+}
+
+void acu_nodes_tell(acu_graph *graph, const cudaGraphNode_t *raw, size_t count, acu_node *nodes,
+                    size_t room) {
+    for (size_t i = 0; nodes && i < count && i < room; i++)
+        nodes[i] = acu_node_of(graph, raw[i]);
+}
+
+void acu_edges_tell(const cudaGraphEdgeData *raw, size_t count, acu_edge *edges, size_t room) {
+    for (size_t i = 0; edges && i < count && i < room; i++)
+        edges[i] = (acu_edge){raw[i].from_port, raw[i].to_port, raw[i].type};
+}
+
+/* Asked for edges without their data, CUDA fails if there is any; so it is always asked for. */
+static int tell(const question *q, size_t count, size_t room) {
+    int code = ACU_ERROR_HOST_MEMORY;
+    cudaGraphNode_t *from = calloc(2 * count, sizeof *from);
+    cudaGraphEdgeData *edges = calloc(count, sizeof *edges);
+    bool room_for_all = from && edges && acu_nodes_reserve(q->graph, 2 * count);
+    if (room_for_all)
+        code = ask(q, from, from + count, edges, q->count);
+    else
+        acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
+    if (room_for_all && !code) {
+        acu_nodes_tell(q->graph, from, *q->count, q->from, room);
+        if (q->about == EDGES)
+            acu_nodes_tell(q->graph, from + count, *q->count, q->to, room);
+        acu_edges_tell(edges, *q->count, q->edges, room);
+    }
+    free(from);
+    free(edges);
+    return code;
+}
+
+static int answer(const question *q) {
+    size_t room, count = 0;
+    if (!q->count)
+        return acu_fault(q->call, "", ACU_ERROR_ARGUMENT, "'count' is NULL");
+    room = *q->count;
+    *q->count = 0;
+    if (!acu_is(q->graph, &acu_graph_class))
+        return acu_bad_handle(q->call, q->graph, &acu_graph_class);
+    acu_graph_lock();
+    int code = ask(q, NULL, NULL, NULL, &count);
+    *q->count = code ? 0 : count;
+    if (!code && count > 0 && room > 0 && (q->from || q->to || q->edges))
+        code = tell(q, count, room);
+    acu_graph_unlock();
+    return acu_outcome(q->call, q->graph, code);
+}
+
+acu_result acu_graph_nodes(acu_graph *graph, acu_node *nodes, size_t *count) {
+    question q = {.call = __func__, NODES, graph, .from = nodes, .count = count};
+    return answer(&q);
+}
+
+acu_result acu_graph_roots(acu_graph *graph, acu_node *nodes, size_t *count) {
+    question q = {.call = __func__, ROOTS, graph, .from = nodes, .count = count};
+    return answer(&q);
+}
+
+acu_result acu_graph_edges(acu_graph *graph, acu_node *from, acu_node *to, acu_edge *edges,
+                           size_t *count) {
+    question q = {__func__, EDGES, graph, NULL, from, to, edges, count};
+    return answer(&q);
+}
+
+acu_result acu_node_dependencies(acu_node node, acu_node *nodes, acu_edge *edges, size_t *count) {
+    question q = {__func__, DEPENDENCIES, node.graph, NULL, nodes, NULL, edges, count};
+    ACU_TRY(acu_node_check(__func__, node, &q.node));
+    return answer(&q);
+}
+
+acu_result acu_node_dependents(acu_node node, acu_node *nodes, acu_edge *edges, size_t *count) {
+    question q = {__func__, DEPENDENTS, node.graph, NULL, nodes, NULL, edges, count};
+    ACU_TRY(acu_node_check(__func__, node, &q.node));
+    return answer(&q);
+}

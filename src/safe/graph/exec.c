@@ -1,0 +1,429 @@
+/* Executable graphs: what they keep until when, and launches. */
+#define _POSIX_C_SOURCE 200809L /* nanosleep */
+#include "safe/graph/exec.h"
+#include "cudart_tables.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static_assert((int)ACU_EXEC_AUTO_FREE == (int)cudaGraphInstantiateFlagAutoFreeOnLaunch, "");
+static_assert((int)ACU_EXEC_UPLOAD == (int)cudaGraphInstantiateFlagUpload, "");
+static_assert((int)ACU_EXEC_DEVICE_LAUNCH == (int)cudaGraphInstantiateFlagDeviceLaunch, "");
+static_assert((int)ACU_EXEC_NODE_PRIORITIES == (int)cudaGraphInstantiateFlagUseNodePriority, "");
+
+#define OUTCOME(exec, code) acu_outcome(__func__, (exec), (int)(code))
+
+/* Not for long, but where CUDA has to wait for room; so it sleeps in the end. */
+void acu_exec_wait(acu_exec *exec) {
+    const struct timespec moment = {.tv_nsec = 20000};
+    for (int i = 0; __atomic_exchange_n(&exec->object.busy, true, __ATOMIC_ACQUIRE); i++)
+        if (i < 100)
+            (void)sched_yield();
+        else
+            (void)nanosleep(&moment, NULL);
+}
+
+/* ---- what it keeps -----------------------------------------------------------------------------
+ */
+
+void acu_retired_free(acu_retired *retired) {
+    while (retired) {
+        acu_retired *old = retired;
+        retired = old->next;
+        int holding = acu_holding_release(old->holding), bag = acu_bag_release(old->bag);
+        int gone = acu_timeline_release(old->timeline);
+        if (holding || bag || gone)
+            acu_keep_release_error();
+        free(old);
+    }
+}
+
+acu_retired *acu_exec_take_unused(acu_exec *exec) {
+    acu_retired *first = exec->oldest, **link = &first;
+    while (*link &&
+           (!(*link)->timeline || acu_timeline_is_over((*link)->timeline, (*link)->number)))
+        link = &(*link)->next;
+    exec->oldest = *link;
+    if (!exec->oldest)
+        exec->newest = &exec->oldest;
+    *link = NULL;
+    return first;
+}
+
+static void retire(acu_exec *exec, acu_retired *old) {
+    old->timeline = exec->last ? acu_timeline_retain(exec->last) : NULL;
+    old->number = exec->number;
+    *exec->newest = old;
+    exec->newest = &old->next;
+    exec->stale = true;
+    exec->left = ACU_NOT_ALONE;
+}
+
+void acu_exec_give(acu_exec *exec, uint64_t node, acu_holding *holding, acu_retired *old) {
+    *old = (acu_retired){.holding = acu_bag_give(exec->bag, node, holding)};
+    retire(exec, old);
+}
+
+void acu_exec_take_over(acu_exec *exec, acu_bag *bag, acu_retired *old) {
+    *old = (acu_retired){.bag = exec->bag};
+    exec->bag = bag;
+    retire(exec, old);
+}
+
+int acu_exec_reserve(acu_exec *exec, size_t more) {
+    size_t room = 8;
+    while (room < acu_bag_size(exec->bag) + more)
+        room *= 2;
+    if (room <= exec->use_room)
+        return 0;
+    acu_exec_use *uses = malloc(room * sizeof *uses);
+    uint32_t *slots = room < UINT32_MAX / 2 ? malloc(2 * room * sizeof *slots) : NULL;
+    if (!uses || !slots) {
+        free(uses);
+        free(slots);
+        return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for what the graph keeps");
+    }
+    free(exec->uses);
+    free(exec->slots);
+    exec->uses = uses;
+    exec->slots = slots;
+    exec->use_room = room;
+    exec->stale = true;
+    exec->left = ACU_NOT_ALONE;
+    return 0;
+}
+
+/* Memory that several nodes use is there once. */
+static void add_use(void *data, const acu_kept *kept) {
+    acu_exec *exec = data;
+    if (kept->object->was != &acu_storage_class)
+        return;
+    acu_storage *storage = (acu_storage *)kept->object;
+    size_t mask = 2 * exec->use_room - 1;
+    size_t at =
+        (size_t)(((uint64_t)(uintptr_t)storage * UINT64_C(0x9e3779b97f4a7c15)) >> 32u) & mask;
+    while (exec->slots[at] && exec->uses[exec->slots[at] - 1].storage != storage)
+        at = (at + 1) & mask;
+    if (exec->slots[at]) {
+        exec->uses[exec->slots[at] - 1].writes |= kept->writes;
+        return;
+    }
+    exec->uses[exec->use_count++] = (acu_exec_use){.storage = storage, .writes = kept->writes};
+    exec->slots[at] = exec->use_count;
+}
+
+static void gather_uses(acu_exec *exec) {
+    exec->use_count = 0;
+    memset(exec->slots, 0, 2 * exec->use_room * sizeof *exec->slots);
+    acu_bag_each(exec->bag, add_use, exec);
+    exec->stale = false;
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+/* CUDA lets a launch under way go on; what it uses waits for that. */
+static int destroy_exec(acu_object *object) {
+    acu_exec *exec = (acu_exec *)object;
+    if (exec->owned && !acu_is_unloading())
+        exec->failed = acu_released((int)cudaGraphExecDestroy(exec->raw));
+    exec->owned = false;
+    if (exec->last && !acu_timeline_is_over(exec->last, exec->number))
+        return ACU_LATER;
+    acu_retired_free(exec->oldest);
+    int kept = acu_bag_release(exec->bag);
+    int gone = acu_timeline_release(exec->last);
+    free(exec->uses);
+    free(exec->slots);
+    return exec->failed ? exec->failed : kept ? kept : gone;
+}
+
+const acu_class acu_exec_class = {"executable graph", destroy_exec, NULL};
+
+static acu_exec *new_exec(const char *call) {
+    acu_exec *exec = acu_object_new(call, &acu_exec_class, sizeof *exec, ACU_EVERY_DEVICE);
+    if (!exec)
+        return NULL;
+    exec->newest = &exec->oldest;
+    return exec;
+}
+
+static int take_exec(const char *call, cudaGraphExec_t raw, bool owned, acu_exec **exec) {
+    if (!exec || !raw)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", exec ? "raw" : "exec");
+    acu_exec *made = *exec = new_exec(call);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    made->raw = raw;
+    made->owned = owned;
+    return 0;
+}
+
+acu_result acu_exec_wrap(struct CUgraphExec_st *raw, acu_exec **exec) {
+    return take_exec(__func__, raw, false, exec);
+}
+
+acu_result acu_exec_adopt(struct CUgraphExec_st *raw, acu_exec **exec) {
+    return take_exec(__func__, raw, true, exec);
+}
+
+struct CUgraphExec_st *acu_exec_raw(const acu_exec *exec) {
+    return acu_is(exec, &acu_exec_class) ? exec->raw : NULL;
+}
+
+acu_exec *acu_exec_retain(acu_exec *exec) {
+    return acu_object_retain(__func__, exec, &acu_exec_class);
+}
+
+acu_result acu_exec_release(acu_exec *exec) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, exec, &acu_exec_class);
+}
+
+void acu_exec_cleanup(acu_exec **exec) {
+    (void)acu_exec_release(exec ? *exec : NULL);
+}
+
+/* ---- instantiating -----------------------------------------------------------------------------
+ */
+
+static const char *const failures[] = {"",
+                                       "",
+                                       "its structure is invalid",
+                                       "it does something that cannot be done like this",
+                                       "it is of another device",
+                                       "its conditional handle is not used"};
+
+/* Names the node and the reason behind the graph. */
+static int blame_node(const char *call, acu_graph *graph, const cudaGraphInstantiateParams *params,
+                      int code) {
+    char object[ACU_OBJECT_TEXT], said[ACU_OBJECT_TEXT], node[64] = "";
+    unsigned result = (unsigned)params->result_out;
+    const char *why = result < sizeof failures / sizeof *failures ? failures[result] : "";
+    acu_describe(graph, object);
+    if (params->errNode_out)
+        acu_node_describe(graph, params->errNode_out, node);
+    if (!*node && !*why)
+        return acu_blame(call, object, code);
+    snprintf(said, sizeof said, "%.70s, %s%s%s", object, *node ? node : "the graph",
+             *why ? ": " : "", why);
+    return acu_blame(call, said, code);
+}
+
+/* Before 12.0 nothing is told of the node at fault. */
+static int instantiate(acu_graph *graph, const acu_exec_options *o, cudaGraphExec_t *raw,
+                       cudaGraphInstantiateParams *params) {
+    if (!acu_knows(&acu_function_cudaGraphInstantiateWithParams))
+        return (int)cudaGraphInstantiate(raw, graph->raw, o->flags);
+    params->flags = o->flags;
+    params->uploadStream = o->upload ? o->upload->raw : NULL;
+    return (int)cudaGraphInstantiateWithParams(raw, graph->raw, params);
+}
+
+static int make_exec(const char *call, acu_graph *graph, const acu_exec_options *o,
+                     acu_exec *exec) {
+    cudaGraphInstantiateParams params = {0};
+    acu_graph_lock();
+    exec->bag = acu_graph_bag(graph);
+    int code = acu_outcome(call, graph, acu_exec_reserve(exec, 0));
+    if (!code) {
+        code = instantiate(graph, o, &exec->raw, &params);
+        exec->owned = !code;
+        if (code)
+            blame_node(call, graph, &params, code);
+    }
+    acu_graph_unlock();
+    return code;
+}
+
+acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *options,
+                                 acu_exec **exec) {
+    static const acu_exec_options none;
+    const acu_exec_options *o = options ? options : &none;
+    ACU_NEED_POINTER(exec);
+    *exec = NULL;
+    acu_destroy_deferred();
+    ACU_NEED(graph, acu_graph_class);
+    if (o->upload)
+        ACU_NEED_STREAM(o->upload);
+    ACU_TRY(acu_graph_not_captured(__func__, graph));
+    ACU_TRY(OUTCOME(graph, acu_capture_allows()));
+    if (o->upload)
+        ACU_TRY(OUTCOME(o->upload, acu_stream_not_captured(o->upload)));
+    acu_exec *made = new_exec(__func__);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    made->source = graph->root->salt;
+    int code = make_exec(__func__, graph, o, made);
+    if (code)
+        (void)acu_object_release(NULL, made, &acu_exec_class);
+    else
+        *exec = made;
+    return code;
+}
+
+/* ---- launching ---------------------------------------------------------------------------------
+ */
+
+static int launch_raw(acu_exec *exec, acu_stream *stream) {
+    acu_guard guard;
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = (int)cudaGraphLaunch(exec->raw, stream->raw);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+static void remember_launch(acu_exec *exec, acu_timeline *timeline, uint64_t left) {
+    acu_timeline *before = exec->last;
+    exec->number = acu_timeline_issue(timeline);
+    exec->left = left;
+    if (before == timeline)
+        return;
+    exec->last = acu_timeline_retain(timeline);
+    if (acu_timeline_release(before))
+        acu_keep_release_error();
+}
+
+/* Begins the use of as many as can be, which is all of them unless it fails. */
+static int begin_uses(acu_exec *exec, acu_stream *stream, size_t *begun, bool *alone) {
+    int code = 0;
+    for (*alone = true; *begun < exec->use_count && !code; *begun += !code) {
+        acu_exec_use *use = &exec->uses[*begun];
+        use->ticket.version = 0;
+        if (acu_storage_is_only_on(use->storage, stream->timeline))
+            continue;
+        *alone = false;
+        code = acu_use_begin(use->storage, stream, use->writes, &use->ticket);
+    }
+    return code;
+}
+
+static int end_uses(acu_exec *exec, acu_stream *stream, size_t begun) {
+    int first = 0;
+    for (size_t i = 0; i < begun; i++) {
+        const acu_exec_use *use = &exec->uses[i];
+        if (acu_storage_is_only_on(use->storage, stream->timeline))
+            continue;
+        int code = acu_use_end(use->storage, stream, use->writes, &use->ticket);
+        first = first ? first : code;
+    }
+    return first;
+}
+
+/* As acu_use_begin and acu_use_end around it. */
+static int launch(acu_exec *exec, acu_stream *stream) {
+    acu_timeline *timeline = stream->timeline;
+    uint64_t left = __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST);
+    size_t begun = 0;
+    bool alone = false;
+    if (acu_capture_of(stream)) /* CUDA refuses it, and then the capture is broken */
+        return acu_stream_not_captured(stream);
+    if (exec->stale)
+        gather_uses(exec);
+    int code = begin_uses(exec, stream, &begun, &alone);
+    if (!code)
+        code = launch_raw(exec, stream);
+    if (!code) /* else the one before is still the last */
+        remember_launch(exec, timeline, alone ? left : ACU_NOT_ALONE);
+    int ended = end_uses(exec, stream, begun);
+    return code ? code : ended;
+}
+
+static __attribute__((noinline)) int launch_first(const char *call, acu_exec *exec,
+                                                  acu_stream *stream) {
+    if (!acu_is(exec, &acu_exec_class))
+        return acu_bad_handle(call, exec, &acu_exec_class);
+    ACU_TRY(acu_stream_check(call, stream));
+    acu_exec_lock(exec);
+    int code = launch(exec, stream);
+    acu_exec_unlock(exec);
+    return acu_outcome(call, exec, code);
+}
+
+/* Locked, after the launch: something else has happened on the timeline since the one before. */
+static __attribute__((noinline)) int launched(const char *call, acu_exec *exec,
+                                              acu_stream *stream) {
+    exec->number = acu_timeline_issue(stream->timeline);
+    bool alone = exec->left == __atomic_load_n(&stream->timeline->left, __ATOMIC_SEQ_CST);
+    int code = alone ? 0 : end_uses(exec, stream, exec->use_count);
+    acu_exec_unlock(exec);
+    return acu_outcome(call, exec, code);
+}
+
+/*
+ * Mostly a graph goes where it went before, and its memory is still that stream's alone: then none
+ * of it is looked at, however much it is. CUDA leaves neither lines in the caches nor branches in
+ * the predictor, so that the way is short, straight and all in a few lines; each `if` is for all
+ * that is unusual there. Whether memory has left is asked again, once the number was issued.
+ */
+ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_exec *exec,
+                                                                            acu_stream *stream) {
+    bool live = acu_is(exec, &acu_exec_class) && acu_is(stream, &acu_stream_class);
+    if (!ACU_LIKELY(live) || !ACU_LIKELY(!((uintptr_t)acu_capture_of(stream) | stream->is_default)))
+        return launch_first(__func__, exec, stream);
+    acu_timeline *timeline = stream->timeline;
+    acu_exec_lock(exec);
+    uint64_t left = exec->left;
+    bool same = exec->last == timeline;
+    if (!ACU_LIKELY(same && (left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST)))) {
+        acu_exec_unlock(exec);
+        return launch_first(__func__, exec, stream);
+    }
+    int code = (int)cudaGraphLaunch(exec->raw, stream->raw);
+    if (!ACU_LIKELY(!code)) {
+        acu_exec_unlock(exec);
+        return OUTCOME(exec, code);
+    }
+    bool issued = acu_timeline_has_issued(timeline, &exec->number);
+    if (!ACU_LIKELY(issued && (left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST))))
+        return launched(__func__, exec, stream);
+    acu_exec_unlock(exec);
+    return 0;
+}
+
+static int upload(acu_exec *exec, acu_stream *stream) {
+    acu_guard guard;
+    int code = acu_stream_enter(stream, &guard);
+    if (!code)
+        code = (int)cudaGraphUpload(exec->raw, stream->raw);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream) {
+    ACU_NEED(exec, acu_exec_class);
+    ACU_NEED_STREAM(stream);
+    int code = acu_stream_not_captured(stream);
+    if (code)
+        return OUTCOME(stream, code);
+    acu_exec_lock(exec);
+    code = upload(exec, stream);
+    acu_exec_unlock(exec);
+    return OUTCOME(exec, code);
+}
+
+acu_result acu_exec_flags(acu_exec *exec, uint64_t *flags) {
+    unsigned long long bits = 0;
+    ACU_NEED_POINTER(flags);
+    ACU_NEED(exec, acu_exec_class);
+    acu_exec_lock(exec);
+    int code = (int)cudaGraphExecGetFlags(exec->raw, &bits);
+    acu_exec_unlock(exec);
+    *flags = bits;
+    return OUTCOME(exec, code);
+}
+
+acu_result acu_exec_id(acu_exec *exec, unsigned *id) {
+    ACU_NEED_POINTER(id);
+    *id = 0;
+    ACU_NEED(exec, acu_exec_class);
+    acu_exec_lock(exec);
+    int code = (int)cudaGraphExecGetId(exec->raw, id);
+    acu_exec_unlock(exec);
+    return OUTCOME(exec, code);
+}

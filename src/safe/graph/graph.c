@@ -1,0 +1,569 @@
+/* Graphs: their life, their parts, what they keep, and what can be asked of them. */
+#include "safe/graph/graph.h"
+
+#include <anycuda/cuda.h>
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert((int)ACU_NODE_FREE == (int)cudaGraphNodeTypeMemFree, "");
+static_assert((int)ACU_NODE_CONDITIONAL == (int)cudaGraphNodeTypeConditional, "");
+static_assert((int)ACU_DOT_CONDITIONALS == (int)cudaGraphDebugDotFlagsConditionalNodeParams, "");
+static_assert((int)ACU_GRAPH_MEMORY_RESERVED_HIGH == (int)cudaGraphMemAttrReservedMemHigh, "");
+
+#define OUTCOME(graph, code) acu_outcome(__func__, (graph), (int)(code))
+
+/* Runs a call on the graph, and returns from the public function. */
+#define ON_GRAPH(graph, call)                                                                      \
+    do {                                                                                           \
+        ACU_NEED((graph), acu_graph_class);                                                        \
+        acu_graph_lock();                                                                          \
+        int code = (int)(call);                                                                    \
+        acu_graph_unlock();                                                                        \
+        return OUTCOME((graph), code);                                                             \
+    } while (0)
+
+/* The same with a node, whose raw handle is `raw`. */
+#define ON_NODE(node, call)                                                                        \
+    do {                                                                                           \
+        cudaGraphNode_t raw = NULL;                                                                \
+        ACU_TRY(acu_node_check(__func__, (node), &raw));                                           \
+        ON_GRAPH((node).graph, (call));                                                            \
+    } while (0)
+
+/* ---- locks -------------------------------------------------------------------------------------
+ */
+
+static pthread_mutex_t all_graphs = PTHREAD_MUTEX_INITIALIZER;
+
+void acu_graph_lock(void) {
+    pthread_mutex_lock(&all_graphs);
+}
+
+void acu_graph_unlock(void) {
+    pthread_mutex_unlock(&all_graphs);
+}
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+/* The objects may be many, and take locks of their own: not under the graph's. */
+static int destroy_graph(acu_object *object) {
+    acu_graph *graph = (acu_graph *)object;
+    int code = 0, kept = 0;
+    while (graph->parts) {
+        acu_graph *part = graph->parts;
+        graph->parts = part->next;
+        (void)acu_object_release(NULL, part, &acu_graph_class);
+    }
+    if (graph->owned && !acu_is_unloading()) {
+        acu_graph_lock();
+        code = acu_released((int)cudaGraphDestroy(graph->raw));
+        acu_graph_unlock();
+    }
+    if (graph->root == graph) {
+        kept = acu_bag_release(graph->bag);
+        pthread_mutex_destroy(&graph->bag_lock);
+    }
+    acu_nodes_forget(graph);
+    return code ? code : kept;
+}
+
+static void describe_graph(const acu_object *object, char *text, size_t size) {
+    const acu_graph *graph = (const acu_graph *)object;
+    if (graph->root != graph)
+        snprintf(text, size, " (a part of %p)", (void *)graph->root);
+    else if (!graph->owned && graph->raw && !graph->capturing)
+        snprintf(text, size, " (%p of someone else)", (void *)graph->raw);
+}
+
+const acu_class acu_graph_class = {"graph", destroy_graph, describe_graph};
+
+static acu_graph *new_graph(const char *call) {
+    static uint32_t graphs;
+    acu_graph *graph = acu_object_new(call, &acu_graph_class, sizeof *graph, ACU_EVERY_DEVICE);
+    if (graph)
+        graph->salt = __atomic_add_fetch(&graphs, 1, __ATOMIC_RELAXED);
+    return graph;
+}
+
+acu_graph *acu_graph_new(const char *call) {
+    acu_graph *graph = new_graph(call);
+    if (!graph)
+        return NULL;
+    graph->root = graph;
+    pthread_mutex_init(&graph->bag_lock, NULL);
+    return graph;
+}
+
+acu_graph *acu_part_new(const char *call, acu_graph *parent) {
+    acu_graph *part = new_graph(call);
+    if (!part)
+        return NULL;
+    part->root = parent->root;
+    part->parent = parent;
+    return part;
+}
+
+void acu_part_add(acu_graph *part, cudaGraph_t raw, cudaGraphNode_t within) {
+    part->raw = raw;
+    part->within = within;
+    part->next = part->root->parts;
+    part->root->parts = part;
+}
+
+void acu_part_discard(acu_graph *part) {
+    if (part)
+        acu_object_discard(&part->object);
+}
+
+acu_result acu_graph_create(acu_graph **graph) {
+    ACU_NEED_POINTER(graph);
+    *graph = NULL;
+    acu_destroy_deferred();
+    acu_graph *made = acu_graph_new(__func__);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    int code = (int)cudaGraphCreate(&made->raw, 0);
+    if (code) {
+        acu_object_discard(&made->object);
+        return OUTCOME(NULL, code);
+    }
+    made->owned = true;
+    *graph = made;
+    return 0;
+}
+
+static int take_graph(const char *call, cudaGraph_t raw, bool owned, acu_graph **graph) {
+    if (!graph || !raw)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", graph ? "raw" : "graph");
+    acu_graph *made = *graph = acu_graph_new(call);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    made->raw = raw;
+    made->owned = owned;
+    return 0;
+}
+
+acu_result acu_graph_wrap(struct CUgraph_st *raw, acu_graph **graph) {
+    return take_graph(__func__, raw, false, graph);
+}
+
+acu_result acu_graph_adopt(struct CUgraph_st *raw, acu_graph **graph) {
+    return take_graph(__func__, raw, true, graph);
+}
+
+struct CUgraph_st *acu_graph_raw(const acu_graph *graph) {
+    return acu_is(graph, &acu_graph_class) ? graph->raw : NULL;
+}
+
+/* Owners of a part are owners of the whole. */
+static acu_graph *whole(acu_graph *graph) {
+    return acu_is(graph, &acu_graph_class) ? graph->root : graph;
+}
+
+acu_graph *acu_graph_retain(acu_graph *graph) {
+    return acu_object_retain(__func__, whole(graph), &acu_graph_class) ? graph : NULL;
+}
+
+acu_result acu_graph_release(acu_graph *graph) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, whole(graph), &acu_graph_class);
+}
+
+void acu_graph_cleanup(acu_graph **graph) {
+    (void)acu_graph_release(graph ? *graph : NULL);
+}
+
+int acu_graph_not_captured(const char *call, const acu_graph *graph) {
+    if (__atomic_load_n(&graph->root->capturing, __ATOMIC_ACQUIRE) == 0)
+        return 0;
+    return acu_fault_on(call, graph, ACU_ERROR_CAPTURE,
+                        "a stream is being captured into the graph");
+}
+
+acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
+    ACU_NEED_POINTER(clone);
+    *clone = NULL;
+    acu_destroy_deferred();
+    ACU_NEED(graph, acu_graph_class);
+    ACU_TRY(acu_graph_not_captured(__func__, graph));
+    acu_graph *made = acu_graph_new(__func__);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    acu_graph_lock();
+    int code = (int)cudaGraphClone(&made->raw, graph->raw);
+    made->bag = acu_graph_bag(graph);
+    acu_graph_unlock();
+    made->owned = !code;
+    if (code) {
+        (void)acu_object_release(NULL, made, &acu_graph_class);
+        return OUTCOME(graph, code);
+    }
+    *clone = made;
+    return 0;
+}
+
+/* ---- what it keeps -----------------------------------------------------------------------------
+ */
+
+acu_bag *acu_graph_bag(acu_graph *graph) {
+    pthread_mutex_lock(&graph->root->bag_lock);
+    acu_bag *bag = acu_bag_retain(graph->root->bag);
+    pthread_mutex_unlock(&graph->root->bag_lock);
+    return bag;
+}
+
+int acu_graph_hold(acu_graph *graph, acu_object *object, bool writes) {
+    pthread_mutex_lock(&graph->root->bag_lock);
+    int code = acu_bag_add(&graph->root->bag, object, writes);
+    pthread_mutex_unlock(&graph->root->bag_lock);
+    return code;
+}
+
+int acu_graph_reserve(acu_graph *graph, const acu_holding *holding) {
+    int code = 0;
+    pthread_mutex_lock(&graph->root->bag_lock);
+    if (holding || graph->root->bag)
+        code = acu_bag_reserve(&graph->root->bag);
+    pthread_mutex_unlock(&graph->root->bag_lock);
+    return code;
+}
+
+acu_holding *acu_graph_give(acu_graph *graph, uint64_t node, acu_holding *holding) {
+    acu_holding *before = NULL;
+    pthread_mutex_lock(&graph->root->bag_lock);
+    if (holding || graph->root->bag)
+        before = acu_bag_give(graph->root->bag, node, holding);
+    pthread_mutex_unlock(&graph->root->bag_lock);
+    return before;
+}
+
+/* For good, whatever becomes of the nodes. */
+static int keep(acu_graph *graph, acu_object *object, bool writes) {
+    acu_holding *holding = NULL;
+    const acu_kept kept = {object, writes};
+    int code = acu_holding_new(&kept, 1, &holding);
+    acu_graph_lock();
+    if (!code)
+        code = acu_graph_reserve(graph, holding);
+    if (!code)
+        holding = acu_graph_give(graph, ++graph->root->given, holding);
+    acu_graph_unlock();
+    acu_holding_free(holding);
+    return code;
+}
+
+acu_result acu_graph_keep(acu_graph *graph, acu_buffer *buffer, bool writes) {
+    ACU_NEED(graph, acu_graph_class);
+    ACU_NEED(buffer, acu_buffer_class);
+    return OUTCOME(graph, keep(graph, &buffer->storage->object, writes));
+}
+
+static int keep_data(const char *call, acu_graph *graph, const acu_closure *closure) {
+    if (!acu_is(graph, &acu_graph_class))
+        return acu_bad_handle(call, graph, &acu_graph_class);
+    acu_kept_closure *kept = acu_closure_keep(call, closure);
+    if (!kept)
+        return ACU_ERROR_HOST_MEMORY;
+    int code = keep(graph, &kept->object, false);
+    if (code)
+        kept->closure.destroy = NULL; /* the caller does it */
+    (void)acu_object_release(NULL, kept, kept->object.was);
+    return acu_outcome(call, graph, code);
+}
+
+acu_result acu_graph_keep_data(acu_graph *graph, acu_closure closure) {
+    int code = keep_data(__func__, graph, &closure);
+    if (code && closure.destroy)
+        closure.destroy(closure.data);
+    return code;
+}
+
+/* ---- nodes -------------------------------------------------------------------------------------
+ */
+
+static uint32_t *slot_of(const acu_graph *graph, cudaGraphNode_t raw) {
+    size_t mask = 2 * (size_t)graph->node_room - 1;
+    size_t at = (size_t)(((uint64_t)(uintptr_t)raw * UINT64_C(0x9e3779b97f4a7c15)) >> 32u) & mask;
+    while (graph->slots[at] && graph->nodes[graph->slots[at] - 1] != raw)
+        at = (at + 1) & mask;
+    return &graph->slots[at];
+}
+
+/* Also of those that were destroyed, whose ids are not given again. */
+bool acu_nodes_reserve(acu_graph *graph, size_t more) {
+    size_t count = graph->node_count, room = graph->node_room ? graph->node_room : 16;
+    if (more <= graph->node_room - count)
+        return true;
+    while (room - count < more)
+        room *= 2;
+    cudaGraphNode_t *nodes =
+        room < UINT32_MAX / 2 ? realloc(graph->nodes, room * sizeof *nodes) : NULL;
+    if (!nodes)
+        return false;
+    graph->nodes = nodes;
+    uint32_t *slots = calloc(2 * room, sizeof *slots);
+    if (!slots)
+        return false;
+    free(graph->slots);
+    graph->slots = slots;
+    graph->node_room = (uint32_t)room;
+    for (uint32_t i = 0; i < count; i++)
+        if (nodes[i])
+            *slot_of(graph, nodes[i]) = i + 1;
+    return true;
+}
+
+void acu_nodes_forget(acu_graph *graph) {
+    free(graph->nodes);
+    free(graph->slots);
+    graph->nodes = NULL;
+    graph->slots = NULL;
+    graph->node_count = graph->node_room = 0;
+}
+
+acu_node acu_node_of(acu_graph *graph, cudaGraphNode_t raw) {
+    if (!raw)
+        return (acu_node){NULL, 0};
+    uint32_t *slot = slot_of(graph, raw);
+    if (!*slot) {
+        graph->nodes[graph->node_count++] = raw;
+        *slot = graph->node_count;
+    }
+    return (acu_node){graph, (uint64_t)graph->salt << 32u | *slot};
+}
+
+static cudaGraphNode_t find_node(acu_node node) {
+    uint32_t index = (uint32_t)node.id - 1;
+    acu_graph *graph = node.graph;
+    acu_graph_lock();
+    bool known = node.id >> 32u == graph->salt && index < graph->node_count;
+    cudaGraphNode_t raw = known ? graph->nodes[index] : NULL;
+    acu_graph_unlock();
+    return raw;
+}
+
+int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw) {
+    if (!node.graph)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the node is none");
+    if (!acu_is(node.graph, &acu_graph_class))
+        return acu_bad_handle(call, node.graph, &acu_graph_class);
+    *raw = find_node(node);
+    if (*raw)
+        return 0;
+    return acu_fault_on(call, node.graph, ACU_ERROR_HANDLE, "the graph has no such node any more");
+}
+
+struct CUgraphNode_st *acu_node_raw(acu_node node) {
+    return acu_is(node.graph, &acu_graph_class) ? find_node(node) : NULL;
+}
+
+acu_result acu_node_wrap(acu_graph *graph, struct CUgraphNode_st *raw, acu_node *node) {
+    ACU_NEED_POINTER(node);
+    *node = (acu_node){NULL, 0};
+    ACU_NEED(graph, acu_graph_class);
+    ACU_NEED_POINTER(raw);
+    acu_graph_lock();
+    bool room = acu_nodes_reserve(graph, 1);
+    if (room)
+        *node = acu_node_of(graph, raw);
+    acu_graph_unlock();
+    ACU_REQUIRE(room, ACU_ERROR_HOST_MEMORY, "no memory for a node");
+    return 0;
+}
+
+/* The graphs in the node go with it, and those in their nodes; what these use is kept on. */
+static void forget_parts(acu_graph *graph, cudaGraphNode_t within) {
+    for (acu_graph **link = &graph->root->parts; *link;) {
+        acu_graph *part = *link;
+        if (part->parent != graph || (within && part->within != within)) {
+            link = &part->next;
+            continue;
+        }
+        *link = part->next;
+        forget_parts(part, NULL);
+        (void)acu_object_release(NULL, part, &acu_graph_class);
+        link = &graph->root->parts; /* others may be gone, too */
+    }
+}
+
+static int destroy_node(acu_node node, cudaGraphNode_t raw, acu_holding **unused) {
+    acu_graph *graph = node.graph;
+    int code = acu_graph_reserve(graph, NULL);
+    if (!code)
+        code = (int)cudaGraphDestroyNode(raw);
+    if (code)
+        return code;
+    graph->nodes[*slot_of(graph, raw) - 1] = NULL;
+    forget_parts(graph, raw);
+    *unused = acu_graph_give(graph, node.id, NULL);
+    return 0;
+}
+
+acu_result acu_node_destroy(acu_node node) {
+    cudaGraphNode_t raw = NULL;
+    acu_holding *unused = NULL;
+    acu_destroy_deferred();
+    ACU_TRY(acu_node_check(__func__, node, &raw));
+    acu_graph_lock();
+    int code = OUTCOME(node.graph, destroy_node(node, raw, &unused));
+    acu_graph_unlock();
+    acu_holding_free(unused);
+    return code;
+}
+
+static const char *const kinds[] = {"kernel",         "memcpy",       "memset",
+                                    "host",           "child graph",  "empty",
+                                    "event wait",     "event record", "semaphore signal",
+                                    "semaphore wait", "memory alloc", "memory free",
+                                    "batch mem op",   "conditional"};
+
+const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]) {
+    enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
+    acu_saved_error before;
+    acu_error_save(&before);
+    if (cudaGraphNodeGetType(raw, &type))
+        (void)cudaGetLastError();
+    acu_error_restore(&before);
+    bool known = (unsigned)type < sizeof kinds / sizeof *kinds;
+    uint32_t number = graph->node_room ? *slot_of(graph, raw) : 0;
+    if (number)
+        snprintf(text, 64, "%s node %u", known ? kinds[type] : "unknown", number - 1);
+    else
+        snprintf(text, 64, "%s node %p", known ? kinds[type] : "unknown", (void *)raw);
+    return text;
+}
+
+/* Runtimes before 13.0 say "unknown" of their own conditional nodes; the driver knows them. */
+int acu_node_type_of(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
+    acu_saved_error before;
+    CUgraphNodeType theirs;
+    acu_error_save(&before);
+    int code = (int)cudaGraphNodeGetType(raw, type);
+    if (code != cudaErrorUnknown || cuGraphNodeGetType(raw, &theirs) != CUDA_SUCCESS)
+        return code;
+    acu_error_restore(&before);
+    (void)cudaGetLastError();
+    *type = (enum cudaGraphNodeType)theirs;
+    return 0;
+}
+
+acu_result acu_node_type(acu_node node, acu_node_kind *kind) {
+    enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+    cudaGraphNode_t raw = NULL;
+    ACU_NEED_POINTER(kind);
+    *kind = ACU_NODE_EMPTY;
+    ACU_TRY(acu_node_check(__func__, node, &raw));
+    acu_graph_lock();
+    int code = acu_node_type_of(raw, &type);
+    acu_graph_unlock();
+    *kind = (acu_node_kind)type;
+    return OUTCOME(node.graph, code);
+}
+
+/* The handle of the graph in a child node is made when it is first asked for. */
+static int find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw, acu_graph **child) {
+    cudaGraph_t inner = NULL;
+    int code = (int)cudaGraphChildGraphNodeGetGraph(raw, &inner);
+    if (code)
+        return code;
+    for (*child = graph->root->parts; *child; *child = (*child)->next)
+        if ((*child)->raw == inner)
+            return 0;
+    *child = acu_part_new(call, graph);
+    if (!*child)
+        return ACU_ERROR_HOST_MEMORY;
+    acu_part_add(*child, inner, raw);
+    return 0;
+}
+
+acu_result acu_node_child(acu_node node, acu_graph **child) {
+    ACU_NEED_POINTER(child);
+    *child = NULL;
+    ON_NODE(node, find_child(__func__, node.graph, raw, child));
+}
+
+static int find_in_clone(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy) {
+    cudaGraphNode_t found = NULL;
+    int code = (int)cudaGraphNodeFindInClone(&found, raw, clone->raw);
+    if (!code && !acu_nodes_reserve(clone, 1))
+        code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a node");
+    if (!code)
+        *copy = acu_node_of(clone, found);
+    return code;
+}
+
+acu_result acu_node_in_clone(acu_node node, acu_graph *clone, acu_node *copy) {
+    cudaGraphNode_t raw = NULL;
+    ACU_NEED_POINTER(copy);
+    *copy = (acu_node){NULL, 0};
+    ACU_TRY(acu_node_check(__func__, node, &raw));
+    ACU_NEED(clone, acu_graph_class);
+    acu_graph_lock();
+    int code = find_in_clone(raw, clone, copy);
+    acu_graph_unlock();
+    return OUTCOME(clone, code);
+}
+
+/* ---- numbers and pictures -----------------------------------------------------------------------
+ */
+
+acu_result acu_graph_id(acu_graph *graph, unsigned *id) {
+    ACU_NEED_POINTER(id);
+    *id = 0;
+    ON_GRAPH(graph, cudaGraphGetId(graph->raw, id));
+}
+
+acu_result acu_node_id(acu_node node, unsigned *id) {
+    ACU_NEED_POINTER(id);
+    *id = 0;
+    ON_NODE(node, cudaGraphNodeGetLocalId(raw, id));
+}
+
+acu_result acu_node_tools_id(acu_node node, uint64_t *id) {
+    unsigned long long number = 0;
+    cudaGraphNode_t raw = NULL;
+    ACU_NEED_POINTER(id);
+    *id = 0;
+    ACU_TRY(acu_node_check(__func__, node, &raw));
+    acu_graph_lock();
+    int code = (int)cudaGraphNodeGetToolsId(raw, &number);
+    acu_graph_unlock();
+    *id = number;
+    return OUTCOME(node.graph, code);
+}
+
+acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigned flags) {
+    ACU_NEED_POINTER(path);
+    ACU_NEED(graph, acu_graph_class);
+    acu_graph_lock();
+    int code = (int)cudaGraphDebugDotPrint(graph->raw, path, flags);
+    acu_graph_unlock();
+    return code ? acu_blame(__func__, path, code) : 0; /* mostly it is the file */
+}
+
+/* ---- memory that graphs allocate ---------------------------------------------------------------
+ */
+
+acu_result acu_graph_memory_get(acu_device device, acu_graph_memory attribute, uint64_t *bytes) {
+    ACU_NEED_POINTER(bytes);
+    *bytes = 0;
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    return OUTCOME(NULL, cudaDeviceGetGraphMemAttribute(
+                             device, (enum cudaGraphMemAttributeType)attribute, bytes));
+}
+
+acu_result acu_graph_memory_reset(acu_device device, acu_graph_memory attribute) {
+    uint64_t zero = 0;
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    return OUTCOME(NULL, cudaDeviceSetGraphMemAttribute(
+                             device, (enum cudaGraphMemAttributeType)attribute, &zero));
+}
+
+acu_result acu_graph_memory_trim(acu_device device) {
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    return OUTCOME(NULL, cudaDeviceGraphMemTrim(device));
+}

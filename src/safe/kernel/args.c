@@ -1,0 +1,116 @@
+/* Lists of arguments that a program puts together as it runs. */
+#include "safe/kernel/launch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct acu_args {
+    acu_object object;
+    size_t count;
+    acu_arg args[ACU_MAX_ARGUMENTS]; /* bytes are copies, buffers are owned in part */
+};
+
+static bool is_buffer(const acu_arg *arg) {
+    return arg->kind >= ACU_ARG_IN && arg->kind <= ACU_ARG_INOUT;
+}
+
+static int drop(acu_arg *arg) {
+    int code = 0;
+    if (is_buffer(arg))
+        code = acu_object_release(NULL, arg->value.buffer, &acu_buffer_class);
+    else if (arg->kind == ACU_ARG_BYTES)
+        free((void *)arg->value.pointer);
+    *arg = (acu_arg){.kind = ACU_ARG_SIGNED};
+    return code;
+}
+
+static int drop_all(acu_args *args) {
+    int code = 0;
+    while (args->count > 0) {
+        int dropped = drop(&args->args[--args->count]);
+        code = code ? code : dropped;
+    }
+    return code;
+}
+
+static int destroy_args(acu_object *object) {
+    return drop_all((acu_args *)object);
+}
+
+static const acu_class args_class = {"list of arguments", destroy_args, NULL};
+
+acu_result acu_args_create(acu_args **args) {
+    ACU_NEED_POINTER(args);
+    *args = acu_object_new(__func__, &args_class, sizeof **args, -1);
+    return *args ? 0 : ACU_ERROR_HOST_MEMORY;
+}
+
+acu_args *acu_args_retain(acu_args *args) {
+    return acu_object_retain(__func__, args, &args_class);
+}
+
+acu_result acu_args_release(acu_args *args) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, args, &args_class);
+}
+
+void acu_args_cleanup(acu_args **args) {
+    (void)acu_args_release(args ? *args : NULL);
+}
+
+size_t acu_args_count(const acu_args *args) {
+    return acu_is(args, &args_class) ? args->count : 0;
+}
+
+/* What the list keeps of an argument. */
+static int keep(const char *call, acu_arg *kept, acu_arg arg) {
+    *kept = arg;
+    if (arg.kind > ACU_ARG_BYTES)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the argument is none");
+    if (is_buffer(&arg))
+        return acu_object_retain(call, arg.value.buffer, &acu_buffer_class) ? 0 : acu_last_error();
+    if (arg.kind != ACU_ARG_BYTES)
+        return 0;
+    if (!arg.value.pointer)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the argument's bytes are at NULL");
+    void *copy = malloc(arg.size ? arg.size : 1);
+    if (!copy)
+        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %u bytes", arg.size);
+    kept->value.pointer = memcpy(copy, arg.value.pointer, arg.size);
+    return 0;
+}
+
+acu_result acu_args_add(acu_args *args, acu_arg arg) {
+    acu_arg kept;
+    ACU_NEED(args, args_class);
+    ACU_REQUIRE(args->count < ACU_MAX_ARGUMENTS, ACU_ERROR_RANGE,
+                "the list has %d arguments, the most there can be", ACU_MAX_ARGUMENTS);
+    ACU_TRY(keep(__func__, &kept, arg));
+    args->args[args->count++] = kept;
+    return 0;
+}
+
+acu_result acu_args_set(acu_args *args, size_t index, acu_arg arg) {
+    acu_arg kept;
+    ACU_NEED(args, args_class);
+    ACU_REQUIRE(index < args->count, ACU_ERROR_RANGE, "the list has %zu arguments, not number %zu",
+                args->count, index);
+    ACU_REQUIRE(arg.size == args->args[index].size, ACU_ERROR_ARGUMENT,
+                "argument %zu has %u bytes, the new one %u", index, args->args[index].size,
+                arg.size);
+    ACU_TRY(keep(__func__, &kept, arg));
+    int code = drop(&args->args[index]);
+    args->args[index] = kept;
+    return code;
+}
+
+acu_result acu_args_clear(acu_args *args) {
+    ACU_NEED(args, args_class);
+    return drop_all(args);
+}
+
+acu_result acu_launch_list(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
+                           const acu_args *args) {
+    ACU_NEED(args, args_class);
+    return acu_launch_args(stream, kernel, grid, args->args, args->count);
+}

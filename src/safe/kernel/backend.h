@@ -1,0 +1,80 @@
+/*
+ * Through which API kernels are loaded and launched: the runtime's libraries where it has them,
+ * else the driver's modules, in the device's primary context and on the runtime's streams.
+ *
+ * One table of functions each. All return an acu_result whose failure is recorded. `enter` makes
+ * current what the calls need, and each call but a launch is between it and `leave`.
+ */
+#ifndef ACU_BACKEND_H
+#define ACU_BACKEND_H
+
+#include <anycuda/cuda_types.h>
+#include <anycuda/cudart.h>
+
+#include "safe/base/stream.h"
+
+struct acu_prepared;
+
+/* Where code runs: a device and, for the driver, its primary context. */
+typedef struct acu_place {
+    int device;
+    struct CUctx_st *context;
+} acu_place;
+
+typedef struct acu_backend_guard {
+    acu_guard device;
+    bool pushed; /* a context of the driver */
+} acu_backend_guard;
+
+/* Options for the compiler of PTX, as both APIs number them. */
+enum { ACU_JIT_OPTIONS = 16 };
+typedef struct acu_jit {
+    unsigned count;
+    enum cudaJitOption options[ACU_JIT_OPTIONS];
+    void *values[ACU_JIT_OPTIONS];
+} acu_jit;
+
+typedef struct acu_backend {
+    /* Enters and leaves by itself. */
+    int (*launch)(const struct acu_prepared *prepared, const acu_stream *stream);
+    /* open: fills the place's context, which close gives up. */
+    int (*open)(acu_place *place);
+    int (*close)(const acu_place *place);
+    int (*enter)(const acu_place *place, acu_backend_guard *guard);
+    void (*leave)(acu_backend_guard *guard);
+
+    int (*load)(void **module, const void *image, acu_jit *jit);
+    int (*unload)(void *module);
+    int (*kernel)(const void **function, void *module, const char *name);
+    int (*global)(void **at, size_t *bytes, void *module, const char *name);
+    int (*count)(unsigned *count, void *module);
+    int (*list)(const void **functions, unsigned count, void *module);
+    int (*name)(const char **name, const void *function);
+
+    int (*attributes)(struct cudaFuncAttributes *attributes, const void *function);
+    int (*set)(const void *function, enum cudaFuncAttribute attribute, int value);
+    /* *size is 0 beyond the last one; ACU_NOT_SUPPORTED where parameters are not told. */
+    int (*parameter)(const void *function, size_t index, size_t *offset, size_t *size);
+
+    int (*occupancy)(int *blocks, const void *function, int threads, size_t shared, unsigned flags);
+    int (*available_shared)(size_t *bytes, const void *function, int blocks, int threads);
+    int (*clusters)(int *clusters, const struct acu_prepared *prepared);
+    int (*cluster_size)(int *blocks, const struct acu_prepared *prepared);
+
+    int (*add_node)(const struct acu_prepared *prepared, cudaGraph_t graph,
+                    const cudaGraphNode_t *after, size_t count, cudaGraphNode_t *node);
+    /* Raw parameters, whose function is the API's own; `exec`: its node's, or NULL. */
+    int (*get_node)(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params);
+    int (*put_node)(cudaGraphExec_t exec, cudaGraphNode_t node,
+                    const struct cudaKernelNodeParamsV2 *params);
+    int (*set_node)(const struct acu_prepared *prepared, cudaGraphNode_t node);
+    int (*set_exec_node)(const struct acu_prepared *prepared, cudaGraphExec_t exec,
+                         cudaGraphNode_t node);
+} acu_backend;
+
+extern const acu_backend acu_runtime_backend, acu_driver_backend;
+
+/* The one for new modules. */
+const acu_backend *acu_backend_for_modules(void);
+
+#endif

@@ -1,0 +1,273 @@
+/* Kernels through the runtime: libraries (since CUDA 12.8), and functions that it knows anyway. */
+#include "safe/kernel/backend.h"
+#include "cuda_tables.h"
+#include "cudart_tables.h"
+#include "safe/kernel/launch.h"
+
+#include <anycuda/cuda.h>
+
+const acu_backend *acu_backend_for_modules(void) {
+    return acu_knows(&acu_function_cudaLibraryLoadData) ? &acu_runtime_backend
+                                                        : &acu_driver_backend;
+}
+
+/* ---- where --------------------------------------------------------------------------------------
+ */
+
+static int open_place(acu_place *place) {
+    (void)place;
+    return 0;
+}
+
+static int close_place(const acu_place *place) {
+    (void)place;
+    return 0;
+}
+
+static int enter(const acu_place *place, acu_backend_guard *guard) {
+    guard->pushed = false;
+    return acu_guard_enter(&guard->device, place->device);
+}
+
+static void leave(acu_backend_guard *guard) {
+    acu_guard_leave(&guard->device);
+}
+
+/* ---- modules ------------------------------------------------------------------------------------
+ */
+
+/* CUDA loads lazily, and tells what is wrong with the code to whom first needs it: that is here. */
+static int load(void **module, const void *image, acu_jit *jit) {
+    cudaLibrary_t library = NULL;
+    unsigned kernels;
+    acu_saved_error why;
+    int code = (int)cudaLibraryLoadData(&library, image, jit->options, jit->values, jit->count,
+                                        NULL, NULL, 0);
+    if (!code && (code = (int)cudaLibraryGetKernelCount(&kernels, library)) != 0) {
+        acu_error_save(&why);
+        (void)cudaLibraryUnload(library);
+        acu_error_restore(&why);
+        library = NULL;
+    }
+    *module = library;
+    return code;
+}
+
+static int unload(void *module) {
+    return (int)cudaLibraryUnload(module);
+}
+
+static int kernel(const void **function, void *module, const char *name) {
+    cudaKernel_t found = NULL;
+    int code = (int)cudaLibraryGetKernel(&found, module, name);
+    *function = found;
+    return code;
+}
+
+/* Managed variables are found by another call; where there is neither, the first one's error
+ * counts.
+ */
+static int global(void **at, size_t *bytes, void *module, const char *name) {
+    acu_saved_error first;
+    int code = (int)cudaLibraryGetGlobal(at, bytes, module, name);
+    if (code == cudaErrorInvalidValue) /* the name of a kernel */
+        return cudaErrorSymbolNotFound;
+    if (code != cudaErrorSymbolNotFound)
+        return code;
+    acu_error_save(&first);
+    int managed = (int)cudaLibraryGetManaged(at, bytes, module, name);
+    acu_error_restore(&first);
+    (void)cudaGetLastError();
+    return managed ? code : 0;
+}
+
+static int count(unsigned *kernels, void *module) {
+    return (int)cudaLibraryGetKernelCount(kernels, module);
+}
+
+static int list(const void **functions, unsigned kernels, void *module) {
+    /* cudaKernel_t is a pointer like any other */
+    return (int)cudaLibraryEnumerateKernels((cudaKernel_t *)(void *)functions, kernels, module);
+}
+
+static int name(const char **text, const void *function) {
+    return (int)cudaFuncGetName(text, function);
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
+
+static int attributes(struct cudaFuncAttributes *all, const void *function) {
+    return (int)cudaFuncGetAttributes(all, function);
+}
+
+static int set(const void *function, enum cudaFuncAttribute attribute, int value) {
+    return (int)cudaFuncSetAttribute(function, attribute, value);
+}
+
+/* The driver may be newer than the runtime, and tell what that cannot. */
+static int ask_driver(const void *function, size_t index, size_t *offset, size_t *size) {
+    cudaFunction_t same = NULL;
+    int code = (int)cudaGetFuncBySymbol(&same, function);
+    return code ? code : acu_of_driver(cuFuncGetParamInfo(same, index, offset, size));
+}
+
+static int parameter(const void *function, size_t index, size_t *offset, size_t *size) {
+    acu_saved_error before;
+    bool told = acu_knows(&acu_function_cudaFuncGetParamInfo);
+    *offset = *size = 0;
+    if (!told && !acu_knows(&acu_function_cuFuncGetParamInfo))
+        return ACU_NOT_SUPPORTED;
+    acu_error_save(&before);
+    int code = told ? (int)cudaFuncGetParamInfo(function, index, offset, size)
+                    : ask_driver(function, index, offset, size);
+    if (code != cudaErrorInvalidValue)
+        return code;
+    acu_error_restore(&before); /* it is beyond the last one */
+    (void)cudaGetLastError();
+    *size = 0;
+    return 0;
+}
+
+static int occupancy(int *blocks, const void *function, int threads, size_t shared,
+                     unsigned flags) {
+    return (int)cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, function, threads,
+                                                                       shared, flags);
+}
+
+static int available_shared(size_t *bytes, const void *function, int blocks, int threads) {
+    return (int)cudaOccupancyAvailableDynamicSMemPerBlock(bytes, function, blocks, threads);
+}
+
+static cudaLaunchConfig_t config_of(const acu_prepared *prepared, cudaStream_t stream) {
+    return (cudaLaunchConfig_t){.gridDim = prepared->blocks,
+                                .blockDim = prepared->threads,
+                                .dynamicSmemBytes = prepared->shared_bytes,
+                                .stream = stream,
+                                .attrs = (cudaLaunchAttribute *)prepared->attributes,
+                                .numAttrs = prepared->attribute_count};
+}
+
+static int clusters(int *most, const acu_prepared *prepared) {
+    cudaLaunchConfig_t config = config_of(prepared, NULL);
+    return (int)cudaOccupancyMaxActiveClusters(most, prepared->kernel->raw, &config);
+}
+
+static int cluster_size(int *blocks, const acu_prepared *prepared) {
+    cudaLaunchConfig_t config = config_of(prepared, NULL);
+    return (int)cudaOccupancyMaxPotentialClusterSize(blocks, prepared->kernel->raw, &config);
+}
+
+/* ---- launches -----------------------------------------------------------------------------------
+ */
+
+ACU_COLD static int launch_with_attributes(const acu_prepared *p, cudaStream_t stream) {
+    const void *function = p->kernel->raw;
+    void **params = (void **)p->params;
+    if (p->cooperative && p->attribute_count == 1)
+        return (int)cudaLaunchCooperativeKernel(function, p->blocks, p->threads, params,
+                                                p->shared_bytes, stream);
+    cudaLaunchConfig_t config = config_of(p, stream);
+    return (int)cudaLaunchKernelExC(&config, function, params);
+}
+
+static int launch(const acu_prepared *p, const acu_stream *stream) {
+    acu_guard guard;
+    bool by_stream = p->kernel->by_stream && p->attribute_count == 0;
+    int code = by_stream ? acu_stream_enter(stream, &guard)
+                         : acu_guard_enter(&guard, p->kernel->place.device);
+    if (code)
+        return code;
+    if (ACU_LIKELY(p->attribute_count == 0))
+        code = (int)cudaLaunchKernel(p->kernel->raw, p->blocks, p->threads, (void **)p->params,
+                                     p->shared_bytes, stream->raw);
+    else
+        code = launch_with_attributes(p, stream->raw);
+    acu_guard_leave(&guard);
+    return code;
+}
+
+static struct cudaKernelNodeParams node_of(const acu_prepared *p) {
+    return (struct cudaKernelNodeParams){.func = (void *)p->kernel->raw,
+                                         .gridDim = p->blocks,
+                                         .blockDim = p->threads,
+                                         .sharedMemBytes = p->shared_bytes,
+                                         .kernelParams = (void **)p->params};
+}
+
+static int set_attributes(const acu_prepared *p, cudaGraphNode_t node) {
+    int code = 0;
+    for (unsigned i = 0; i < p->attribute_count && !code; i++)
+        code =
+            (int)cudaGraphKernelNodeSetAttribute(node, p->attributes[i].id, &p->attributes[i].val);
+    return code;
+}
+
+static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNode_t *after,
+                    size_t afters, cudaGraphNode_t *node) {
+    struct cudaKernelNodeParams params = node_of(p);
+    int code = (int)cudaGraphAddKernelNode(node, graph, after, afters, &params);
+    return code ? code : set_attributes(p, *node);
+}
+
+static int get_node(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
+    struct cudaKernelNodeParams p = {0};
+    int code = (int)cudaGraphKernelNodeGetParams(node, &p);
+    *params = (struct cudaKernelNodeParamsV2){.func = p.func,
+                                              .gridDim = p.gridDim,
+                                              .blockDim = p.blockDim,
+                                              .sharedMemBytes = p.sharedMemBytes,
+                                              .kernelParams = p.kernelParams,
+                                              .extra = p.extra};
+    return code;
+}
+
+static int put_node(cudaGraphExec_t exec, cudaGraphNode_t node,
+                    const struct cudaKernelNodeParamsV2 *p) {
+    const struct cudaKernelNodeParams params = {.func = p->func,
+                                                .gridDim = p->gridDim,
+                                                .blockDim = p->blockDim,
+                                                .sharedMemBytes = p->sharedMemBytes,
+                                                .kernelParams = p->kernelParams,
+                                                .extra = p->extra};
+    return (int)(exec ? cudaGraphExecKernelNodeSetParams(exec, node, &params)
+                      : cudaGraphKernelNodeSetParams(node, &params));
+}
+
+static int set_node(const acu_prepared *p, cudaGraphNode_t node) {
+    struct cudaKernelNodeParams params = node_of(p);
+    int code = (int)cudaGraphKernelNodeSetParams(node, &params);
+    return code ? code : set_attributes(p, node);
+}
+
+static int set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
+    struct cudaKernelNodeParams params = node_of(p);
+    return (int)cudaGraphExecKernelNodeSetParams(exec, node, &params);
+}
+
+const acu_backend acu_runtime_backend = {
+    .open = open_place,
+    .close = close_place,
+    .enter = enter,
+    .leave = leave,
+    .load = load,
+    .unload = unload,
+    .kernel = kernel,
+    .global = global,
+    .count = count,
+    .list = list,
+    .name = name,
+    .attributes = attributes,
+    .set = set,
+    .parameter = parameter,
+    .occupancy = occupancy,
+    .available_shared = available_shared,
+    .clusters = clusters,
+    .cluster_size = cluster_size,
+    .launch = launch,
+    .add_node = add_node,
+    .get_node = get_node,
+    .put_node = put_node,
+    .set_node = set_node,
+    .set_exec_node = set_exec_node,
+};

@@ -1,0 +1,505 @@
+/* Kernels: what they need, and what fits. */
+#include "safe/kernel/kernel.h"
+#include "safe/kernel/launch.h"
+#include "safe/kernel/module.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTCOME(kernel, code) acu_outcome(__func__, (kernel), (int)(code))
+
+/* Runs a call where the kernel is, and leaves the result in `code`. */
+#define WITH_KERNEL(kernel, code, call)                                                            \
+    do {                                                                                           \
+        acu_backend_guard guard;                                                                   \
+        (code) = (kernel)->backend->enter(&(kernel)->place, &guard);                               \
+        if (!(code))                                                                               \
+            (code) = (call);                                                                       \
+        (kernel)->backend->leave(&guard);                                                          \
+    } while (0)
+
+/* ---- making one ---------------------------------------------------------------------------------
+ */
+
+typedef struct limit {
+    int *value;
+    enum cudaDeviceAttr attribute;
+} limit;
+
+/* What the runtime is too old to know is -1. */
+static int ask_optional(int *value, enum cudaDeviceAttr attribute, int device) {
+    acu_saved_error before;
+    acu_error_save(&before);
+    int code = (int)cudaDeviceGetAttribute(value, attribute, device);
+    if (code != cudaErrorInvalidValue && code != ACU_NOT_SUPPORTED)
+        return code;
+    acu_error_restore(&before);
+    (void)cudaGetLastError();
+    *value = -1;
+    return 0;
+}
+
+static int ask_limits(acu_limits *l, int device) {
+    const limit all[] = {
+        {&l->threads, cudaDevAttrMaxThreadsPerBlock},
+        {&l->block[0], cudaDevAttrMaxBlockDimX},
+        {&l->block[1], cudaDevAttrMaxBlockDimY},
+        {&l->block[2], cudaDevAttrMaxBlockDimZ},
+        {&l->grid[0], cudaDevAttrMaxGridDimX},
+        {&l->grid[1], cudaDevAttrMaxGridDimY},
+        {&l->grid[2], cudaDevAttrMaxGridDimZ},
+        {&l->shared_most, cudaDevAttrMaxSharedMemoryPerBlockOptin},
+        {&l->cooperative, cudaDevAttrCooperativeLaunch},
+        {&l->multiprocessors, cudaDevAttrMultiProcessorCount},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        int code = (int)cudaDeviceGetAttribute(all[i].value, all[i].attribute, device);
+        if (code)
+            return code;
+    }
+    return ask_optional(&l->clusters, cudaDevAttrClusterLaunch, device);
+}
+
+static void take_settings(acu_kernel *kernel, const struct cudaFuncAttributes *all) {
+    __atomic_store_n(&kernel->max_shared, all->maxDynamicSharedSizeBytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&kernel->cluster_needed,
+                     all->clusterDimMustBeSet && !all->requiredClusterWidth, __ATOMIC_RELAXED);
+}
+
+int acu_kernel_refresh(acu_kernel *kernel) {
+    struct cudaFuncAttributes all = {0};
+    int code = kernel->backend->attributes(&all, kernel->raw);
+    if (!code)
+        take_settings(kernel, &all);
+    return code;
+}
+
+/* What nothing changes is written before anyone else has the kernel. */
+static int ask_attributes(acu_kernel *kernel) {
+    struct cudaFuncAttributes all = {0};
+    int code = kernel->backend->attributes(&all, kernel->raw);
+    if (code)
+        return code;
+    kernel->max_threads = all.maxThreadsPerBlock;
+    kernel->registers = all.numRegs;
+    kernel->static_shared = (int)all.sharedSizeBytes;
+    take_settings(kernel, &all);
+    return 0;
+}
+
+static int add_parameter(acu_kernel *kernel, size_t offset, size_t size) {
+    size_t count = kernel->count;
+    if ((count & (count - 1)) == 0) {
+        acu_parameter *grown = realloc(kernel->parameters, (count ? 2 * count : 1) * sizeof *grown);
+        if (!grown)
+            return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for the kernel's parameters");
+        kernel->parameters = grown;
+    }
+    kernel->parameters[kernel->count++] = (acu_parameter){.offset = offset, .size = size};
+    return 0;
+}
+
+/* ACU_NOT_SUPPORTED, with nothing recorded, where CUDA does not tell. */
+static int ask_parameters(acu_kernel *kernel) {
+    for (size_t i = 0;; i++) {
+        size_t offset = 0, size = 0;
+        int code = kernel->backend->parameter(kernel->raw, i, &offset, &size);
+        if (!code && size)
+            code = add_parameter(kernel, offset, size);
+        if (code || size == 0)
+            return code;
+    }
+}
+
+static int copy_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
+    int code = 0;
+    for (size_t i = 0; i < entry->count && !code; i++)
+        code = add_parameter(kernel, entry->parameters[i].offset, entry->parameters[i].size);
+    return code;
+}
+
+/* The PTX's word on types counts only where it agrees on everything else. */
+static bool agrees(const acu_kernel *kernel, const acu_ptx_entry *entry) {
+    if (entry->count != kernel->count)
+        return false;
+    for (size_t i = 0; i < kernel->count; i++)
+        if (entry->parameters[i].size != kernel->parameters[i].size ||
+            entry->parameters[i].offset != kernel->parameters[i].offset)
+            return false;
+    return true;
+}
+
+static int find_parameters(acu_kernel *kernel, const acu_ptx_entry *entry) {
+    int code = ask_parameters(kernel);
+    if (code && code != ACU_NOT_SUPPORTED)
+        return code;
+    bool told = code == 0;
+    const acu_ptx_entry *known = entry && entry->known ? entry : NULL;
+    code = !told && known ? copy_parameters(kernel, known) : 0;
+    if (code)
+        return code;
+    kernel->check = told || known ? ACU_CHECK_SIZES : ACU_CHECK_NOTHING;
+    if (!known || !agrees(kernel, known))
+        return 0;
+    for (size_t i = 0; i < kernel->count; i++)
+        kernel->parameters[i].type = known->parameters[i].type;
+    kernel->check = ACU_CHECK_TYPES;
+    return 0;
+}
+
+static int look_at(acu_kernel *kernel, const acu_kernel_source *source) {
+    int code = 0;
+    if (source->module)
+        code = kernel->backend->kernel(&kernel->raw, source->module->raw, source->lowered);
+    if (!code)
+        code = ask_attributes(kernel);
+    return code ? code : find_parameters(kernel, source->entry);
+}
+
+static int destroy_kernel(acu_object *object) {
+    acu_kernel *kernel = (acu_kernel *)object;
+    int code = acu_object_release(NULL, kernel->module, &acu_module_class), closed = 0;
+    if (!kernel->module && !acu_is_unloading())
+        closed = acu_released(kernel->backend->close(&kernel->place));
+    free(kernel->name);
+    free(kernel->parameters);
+    return code ? code : closed;
+}
+
+static void describe_kernel(const acu_object *object, char *text, size_t size) {
+    const acu_kernel *kernel = (const acu_kernel *)object;
+    if (kernel->name && *kernel->name)
+        snprintf(text, size, " (%s)", kernel->name);
+}
+
+const acu_class acu_kernel_class = {"kernel", destroy_kernel, describe_kernel};
+
+static char *copy_name(const char *name) {
+    size_t size = strlen(name) + 1;
+    char *copy = malloc(size);
+    return copy ? memcpy(copy, name, size) : NULL;
+}
+
+int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel **out) {
+    int device = source->place.device, code = 0;
+    acu_kernel *kernel = acu_object_new(call, &acu_kernel_class, sizeof *kernel, device);
+    char *name = kernel ? copy_name(source->name) : NULL;
+    if (!name) {
+        if (kernel)
+            acu_object_discard(&kernel->object);
+        if (!source->module)
+            (void)source->backend->close(&source->place);
+        return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for a kernel");
+    }
+    kernel->backend = source->backend;
+    kernel->place = source->place;
+    kernel->module = source->module ? acu_module_retain(source->module) : NULL;
+    kernel->raw = source->raw;
+    /* Those of libraries, since 13.0; before, the runtime refuses streams of another device. */
+    kernel->by_stream = source->module && source->backend == &acu_runtime_backend &&
+                        acu_library_version(&acu_cudart) >= 13000;
+    kernel->name = name;
+    code = ask_limits(&kernel->limits, device);
+    if (!code)
+        WITH_KERNEL(kernel, code, look_at(kernel, source));
+    if (code)
+        (void)acu_object_release(call, kernel, &acu_kernel_class);
+    else
+        *out = kernel;
+    return code;
+}
+
+/* The name of someone else's, "" where the runtime does not tell. */
+static int ask_name(const acu_kernel_source *source, const char **name) {
+    acu_saved_error before;
+    acu_backend_guard guard;
+    *name = NULL;
+    acu_error_save(&before);
+    int code = source->backend->enter(&source->place, &guard);
+    if (!code)
+        code = source->backend->name(name, source->raw);
+    source->backend->leave(&guard);
+    if (code == ACU_NOT_SUPPORTED) {
+        acu_error_restore(&before);
+        (void)cudaGetLastError();
+        code = 0;
+    }
+    if (code || !*name)
+        *name = "";
+    return code;
+}
+
+static int wrap(const char *call, acu_device device, const acu_backend *backend, const void *raw,
+                acu_kernel **kernel) {
+    if (!kernel || !raw)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", kernel ? "raw" : "kernel");
+    *kernel = NULL;
+    int code = acu_device_resolve(call, &device);
+    if (code)
+        return code;
+    acu_kernel_source source = {.backend = backend, .raw = raw, .place = {.device = device}};
+    code = backend->open(&source.place);
+    if (code)
+        return acu_blame(call, "", code);
+    code = ask_name(&source, &source.name);
+    if (code)
+        (void)backend->close(&source.place);
+    else
+        code = acu_kernel_new(call, &source, kernel);
+    return code ? acu_blame(call, "", code) : 0;
+}
+
+acu_result acu_kernel_wrap(acu_device device, const void *function, acu_kernel **kernel) {
+    return wrap(__func__, device, &acu_runtime_backend, function, kernel);
+}
+
+acu_result acu_kernel_wrap_driver(acu_device device, struct CUfunc_st *raw, acu_kernel **kernel) {
+    return wrap(__func__, device, &acu_driver_backend, raw, kernel);
+}
+
+/* ---- what it is ---------------------------------------------------------------------------------
+ */
+
+const void *acu_kernel_raw(const acu_kernel *kernel) {
+    return acu_is(kernel, &acu_kernel_class) && kernel->backend == &acu_runtime_backend
+               ? kernel->raw
+               : NULL;
+}
+
+struct CUfunc_st *acu_kernel_raw_driver(const acu_kernel *kernel) {
+    return acu_is(kernel, &acu_kernel_class) && kernel->backend == &acu_driver_backend
+               ? (struct CUfunc_st *)kernel->raw
+               : NULL;
+}
+
+acu_kernel *acu_kernel_retain(acu_kernel *kernel) {
+    return acu_object_retain(__func__, kernel, &acu_kernel_class);
+}
+
+acu_result acu_kernel_release(acu_kernel *kernel) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, kernel, &acu_kernel_class);
+}
+
+void acu_kernel_cleanup(acu_kernel **kernel) {
+    (void)acu_kernel_release(kernel ? *kernel : NULL);
+}
+
+acu_device acu_kernel_device(const acu_kernel *kernel) {
+    return acu_is(kernel, &acu_kernel_class) ? kernel->object.device : ACU_DEVICE_CURRENT;
+}
+
+const char *acu_kernel_name(const acu_kernel *kernel) {
+    return acu_is(kernel, &acu_kernel_class) ? kernel->name : "";
+}
+
+acu_module *acu_kernel_module(const acu_kernel *kernel) {
+    return acu_is(kernel, &acu_kernel_class) ? kernel->module : NULL;
+}
+
+static void fill_info(acu_kernel_info *info, const struct cudaFuncAttributes *all) {
+    *info = (acu_kernel_info){
+        .max_threads = all->maxThreadsPerBlock,
+        .registers = all->numRegs,
+        .static_shared = all->sharedSizeBytes,
+        .max_shared = (size_t)all->maxDynamicSharedSizeBytes,
+        .constant_bytes = all->constSizeBytes,
+        .local_bytes = all->localSizeBytes,
+        .shared_carveout = all->preferredShmemCarveout,
+        .ptx_version = all->ptxVersion,
+        .binary_version = all->binaryVersion,
+        .cluster_needed = all->clusterDimMustBeSet != 0,
+        .big_clusters = all->nonPortableClusterSizeAllowed != 0,
+        .cluster = {(size_t)all->requiredClusterWidth, (size_t)all->requiredClusterHeight,
+                    (size_t)all->requiredClusterDepth},
+        .cluster_scheduling = all->clusterSchedulingPolicyPreference,
+    };
+}
+
+acu_result acu_kernel_get_info(acu_kernel *kernel, acu_kernel_info *info) {
+    struct cudaFuncAttributes all = {0};
+    int code = 0;
+    ACU_NEED_POINTER(info);
+    *info = (acu_kernel_info){0};
+    ACU_NEED(kernel, acu_kernel_class);
+    WITH_KERNEL(kernel, code, kernel->backend->attributes(&all, kernel->raw));
+    ACU_TRY(OUTCOME(kernel, code));
+    fill_info(info, &all);
+    return 0;
+}
+
+static int set_and_refresh(acu_kernel *kernel, enum cudaFuncAttribute attribute, int value) {
+    int code = kernel->backend->set(kernel->raw, attribute, value);
+    return code ? code : acu_kernel_refresh(kernel);
+}
+
+acu_result acu_kernel_set(acu_kernel *kernel, acu_kernel_attribute attribute, int value) {
+    int code = 0;
+    ACU_NEED(kernel, acu_kernel_class);
+    int most = kernel->limits.shared_most - kernel->static_shared;
+    ACU_REQUIRE_OF(
+        kernel, attribute != ACU_KERNEL_MAX_SHARED || value <= most, ACU_ERROR_LIMIT,
+        "%d bytes of dynamic shared memory for %s: device %d has %d per block at most, of "
+        "which the code takes %d",
+        value, kernel->name, kernel->object.device, kernel->limits.shared_most,
+        kernel->static_shared);
+    WITH_KERNEL(kernel, code, set_and_refresh(kernel, (enum cudaFuncAttribute)attribute, value));
+    return OUTCOME(kernel, code);
+}
+
+/* ---- parameters ---------------------------------------------------------------------------------
+ */
+
+acu_parameter_check acu_kernel_check(const acu_kernel *kernel) {
+    return acu_is(kernel, &acu_kernel_class) ? kernel->check : ACU_CHECK_NOTHING;
+}
+
+static int check_known(const char *call, const acu_kernel *kernel) {
+    if (!acu_is(kernel, &acu_kernel_class))
+        return acu_bad_handle(call, kernel, &acu_kernel_class);
+    if (kernel->check == ACU_CHECK_NOTHING)
+        return acu_fault_on(
+            call, kernel, ACU_NOT_SUPPORTED,
+            "the parameters of %s are not known: that takes PTX, or a driver and runtime 12.4",
+            kernel->name);
+    return 0;
+}
+
+acu_result acu_kernel_parameter_count(acu_kernel *kernel, size_t *count) {
+    ACU_NEED_POINTER(count);
+    *count = 0;
+    ACU_TRY(check_known(__func__, kernel));
+    *count = kernel->count;
+    return 0;
+}
+
+acu_result acu_kernel_parameter(acu_kernel *kernel, size_t index, acu_parameter *parameter) {
+    ACU_NEED_POINTER(parameter);
+    *parameter = (acu_parameter){0};
+    ACU_TRY(check_known(__func__, kernel));
+    ACU_REQUIRE_OF(kernel, index < kernel->count, ACU_ERROR_RANGE,
+                   "%s has %zu parameters, number %zu is asked for", kernel->name, kernel->count,
+                   index);
+    *parameter = kernel->parameters[index];
+    return 0;
+}
+
+/* ---- occupancy ----------------------------------------------------------------------------------
+ */
+
+static int blocks_per(const acu_kernel *kernel, size_t threads, size_t shared, unsigned flags,
+                      int *blocks) {
+    int code = 0;
+    *blocks = 0;
+    if (shared > (size_t)kernel->limits.shared_most) /* CUDA counts such sizes in 32 bits */
+        return 0;
+    WITH_KERNEL(kernel, code,
+                kernel->backend->occupancy(blocks, kernel->raw, (int)threads, shared, flags));
+    return code;
+}
+
+int acu_kernel_resident(const acu_kernel *kernel, int threads, size_t shared, size_t *blocks) {
+    int each = 0;
+    int code = blocks_per(kernel, (size_t)threads, shared, 0, &each);
+    *blocks = (size_t)each * (size_t)kernel->limits.multiprocessors;
+    return code;
+}
+
+acu_result acu_kernel_blocks_per_multiprocessor(acu_kernel *kernel, size_t threads,
+                                                size_t shared_bytes, unsigned flags, int *blocks) {
+    ACU_NEED_POINTER(blocks);
+    *blocks = 0;
+    ACU_NEED(kernel, acu_kernel_class);
+    ACU_REQUIRE_OF(kernel, threads > 0 && threads <= INT32_MAX, ACU_ERROR_ARGUMENT,
+                   "blocks of %zu threads", threads);
+    return OUTCOME(kernel, blocks_per(kernel, threads, shared_bytes, flags, blocks));
+}
+
+/* One size of block: keeps it if more threads of it run at once than of the best so far. */
+static int try_block(const acu_kernel *kernel, const acu_block_need *need, size_t threads,
+                     size_t best[2]) {
+    int each = 0;
+    size_t shared = need->shared_for ? need->shared_for(threads, need->data) : need->shared_bytes;
+    int code = blocks_per(kernel, threads, shared, need->flags, &each);
+    if (!code && (size_t)each * threads > best[0] * best[1]) {
+        best[0] = threads;
+        best[1] = (size_t)each;
+    }
+    return code;
+}
+
+/* As CUDA's own headers do it: from the largest whole number of warps down. */
+static int find_best(const acu_kernel *kernel, const acu_block_need *need, size_t best[2]) {
+    int warp = 0, whole = 0;
+    int code = (int)cudaDeviceGetAttribute(&warp, cudaDevAttrWarpSize, kernel->object.device);
+    if (!code)
+        code = (int)cudaDeviceGetAttribute(&whole, cudaDevAttrMaxThreadsPerMultiProcessor,
+                                           kernel->object.device);
+    size_t step = warp > 0 ? (size_t)warp : 32, most = (size_t)kernel->max_threads;
+    if (need->max_threads && need->max_threads < most)
+        most = need->max_threads;
+    for (size_t up = (most + step - 1) / step * step; up > 0 && !code; up -= step) {
+        code = try_block(kernel, need, up < most ? up : most, best);
+        if (best[0] * best[1] == (size_t)whole)
+            break; /* there is no better */
+    }
+    return code;
+}
+
+acu_result acu_kernel_best_block(acu_kernel *kernel, const acu_block_need *need, size_t *threads,
+                                 size_t *blocks) {
+    static const acu_block_need none;
+    size_t best[2] = {0, 0};
+    if (threads)
+        *threads = 0;
+    if (blocks)
+        *blocks = 0;
+    ACU_NEED(kernel, acu_kernel_class);
+    ACU_TRY(OUTCOME(kernel, find_best(kernel, need ? need : &none, best)));
+    if (threads)
+        *threads = best[0];
+    if (blocks)
+        *blocks = best[1] * (size_t)kernel->limits.multiprocessors;
+    return 0;
+}
+
+acu_result acu_kernel_available_shared(acu_kernel *kernel, int blocks, size_t threads,
+                                       size_t *bytes) {
+    int code = 0;
+    ACU_NEED_POINTER(bytes);
+    *bytes = 0;
+    ACU_NEED(kernel, acu_kernel_class);
+    ACU_REQUIRE_OF(kernel, threads > 0 && threads <= INT32_MAX, ACU_ERROR_ARGUMENT,
+                   "blocks of %zu threads", threads);
+    WITH_KERNEL(kernel, code,
+                kernel->backend->available_shared(bytes, kernel->raw, blocks, (int)threads));
+    return OUTCOME(kernel, code);
+}
+
+typedef int cluster_question(int *answer, const acu_prepared *prepared);
+
+static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *grid, bool size,
+                        int *answer) {
+    acu_prepared prepared;
+    if (!answer)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
+                         size ? "blocks" : "clusters");
+    *answer = 0;
+    if (!acu_is(kernel, &acu_kernel_class))
+        return acu_bad_handle(call, kernel, &acu_kernel_class);
+    int code = acu_prepare_grid(call, kernel, grid, &prepared);
+    if (code)
+        return code;
+    cluster_question *ask = size ? kernel->backend->cluster_size : kernel->backend->clusters;
+    WITH_KERNEL(kernel, code, ask(answer, &prepared));
+    return acu_outcome(call, kernel, code);
+}
+
+acu_result acu_kernel_max_clusters(acu_kernel *kernel, const acu_grid *grid, int *clusters) {
+    return ask_clusters(__func__, kernel, grid, false, clusters);
+}
+
+acu_result acu_kernel_max_cluster_size(acu_kernel *kernel, const acu_grid *grid, int *blocks) {
+    return ask_clusters(__func__, kernel, grid, true, blocks);
+}

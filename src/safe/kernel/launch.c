@@ -1,0 +1,551 @@
+/* Launches: what is checked before CUDA sees one, and how it gets there. */
+#include "safe/kernel/launch.h"
+#include "safe/base/event.h"
+#include "safe/kernel/module.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The name of what the user called, which is a macro mostly. */
+static const char launch_name[] = "acu_launch";
+
+/* ---- the grid -----------------------------------------------------------------------------------
+ */
+
+static const char axes[] = "xyz";
+
+static size_t at_least_one(size_t n) {
+    return n ? n : 1;
+}
+
+/* False: the device cannot have so many; what is to be told then is apart from what is run by each
+ * launch, here and below. */
+static inline bool fill_dim(const acu_size3 *size, const int most[3], dim3 *dim) {
+    size_t x = size->x, y = at_least_one(size->y), z = at_least_one(size->z);
+    *dim = (dim3){(unsigned)x, (unsigned)y, (unsigned)z};
+    return x > 0 && x <= (size_t)most[0] && y <= (size_t)most[1] && z <= (size_t)most[2];
+}
+
+ACU_COLD static int refuse_none(const char *call, const acu_kernel *kernel, const char *what,
+                                const acu_size3 *size) {
+    acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
+                 size->y, size->z);
+    acu_hint("a grid for 0 elements, or with 0 threads in a block, has no blocks: there is nothing "
+             "to launch then");
+    return ACU_ERROR_ARGUMENT;
+}
+
+ACU_COLD static int refuse_dim(const char *call, const acu_kernel *kernel, const char *what,
+                               const acu_size3 *size, const int most[3]) {
+    const size_t n[3] = {size->x, at_least_one(size->y), at_least_one(size->z)};
+    if (n[0] == 0)
+        return refuse_none(call, kernel, what, size);
+    int axis = n[0] > (size_t)most[0] ? 0 : n[1] > (size_t)most[1] ? 1 : 2;
+    return acu_fault_on(call, kernel, ACU_ERROR_LIMIT, "%zu %s in %c: device %d can have %d there",
+                        n[axis], what, axes[axis], kernel->object.device, most[axis]);
+}
+
+static size_t threads_of(const acu_prepared *p) {
+    return (size_t)p->threads.x * p->threads.y * p->threads.z;
+}
+
+ACU_COLD static int refuse_threads(const char *call, const acu_kernel *kernel, size_t threads) {
+    if (threads > (size_t)kernel->limits.threads)
+        return acu_fault_on(call, kernel, ACU_ERROR_LIMIT,
+                            "%zu threads per block: device %d can have %d", threads,
+                            kernel->object.device, kernel->limits.threads);
+    acu_fault_on(call, kernel, ACU_ERROR_LIMIT,
+                 "%zu threads per block: %s can have %d on device %d, as it takes %d registers per "
+                 "thread or was compiled for no more",
+                 threads, kernel->name, kernel->max_threads, kernel->object.device,
+                 kernel->registers);
+    acu_hint("use smaller blocks, or compile it with __launch_bounds__ or max_registers");
+    return ACU_ERROR_LIMIT;
+}
+
+static bool has_room(const acu_kernel *kernel, size_t shared) {
+    int most = __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED);
+    return shared <= (size_t)most;
+}
+
+/* Someone may have raised it by a call of CUDA's own. */
+static int look_again(acu_kernel *kernel) {
+    acu_backend_guard guard;
+    int code = kernel->backend->enter(&kernel->place, &guard);
+    if (!code)
+        code = acu_kernel_refresh(kernel);
+    kernel->backend->leave(&guard);
+    return code;
+}
+
+ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t shared) {
+    int code = look_again(kernel);
+    if (code)
+        return acu_outcome(call, kernel, code);
+    if (has_room(kernel, shared))
+        return 0;
+    acu_fault_on(call, kernel, ACU_ERROR_LIMIT,
+                 "%zu bytes of dynamic shared memory: %s may have %d", shared, kernel->name,
+                 __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED));
+    int most = kernel->limits.shared_most - kernel->static_shared;
+    if (shared <= (size_t)most)
+        acu_hint("acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, %zu) allows it; device %d has %d",
+                 shared, kernel->object.device, most);
+    else
+        acu_hint("device %d has %d bytes per block at most", kernel->object.device, most);
+    return ACU_ERROR_LIMIT;
+}
+
+/* ---- what is not the default --------------------------------------------------------------------
+ */
+
+static cudaLaunchAttributeValue *add(acu_prepared *p, cudaLaunchAttributeID id) {
+    cudaLaunchAttribute *attribute = &p->attributes[p->attribute_count++];
+    *attribute = (cudaLaunchAttribute){.id = id};
+    return &attribute->val;
+}
+
+static int add_event(const char *call, acu_prepared *p, acu_event *event, cudaLaunchAttributeID id,
+                     bool at_start) {
+    if (!acu_is(event, &acu_event_class))
+        return acu_bad_handle(call, event, &acu_event_class);
+    if (event->object.device != p->kernel->object.device)
+        return acu_fault_on(call, p->kernel, ACU_ERROR_DEVICE,
+                            "the event is on device %d, the kernel on device %d",
+                            event->object.device, p->kernel->object.device);
+    if (event->owned && event->timed)
+        return acu_fault_on(call, p->kernel, ACU_ERROR_STATE,
+                            "an event that a kernel records must be made with ACU_EVENT_NO_TIMING");
+    cudaLaunchAttributeValue *value = add(p, id);
+    if (id == cudaLaunchAttributeProgrammaticEvent) {
+        value->programmaticEvent.event = event->raw;
+        value->programmaticEvent.triggerAtBlockStart = at_start;
+    } else {
+        value->launchCompletionEvent.event = event->raw;
+    }
+    p->events[p->event_count++] = event;
+    return 0;
+}
+
+static bool is_given(const acu_size3 *size) {
+    return size->x || size->y || size->z;
+}
+
+static int add_cluster(const char *call, const acu_grid *grid, acu_prepared *p) {
+    const acu_kernel *kernel = p->kernel;
+    const acu_size3 c = {at_least_one(grid->cluster.x), at_least_one(grid->cluster.y),
+                         at_least_one(grid->cluster.z)};
+    if (kernel->limits.clusters == 0)
+        return acu_fault_on(call, kernel, ACU_NOT_SUPPORTED,
+                            "device %d has no clusters, which come with compute capability 9.0",
+                            kernel->object.device);
+    if (p->blocks.x % c.x || p->blocks.y % c.y || p->blocks.z % c.z)
+        return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
+                            "%u x %u x %u blocks are no whole clusters of %zu x %zu x %zu",
+                            p->blocks.x, p->blocks.y, p->blocks.z, c.x, c.y, c.z);
+    cudaLaunchAttributeValue *value = add(p, cudaLaunchAttributeClusterDimension);
+    value->clusterDim.x = (unsigned)c.x;
+    value->clusterDim.y = (unsigned)c.y;
+    value->clusterDim.z = (unsigned)c.z;
+    if (!is_given(&grid->preferred_cluster))
+        return 0;
+    value = add(p, cudaLaunchAttributePreferredClusterDimension);
+    value->preferredClusterDim.x = (unsigned)at_least_one(grid->preferred_cluster.x);
+    value->preferredClusterDim.y = (unsigned)at_least_one(grid->preferred_cluster.y);
+    value->preferredClusterDim.z = (unsigned)at_least_one(grid->preferred_cluster.z);
+    return 0;
+}
+
+static void add_window(acu_prepared *p, const acu_access_window *window) {
+    add(p, cudaLaunchAttributeAccessPolicyWindow)->accessPolicyWindow =
+        (struct cudaAccessPolicyWindow){
+            .base_ptr = window->pointer,
+            .num_bytes = window->bytes,
+            .hitRatio = window->hit_ratio,
+            .hitProp = (enum cudaAccessProperty)window->hit,
+            .missProp = (enum cudaAccessProperty)window->miss,
+    };
+}
+
+static int add_raw(const char *call, const acu_grid *grid, acu_prepared *p) {
+    unsigned left = ACU_MAX_ATTRIBUTES - p->attribute_count;
+    if (grid->raw_count > left || (grid->raw_count && !grid->raw))
+        return acu_fault_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                            grid->raw ? "%u raw attributes, where there is room for %u"
+                                      : "%u raw attributes at NULL",
+                            grid->raw_count, left);
+    for (unsigned i = 0; i < grid->raw_count; i++)
+        p->attributes[p->attribute_count++] = grid->raw[i];
+    return 0;
+}
+
+/* `cooperative` is the first: alone, runtimes of any age have a call for it. Most launches have no
+ * attributes, and shall not have this between what they run. */
+ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_prepared *p) {
+    int code = 0;
+    if (is_given(&grid->preferred_cluster) && !is_given(&grid->cluster))
+        return acu_fault_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                            "a preferred cluster without the cluster that is good enough");
+    if (grid->at_start && !grid->programmatic_event)
+        return acu_fault_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                            "'at_start' without a programmatic event");
+    p->cooperative = grid->cooperative;
+    if (grid->cooperative && p->kernel->limits.cooperative == 0)
+        return acu_fault_on(call, p->kernel, ACU_NOT_SUPPORTED,
+                            "device %d cannot launch cooperatively", p->kernel->object.device);
+    if (grid->cooperative)
+        add(p, cudaLaunchAttributeCooperative)->cooperative = 1;
+    if (grid->priority)
+        add(p, cudaLaunchAttributePriority)->priority = grid->priority;
+    if (is_given(&grid->cluster))
+        code = add_cluster(call, grid, p);
+    if (grid->cluster_scheduling)
+        add(p, cudaLaunchAttributeClusterSchedulingPolicyPreference)
+            ->clusterSchedulingPolicyPreference =
+            (enum cudaClusterSchedulingPolicy)grid->cluster_scheduling;
+    if (grid->programmatic)
+        add(p, cudaLaunchAttributeProgrammaticStreamSerialization)
+            ->programmaticStreamSerializationAllowed = 1;
+    if (grid->programmatic_event && !code)
+        code = add_event(call, p, grid->programmatic_event, cudaLaunchAttributeProgrammaticEvent,
+                         grid->at_start);
+    if (grid->begun_event && !code)
+        code =
+            add_event(call, p, grid->begun_event, cudaLaunchAttributeLaunchCompletionEvent, false);
+    if (grid->memory_domain)
+        add(p, cudaLaunchAttributeMemSyncDomain)->memSyncDomain =
+            (cudaLaunchMemSyncDomain)grid->memory_domain;
+    if (grid->window)
+        add_window(p, grid->window);
+    return code ? code : add_raw(call, grid, p);
+}
+
+static bool is_plain(const acu_grid *g) {
+    return !(g->cooperative || g->priority || is_given(&g->cluster) ||
+             is_given(&g->preferred_cluster) || g->cluster_scheduling || g->programmatic ||
+             g->programmatic_event || g->at_start || g->begun_event || g->memory_domain ||
+             g->window || g->raw_count);
+}
+
+/* All but the arrays, which are large and counted. */
+static void clear(acu_prepared *p, acu_kernel *kernel) {
+    p->kernel = kernel;
+    p->blocks = p->threads = (dim3){1, 1, 1};
+    p->shared_bytes = 0;
+    p->cooperative = false;
+    p->attribute_count = p->use_count = p->event_count = 0;
+}
+
+static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid,
+                               acu_prepared *p) {
+    int code = 0;
+    clear(p, kernel);
+    if (!acu_is(kernel, &acu_kernel_class))
+        return acu_bad_handle(call, kernel, &acu_kernel_class);
+    if (!grid)
+        return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
+    const acu_limits *limits = &kernel->limits;
+    if (!ACU_LIKELY(fill_dim(&grid->blocks, limits->grid, &p->blocks)))
+        return refuse_dim(call, kernel, "blocks", &grid->blocks, limits->grid);
+    if (!ACU_LIKELY(fill_dim(&grid->threads, limits->block, &p->threads)))
+        return refuse_dim(call, kernel, "threads", &grid->threads, limits->block);
+    if (!ACU_LIKELY(threads_of(p) <= (size_t)kernel->max_threads))
+        return refuse_threads(call, kernel, threads_of(p));
+    if (!ACU_LIKELY(has_room(kernel, grid->shared_bytes)))
+        code = look_for_room(call, kernel, grid->shared_bytes);
+    p->shared_bytes = (unsigned)grid->shared_bytes;
+    if (!code && !ACU_LIKELY(is_plain(grid)))
+        code = add_attributes(call, grid, p);
+    if (!code && __atomic_load_n(&kernel->cluster_needed, __ATOMIC_RELAXED) &&
+        !is_given(&grid->cluster))
+        code = acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
+                            "%s needs to be told the size of its clusters", kernel->name);
+    return code;
+}
+
+int acu_prepare_grid(const char *call, acu_kernel *kernel, const acu_grid *grid, acu_prepared *p) {
+    return prepare_grid(call, kernel, grid, p);
+}
+
+/* ---- arguments ----------------------------------------------------------------------------------
+ */
+
+static const char *const kind_names[] = {
+    [ACU_ARG_SIGNED] = "a signed integer",
+    [ACU_ARG_UNSIGNED] = "an unsigned integer",
+    [ACU_ARG_WORD] = "an unsigned integer",
+    [ACU_ARG_FLOAT] = "a floating-point number",
+    [ACU_ARG_ADDRESS] = "a pointer",
+    [ACU_ARG_IN] = "a buffer",
+    [ACU_ARG_OUT] = "a buffer",
+    [ACU_ARG_INOUT] = "a buffer",
+    [ACU_ARG_BYTES] = "bytes",
+};
+static const char *const type_names[] = {
+    [ACU_PARAMETER_ANY] = "anything",
+    [ACU_PARAMETER_INTEGER] = "an integer",
+    [ACU_PARAMETER_FLOAT] = "a floating-point number",
+    [ACU_PARAMETER_POINTER] = "a pointer",
+    [ACU_PARAMETER_RECORD] = "a struct",
+};
+
+/* Which kinds may be given for a type, as bits. What is copied bytewise may be anything. */
+#define KIND(kind) (1u << (unsigned)(kind))
+#define NUMBERS    (KIND(ACU_ARG_SIGNED) | KIND(ACU_ARG_UNSIGNED) | KIND(ACU_ARG_WORD))
+#define BUFFERS    (KIND(ACU_ARG_IN) | KIND(ACU_ARG_OUT) | KIND(ACU_ARG_INOUT))
+#define ADDRESSES  (BUFFERS | KIND(ACU_ARG_ADDRESS) | KIND(ACU_ARG_WORD))
+#define BYTES      KIND(ACU_ARG_BYTES)
+static const unsigned takes[] = {
+    [ACU_PARAMETER_ANY] = ~0u,
+    [ACU_PARAMETER_INTEGER] = NUMBERS | BUFFERS | KIND(ACU_ARG_ADDRESS) | BYTES,
+    [ACU_PARAMETER_FLOAT] = KIND(ACU_ARG_FLOAT) | BYTES,
+    [ACU_PARAMETER_POINTER] = ADDRESSES | BYTES,
+    [ACU_PARAMETER_RECORD] = ~0u,
+};
+
+static int refuse_type(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
+    acu_parameter_type type = kernel->parameters[i].type;
+    acu_fault_on(call, kernel, ACU_ERROR_DTYPE, "argument %zu of %s is %s, where it takes %s", i,
+                 kernel->name, kind_names[arg->kind], type_names[type]);
+    if (type == ACU_PARAMETER_POINTER)
+        acu_hint("are the arguments in order? An address in an integer goes as (void *)");
+    else
+        acu_hint("are the arguments in order? Else cast it to the type of the kernel's parameter");
+    return ACU_ERROR_DTYPE;
+}
+
+static int refuse_size(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
+    acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
+                 "argument %zu of %s is %s of %u bytes, where it takes %zu", i, kernel->name,
+                 kind_names[arg->kind], arg->size, kernel->parameters[i].size);
+    if (arg->kind == ACU_ARG_FLOAT || arg->kind <= ACU_ARG_WORD)
+        acu_hint("cast it to the type of the kernel's parameter");
+    return ACU_ERROR_ARGUMENT;
+}
+
+static int refuse_count(const char *call, const acu_kernel *kernel, size_t given) {
+    return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
+                        "%s takes %zu arguments, but %zu are given", kernel->name, kernel->count,
+                        given);
+}
+
+static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
+    return buffer->object.device != kernel->object.device && acu_buffer_is_devices(buffer);
+}
+
+static int refuse_buffer(const char *call, const acu_kernel *kernel, size_t i,
+                         const acu_buffer *buffer) {
+    if (!acu_is(buffer, &acu_buffer_class)) {
+        int code = acu_bad_handle(call, buffer, &acu_buffer_class);
+        acu_hint("it is argument %zu of %s", i, kernel->name);
+        return code;
+    }
+    acu_fault_on(call, kernel, ACU_ERROR_DEVICE,
+                 "argument %zu of %s is a buffer on device %d, the kernel is on device %d", i,
+                 kernel->name, buffer->object.device, kernel->object.device);
+    acu_hint("where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
+    return ACU_ERROR_DEVICE;
+}
+
+static bool fits(const acu_kernel *kernel, size_t i, const acu_arg *arg) {
+    if (kernel->check == ACU_CHECK_NOTHING)
+        return true;
+    const acu_parameter *parameter = &kernel->parameters[i];
+    return arg->size == parameter->size && (takes[parameter->type] & KIND(arg->kind));
+}
+
+ACU_COLD static int refuse_argument(const char *call, const acu_kernel *kernel, size_t i,
+                                    const acu_arg *arg) {
+    if (arg->kind > ACU_ARG_BYTES)
+        return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu is none", i);
+    if (!fits(kernel, i, arg))
+        return arg->size != kernel->parameters[i].size ? refuse_size(call, kernel, i, arg)
+                                                       : refuse_type(call, kernel, i, arg);
+    if (KIND(arg->kind) & BUFFERS)
+        return refuse_buffer(call, kernel, i, arg->value.buffer);
+    return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu are bytes at NULL", i);
+}
+
+/* False: it cannot be passed. */
+static inline bool add_argument(acu_prepared *p, size_t i, const acu_arg *arg) {
+    if (arg->kind > ACU_ARG_BYTES || !fits(p->kernel, i, arg))
+        return false;
+    if (KIND(arg->kind) & BUFFERS) {
+        acu_buffer *buffer = arg->value.buffer;
+        if (!acu_is(buffer, &acu_buffer_class) || is_elsewhere(p->kernel, buffer))
+            return false;
+        p->params[i] = &buffer->pointer;
+        p->uses[p->use_count].buffer = buffer;
+        p->uses[p->use_count++].writes = arg->kind != ACU_ARG_IN;
+        return true;
+    }
+    p->params[i] = arg->kind == ACU_ARG_BYTES ? (void *)arg->value.pointer : (void *)&arg->value;
+    return p->params[i] != NULL;
+}
+
+int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
+                size_t count, acu_prepared *p) {
+    int code = prepare_grid(call, kernel, grid, p);
+    if (code)
+        return code;
+    if (kernel->check != ACU_CHECK_NOTHING && count != kernel->count)
+        return refuse_count(call, kernel, count);
+    if (count > ACU_MAX_ARGUMENTS || (count && !args))
+        return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
+                            args ? "%zu arguments; there can be %d" : "%zu arguments at NULL",
+                            count, ACU_MAX_ARGUMENTS);
+    for (size_t i = 0; i < count; i++)
+        if (!ACU_LIKELY(add_argument(p, i, &args[i])))
+            return refuse_argument(call, kernel, i, &args[i]);
+    p->params[count] = NULL;
+    return 0;
+}
+
+/* ---- what CUDA refused --------------------------------------------------------------------------
+ */
+
+/* More about a launch that CUDA refused, where there is more to say. Returns the code. */
+ACU_COLD static int explain(const acu_prepared *p, int code) {
+    char said[400];
+    size_t threads = threads_of(p), fit = 0;
+    if (code != cudaErrorCooperativeLaunchTooLarge)
+        return code;
+    snprintf(said, sizeof said, "%s", acu_last_error_message());
+    if (acu_kernel_resident(p->kernel, (int)threads, p->shared_bytes, &fit))
+        return acu_record(code, "%s", said);
+    return acu_record(code, "%s; %zu blocks of %zu threads and %u bytes run at once, not %zu", said,
+                      fit, threads, p->shared_bytes,
+                      (size_t)p->blocks.x * p->blocks.y * p->blocks.z);
+}
+
+static void hint_at_refusal(const acu_prepared *p, int code) {
+    if (code == cudaErrorCooperativeLaunchTooLarge)
+        acu_hint("use fewer blocks: acu_kernel_blocks_per_multiprocessor() tells how many fit");
+    else if (code == cudaErrorInvalidClusterSize)
+        acu_hint("clusters of more than 8 blocks need acu_kernel_set(kernel, "
+                 "ACU_KERNEL_BIG_CLUSTERS, 1); acu_kernel_max_cluster_size() tells what fits");
+    else if (code == cudaErrorLaunchOutOfResources)
+        acu_hint("use smaller blocks: %s takes %d registers per thread", p->kernel->name,
+                 p->kernel->registers);
+}
+
+/* ---- on a stream --------------------------------------------------------------------------------
+ */
+
+static int begin_uses(acu_prepared *p, acu_stream *stream, unsigned *begun) {
+    int code = 0;
+    for (*begun = 0; *begun < p->use_count && !code; *begun += code == 0) {
+        acu_prepared_use *use = &p->uses[*begun];
+        code = acu_use_begin(use->buffer->storage, stream, use->writes, &use->ticket);
+    }
+    return code;
+}
+
+static int end_uses(const acu_prepared *p, acu_stream *stream, unsigned begun, int code) {
+    for (unsigned i = 0; i < begun; i++) {
+        const acu_prepared_use *use = &p->uses[i];
+        int ended = acu_use_end(use->buffer->storage, stream, use->writes, &use->ticket);
+        code = code ? code : ended;
+    }
+    return code;
+}
+
+/* The capture, or the module, remembers that the kernel will run. */
+static int note_use(const acu_prepared *p, acu_stream *stream) {
+    acu_capture *capture = acu_capture_of(stream);
+    if (capture) {
+        int code = capture->use(capture, &p->kernel->object, false);
+        for (unsigned i = 0; i < p->event_count && !code; i++)
+            code = capture->use(capture, &p->events[i]->object, false);
+        return code;
+    }
+    if (p->kernel->module)
+        acu_module_used_on(p->kernel->module, stream->timeline);
+    return 0;
+}
+
+static void note_events(const acu_prepared *p, const acu_stream *stream) {
+    for (unsigned i = 0; i < p->event_count && i < ACU_MAX_EVENTS; i++) {
+        __atomic_store_n(&p->events[i]->recorded, true, __ATOMIC_RELAXED);
+        if (acu_is_shared(&stream->shared))
+            acu_share(&p->events[i]->shared);
+    }
+}
+
+static int launch_prepared(acu_prepared *p, acu_stream *stream) {
+    unsigned begun = 0;
+    int code = note_use(p, stream);
+    if (!code)
+        code = begin_uses(p, stream, &begun);
+    if (!code)
+        code = p->kernel->backend->launch(p, stream);
+    if (!ACU_LIKELY(code == 0))
+        code = explain(p, code);
+    else if (p->event_count > 0)
+        note_events(p, stream);
+    return end_uses(p, stream, begun, code);
+}
+
+acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_grid *grid,
+                           const acu_arg *args, size_t count) {
+    acu_prepared p;
+    ACU_TRY(acu_stream_check(launch_name, stream));
+    ACU_TRY(acu_prepare(launch_name, kernel, grid, args, count, &p));
+    if (stream->object.device != kernel->object.device)
+        return acu_fault_on(launch_name, kernel, ACU_ERROR_DEVICE,
+                            "the stream is on device %d, %s on device %d", stream->object.device,
+                            kernel->name, kernel->object.device);
+    int code = launch_prepared(&p, stream);
+    if (ACU_LIKELY(code == 0))
+        return 0;
+    acu_outcome(launch_name, kernel, code);
+    hint_at_refusal(&p, code);
+    return code;
+}
+
+/* ---- in a graph ---------------------------------------------------------------------------------
+ */
+
+size_t acu_prepared_keeps(const acu_prepared *p, acu_kept kept[ACU_MAX_KEPT]) {
+    size_t count = 0;
+    kept[count++] = (acu_kept){&p->kernel->object, false};
+    for (unsigned i = 0; i < p->use_count; i++)
+        kept[count++] = (acu_kept){&p->uses[i].buffer->storage->object, p->uses[i].writes};
+    for (unsigned i = 0; i < p->event_count; i++)
+        kept[count++] = (acu_kept){&p->events[i]->object, false};
+    return count;
+}
+
+/* Runs a call where the kernel is. */
+#define AT_KERNEL(p, code, call)                                                                   \
+    do {                                                                                           \
+        acu_backend_guard guard;                                                                   \
+        (code) = (p)->kernel->backend->enter(&(p)->kernel->place, &guard);                         \
+        if (!(code))                                                                               \
+            (code) = (p)->kernel->backend->call;                                                   \
+        (p)->kernel->backend->leave(&guard);                                                       \
+    } while (0)
+
+int acu_prepared_add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNode_t *after,
+                          size_t count, cudaGraphNode_t *node) {
+    int code = 0;
+    *node = NULL;
+    AT_KERNEL(p, code, add_node(p, graph, after, count, node));
+    if (code && *node) { /* it is there, but not as it should be */
+        (void)cudaGraphDestroyNode(*node);
+        *node = NULL;
+    }
+    return code;
+}
+
+int acu_prepared_set_node(const acu_prepared *p, cudaGraphNode_t node) {
+    int code = 0;
+    AT_KERNEL(p, code, set_node(p, node));
+    return code;
+}
+
+int acu_prepared_set_exec_node(const acu_prepared *p, cudaGraphExec_t exec, cudaGraphNode_t node) {
+    int code = 0;
+    AT_KERNEL(p, code, set_exec_node(p, exec, node));
+    return code;
+}

@@ -1,0 +1,622 @@
+/* Modules: code that is loaded, and what is in it. */
+#include "safe/kernel/module.h"
+#include "safe/kernel/kernel.h"
+#include "safe/memory/storage.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define OUTCOME(module, code) acu_outcome(__func__, (module), (int)(code))
+
+enum { DEFAULT_LOG_BYTES = 8192, NAMES_TOLD = 8 };
+
+/* ---- images -------------------------------------------------------------------------------------
+ */
+
+typedef enum format { FORMAT_TEXT, FORMAT_CUBIN, FORMAT_FATBIN } format;
+
+static const uint32_t FATBIN_MAGIC = 0xba55ed50, ELF_MAGIC = 0x464c457f;
+
+static format format_of(const void *bytes, size_t size) {
+    uint32_t magic = 0;
+    if (bytes && size >= sizeof magic)
+        memcpy(&magic, bytes, sizeof magic);
+    if (magic == FATBIN_MAGIC)
+        return FORMAT_FATBIN;
+    return magic == ELF_MAGIC ? FORMAT_CUBIN : FORMAT_TEXT;
+}
+
+static uint64_t read_number(const void *bytes, size_t at, size_t width) {
+    uint64_t value = 0;
+    memcpy(&value, (const char *)bytes + at, width); /* these formats and machines are all little */
+    return value;
+}
+
+static bool fits(uint64_t at, uint64_t length, size_t size) {
+    return at <= size && length <= size - at;
+}
+
+/* CUDA is not told how long an image is, and would read on. */
+static bool is_whole_cubin(const void *bytes, size_t size) {
+    if (size < 64 || read_number(bytes, 4, 1) != 2)
+        return false;
+    uint64_t sections = read_number(bytes, 40, 8), segments = read_number(bytes, 32, 8);
+    uint64_t each = read_number(bytes, 58, 2), many = read_number(bytes, 60, 2);
+    if (!fits(sections, each * many, size) || (many && each < 64) ||
+        !fits(segments, read_number(bytes, 54, 2) * read_number(bytes, 56, 2), size))
+        return false;
+    for (uint64_t i = 0; i < many; i++) {
+        size_t at = (size_t)(sections + i * each);
+        bool has_bytes = read_number(bytes, at + 4, 4) != 8; /* SHT_NOBITS */
+        if (has_bytes &&
+            !fits(read_number(bytes, at + 24, 8), read_number(bytes, at + 32, 8), size))
+            return false;
+    }
+    return true;
+}
+
+static bool is_whole_fatbin(const void *bytes, size_t size) {
+    return size >= 16 && fits(read_number(bytes, 6, 2), read_number(bytes, 8, 8), size);
+}
+
+/* With lazy loading CUDA takes any text, and knows no kernel of it later. It is ended by a zero. */
+static int check_text(const char *call, const char *text) {
+    if (!isprint((unsigned char)*text) || strstr(text, ".version"))
+        return 0;
+    acu_fault(call, "", ACU_ERROR_ARGUMENT, "the text is no PTX: it has no .version");
+    acu_hint("acu_module_compile() compiles CUDA C++");
+    return ACU_ERROR_ARGUMENT;
+}
+
+static int check_image(const char *call, const acu_image *image) {
+    format is = format_of(image->bytes, image->size);
+    if (!image->bytes || image->size == 0)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "there is no code: its size is 0");
+    if (is == FORMAT_CUBIN && !is_whole_cubin(image->bytes, image->size))
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
+                         "the cubin of %zu bytes is cut off or broken", image->size);
+    if (is == FORMAT_FATBIN && !is_whole_fatbin(image->bytes, image->size))
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
+                         "the fatbin of %zu bytes is cut off or broken", image->size);
+    return is == FORMAT_TEXT ? check_text(call, image->bytes) : 0;
+}
+
+/* ---- options of the compiler --------------------------------------------------------------------
+ */
+
+static void add_option(acu_jit *jit, enum cudaJitOption option, uintptr_t value) {
+    jit->options[jit->count] = option;
+    jit->values[jit->count++] = (void *)value;
+}
+
+static void add_number(acu_jit *jit, enum cudaJitOption option, unsigned value) {
+    if (value)
+        add_option(jit, option, value);
+}
+
+static void fill_jit(acu_jit *jit, const acu_jit_options *o, acu_module *module, size_t log_bytes) {
+    jit->count = 0;
+    add_option(jit, cudaJitInfoLogBuffer, (uintptr_t)module->info_log);
+    add_option(jit, cudaJitInfoLogBufferSizeBytes, log_bytes);
+    add_option(jit, cudaJitErrorLogBuffer, (uintptr_t)module->error_log);
+    add_option(jit, cudaJitErrorLogBufferSizeBytes, log_bytes);
+    add_number(jit, cudaJitMaxRegisters, o->max_registers);
+    add_number(jit, cudaJitThreadsPerBlock, o->threads_per_block);
+    add_number(jit, cudaJitMinCtaPerSm, o->min_blocks);
+    add_number(jit, cudaJitMaxThreadsPerBlock, o->max_threads);
+    if (o->level != ACU_JIT_LEVEL_DEFAULT)
+        add_option(jit, cudaJitOptimizationLevel, (unsigned)o->level - ACU_JIT_O0);
+    add_number(jit, cudaJitCacheMode, (unsigned)o->cache); /* CG is 1, CA is 2 */
+    add_number(jit, cudaJitGenerateDebugInfo, o->debug);
+    add_number(jit, cudaJitGenerateLineInfo, o->lines);
+    add_number(jit, cudaJitLogVerbose, o->verbose);
+    add_number(jit, cudaJitPositionIndependentCode, o->position_independent);
+    add_number(jit, cudaJitOverrideDirectiveValues, o->override_directives);
+}
+
+/* Adds what the driver's compiler said to the failure just recorded. */
+static int with_log(const acu_module *module, int code) {
+    char said[512];
+    if (!code || !module->error_log || !*module->error_log)
+        return code;
+    snprintf(said, sizeof said, "%s", acu_last_error_message());
+    return acu_record(code, "%s; the compiler said: %s", said,
+                      acu_one_line(module->error_log, (char[512]){0}, 512));
+}
+
+/* ---- life ---------------------------------------------------------------------------------------
+ */
+
+void acu_module_note_stream(acu_module *module, acu_timeline *timeline) {
+    for (size_t i = 0; i < ACU_MODULE_STREAMS; i++) {
+        acu_timeline *here = __atomic_load_n(&module->streams[i], __ATOMIC_RELAXED);
+        if (ACU_LIKELY(here == timeline))
+            return;
+        if (!here && __atomic_compare_exchange_n(&module->streams[i], &here, timeline, false,
+                                                 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+            (void)acu_timeline_retain(timeline); /* nobody gives it up while this launches */
+            return;
+        }
+        if (here == timeline)
+            return;
+    }
+    __atomic_store_n(&module->crowded, true, __ATOMIC_RELAXED);
+}
+
+/* Unloading does not wait for kernels that run. */
+static int settle(const acu_module *module) {
+    acu_guard guard;
+    int code = 0;
+    for (size_t i = 0; i < ACU_MODULE_STREAMS && module->streams[i] && !code; i++)
+        code = acu_timeline_settle(module->streams[i], ACU_EVERYTHING);
+    if (!code && module->crowded)
+        code = acu_capture_allows_device(module->place.device);
+    if (code || !module->crowded)
+        return code;
+    code = acu_guard_enter(&guard, module->place.device);
+    if (!code)
+        code = (int)cudaDeviceSynchronize();
+    acu_guard_leave(&guard);
+    return code;
+}
+
+/* Another way to make the device's context current, where the first has failed: code must not stay
+ * loaded for good. That failure is the one to be told. */
+static int unload_anyhow(const acu_module *module) {
+    acu_guard guard;
+    acu_saved_error first;
+    acu_error_save(&first);
+    if (!acu_guard_enter(&guard, module->place.device) && !cudaFree(NULL))
+        (void)module->backend->unload(module->raw);
+    acu_guard_leave(&guard);
+    acu_error_restore(&first);
+    return acu_last_error();
+}
+
+static int unload(const acu_module *module) {
+    acu_backend_guard guard;
+    if (module->backend->enter(&module->place, &guard))
+        return unload_anyhow(module);
+    int code = module->backend->unload(module->raw);
+    module->backend->leave(&guard);
+    return code;
+}
+
+static void free_texts(acu_module *module) {
+    acu_ptx_clear(&module->ptx);
+    for (size_t i = 0; i < module->lowered_count; i++) {
+        free(module->lowered[i].expression);
+        free(module->lowered[i].name);
+    }
+    free(module->lowered);
+    free(module->names);
+    free(module->info_log);
+    free(module->error_log);
+    pthread_mutex_destroy(&module->lock);
+}
+
+static int destroy_module(acu_object *object) {
+    acu_module *module = (acu_module *)object;
+    int code = 0, gone = 0, closed = 0;
+    bool loaded = module->raw && module->owned && !acu_is_unloading();
+    if (loaded)
+        code = acu_released(settle(module));
+    if (code == ACU_ERROR_CAPTURE)
+        return ACU_LATER;
+    if (loaded && !acu_is_unloading())
+        gone = acu_released(unload(module));
+    if (module->opened && !acu_is_unloading())
+        closed = acu_released(module->backend->close(&module->place));
+    for (size_t i = 0; i < ACU_MODULE_STREAMS && module->streams[i]; i++) {
+        int released = acu_timeline_release(module->streams[i]);
+        code = code ? code : released;
+    }
+    free_texts(module);
+    return gone ? gone : code ? code : closed;
+}
+
+static void describe_module(const acu_object *object, char *text, size_t size) {
+    const acu_module *module = (const acu_module *)object;
+    snprintf(text, size, "%s", module->owned ? "" : " (of someone else)");
+}
+
+const acu_class acu_module_class = {"module", destroy_module, describe_module};
+
+static int new_module(const char *call, acu_device device, const acu_backend *backend,
+                      acu_module **out) {
+    acu_module *module = acu_object_new(call, &acu_module_class, sizeof *module, device);
+    if (!module)
+        return ACU_ERROR_HOST_MEMORY;
+    module->backend = backend;
+    module->place.device = device;
+    pthread_mutex_init(&module->lock, NULL);
+    int code = backend->open(&module->place);
+    module->opened = code == 0;
+    if (code)
+        (void)acu_object_release(call, module, &acu_module_class);
+    else
+        *out = module;
+    return code;
+}
+
+/* CUDA counts their bytes with 32 bits. */
+static int make_logs(const char *call, acu_module *module, size_t bytes) {
+    if (bytes >= UINT32_MAX)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "logs of %zu bytes: 4 GiB is too much",
+                         bytes);
+    module->info_log = calloc(1, bytes + 1);
+    module->error_log = calloc(1, bytes + 1);
+    if (!module->info_log || !module->error_log)
+        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for logs of %zu bytes", bytes);
+    return 0;
+}
+
+static int read_ptx(const char *call, acu_module *module, const acu_image *image) {
+    const char *text = image->ptx ? image->ptx : image->bytes;
+    module->has_ptx = image->ptx || format_of(image->bytes, image->size) == FORMAT_TEXT;
+    if (module->has_ptx && !acu_ptx_read(&module->ptx, text, strlen(text)))
+        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for the kernels' parameters");
+    return 0;
+}
+
+static int load_image(const char *call, acu_module *module, const acu_image *image) {
+    static const acu_jit_options none;
+    const acu_jit_options *options = image->jit ? image->jit : &none;
+    size_t log_bytes = options->log_bytes ? options->log_bytes : DEFAULT_LOG_BYTES;
+    acu_backend_guard guard;
+    acu_jit jit;
+    if ((unsigned)options->level > ACU_JIT_O4)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler has no level %d",
+                         (int)options->level);
+    if ((unsigned)options->cache > ACU_JIT_CACHE_L1)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler knows no cache %d",
+                         (int)options->cache);
+    int code = make_logs(call, module, log_bytes);
+    if (!code)
+        code = read_ptx(call, module, image);
+    if (code)
+        return code;
+    fill_jit(&jit, options, module, log_bytes);
+    code = module->backend->enter(&module->place, &guard);
+    if (!code)
+        code = with_log(module, module->backend->load(&module->raw, image->bytes, &jit));
+    module->backend->leave(&guard);
+    module->owned = code == 0;
+    return code ? acu_blame(call, "", code) : 0;
+}
+
+int acu_module_new(const char *call, acu_device device, const acu_image *image,
+                   acu_module **module) {
+    acu_module *made = NULL;
+    int code = check_image(call, image);
+    if (code)
+        return code;
+    code = new_module(call, device, acu_backend_for_modules(), &made);
+    if (code)
+        return acu_blame(call, "", code);
+    code = load_image(call, made, image);
+    if (code)
+        (void)acu_object_release(call, made, &acu_module_class);
+    else
+        *module = made;
+    return code;
+}
+
+/* ---- sources ------------------------------------------------------------------------------------
+ */
+
+/* Text needs a zero at its end; a copy has one. */
+static char *copy_text(const void *bytes, size_t size) {
+    char *copy = malloc(size + 1);
+    if (copy) {
+        memcpy(copy, bytes, size);
+        copy[size] = '\0';
+    }
+    return copy;
+}
+
+/* Up to its end, or to where it cannot be read; ended by a zero. NULL: no memory. */
+static char *read_all(FILE *file, size_t *size) {
+    size_t room = 65536, used = 0;
+    char *bytes = malloc(room);
+    while (bytes) {
+        size_t wanted = room - used - 1, got = fread(bytes + used, 1, wanted, file);
+        used += got;
+        if (got < wanted)
+            break;
+        char *grown = realloc(bytes, room *= 2);
+        if (!grown)
+            free(bytes);
+        bytes = grown;
+    }
+    if (bytes)
+        bytes[used] = '\0';
+    *size = used;
+    return bytes;
+}
+
+static int read_file(const char *call, const char *path, char **bytes, size_t *size) {
+    FILE *file = fopen(path, "rb");
+    *bytes = NULL;
+    if (!file)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "cannot open %s: %s", path, strerror(errno));
+    *bytes = read_all(file, size);
+    int why = ferror(file) ? errno : 0;
+    fclose(file);
+    if (!*bytes)
+        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for what %s holds", path);
+    if (!why)
+        return 0;
+    free(*bytes);
+    *bytes = NULL;
+    return acu_fault(call, "", ACU_ERROR_ARGUMENT, "cannot read %s: %s", path, strerror(why));
+}
+
+acu_result acu_module_load(acu_device device, const acu_module_source *source,
+                           acu_module **module) {
+    ACU_NEED_POINTER(module);
+    *module = NULL;
+    ACU_NEED_POINTER(source);
+    acu_destroy_deferred();
+    ACU_REQUIRE(!!source->ptx + !!source->image + !!source->file == 1, ACU_ERROR_ARGUMENT,
+                "exactly one of ptx, image and file is needed");
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    char *copy = NULL;
+    acu_image image = {.bytes = source->image, .size = source->size, .jit = &source->jit};
+    if (source->ptx) {
+        image.bytes = source->ptx;
+        image.size = strlen(source->ptx);
+    } else if (source->file) {
+        ACU_TRY(read_file(__func__, source->file, &copy, &image.size));
+        image.bytes = copy;
+    } else if (format_of(source->image, source->size) == FORMAT_TEXT) {
+        image.bytes = copy = copy_text(source->image, source->size);
+        ACU_REQUIRE(copy, ACU_ERROR_HOST_MEMORY, "no memory for %zu bytes of PTX", source->size);
+    }
+    int code = acu_module_new(__func__, device, &image, module);
+    free(copy);
+    return code;
+}
+
+static int take(const char *call, acu_device device, const acu_backend *backend, void *raw,
+                bool owned, acu_module **module) {
+    if (!module || !raw)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", module ? "raw" : "module");
+    *module = NULL;
+    int code = acu_device_resolve(call, &device);
+    if (code)
+        return code;
+    code = new_module(call, device, backend, module);
+    if (code)
+        return acu_blame(call, "", code);
+    (*module)->raw = raw;
+    (*module)->owned = owned;
+    return 0;
+}
+
+acu_result acu_module_wrap(acu_device device, struct CUlib_st *raw, acu_module **module) {
+    return take(__func__, device, &acu_runtime_backend, raw, false, module);
+}
+
+acu_result acu_module_adopt(acu_device device, struct CUlib_st *raw, acu_module **module) {
+    return take(__func__, device, &acu_runtime_backend, raw, true, module);
+}
+
+acu_result acu_module_wrap_driver(acu_device device, struct CUmod_st *raw, acu_module **module) {
+    return take(__func__, device, &acu_driver_backend, raw, false, module);
+}
+
+acu_result acu_module_adopt_driver(acu_device device, struct CUmod_st *raw, acu_module **module) {
+    return take(__func__, device, &acu_driver_backend, raw, true, module);
+}
+
+static void *raw_of(const acu_module *module, const acu_backend *backend) {
+    return acu_is(module, &acu_module_class) && module->backend == backend ? module->raw : NULL;
+}
+
+struct CUlib_st *acu_module_raw(const acu_module *module) {
+    return raw_of(module, &acu_runtime_backend);
+}
+
+struct CUmod_st *acu_module_raw_driver(const acu_module *module) {
+    return raw_of(module, &acu_driver_backend);
+}
+
+acu_module *acu_module_retain(acu_module *module) {
+    return acu_object_retain(__func__, module, &acu_module_class);
+}
+
+acu_result acu_module_release(acu_module *module) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, module, &acu_module_class);
+}
+
+void acu_module_cleanup(acu_module **module) {
+    (void)acu_module_release(module ? *module : NULL);
+}
+
+acu_device acu_module_device(const acu_module *module) {
+    return acu_is(module, &acu_module_class) ? module->object.device : ACU_DEVICE_CURRENT;
+}
+
+const char *acu_module_log(const acu_module *module) {
+    bool has = acu_is(module, &acu_module_class) && module->info_log;
+    return has ? module->info_log : "";
+}
+
+/* ---- what is in it ------------------------------------------------------------------------------
+ */
+
+/* The name in the code, of a C++ name. */
+static const char *name_in_code(const acu_module *module, const char *name) {
+    for (size_t i = 0; i < module->lowered_count; i++)
+        if (strcmp(module->lowered[i].expression, name) == 0)
+            return module->lowered[i].name;
+    return name;
+}
+
+/* A kernel was not found: says which there are, and which may be meant. */
+static void hint_at_names(const acu_module *module, const char *name) {
+    char text[200] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < module->ptx.count; i++)
+        if (*name && strstr(module->ptx.entries[i].name, name)) {
+            acu_hint("\"%s\" may be meant: C++ names are told by .expressions, or declare the "
+                     "kernel extern \"C\"",
+                     module->ptx.entries[i].name);
+            return;
+        }
+    for (size_t i = 0; i < module->ptx.count && i < NAMES_TOLD && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "",
+                                 module->ptx.entries[i].name);
+    if (module->has_ptx)
+        acu_hint("its kernels: %s%s", *text ? text : "none",
+                 module->ptx.count > NAMES_TOLD ? ", …" : "");
+}
+
+acu_result acu_module_kernel(acu_module *module, const char *name, acu_kernel **kernel) {
+    ACU_NEED_POINTER(kernel);
+    *kernel = NULL;
+    ACU_NEED(module, acu_module_class);
+    ACU_NEED_POINTER(name);
+    acu_destroy_deferred();
+    const char *lowered = name_in_code(module, name);
+    acu_kernel_source source = {.backend = module->backend,
+                                .place = module->place,
+                                .module = module,
+                                .name = name,
+                                .lowered = lowered,
+                                .entry = acu_ptx_find(&module->ptx, lowered)};
+    int code = with_log(module, acu_kernel_new(__func__, &source, kernel));
+    if (!code)
+        return 0;
+    bool absent = code == cudaErrorSymbolNotFound;
+    if (absent)
+        acu_record(code, "there is no kernel \"%s\"", name);
+    OUTCOME(module, code);
+    if (absent)
+        hint_at_names(module, name);
+    return code;
+}
+
+static int list_ptx(acu_module *module) {
+    module->names = calloc(module->ptx.count + 1, sizeof *module->names);
+    if (!module->names)
+        return acu_record(ACU_ERROR_HOST_MEMORY, "no memory for names");
+    for (size_t i = 0; i < module->ptx.count; i++)
+        module->names[i] = module->ptx.entries[i].name;
+    module->name_count = module->ptx.count;
+    return 0;
+}
+
+static int name_all(const acu_backend *backend, const void *const *functions, unsigned count,
+                    const char **names) {
+    int code = 0;
+    for (unsigned i = 0; i < count && !code; i++)
+        code = backend->name(&names[i], functions[i]);
+    return code;
+}
+
+static int list_code(acu_module *module) {
+    unsigned count = 0;
+    const acu_backend *backend = module->backend;
+    int code = backend->count(&count, module->raw);
+    if (code)
+        return code;
+    const char **names = calloc(count + 1u, sizeof *names);
+    const void **functions = calloc(count + 1u, sizeof *functions);
+    if (!names || !functions)
+        code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for the names of %u kernels", count);
+    if (!code && count)
+        code = backend->list(functions, count, module->raw);
+    if (!code)
+        code = name_all(backend, functions, count, names);
+    free(functions);
+    if (code) {
+        free(names);
+        return code;
+    }
+    module->names = names;
+    module->name_count = count;
+    return 0;
+}
+
+static int list_once(acu_module *module) {
+    acu_backend_guard guard;
+    if (module->names)
+        return 0;
+    if (module->has_ptx)
+        return list_ptx(module);
+    int code = module->backend->enter(&module->place, &guard);
+    if (!code)
+        code = list_code(module);
+    module->backend->leave(&guard);
+    return code;
+}
+
+acu_result acu_module_kernel_names(acu_module *module, const char *const **names, size_t *count) {
+    ACU_NEED_POINTER(names);
+    ACU_NEED_POINTER(count);
+    *names = NULL;
+    *count = 0;
+    ACU_NEED(module, acu_module_class);
+    pthread_mutex_lock(&module->lock);
+    int code = list_once(module);
+    if (!code) {
+        *names = module->names;
+        *count = module->name_count;
+    }
+    pthread_mutex_unlock(&module->lock);
+    return OUTCOME(module, code);
+}
+
+static int find_global(const acu_module *module, const char *name, void **at, size_t *bytes) {
+    acu_backend_guard guard;
+    int code = module->backend->enter(&module->place, &guard);
+    if (!code)
+        code = module->backend->global(at, bytes, module->raw, name_in_code(module, name));
+    module->backend->leave(&guard);
+    if (code == cudaErrorSymbolNotFound)
+        acu_record(code, "there is no variable \"%s\"", name);
+    return with_log(module, code);
+}
+
+/* Of a variable: managed ones can be the host's, too. */
+static acu_memory memory_at(const void *at) {
+    struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeDevice};
+    acu_saved_error before;
+    acu_error_save(&before);
+    if (cudaPointerGetAttributes(&attributes, at))
+        (void)cudaGetLastError();
+    acu_error_restore(&before);
+    return attributes.type == cudaMemoryTypeManaged ? ACU_MEMORY_MANAGED : ACU_MEMORY_DEVICE;
+}
+
+acu_result acu_module_global(acu_module *module, const char *name, acu_stream *stream,
+                             acu_dtype dtype, acu_buffer **buffer) {
+    void *at = NULL;
+    size_t bytes = 0, size = acu_dtype_size(dtype);
+    ACU_NEED_POINTER(buffer);
+    *buffer = NULL;
+    ACU_NEED(module, acu_module_class);
+    ACU_NEED_POINTER(name);
+    ACU_NEED_STREAM(stream);
+    ACU_REQUIRE_OF(module, stream->object.device == module->object.device, ACU_ERROR_DEVICE,
+                   "the module is on device %d, the stream on device %d", module->object.device,
+                   stream->object.device);
+    ACU_TRY(OUTCOME(module, find_global(module, name, &at, &bytes)));
+    ACU_REQUIRE_OF(module, size && bytes % size == 0, ACU_ERROR_DTYPE,
+                   "\"%s\" has %zu bytes, which are no whole elements of %s", name, bytes,
+                   acu_dtype_name(dtype));
+    return acu_storage_new(__func__,
+                           &(acu_request){.stream = stream,
+                                          .dtype = dtype,
+                                          .count = bytes / size,
+                                          .options = {.memory = memory_at(at)},
+                                          .given = at,
+                                          .owner = &module->object},
+                           buffer);
+}

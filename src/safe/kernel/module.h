@@ -1,0 +1,60 @@
+/* Modules as kernels and launches see them. */
+#ifndef ACU_SRC_MODULE_H
+#define ACU_SRC_MODULE_H
+
+#include <anycuda/module.h>
+
+#include "safe/kernel/backend.h"
+#include "safe/kernel/ptx.h"
+#include "safe/base/stream.h"
+
+#include <pthread.h>
+
+/* A C++ name, and what the code calls it. */
+typedef struct acu_lowered {
+    char *expression, *name;
+} acu_lowered;
+
+enum { ACU_MODULE_STREAMS = 16 };
+
+struct acu_module {
+    acu_object object;
+    const acu_backend *backend;
+    acu_place place;
+    void *raw; /* cudaLibrary_t or CUmodule */
+    bool owned;
+    bool opened;  /* the place was: to be closed */
+    bool has_ptx; /* `ptx` tells all of its kernels */
+    acu_ptx ptx;
+    acu_lowered *lowered;
+    size_t lowered_count;
+    char *info_log, *error_log; /* CUDA may write to them as long as it is loaded */
+    /* Where its kernels may run: it is not unloaded before these have ended. Atomic, filled from
+     * the first one on; `crowded`: there were more. */
+    acu_timeline *streams[ACU_MODULE_STREAMS];
+    bool crowded;
+    pthread_mutex_t lock;
+    const char **names; /* under the lock */
+    size_t name_count;
+};
+
+extern ACU_OURS const acu_class acu_module_class;
+
+/* Code in memory, ended by a zero if it is text. The size is the caller's word. */
+typedef struct acu_image {
+    const void *bytes;
+    size_t size;
+    const char *ptx; /* where parameters are read from; NULL: from `bytes`, if that is text */
+    const acu_jit_options *jit;
+} acu_image;
+int acu_module_new(const char *call, acu_device device, const acu_image *image,
+                   acu_module **module);
+
+/* A kernel of the module is about to be put on the stream; mostly it is the first one's again. */
+void acu_module_note_stream(acu_module *module, acu_timeline *timeline);
+static inline void acu_module_used_on(acu_module *module, acu_timeline *timeline) {
+    if (!ACU_LIKELY(__atomic_load_n(&module->streams[0], __ATOMIC_RELAXED) == timeline))
+        acu_module_note_stream(module, timeline);
+}
+
+#endif

@@ -1,0 +1,312 @@
+/* Buffers: views of memory. What is done with their bytes is in copy.c. */
+#include <anycuda/buffer.h>
+
+#include "safe/memory/storage.h"
+
+#define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
+#define NEED_BUFFER(buffer)   ACU_NEED((buffer), acu_buffer_class)
+
+static const acu_buffer_options defaults;
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+/* By others, of whom only CUDA knows. */
+ACU_COLD static bool is_captured_by_others(const acu_stream *stream) {
+    acu_saved_error before;
+    acu_error_save(&before);
+    bool captured = acu_stream_not_captured(stream) == ACU_ERROR_CAPTURE;
+    acu_error_restore(&before);
+    return captured;
+}
+
+static inline bool is_captured(const acu_stream *stream) {
+    return acu_is_shared(&stream->shared) ? is_captured_by_others(stream)
+                                          : acu_capture_of(stream) != NULL;
+}
+
+/* There is memory while a launch is under way, wherever the buffer is then. */
+ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream) {
+    acu_fault_on(call, stream, ACU_ERROR_CAPTURE,
+                 "memory allocated in a capture belongs to the graph");
+    acu_hint("make the buffer before the capture: the graph keeps it; or make memory of the "
+             "graph's own by acu_stream_capture_alloc()");
+    return ACU_ERROR_CAPTURE;
+}
+
+/* Flags that do not exist, or that say nothing of such memory, may be meant for another. */
+static int check_flags(const char *call, const acu_buffer_options *o) {
+    static const unsigned fit[] = {
+        [ACU_MEMORY_PINNED] = ACU_BUFFER_WRITE_COMBINED + ACU_BUFFER_PORTABLE,
+        [ACU_MEMORY_MAPPED] = ACU_BUFFER_WRITE_COMBINED + ACU_BUFFER_PORTABLE,
+        [ACU_MEMORY_MANAGED] = ACU_BUFFER_ATTACH_HOST,
+        [ACU_MEMORY_REGISTERED] = ACU_BUFFER_PORTABLE + ACU_BUFFER_MAP + ACU_BUFFER_READ_ONLY,
+    };
+    const unsigned wrong = o->flags & ~(fit[o->memory] | (unsigned)ACU_BUFFER_UNORDERED);
+    return wrong ? acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d has no flags 0x%x",
+                             (int)o->memory, wrong)
+                 : 0;
+}
+
+static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
+                  const acu_buffer_options *o, acu_buffer **buffer) {
+    if (!buffer)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
+    *buffer = NULL;
+    acu_destroy_deferred();
+    ACU_TRY(acu_stream_check(call, stream));
+    if ((unsigned)o->memory >= ACU_MEMORY_REGISTERED)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d cannot be allocated",
+                         (int)o->memory);
+    ACU_TRY(check_flags(call, o));
+    if (!ACU_LIKELY(!is_captured(stream)))
+        return refuse_in_capture(call, stream);
+    if (o->pool && !acu_is(o->pool, &acu_pool_class))
+        return acu_bad_handle(call, o->pool, &acu_pool_class);
+    if (o->pool && o->memory != ACU_MEMORY_POOL)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "a pool has no memory of kind %d",
+                         (int)o->memory);
+    if (o->pool)
+        ACU_TRY(acu_pool_reaches(call, o->pool, stream->object.device));
+    acu_request request = {stream, dtype, count, *o, NULL, true, NULL};
+    return acu_storage_new(call, &request, buffer);
+}
+
+/* In a straight line where one was released on the stream before; else as any other. */
+ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
+                                     acu_buffer **buffer) {
+    bool usual = buffer && acu_nothing_special() && acu_is(stream, &acu_stream_class) &&
+                 !is_captured(stream);
+    size_t bytes = 0;
+    acu_storage *s = ACU_LIKELY(usual) ? acu_storage_again(stream, dtype, count, &bytes) : NULL;
+    if (!ACU_LIKELY(s != NULL))
+        return create(__func__, stream, dtype, count, &defaults, buffer);
+    int code = (int)cudaMallocAsync((void **)&s->pointer, bytes, stream->raw);
+    if (!ACU_LIKELY(code == 0)) {
+        *buffer = NULL;
+        return acu_storage_retry(__func__, s, code, buffer);
+    }
+    (void)acu_timeline_issue(stream->timeline);
+    s->first.pointer = s->pointer;
+    *buffer = &s->first;
+    return 0;
+}
+
+acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t count,
+                                  const acu_buffer_options *options, acu_buffer **buffer) {
+    return create(__func__, stream, dtype, count, options ? options : &defaults, buffer);
+}
+
+acu_result acu_buffer_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
+                                 size_t count, acu_buffer **buffer) {
+    acu_saved_error said;
+    ACU_NEED_POINTER(buffer);
+    *buffer = NULL;
+    ACU_REQUIRE(host || count == 0, ACU_ERROR_ARGUMENT, "'host' is NULL");
+    ACU_TRY(create(__func__, stream, dtype, count, &defaults, buffer));
+    const int code = acu_buffer_write_typed(*buffer, 0, dtype, host, count, NULL);
+    if (!code)
+        return 0;
+    (void)acu_blame(__func__, "", code);
+    acu_error_save(&said);
+    if (acu_buffer_release(*buffer))
+        acu_keep_release_error();
+    acu_error_restore(&said);
+    *buffer = NULL;
+    return code;
+}
+
+/* Powers of two are aligned to themselves, up to what any type needs. */
+static size_t alignment_of(acu_dtype dtype) {
+    size_t size = acu_dtype_size(dtype), lowest = size & (~size + 1);
+    bool raw = (dtype & 0xff000000u) == ACU_BYTES_KIND;
+    return raw ? 1 : lowest;
+}
+
+/* Memory that is there already. */
+static int on_given(const char *call, const acu_request *r, acu_buffer **buffer) {
+    if (!buffer)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
+    *buffer = NULL;
+    ACU_TRY(acu_stream_check(call, r->stream));
+    if (!r->given && r->count > 0)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the pointer is NULL");
+    if ((unsigned)r->options.memory > ACU_MEMORY_REGISTERED)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "there is no memory of kind %d",
+                         (int)r->options.memory);
+    ACU_TRY(check_flags(call, &r->options));
+    acu_destroy_deferred();
+    return acu_storage_new(call, r, buffer);
+}
+
+acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, size_t count,
+                               unsigned flags, acu_buffer **buffer) {
+    acu_request request = {stream, dtype, count, {.memory = ACU_MEMORY_REGISTERED, .flags = flags},
+                           host,   true,  NULL};
+    return on_given(__func__, &request, buffer);
+}
+
+/* Only the host's own memory is registered, which is another function's business. */
+static int on_address(const char *call, const acu_request *r, acu_buffer **buffer) {
+    if (r->options.memory == ACU_MEMORY_REGISTERED)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
+                         "host memory comes by acu_buffer_register()");
+    if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
+        return acu_fault(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
+                         acu_dtype_name(r->dtype));
+    return on_given(call, r, buffer);
+}
+
+acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
+                           acu_memory memory, acu_buffer **buffer) {
+    acu_request request = {stream, dtype, count, {.memory = memory}, pointer, false, NULL};
+    return on_address(__func__, &request, buffer);
+}
+
+acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
+                            acu_memory memory, acu_buffer **buffer) {
+    acu_request request = {stream, dtype, count, {.memory = memory}, pointer, true, NULL};
+    return on_address(__func__, &request, buffer);
+}
+
+acu_buffer *acu_buffer_retain(acu_buffer *buffer) {
+    return acu_object_retain(__func__, buffer, &acu_buffer_class);
+}
+
+/* Likewise. */
+ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
+    if (!ACU_LIKELY(acu_nothing_special() && acu_is(buffer, &acu_buffer_class) &&
+                    acu_storage_is_simple(buffer->storage, buffer) && acu_last_error() == 0)) {
+        acu_destroy_deferred();
+        return acu_object_release(__func__, buffer, &acu_buffer_class);
+    }
+    acu_storage *s = buffer->storage;
+    acu_stream *home = s->home;
+    __atomic_store_n(&buffer->object.kind, NULL, __ATOMIC_RELAXED);
+    int code = (int)cudaFreeAsync(s->pointer, home->raw);
+    if (ACU_LIKELY(code == 0 && acu_stream_keep_spare(home, s)))
+        return 0;
+    return acu_storage_end(__func__, s, code);
+}
+
+void acu_buffer_cleanup(acu_buffer **buffer) {
+    (void)acu_buffer_release(buffer ? *buffer : NULL);
+}
+
+/* ---- views -------------------------------------------------------------------------------------
+ */
+
+static int new_view(const char *call, acu_buffer *of, acu_buffer **view) {
+    acu_buffer *made = acu_object_new(call, &acu_buffer_class, sizeof *made, of->object.device);
+    if (!made)
+        return ACU_ERROR_HOST_MEMORY;
+    made->storage = acu_storage_retain(of->storage);
+    made->pointer = of->pointer;
+    made->dtype = of->dtype;
+    made->count = of->count;
+    *view = made;
+    return 0;
+}
+
+int acu_buffer_has(const char *call, const acu_buffer *buffer, size_t at, size_t count) {
+    if (at <= buffer->count && count <= buffer->count - at)
+        return 0;
+    return acu_fault_on(call, buffer, ACU_ERROR_RANGE, "%zu elements from element %zu on, of %zu",
+                        count, at, buffer->count);
+}
+
+acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t count, acu_buffer **slice) {
+    ACU_NEED_POINTER(slice);
+    *slice = NULL;
+    NEED_BUFFER(buffer);
+    ACU_TRY(acu_buffer_has(__func__, buffer, at, count));
+    ACU_TRY(new_view(__func__, buffer, slice));
+    (*slice)->count = count;
+    if ((*slice)->pointer)
+        (*slice)->pointer += at * acu_dtype_size(buffer->dtype);
+    return 0;
+}
+
+acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffer **view) {
+    size_t size = acu_dtype_size(dtype);
+    ACU_NEED_POINTER(view);
+    *view = NULL;
+    NEED_BUFFER(buffer);
+    size_t bytes = acu_buffer_bytes(buffer);
+    ACU_REQUIRE(size > 0, ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
+    ACU_REQUIRE_OF(buffer, bytes % size == 0, ACU_ERROR_DTYPE,
+                   "%zu bytes are no whole number of %s", bytes, acu_dtype_name(dtype));
+    ACU_REQUIRE_OF(buffer, (uintptr_t)buffer->pointer % alignment_of(dtype) == 0, ACU_ERROR_DTYPE,
+                   "the memory is not aligned for %s", acu_dtype_name(dtype));
+    ACU_TRY(new_view(__func__, buffer, view));
+    (*view)->dtype = dtype;
+    (*view)->count = bytes / size;
+    return 0;
+}
+
+/* ---- what it is --------------------------------------------------------------------------------
+ */
+
+void *acu_buffer_raw(const acu_buffer *buffer) {
+    return acu_is(buffer, &acu_buffer_class) ? buffer->pointer : NULL;
+}
+
+acu_dtype acu_buffer_dtype(const acu_buffer *buffer) {
+    return acu_is(buffer, &acu_buffer_class) ? buffer->dtype : ACU_ANY;
+}
+
+size_t acu_buffer_count(const acu_buffer *buffer) {
+    return acu_is(buffer, &acu_buffer_class) ? buffer->count : 0;
+}
+
+size_t acu_buffer_bytes(const acu_buffer *buffer) {
+    return acu_buffer_count(buffer) * acu_dtype_size(acu_buffer_dtype(buffer));
+}
+
+acu_memory acu_buffer_memory(const acu_buffer *buffer) {
+    return acu_is(buffer, &acu_buffer_class) ? buffer->storage->memory : ACU_MEMORY_POOL;
+}
+
+acu_device acu_buffer_device(const acu_buffer *buffer) {
+    return acu_is(buffer, &acu_buffer_class) ? buffer->object.device : ACU_DEVICE_CURRENT;
+}
+
+acu_stream *acu_buffer_stream(const acu_buffer *buffer) {
+    return acu_is(buffer, &acu_buffer_class) ? buffer->storage->home : NULL;
+}
+
+/* ---- order -------------------------------------------------------------------------------------
+ */
+
+acu_result acu_buffer_synchronize(acu_buffer *buffer) {
+    acu_destroy_deferred();
+    NEED_BUFFER(buffer);
+    return OUTCOME(buffer, acu_storage_settle(buffer->storage));
+}
+
+acu_result acu_buffer_host(acu_buffer *buffer, void **host) {
+    ACU_NEED_POINTER(host);
+    *host = NULL;
+    NEED_BUFFER(buffer);
+    acu_storage *s = buffer->storage;
+    ACU_REQUIRE_OF(buffer, s->host || buffer->count == 0, ACU_ERROR_MEMORY_KIND,
+                   "the host cannot reach this memory; acu_buffer_read() copies it");
+    ACU_TRY(OUTCOME(buffer, acu_storage_settle(s)));
+    *host = s->host ? s->host + (buffer->pointer - s->pointer) : NULL;
+    return 0;
+}
+
+acu_result acu_buffer_begin_use(acu_buffer *buffer, acu_stream *stream, bool writes) {
+    acu_ticket unused;
+    NEED_BUFFER(buffer);
+    ACU_NEED_STREAM(stream);
+    return OUTCOME(buffer, acu_use_begin(buffer->storage, stream, writes, &unused));
+}
+
+/* Without the ticket nothing is known of the beginning; so nothing is forgotten. */
+acu_result acu_buffer_end_use(acu_buffer *buffer, acu_stream *stream, bool writes) {
+    const acu_ticket none = {0};
+    NEED_BUFFER(buffer);
+    ACU_NEED_STREAM(stream);
+    return OUTCOME(buffer, acu_use_end(buffer->storage, stream, writes, &none));
+}

@@ -1,0 +1,214 @@
+/* Pools of device memory. */
+#include "safe/memory/pool.h"
+
+#include <assert.h>
+
+#define SAME(ours, cudas) static_assert((int)(ours) == (int)(cudas), #ours)
+SAME(ACU_POOL_REUSE_FOLLOWS_EVENTS, cudaMemPoolReuseFollowEventDependencies);
+SAME(ACU_POOL_REUSE_OPPORTUNISTIC, cudaMemPoolReuseAllowOpportunistic);
+SAME(ACU_POOL_REUSE_ADDS_DEPENDENCIES, cudaMemPoolReuseAllowInternalDependencies);
+SAME(ACU_POOL_THRESHOLD, cudaMemPoolAttrReleaseThreshold);
+SAME(ACU_POOL_RESERVED, cudaMemPoolAttrReservedMemCurrent);
+SAME(ACU_POOL_RESERVED_HIGH, cudaMemPoolAttrReservedMemHigh);
+SAME(ACU_POOL_USED, cudaMemPoolAttrUsedMemCurrent);
+SAME(ACU_POOL_USED_HIGH, cudaMemPoolAttrUsedMemHigh);
+SAME(ACU_ACCESS_READ, cudaMemAccessFlagsProtRead);
+SAME(ACU_ACCESS_READ_WRITE, cudaMemAccessFlagsProtReadWrite);
+
+#define OUTCOME(pool, code) acu_outcome(__func__, (pool), (int)(code))
+
+/* ---- life --------------------------------------------------------------------------------------
+ */
+
+static int destroy_pool(acu_object *object) {
+    acu_pool *pool = (acu_pool *)object;
+    if (!pool->owned || acu_is_unloading())
+        return 0;
+    return acu_released((int)cudaMemPoolDestroy(pool->raw));
+}
+
+const acu_class acu_pool_class = {"pool", destroy_pool, NULL};
+
+static int new_pool(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
+                    acu_pool **out) {
+    acu_pool *pool = acu_object_new(call, &acu_pool_class, sizeof *pool, device);
+    if (!pool)
+        return ACU_ERROR_HOST_MEMORY;
+    pool->raw = raw;
+    pool->owned = owned;
+    *out = pool;
+    return 0;
+}
+
+static int create_raw(acu_device device, const acu_pool_options *options, cudaMemPool_t *raw) {
+    struct cudaMemPoolProps properties = {
+        .allocType = cudaMemAllocationTypePinned,
+        .handleTypes = (enum cudaMemAllocationHandleType)options->handles,
+        .location = {.type = cudaMemLocationTypeDevice, .id = device},
+        .maxSize = options->max_size,
+    };
+    uint64_t threshold = options->threshold;
+    int code = (int)cudaMemPoolCreate(raw, &properties);
+    if (code || !threshold)
+        return code;
+    code = (int)cudaMemPoolSetAttribute(*raw, cudaMemPoolAttrReleaseThreshold, &threshold);
+    if (code)
+        (void)cudaMemPoolDestroy(*raw);
+    return code;
+}
+
+acu_result acu_pool_create(acu_device device, const acu_pool_options *options, acu_pool **pool) {
+    static const acu_pool_options none;
+    cudaMemPool_t raw = NULL;
+    ACU_NEED_POINTER(pool);
+    *pool = NULL;
+    acu_destroy_deferred();
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_TRY(OUTCOME(NULL, create_raw(device, options ? options : &none, &raw)));
+    int code = new_pool(__func__, device, raw, true, pool);
+    if (code)
+        (void)cudaMemPoolDestroy(raw);
+    return code;
+}
+
+acu_result acu_pool_default(acu_device device, acu_pool **pool) {
+    cudaMemPool_t raw = NULL;
+    ACU_NEED_POINTER(pool);
+    *pool = NULL;
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_TRY(OUTCOME(NULL, cudaDeviceGetDefaultMemPool(&raw, device)));
+    return new_pool(__func__, device, raw, false, pool);
+}
+
+acu_result acu_pool_current(acu_device device, acu_pool **pool) {
+    cudaMemPool_t raw = NULL;
+    ACU_NEED_POINTER(pool);
+    *pool = NULL;
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    ACU_TRY(OUTCOME(NULL, cudaDeviceGetMemPool(&raw, device)));
+    return new_pool(__func__, device, raw, false, pool);
+}
+
+acu_result acu_pool_make_current(acu_pool *pool) {
+    ACU_NEED(pool, acu_pool_class);
+    return OUTCOME(pool, cudaDeviceSetMemPool(pool->object.device, pool->raw));
+}
+
+static int take_pool(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
+                     acu_pool **pool) {
+    if (!pool || !raw)
+        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", pool ? "raw" : "pool");
+    *pool = NULL;
+    int code = acu_device_resolve(call, &device);
+    return code ? code : new_pool(call, device, raw, owned, pool);
+}
+
+acu_result acu_pool_wrap(acu_device device, struct CUmemPoolHandle_st *raw, acu_pool **pool) {
+    return take_pool(__func__, device, raw, false, pool);
+}
+
+acu_result acu_pool_adopt(acu_device device, struct CUmemPoolHandle_st *raw, acu_pool **pool) {
+    return take_pool(__func__, device, raw, true, pool);
+}
+
+struct CUmemPoolHandle_st *acu_pool_raw(const acu_pool *pool) {
+    return acu_is(pool, &acu_pool_class) ? pool->raw : NULL;
+}
+
+acu_pool *acu_pool_retain(acu_pool *pool) {
+    return acu_object_retain(__func__, pool, &acu_pool_class);
+}
+
+acu_result acu_pool_release(acu_pool *pool) {
+    acu_destroy_deferred();
+    return acu_object_release(__func__, pool, &acu_pool_class);
+}
+
+void acu_pool_cleanup(acu_pool **pool) {
+    (void)acu_pool_release(pool ? *pool : NULL);
+}
+
+acu_device acu_pool_device(const acu_pool *pool) {
+    return acu_is(pool, &acu_pool_class) ? pool->object.device : ACU_DEVICE_CURRENT;
+}
+
+/* ---- attributes --------------------------------------------------------------------------------
+ */
+
+/* The first three are ints to CUDA. */
+static bool is_switch(acu_pool_attribute attribute) {
+    return attribute >= ACU_POOL_REUSE_FOLLOWS_EVENTS &&
+           attribute <= ACU_POOL_REUSE_ADDS_DEPENDENCIES;
+}
+
+static bool is_known(acu_pool_attribute attribute) {
+    return attribute >= ACU_POOL_REUSE_FOLLOWS_EVENTS && attribute <= ACU_POOL_USED_HIGH;
+}
+
+acu_result acu_pool_get(acu_pool *pool, acu_pool_attribute attribute, uint64_t *value) {
+    int on = 0;
+    ACU_NEED_POINTER(value);
+    ACU_NEED(pool, acu_pool_class);
+    ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "there is no attribute %d",
+                   (int)attribute);
+    *value = 0;
+    void *at = is_switch(attribute) ? (void *)&on : (void *)value;
+    int code = (int)cudaMemPoolGetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at);
+    if (is_switch(attribute))
+        *value = (uint64_t)on;
+    return OUTCOME(pool, code);
+}
+
+acu_result acu_pool_set(acu_pool *pool, acu_pool_attribute attribute, uint64_t value) {
+    int on = value != 0;
+    ACU_NEED(pool, acu_pool_class);
+    ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "there is no attribute %d",
+                   (int)attribute);
+    ACU_REQUIRE_OF(pool, attribute != ACU_POOL_RESERVED && attribute != ACU_POOL_USED,
+                   ACU_ERROR_ARGUMENT, "the attribute can only be read");
+    void *at = is_switch(attribute) ? (void *)&on : (void *)&value;
+    return OUTCOME(pool, cudaMemPoolSetAttribute(pool->raw, (enum cudaMemPoolAttr)attribute, at));
+}
+
+acu_result acu_pool_trim(acu_pool *pool, size_t keep) {
+    ACU_NEED(pool, acu_pool_class);
+    return OUTCOME(pool, cudaMemPoolTrimTo(pool->raw, keep));
+}
+
+/* ---- access ------------------------------------------------------------------------------------
+ */
+
+acu_result acu_pool_set_access(acu_pool *pool, acu_device device, acu_access access) {
+    ACU_NEED(pool, acu_pool_class);
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    struct cudaMemAccessDesc description = {
+        .location = {.type = cudaMemLocationTypeDevice, .id = device},
+        .flags = (enum cudaMemAccessFlags)access,
+    };
+    return OUTCOME(pool, cudaMemPoolSetAccess(pool->raw, &description, 1));
+}
+
+acu_result acu_pool_access(acu_pool *pool, acu_device device, acu_access *access) {
+    enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
+    ACU_NEED_POINTER(access);
+    *access = ACU_ACCESS_NONE;
+    ACU_NEED(pool, acu_pool_class);
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    struct cudaMemLocation location = {.type = cudaMemLocationTypeDevice, .id = device};
+    ACU_TRY(OUTCOME(pool, cudaMemPoolGetAccess(&flags, pool->raw, &location)));
+    *access = (acu_access)flags;
+    return 0;
+}
+
+int acu_pool_reaches(const char *call, acu_pool *pool, int device) {
+    acu_access access = ACU_ACCESS_NONE;
+    if (pool->object.device == device)
+        return 0;
+    ACU_TRY(acu_pool_access(pool, device, &access));
+    if (access != ACU_ACCESS_NONE)
+        return 0;
+    acu_fault_on(call, pool, ACU_ERROR_DEVICE,
+                 "the stream is on device %d, which cannot use the pool's memory", device);
+    acu_hint("acu_pool_set_access() lets a device use another one's pool");
+    return ACU_ERROR_DEVICE;
+}

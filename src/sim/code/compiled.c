@@ -1,0 +1,291 @@
+/*
+ * What nvcc compiled into the program. Its code registers, before main(), the fat binary of each
+ * file with the addresses that stand for kernels and variables in the host's code; it is read when
+ * something of it is needed first. Kernels are launched in two steps: the launch's configuration is
+ * pushed, and popped by a stub that was generated for the kernel.
+ */
+#include "sim/code/compiled.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- by the host's address ----------------------------------------------------------------------
+ */
+
+typedef struct compiled_variable {
+    acu_sim_library *library;
+    const char *name; /* the program's */
+    void **managed;   /* where the host looks for its address; NULL: not managed */
+} compiled_variable;
+
+/* Sorted when it is searched first; of two with the same address the later one counts. */
+typedef struct item {
+    const void *host;
+    acu_sim_library *library;
+    size_t order;
+    void *what; /* is freed with it */
+} item;
+
+typedef struct table {
+    item *items;
+    size_t count, room, added;
+    bool sorted;
+} table;
+
+static table kernels, variables;
+
+/* Takes what it is given, also where it fails. */
+static bool add(table *t, const void *host, acu_sim_library *library, void *what) {
+    if (what && t->count == t->room) {
+        size_t room = t->room ? t->room * 2 : 64;
+        item *grown = realloc(t->items, room * sizeof *grown);
+        if (grown) {
+            t->items = grown;
+            t->room = room;
+        }
+    }
+    if (!what || t->count == t->room) {
+        free(what);
+        return false;
+    }
+    t->items[t->count++] = (item){host, library, t->added++, what};
+    t->sorted = false;
+    return true;
+}
+
+static int compare(const void *a, const void *b) {
+    const item *x = a, *y = b;
+    uintptr_t first = (uintptr_t)x->host, second = (uintptr_t)y->host;
+    return first != second ? (first > second) - (first < second)
+                           : (x->order > y->order) - (x->order < y->order);
+}
+
+static void *find(table *t, const void *host) {
+    if (!t->sorted && t->count)
+        qsort(t->items, t->count, sizeof *t->items, compare);
+    t->sorted = true;
+    size_t low = 0, high = t->count; /* the first that is above */
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if ((uintptr_t)t->items[middle].host <= (uintptr_t)host)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low && t->items[low - 1].host == host ? t->items[low - 1].what : NULL;
+}
+
+static void forget(table *t, const acu_sim_library *library, void (*drop)(void *what)) {
+    size_t kept = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->items[i].library != library) {
+            t->items[kept++] = t->items[i];
+            continue;
+        }
+        if (drop)
+            drop(t->items[i].what);
+        free(t->items[i].what);
+    }
+    t->count = kept;
+}
+
+static void drop_kernel(void *what) {
+    acu_sim_kernel_known(what, false);
+}
+
+acu_sim_kernel_handle *acu_sim_compiled_kernel(const void *host) {
+    return find(&kernels, host);
+}
+
+void acu_sim_compiled_reset(const acu_sim_library *library) {
+    for (size_t i = 0; i < kernels.count; i++)
+        if (kernels.items[i].library == library)
+            ((acu_sim_kernel_handle *)kernels.items[i].what)->index = SIZE_MAX;
+}
+
+/* ---- registering --------------------------------------------------------------------------------
+ */
+
+/* Handles are libraries; a failure, of memory only, is met again where what is missing is used. */
+static acu_sim_library *library_of(void **handle) {
+    return acu_sim_library_of(handle);
+}
+
+void **acu_sim_compiled_RegisterFatBinary(void *wrapper) {
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_library *library = acu_sim_library_compiled(wrapper);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return (void **)(void *)library;
+}
+
+void acu_sim_compiled_RegisterFatBinaryEnd(void **handle) {
+    (void)handle;
+}
+
+/* At exit the program's code goes, and nobody waits any more. */
+void acu_sim_compiled_UnregisterFatBinary(void **handle) {
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_library *library = library_of(handle);
+    if (library && !acu_sim_is_unloading()) {
+        forget(&kernels, library, drop_kernel);
+        forget(&variables, library, NULL);
+        acu_sim_library_unload(library);
+    }
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+void acu_sim_compiled_RegisterFunction(void **handle, const char *host, char *device,
+                                       const char *name, int thread_limit, void *tid, void *bid,
+                                       dim3 *block, dim3 *grid, int *warp_size) {
+    (void)device, (void)thread_limit, (void)tid, (void)bid, (void)block, (void)grid,
+        (void)warp_size;
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_library *library = library_of(handle);
+    acu_sim_kernel_handle *kernel = library ? malloc(sizeof *kernel) : NULL;
+    if (kernel) {
+        *kernel = (acu_sim_kernel_handle){.library = library, .index = SIZE_MAX, .name = name};
+        if (add(&kernels, host, library, kernel))
+            acu_sim_kernel_known(kernel, true);
+    }
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+static void register_variable(void **handle, const void *host, const char *name, void **managed) {
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_library *library = library_of(handle);
+    compiled_variable *variable = library ? malloc(sizeof *variable) : NULL;
+    if (variable) {
+        *variable = (compiled_variable){library, name, managed};
+        (void)add(&variables, host, library, variable);
+    }
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+void acu_sim_compiled_RegisterVar(void **handle, char *host, char *device, const char *name,
+                                  int is_extern, size_t size, int constant, int global) {
+    (void)device, (void)is_extern, (void)size, (void)constant, (void)global;
+    register_variable(handle, host, name, NULL);
+}
+
+void acu_sim_compiled_RegisterManagedVar(void **handle, void **host, char *device, const char *name,
+                                         int is_extern, size_t size, int constant, int global) {
+    (void)device, (void)is_extern, (void)size, (void)constant, (void)global;
+    register_variable(handle, host, name, host);
+}
+
+/* Variables of the host that kernels name: here kernels are of the host. */
+void acu_sim_compiled_RegisterHostVar(void **handle, const char *name, char *host, size_t size) {
+    (void)handle, (void)name, (void)host, (void)size;
+}
+
+/* ---- variables ----------------------------------------------------------------------------------
+ */
+
+/* Of a managed variable the host has the address itself. */
+static const compiled_variable *variable_at(const void *host) {
+    const compiled_variable *found = find(&variables, host);
+    for (size_t i = 0; !found && i < variables.count; i++) {
+        const compiled_variable *v = variables.items[i].what;
+        if (v->managed && host && *v->managed == host)
+            found = v;
+    }
+    return found;
+}
+
+cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_owner *owner, void **at,
+                                      size_t *size) {
+    const compiled_variable *v = variable_at(host);
+    acu_sim_module *module = NULL;
+    cudaError_t result =
+        v ? acu_sim_library_module(v->library, owner, &module) : cudaErrorInvalidSymbol;
+    int index = result ? -1 : acu_sim_variable_named(module->image, v->name);
+    if (!result && index < 0)
+        result = cudaErrorInvalidSymbol;
+    if (!result) {
+        *at = module->variables[index];
+        *size = module->image->variables[index].size;
+    }
+    return result;
+}
+
+void acu_sim_compiled_place(const acu_sim_library *library) {
+    for (size_t i = 0; i < variables.count; i++) {
+        const compiled_variable *v = variables.items[i].what;
+        int index = v->library == library && v->managed
+                        ? acu_sim_variable_named(library->image, v->name)
+                        : -1;
+        if (index >= 0)
+            *v->managed = library->managed[index];
+    }
+}
+
+/* Before the host first looks at a managed variable. What it returns is kept: whether it is done.
+ */
+char acu_sim_compiled_InitModule(void **handle) {
+    acu_sim_module *module;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_library *library = library_of(handle);
+    if (!result)
+        result = library ? acu_sim_library_module(library, acu_sim_owner_now(), &module)
+                         : cudaErrorInvalidResourceHandle;
+    return acu_sim_leave(result) ? 0 : 1;
+}
+
+/* ---- launching ----------------------------------------------------------------------------------
+ */
+
+typedef struct configuration {
+    dim3 grid, block;
+    size_t shared;
+    cudaStream_t stream;
+} configuration;
+
+/* An argument of a launch may launch something itself. */
+enum { DEEPEST = 64 };
+static _Thread_local configuration pushed[DEEPEST];
+static _Thread_local unsigned depth;
+
+/* Not 0: the stub is not called. */
+unsigned acu_sim_compiled_PushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+                                                cudaStream_t stream) {
+    if (depth == DEEPEST)
+        return (unsigned)cudaErrorMemoryAllocation;
+    pushed[depth++] = (configuration){grid, block, shared, stream};
+    return 0;
+}
+
+cudaError_t acu_sim_compiled_PopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared,
+                                                  void *stream) {
+    if (depth == 0) {
+        (void)acu_sim_enter(SIM_NEEDS_NOTHING, NULL);
+        return acu_sim_leave(cudaErrorMissingConfiguration);
+    }
+    const configuration *c = &pushed[--depth];
+    *grid = c->grid;
+    *block = c->block;
+    *shared = c->shared;
+    *(cudaStream_t *)stream = c->stream;
+    return cudaSuccess;
+}
+
+/* A stub asks once, perhaps before main(): nothing is loaded, and no context made. */
+cudaError_t acu_sim_compiled_GetKernel(cudaKernel_t *kernel, const void *host) {
+    (void)acu_sim_enter(SIM_NEEDS_NOTHING, NULL);
+    acu_sim_kernel_handle *found = acu_sim_compiled_kernel(host);
+    cudaError_t result = !kernel ? cudaErrorInvalidValue
+                         : found ? cudaSuccess
+                                 : cudaErrorInvalidDeviceFunction;
+    if (!result)
+        *kernel = (cudaKernel_t)(void *)found;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_compiled_LaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void **args,
+                                          size_t shared, cudaStream_t stream) {
+    return acu_sim_cudaLaunchKernel(kernel, grid, block, args, shared, stream);
+}
+
+cudaError_t acu_sim_compiled_LaunchKernel_ptsz(cudaKernel_t kernel, dim3 grid, dim3 block,
+                                               void **args, size_t shared, cudaStream_t stream) {
+    return acu_sim_cudaLaunchKernel_ptsz(kernel, grid, block, args, shared, stream);
+}

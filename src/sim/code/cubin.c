@@ -1,0 +1,374 @@
+/*
+ * Machine code of a GPU, as far as it declares something: an ELF file whose symbols are kernels and
+ * variables, with what is to be known of a kernel in a section ".nv.info.NAME". What is in a
+ * section is a list of attributes: a byte for how long it is, one for what it is, then its value.
+ */
+#define _POSIX_C_SOURCE 200809L /* strdup */
+#include "sim/bytes.h"
+#include "sim/code/module.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FOR_CUDA = 190, /* the machine */
+    OLD_SYSTEM = 0x33,
+    NEW_SYSTEM = 0x41, /* its flags have the architecture elsewhere */
+    IS_KERNEL = 0x10,  /* of a symbol */
+    IS_MANAGED = 0x04,
+    MOST_SHARED = 1 << 20,
+    MOST_PARAMS = 4096,
+    MOST_PARAM_BYTES = 32764,
+};
+
+/* What attributes say, and how long each is: nothing, one or two bytes in place, or so many behind.
+ */
+enum {
+    MAX_THREADS = 0x05,
+    EXACT_THREADS = 0x10,
+    FRAME_BYTES = 0x11,
+    PARAM = 0x17,
+    PARAM_BYTES = 0x19,
+    REGISTERS = 0x2f,
+    CLUSTER = 0x3d,
+    CLUSTER_IS_SAID = 0x3e,
+    LARGE_PARAM = 0x45,
+    IS_LONG = 4,
+};
+
+typedef struct cubin {
+    acu_sim_bytes file, sections, section_names, symbols, symbol_names;
+    acu_sim_image *image;
+} cubin;
+
+typedef struct section {
+    const char *name;
+    uint64_t type, size, link, info;
+    acu_sim_bytes bytes; /* none of what is to be zeros */
+} section;
+
+/* "" where it is not all there. */
+static const char *name_in(acu_sim_bytes names, uint64_t offset) {
+    bool ends = offset < names.size && memchr(names.at + offset, '\0', names.size - offset);
+    return ends ? (const char *)names.at + offset : "";
+}
+
+static bool read_section(const cubin *c, uint64_t index, section *s) {
+    acu_sim_bytes head;
+    if (!acu_sim_part(c->sections, index * sizeof(Elf64_Shdr), sizeof(Elf64_Shdr), &head))
+        return false;
+    *s = (section){.name = name_in(c->section_names, acu_sim_number(head, 0, 4)),
+                   .type = acu_sim_number(head, 4, 4),
+                   .size = acu_sim_number(head, 32, 8),
+                   .link = acu_sim_number(head, 40, 4),
+                   .info = acu_sim_number(head, 44, 4)};
+    return s->type == SHT_NOBITS ||
+           acu_sim_part(c->file, acu_sim_number(head, 24, 8), s->size, &s->bytes);
+}
+
+static size_t section_count(const cubin *c) {
+    return c->sections.size / sizeof(Elf64_Shdr);
+}
+
+/* In memory only the head says how long it is: up to the end of its tables. */
+static acu_sim_bytes whole(acu_sim_bytes file) {
+    uint64_t sections = acu_sim_number(file, 40, 8), programs = acu_sim_number(file, 32, 8);
+    uint64_t end = sections + acu_sim_number(file, 60, 2) * sizeof(Elf64_Shdr);
+    uint64_t other = programs + acu_sim_number(file, 56, 2) * sizeof(Elf64_Phdr);
+    if (file.size == SIZE_MAX)
+        file.size = (size_t)(end > other ? end : other);
+    return file;
+}
+
+static bool open_cubin(cubin *c) {
+    section s;
+    const unsigned char *head = c->file.at;
+    bool good = c->file.size >= sizeof(Elf64_Ehdr) && head[EI_CLASS] == ELFCLASS64 &&
+                head[EI_DATA] == ELFDATA2LSB && head[EI_VERSION] == EV_CURRENT &&
+                (head[EI_OSABI] == OLD_SYSTEM || head[EI_OSABI] == NEW_SYSTEM) &&
+                acu_sim_number(c->file, 18, 2) == FOR_CUDA;
+    if (!good)
+        return false;
+    c->file = whole(c->file);
+    uint64_t count = acu_sim_number(c->file, 60, 2), names = acu_sim_number(c->file, 62, 2);
+    if (!acu_sim_part(c->file, acu_sim_number(c->file, 40, 8), count * sizeof(Elf64_Shdr),
+                      &c->sections) ||
+        !read_section(c, names, &s))
+        return false;
+    c->section_names = s.bytes;
+    for (uint64_t i = 0; i < count; i++) {
+        section strings;
+        if (!read_section(c, i, &s))
+            return false;
+        if (s.type != SHT_SYMTAB)
+            continue;
+        if (!read_section(c, s.link, &strings))
+            return false;
+        c->symbols = s.bytes;
+        c->symbol_names = strings.bytes;
+    }
+    return true;
+}
+
+/* The architecture is in the flags; the one of the PTX that it was made of, in a note. */
+static void read_architecture(cubin *c) {
+    unsigned flags = (unsigned)acu_sim_number(c->file, 48, 4);
+    bool old = c->file.at[EI_OSABI] == OLD_SYSTEM;
+    acu_sim_image *image = c->image;
+    image->binary = (int)(old ? flags & 0xff : flags >> 8 & 0xffff);
+    image->variant = flags & (old ? 0x800U : 8U) ? 'a' : '\0';
+    image->target = image->binary;
+    for (size_t i = 0; i < section_count(c); i++) {
+        section s;
+        if (read_section(c, i, &s) && strcmp(s.name, ".note.nv.cuinfo") == 0 && s.size >= 28)
+            image->target = (int)acu_sim_number(s.bytes, 26, 2);
+    }
+}
+
+/* ---- symbols ------------------------------------------------------------------------------------
+ */
+
+typedef struct symbol {
+    const char *name;
+    unsigned type, other;
+    uint64_t value, size;
+    section in;
+} symbol;
+
+static size_t symbol_count(const cubin *c) {
+    return c->symbols.size / sizeof(Elf64_Sym);
+}
+
+static bool read_symbol(const cubin *c, uint64_t index, symbol *s) {
+    acu_sim_bytes at;
+    if (!acu_sim_part(c->symbols, index * sizeof(Elf64_Sym), sizeof(Elf64_Sym), &at))
+        return false;
+    *s = (symbol){.name = name_in(c->symbol_names, acu_sim_number(at, 0, 4)),
+                  .type = (unsigned)acu_sim_number(at, 4, 1) & 15,
+                  .other = (unsigned)acu_sim_number(at, 5, 1),
+                  .value = acu_sim_number(at, 8, 8),
+                  .size = acu_sim_number(at, 16, 8)};
+    return read_section(c, acu_sim_number(at, 6, 2), &s->in) && *s->name;
+}
+
+static bool is_kernel(const symbol *s) {
+    return s->type == STT_FUNC && s->other & IS_KERNEL;
+}
+
+static bool is_constant(const symbol *s) {
+    return strcmp(s->in.name, ".nv.constant3") == 0;
+}
+
+static bool is_variable(const symbol *s) {
+    return s->type == STT_OBJECT && (is_constant(s) || strncmp(s->in.name, ".nv.global", 10) == 0);
+}
+
+static cudaError_t add_variable(acu_sim_image *image, const symbol *s) {
+    acu_sim_variable *v = &image->variables[image->variable_count++];
+    acu_sim_bytes bytes;
+    *v = (acu_sim_variable){.name = strdup(s->name),
+                            .size = (size_t)s->size,
+                            .constant = is_constant(s),
+                            .managed = (s->other & IS_MANAGED) != 0};
+    if (!v->name)
+        return cudaErrorMemoryAllocation;
+    if (s->value > s->in.size || s->in.size - s->value < s->size)
+        return cudaErrorInvalidKernelImage;
+    image->constant_bytes += v->constant ? v->size : 0;
+    if (s->in.type == SHT_NOBITS || !s->size)
+        return cudaSuccess;
+    if (!acu_sim_part(s->in.bytes, s->value, s->size, &bytes))
+        return cudaErrorInvalidKernelImage;
+    if (!(v->bytes = malloc(bytes.size)))
+        return cudaErrorMemoryAllocation;
+    memcpy(v->bytes, bytes.at, bytes.size);
+    return cudaSuccess;
+}
+
+static cudaError_t add_entry(acu_sim_image *image, const symbol *s) {
+    acu_sim_entry *entry = &image->entries[image->entry_count++];
+    *entry = (acu_sim_entry){.name = strdup(s->name)};
+    return entry->name ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const acu_sim_entry *)a)->name, ((const acu_sim_entry *)b)->name);
+}
+
+static cudaError_t read_symbols(cubin *c) {
+    acu_sim_image *image = c->image;
+    cudaError_t result = cudaSuccess;
+    size_t entries = 0, variables = 0;
+    symbol s;
+    for (size_t i = 0; i < symbol_count(c); i++)
+        if (read_symbol(c, i, &s)) {
+            entries += is_kernel(&s);
+            variables += is_variable(&s);
+        }
+    image->entries = calloc(entries + 1, sizeof *image->entries);
+    image->variables = calloc(variables + 1, sizeof *image->variables);
+    if (!image->entries || !image->variables)
+        return cudaErrorMemoryAllocation;
+    for (size_t i = 0; !result && i < symbol_count(c); i++)
+        if (read_symbol(c, i, &s))
+            result = is_kernel(&s)     ? add_entry(image, &s)
+                     : is_variable(&s) ? add_variable(image, &s)
+                                       : cudaSuccess;
+    if (!result)
+        qsort(image->entries, image->entry_count, sizeof *image->entries, by_name);
+    return result;
+}
+
+static acu_sim_entry *entry_named(const cubin *c, const char *name) {
+    const acu_sim_entry key = {.name = (char *)(uintptr_t)name};
+    return bsearch(&key, c->image->entries, c->image->entry_count, sizeof key, by_name);
+}
+
+/* ---- what is to be known of a kernel ------------------------------------------------------------
+ */
+
+typedef struct attribute {
+    unsigned id, number; /* number: of a short one */
+    acu_sim_bytes value; /* of a long one */
+} attribute;
+
+static bool next_attribute(acu_sim_bytes *list, attribute *a) {
+    unsigned form = (unsigned)acu_sim_number(*list, 0, 1);
+    *a = (attribute){.id = (unsigned)acu_sim_number(*list, 1, 1),
+                     .number = (unsigned)acu_sim_number(*list, 2, 2)};
+    if (list->size < 4 || !form)
+        return false;
+    size_t behind = form == IS_LONG ? a->number : 0;
+    return acu_sim_part(*list, 4, behind, &a->value) &&
+           acu_sim_part(*list, 4 + behind, list->size - 4 - behind, list);
+}
+
+static void read_extents(const attribute *a, unsigned extents[3]) {
+    for (unsigned i = 0; i < 3; i++)
+        extents[i] = (unsigned)acu_sim_number(a->value, (uint64_t)4 * i, 4);
+}
+
+/* They come in any order, the last first. */
+static cudaError_t read_param(acu_sim_entry *entry, const attribute *a) {
+    size_t index = (size_t)acu_sim_number(a->value, 4, 2);
+    unsigned flags = (unsigned)acu_sim_number(a->value, 8, 4);
+    if (a->value.size < 12 || index >= MOST_PARAMS)
+        return cudaErrorInvalidKernelImage;
+    if (index >= entry->param_count) {
+        acu_sim_param *grown = realloc(entry->params, (index + 1) * sizeof *grown);
+        if (!grown)
+            return cudaErrorMemoryAllocation;
+        memset(grown + entry->param_count, 0, (index + 1 - entry->param_count) * sizeof *grown);
+        entry->params = grown;
+        entry->param_count = index + 1;
+    }
+    acu_sim_param *param = &entry->params[index];
+    param->offset = (size_t)acu_sim_number(a->value, 6, 2);
+    param->size = a->id == LARGE_PARAM ? flags & 0xffff : flags >> 18;
+    return cudaSuccess;
+}
+
+static cudaError_t read_attribute(acu_sim_entry *entry, const attribute *a) {
+    switch (a->id) {
+    case PARAM:
+    case LARGE_PARAM:
+        return read_param(entry, a);
+    case PARAM_BYTES:
+        entry->param_bytes = a->number;
+        break;
+    case MAX_THREADS:
+        read_extents(a, entry->max_threads);
+        break;
+    case EXACT_THREADS:
+        read_extents(a, entry->threads);
+        break;
+    case CLUSTER:
+        read_extents(a, entry->cluster);
+        break;
+    case CLUSTER_IS_SAID:
+        entry->explicit_cluster = true;
+        break;
+    default:
+        break;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t judge_params(const acu_sim_entry *entry) {
+    if (entry->param_bytes > MOST_PARAM_BYTES)
+        return cudaErrorInvalidKernelImage;
+    for (size_t i = 0; i < entry->param_count; i++)
+        if (entry->params[i].offset + entry->params[i].size > entry->param_bytes)
+            return cudaErrorInvalidKernelImage;
+    return cudaSuccess;
+}
+
+static cudaError_t read_kernel_info(acu_sim_entry *entry, acu_sim_bytes list) {
+    attribute a;
+    cudaError_t result = cudaSuccess;
+    while (!result && next_attribute(&list, &a))
+        result = read_attribute(entry, &a);
+    return result ? result : judge_params(entry);
+}
+
+/* Of all kernels: each names a symbol first. */
+static void read_common_info(const cubin *c, acu_sim_bytes list) {
+    attribute a;
+    symbol s;
+    while (next_attribute(&list, &a)) {
+        bool known = a.id == REGISTERS || a.id == FRAME_BYTES;
+        acu_sim_entry *entry = known && read_symbol(c, acu_sim_number(a.value, 0, 4), &s)
+                                   ? entry_named(c, s.name)
+                                   : NULL;
+        unsigned value = (unsigned)acu_sim_number(a.value, 4, 4);
+        if (entry && a.id == REGISTERS)
+            entry->registers = value;
+        else if (entry)
+            entry->local = value;
+    }
+}
+
+/* Since 9.0 the first KiB is CUDA's own, and is not told. */
+static cudaError_t read_shared(const cubin *c, acu_sim_entry *entry, size_t size) {
+    size_t own = c->image->binary >= 90 ? 1024 : 0;
+    if (size > MOST_SHARED)
+        return cudaErrorInvalidKernelImage;
+    entry->shared = size > own ? size - own : 0;
+    return cudaSuccess;
+}
+
+/* The kernel that a section of this kind is about; NULL if it is not of the kind. */
+static acu_sim_entry *entry_of(const cubin *c, const section *s, const char *kind) {
+    size_t length = strlen(kind);
+    return strncmp(s->name, kind, length) == 0 ? entry_named(c, s->name + length) : NULL;
+}
+
+static cudaError_t read_sections(const cubin *c) {
+    cudaError_t result = cudaSuccess;
+    section s;
+    for (size_t i = 0; !result && i < section_count(c); i++) {
+        if (!read_section(c, i, &s))
+            return cudaErrorInvalidKernelImage;
+        acu_sim_entry *of_info = entry_of(c, &s, ".nv.info.");
+        acu_sim_entry *of_shared = entry_of(c, &s, ".nv.shared.");
+        if (of_info)
+            result = read_kernel_info(of_info, s.bytes);
+        else if (of_shared)
+            result = read_shared(c, of_shared, (size_t)s.size);
+        else if (strcmp(s.name, ".nv.info") == 0)
+            read_common_info(c, s.bytes);
+    }
+    return result;
+}
+
+cudaError_t acu_sim_cubin_read(acu_sim_bytes code, acu_sim_image *image) {
+    cubin c = {.file = code, .image = image};
+    if (!open_cubin(&c))
+        return cudaErrorInvalidKernelImage;
+    read_architecture(&c);
+    if (acu_sim_number(c.file, 16, 2) != ET_EXEC) /* it is to be linked yet */
+        return cudaErrorNoKernelImageForDevice;
+    cudaError_t result = read_symbols(&c);
+    return result ? result : read_sections(&c);
+}

@@ -1,0 +1,473 @@
+/* What functions say of themselves: attributes, parameters, occupancy. */
+#include "sim/code/module.h"
+
+#include <string.h>
+
+/* ---- what a function takes ----------------------------------------------------------------------
+ */
+
+/* PTX does not say how many registers its compiler will use: most small kernels have some 32. */
+unsigned acu_sim_function_registers(const acu_sim_function *function) {
+    unsigned most = function->entry->max_registers;
+    if (function->entry->registers)
+        return function->entry->registers;
+    return most && most < 32 ? most : 32;
+}
+
+static unsigned volume(const unsigned extents[3]) {
+    return extents[0] * extents[1] * extents[2];
+}
+
+static size_t rounded(size_t value, size_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+static size_t device_has(const acu_sim_function *function, enum cudaDeviceAttr attribute) {
+    return (size_t)acu_sim_attribute(function->module->device, attribute);
+}
+
+/* Registers are given to warps, by quarters of what there is. */
+static size_t warps_that_fit(const acu_sim_function *function, enum cudaDeviceAttr registers) {
+    size_t of_warp = rounded(acu_sim_function_registers(function) * (size_t)32, 256);
+    return device_has(function, registers) / 4 / of_warp * 4;
+}
+
+unsigned acu_sim_function_threads(const acu_sim_function *function) {
+    const acu_sim_entry *entry = function->entry;
+    unsigned most = (unsigned)device_has(function, cudaDevAttrMaxThreadsPerBlock);
+    unsigned said = volume(entry->max_threads); /* .reqntid does not count */
+    unsigned fit = (unsigned)(warps_that_fit(function, cudaDevAttrMaxRegistersPerBlock) * 32);
+    most = fit < most ? fit : most;
+    return said && said < most ? said : most;
+}
+
+/* As the occupancy calculator has it: warps, registers by quarter, shared memory and its reserve.
+ * GPUs take the size for 32 bits with a sign.
+ */
+unsigned acu_sim_occupancy(const acu_sim_function *function, unsigned threads, size_t shared) {
+    size_t warps = (threads + 31) / 32, cc = (size_t)acu_sim_configuration()->cc;
+    const int64_t asked = (int32_t)(uint32_t)shared;
+    if (!warps || threads > acu_sim_function_threads(function) || asked > function->set.dynamic)
+        return 0;
+    size_t best = device_has(function, cudaDevAttrMaxBlocksPerMultiprocessor);
+    size_t by_warps = device_has(function, cudaDevAttrMaxThreadsPerMultiProcessor) / 32 / warps;
+    size_t by_registers =
+        warps_that_fit(function, cudaDevAttrMaxRegistersPerMultiprocessor) / warps;
+    size_t reserve = cc >= 80 ? device_has(function, cudaDevAttrReservedSharedMemoryPerBlock) : 0;
+    const int64_t bytes = (int64_t)(function->entry->shared + reserve) + asked;
+    size_t of_block = rounded(bytes > 0 ? (size_t)bytes : 0, cc >= 80 ? 128 : 256);
+    size_t by_shared =
+        of_block ? device_has(function, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / of_block
+                 : best;
+    best = by_warps < best ? by_warps : best;
+    best = by_registers < best ? by_registers : best;
+    return (unsigned)(by_shared < best ? by_shared : best);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------
+ */
+
+/* The driver's numbers; the runtime's cudaFuncAttribute is a part of them. */
+enum {
+    MAX_THREADS,
+    SHARED_BYTES,
+    CONST_BYTES,
+    LOCAL_BYTES,
+    REGISTERS,
+    PTX_VERSION,
+    BINARY_VERSION,
+    CACHE_CA,
+    DYNAMIC_BYTES,
+    CARVEOUT,
+    CLUSTER_MUST_BE_SET,
+    CLUSTER_WIDTH,
+    CLUSTER_HEIGHT,
+    CLUSTER_DEPTH,
+    BIG_CLUSTERS,
+    CLUSTER_POLICY,
+    NODE_UPDATE,
+    SHARED_MODE,
+};
+
+/* PTX is compiled for the device. */
+static int binary_version(const acu_sim_image *image) {
+    return image->binary ? image->binary : acu_sim_configuration()->cc;
+}
+
+static cudaError_t get(const acu_sim_function *f, const acu_sim_settings *set, int attribute,
+                       int *value) {
+    const acu_sim_image *image = f->module->image;
+    const struct {
+        int attribute, value;
+    } values[] = {
+        {MAX_THREADS, (int)acu_sim_function_threads(f)},
+        {SHARED_BYTES, (int)f->entry->shared},
+        {CONST_BYTES, (int)image->constant_bytes},
+        {LOCAL_BYTES, (int)f->entry->local},
+        {REGISTERS, (int)acu_sim_function_registers(f)},
+        {PTX_VERSION, image->target},
+        {BINARY_VERSION, binary_version(image)},
+        {CACHE_CA, 0},
+        {DYNAMIC_BYTES, set->dynamic},
+        {CARVEOUT, set->carveout},
+        {CLUSTER_MUST_BE_SET, set->cluster_must_be_set},
+        {CLUSTER_WIDTH, set->cluster[0]},
+        {CLUSTER_HEIGHT, set->cluster[1]},
+        {CLUSTER_DEPTH, set->cluster[2]},
+        {BIG_CLUSTERS, set->big_clusters},
+        {CLUSTER_POLICY, set->cluster_policy},
+        {NODE_UPDATE, 0},
+        {SHARED_MODE, 0},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (values[i].attribute == attribute) {
+            *value = values[i].value;
+            return cudaSuccess;
+        }
+    return cudaErrorInvalidValue;
+}
+
+static cudaError_t set_dynamic(const acu_sim_function *f, acu_sim_settings *set, int value) {
+    size_t most = device_has(f, cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    if (value < 0 || (size_t)value + f->entry->shared > most)
+        return cudaErrorInvalidValue;
+    set->dynamic = value;
+    return cudaSuccess;
+}
+
+static cudaError_t put(const acu_sim_function *f, acu_sim_settings *set, int attribute, int value) {
+    switch (attribute) {
+    case DYNAMIC_BYTES:
+        return set_dynamic(f, set, value);
+    case CARVEOUT:
+        if (value < -1 || value > 100)
+            return cudaErrorInvalidValue;
+        set->carveout = value;
+        return cudaSuccess;
+    case CLUSTER_WIDTH:
+    case CLUSTER_HEIGHT:
+    case CLUSTER_DEPTH:
+        if (f->entry->cluster[0])
+            return cudaErrorNotPermitted; /* said when it was compiled */
+        if (value < 0)
+            return cudaErrorInvalidValue;
+        set->cluster[attribute - CLUSTER_WIDTH] = value;
+        return cudaSuccess;
+    case BIG_CLUSTERS:
+        set->big_clusters = value != 0;
+        return cudaSuccess;
+    case CLUSTER_POLICY:
+        if (!acu_sim_knows(&acu_cudart_type_cudaClusterSchedulingPolicy, value))
+            return cudaErrorInvalidValue;
+        set->cluster_policy = value;
+        return cudaSuccess;
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+cudaError_t acu_sim_function_get(const acu_sim_function *f, int attribute, int *value) {
+    return get(f, &f->set, attribute, value);
+}
+
+cudaError_t acu_sim_function_set(acu_sim_function *f, int attribute, int value) {
+    cudaError_t result = put(f, &f->set, attribute, value);
+    if (!result)
+        f->own |= UINT32_C(1) << attribute;
+    return result;
+}
+
+cudaError_t acu_sim_kernel_get(const acu_sim_function *f, int attribute, int *value) {
+    return get(f, &f->of_kernel, attribute, value);
+}
+
+cudaError_t acu_sim_kernel_set(acu_sim_function *f, int attribute, int value) {
+    const acu_sim_module *here = f->module;
+    const size_t index = (size_t)(f - here->functions);
+    cudaError_t result = put(f, &f->of_kernel, attribute, value);
+    for (acu_sim_module *m = here->library->modules; m && !result; m = m->next_of_library) {
+        acu_sim_function *other = &m->functions[index];
+        if (m->device != here->device)
+            continue;
+        other->of_kernel = f->of_kernel;
+        if (!(other->own & UINT32_C(1) << attribute))
+            result = put(other, &other->set, attribute, value);
+    }
+    return result;
+}
+
+/* ---- the runtime's calls ------------------------------------------------------------------------
+ */
+
+/* Enters, and finds the kernel's function in the current context. */
+static cudaError_t enter(const void *func, acu_sim_function **function) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_kernel_handle *kernel = result ? NULL : acu_sim_kernel_called(func);
+    if (result)
+        return result;
+    return kernel ? acu_sim_kernel_function(kernel, acu_sim_owner_now(), function)
+                  : cudaErrorInvalidDeviceFunction;
+}
+
+/* Up to 12.9 the runtime asks the function in the current context, then the kernel on the device.
+ */
+static bool is_of_kernel(void) {
+    return acu_sim_configuration()->runtime >= 13000;
+}
+
+static void describe(const acu_sim_function *f, struct cudaFuncAttributes *a) {
+    const acu_sim_settings *set = is_of_kernel() ? &f->of_kernel : &f->set;
+    *a = (struct cudaFuncAttributes){
+        .sharedSizeBytes = f->entry->shared,
+        .constSizeBytes = f->module->image->constant_bytes,
+        .localSizeBytes = f->entry->local,
+        .maxThreadsPerBlock = (int)acu_sim_function_threads(f),
+        .numRegs = (int)acu_sim_function_registers(f),
+        .ptxVersion = f->module->image->target,
+        .binaryVersion = binary_version(f->module->image),
+        .maxDynamicSharedSizeBytes = set->dynamic,
+        .preferredShmemCarveout = set->carveout,
+        .clusterDimMustBeSet = set->cluster_must_be_set,
+        .requiredClusterWidth = set->cluster[0],
+        .requiredClusterHeight = set->cluster[1],
+        .requiredClusterDepth = set->cluster[2],
+        .clusterSchedulingPolicyPreference = set->cluster_policy,
+        .nonPortableClusterSizeAllowed = set->big_clusters,
+    };
+}
+
+cudaError_t acu_sim_cudaFuncGetAttributes(struct cudaFuncAttributes *attr, const void *func) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && !attr)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        describe(f, attr);
+    return acu_sim_leave(result);
+}
+
+static bool is_attribute(enum cudaFuncAttribute attribute) {
+    return attribute != cudaFuncAttributeMax &&
+           acu_sim_knows(&acu_cudart_type_cudaFuncAttribute, attribute);
+}
+
+cudaError_t acu_sim_cudaFuncSetAttribute(const void *func, enum cudaFuncAttribute attr, int value) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && !is_attribute(attr))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = is_of_kernel() ? acu_sim_kernel_set(f, (int)attr, value)
+                                : acu_sim_function_set(f, (int)attr, value);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaKernelSetAttributeForDevice(cudaKernel_t kernel,
+                                                    enum cudaFuncAttribute attr, int value,
+                                                    int device) {
+    acu_sim_function *f;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_kernel_handle *k = acu_sim_kernel_of(kernel);
+    acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && !k)
+        result = cudaErrorInvalidDeviceFunction;
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    if (!result && !is_attribute(attr))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_kernel_function_on(k, d, &f);
+    if (!result)
+        result = acu_sim_kernel_set(f, (int)attr, value);
+    return acu_sim_leave(result);
+}
+
+/* Hints, which nobody is told of. `good`: the driver knows it. */
+static cudaError_t hint(const void *func, bool good) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && acu_sim_configuration()->runtime < 13000 && acu_sim_kernel_of(func))
+        result = cudaErrorInvalidDeviceFunction; /* for what nvcc compiled only */
+    if (!result && !good)
+        result = cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cacheConfig) {
+    return hint(func, acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig));
+}
+
+/* The banks of the simulated hardware are as wide as they are. */
+cudaError_t acu_sim_cudaFuncSetSharedMemConfig(const void *func, enum cudaSharedMemConfig config) {
+    return hint(func, acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config));
+}
+
+cudaError_t acu_sim_cudaFuncGetName(const char **name, const void *func) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && !name)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *name = f->entry->name;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaFuncGetParamCount(const void *func, size_t *paramCount) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuFuncGetParamCount);
+    if (!result && !paramCount)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *paramCount = f->entry->param_count;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaFuncGetParamInfo(const void *func, size_t paramIndex, size_t *paramOffset,
+                                         size_t *paramSize) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && (!paramOffset || paramIndex >= f->entry->param_count))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *paramOffset = f->entry->params[paramIndex].offset;
+    if (!result && paramSize)
+        *paramSize = f->entry->params[paramIndex].size;
+    return acu_sim_leave(result);
+}
+
+/* A kernel is known as itself. */
+cudaError_t acu_sim_cudaGetKernel(cudaKernel_t *kernelPtr, const void *entryFuncAddr) {
+    acu_sim_function *f;
+    cudaError_t result = enter(entryFuncAddr, &f);
+    if (!result && !kernelPtr)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *kernelPtr = (cudaKernel_t)(void *)acu_sim_kernel_called(entryFuncAddr);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGetFuncBySymbol(cudaFunction_t *functionPtr, const void *symbolPtr) {
+    acu_sim_function *f;
+    cudaError_t result = enter(symbolPtr, &f);
+    if (!result && !functionPtr)
+        result = cudaErrorInvalidValue;
+    if (!result && acu_sim_configuration()->runtime >= 12080 && acu_sim_kernel_of(symbolPtr))
+        result = cudaErrorInvalidDeviceFunction; /* a library's kernel is no symbol */
+    if (!result)
+        *functionPtr = (cudaFunction_t)(void *)f;
+    return acu_sim_leave(result);
+}
+
+/* ---- occupancy ----------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int *numBlocks, const void *func, int blockSize, size_t dynamicSMemSize, unsigned int flags) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result &&
+        (!numBlocks || blockSize <= 0 || flags & ~(unsigned)cudaOccupancyDisableCachingOverride))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *numBlocks = (int)acu_sim_occupancy(f, (unsigned)blockSize, dynamicSMemSize);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *numBlocks, const void *func,
+                                                                  int blockSize,
+                                                                  size_t dynamicSMemSize) {
+    return acu_sim_cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        numBlocks, func, blockSize, dynamicSMemSize, cudaOccupancyDefault);
+}
+
+size_t acu_sim_shared_for(const acu_sim_function *f, size_t blocks) {
+    size_t unit = acu_sim_configuration()->cc >= 80 ? 128 : 256;
+    size_t each = device_has(f, cudaDevAttrMaxSharedMemoryPerMultiprocessor) / blocks / unit * unit;
+    size_t taken = f->entry->shared; /* what is reserved is not taken off, as a GPU has shown */
+    size_t left = each > taken ? each - taken : 0, most = (size_t)f->set.dynamic;
+    return left < most ? left : most;
+}
+
+cudaError_t acu_sim_cudaOccupancyAvailableDynamicSMemPerBlock(size_t *dynamicSmemSize,
+                                                              const void *func, int numBlocks,
+                                                              int blockSize) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result && (!dynamicSmemSize || numBlocks <= 0 || blockSize <= 0 ||
+                    (unsigned)numBlocks > acu_sim_occupancy(f, (unsigned)blockSize, 0)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *dynamicSmemSize = acu_sim_shared_for(f, (size_t)numBlocks);
+    return acu_sim_leave(result);
+}
+
+/* The size of the clusters that the configuration asks for; 0 if it does not say. */
+static unsigned cluster_of(const acu_sim_function *f, const cudaLaunchConfig_t *config) {
+    for (unsigned i = 0; i < config->numAttrs; i++)
+        if (config->attrs[i].id == cudaLaunchAttributeClusterDimension)
+            return config->attrs[i].val.clusterDim.x * config->attrs[i].val.clusterDim.y *
+                   config->attrs[i].val.clusterDim.z;
+    return (unsigned)(f->set.cluster[0] * f->set.cluster[1] * f->set.cluster[2]);
+}
+
+cudaError_t acu_sim_max_cluster(const acu_sim_function *f, const cudaLaunchConfig_t *config,
+                                int *size) {
+    unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
+    if (!device_has(f, cudaDevAttrClusterLaunch))
+        return cudaErrorNotSupported;
+    if (!threads || (config->numAttrs && !config->attrs))
+        return cudaErrorInvalidValue;
+    unsigned most = f->set.big_clusters ? 16 : 8;
+    *size = acu_sim_occupancy(f, threads, config->dynamicSmemBytes) ? (int)most : 0;
+    return cudaSuccess;
+}
+
+/* The processors are the stream's, or the device's where there is no such stream. */
+static acu_sim_processors processors_of(const acu_sim_function *f, cudaStream_t handle) {
+    acu_sim_device *device = f->module->device;
+    acu_sim_stream *stream;
+    return handle && !acu_sim_stream_of(handle, &stream) && stream->device == device
+               ? acu_sim_context_of_stream(stream)->processors
+               : acu_sim_all_processors(device);
+}
+
+cudaError_t acu_sim_max_clusters(const acu_sim_function *f, const cudaLaunchConfig_t *config,
+                                 int *count) {
+    enum { BLOCKS = 8 }; /* of clusters, on a processor */
+    int most = 0;
+    cudaError_t result = acu_sim_max_cluster(f, config, &most);
+    unsigned size = result ? 0 : cluster_of(f, config);
+    if (!result && size > (unsigned)(f->set.big_clusters ? 16 : 8))
+        result = cudaErrorInvalidClusterSize;
+    if (result)
+        return result;
+    unsigned threads = config->blockDim.x * config->blockDim.y * config->blockDim.z;
+    unsigned blocks = acu_sim_occupancy(f, threads, config->dynamicSmemBytes);
+    const acu_sim_processors processors = processors_of(f, config->stream);
+    *count = size ? (int)acu_sim_processors_clusters(&processors, size,
+                                                     blocks < BLOCKS ? blocks : BLOCKS)
+                  : 0; /* none were asked for */
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaOccupancyMaxPotentialClusterSize(int *clusterSize, const void *func,
+                                                         const cudaLaunchConfig_t *launchConfig) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result)
+        result = clusterSize && launchConfig ? acu_sim_max_cluster(f, launchConfig, clusterSize)
+                                             : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaOccupancyMaxActiveClusters(int *numClusters, const void *func,
+                                                   const cudaLaunchConfig_t *launchConfig) {
+    acu_sim_function *f;
+    cudaError_t result = enter(func, &f);
+    if (!result)
+        result = numClusters && launchConfig ? acu_sim_max_clusters(f, launchConfig, numClusters)
+                                             : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}

@@ -1,0 +1,268 @@
+/*
+ * What a program gives to be loaded: PTX, machine code, or a fat binary with several of both, of
+ * which the device's is taken. The program says where it begins, and only for a file how long it
+ * is: else what is in it says so.
+ */
+#define _POSIX_C_SOURCE 200809L /* strnlen */
+#include "sim/bytes.h"
+#include "sim/code/module.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void acu_sim_image_clear(acu_sim_image *image) {
+    for (size_t i = 0; i < image->entry_count; i++) {
+        free(image->entries[i].name);
+        free(image->entries[i].params);
+    }
+    for (size_t i = 0; i < image->variable_count; i++) {
+        free(image->variables[i].name);
+        free(image->variables[i].bytes);
+    }
+    for (size_t i = 0; i < image->offer_count; i++)
+        free(image->offers[i].name);
+    for (size_t i = 0; i < image->need_count; i++)
+        free(image->needs[i].name);
+    free(image->offers);
+    free(image->needs);
+    free(image->entries);
+    free(image->variables);
+    *image = (acu_sim_image){.refs = image->refs};
+}
+
+void acu_sim_image_release(acu_sim_image *image) {
+    if (!image || --image->refs)
+        return;
+    acu_sim_image_clear(image);
+    free(image);
+}
+
+typedef struct reader {
+    acu_sim_image *image;
+    char *why; /* a line for the compiler's log */
+    size_t room;
+} reader;
+
+/* ---- PTX and machine code -----------------------------------------------------------------------
+ */
+
+/* An architecture runs what was made for it or an older one; sm_90a only on 9.0. */
+static bool runs(int target, char variant) {
+    int cc = acu_sim_configuration()->cc;
+    return variant == 'a'   ? target == cc
+           : variant == 'f' ? target / 10 == cc / 10 && target <= cc
+                            : target <= cc;
+}
+
+static cudaError_t read_ptx(reader *r, const char *text, size_t size) {
+    cudaError_t result = acu_sim_ptx_read(
+        text, size, acu_sim_ptx_newest(acu_sim_configuration()->driver), r->image, r->why, r->room);
+    if (result || runs(r->image->target, r->image->variant))
+        return result;
+    snprintf(r->why, r->room,
+             "ptxas fatal   : SM version specified by .target is higher than default SM "
+             "version assumed");
+    return cudaErrorInvalidPtx;
+}
+
+/* Machine code runs on its own major version only. */
+static cudaError_t read_machine_code(reader *r, acu_sim_bytes code) {
+    cudaError_t result = acu_sim_cubin_read(code, r->image);
+    if (result)
+        return result;
+    return r->image->binary / 10 == acu_sim_configuration()->cc / 10 &&
+                   runs(r->image->binary, r->image->variant)
+               ? cudaSuccess
+               : cudaErrorNoKernelImageForDevice;
+}
+
+/* ---- fat binaries -------------------------------------------------------------------------------
+ */
+
+enum {
+    PTX = 1,
+    MACHINE_CODE = 2,
+    PACKED_LZ4 = 0x2000,
+    PACKED_ZSTD = 0x8000,
+    FOR_ONE = 0x100000,    /* sm_90a */
+    FOR_FAMILY = 0x200000, /* sm_100f */
+};
+
+typedef struct piece {
+    unsigned kind, flags;
+    int arch;
+    acu_sim_bytes code;
+    size_t unpacked; /* its size then */
+} piece;
+
+/* The first of these pieces; false if there is none. The rest is left. */
+static bool next_piece(acu_sim_bytes *pieces, piece *p) {
+    uint64_t head = acu_sim_number(*pieces, 4, 4), size = acu_sim_number(*pieces, 8, 8);
+    uint64_t packed = acu_sim_number(*pieces, 16, 4);
+    *p = (piece){.kind = (unsigned)acu_sim_number(*pieces, 0, 2),
+                 .flags = (unsigned)acu_sim_number(*pieces, 40, 4),
+                 .arch = (int)acu_sim_number(*pieces, 28, 2),
+                 .unpacked = (size_t)acu_sim_number(*pieces, 56, 8)};
+    acu_sim_bytes code;
+    if (head < 64 || !acu_sim_part(*pieces, head, size, &code))
+        return false;
+    p->code = (acu_sim_bytes){code.at, packed && packed < size ? (size_t)packed : (size_t)size};
+    return acu_sim_part(*pieces, head + size, pieces->size - head - size, pieces);
+}
+
+/* The device takes its machine code rather than PTX, and the newest; 0: it takes none of it. */
+static int rank(const piece *p) {
+    int cc = acu_sim_configuration()->cc;
+    char variant = '\0';
+    if (p->flags & (FOR_ONE | FOR_FAMILY))
+        variant = p->flags & FOR_ONE ? 'a' : 'f';
+    if ((p->kind != PTX && p->kind != MACHINE_CODE) || !runs(p->arch, variant) ||
+        (p->kind == MACHINE_CODE && p->arch / 10 != cc / 10))
+        return 0;
+    return (p->kind == MACHINE_CODE ? 1 << 20 : 0) + p->arch * 4 + (variant == 'a') * 2 +
+           (variant == 'f') + 1;
+}
+
+static cudaError_t read_plain(reader *r, const piece *p) {
+    return p->kind == MACHINE_CODE ? read_machine_code(r, p->code)
+                                   : read_ptx(r, (const char *)p->code.at,
+                                              strnlen((const char *)p->code.at, p->code.size));
+}
+
+static cudaError_t read_packed(reader *r, const piece *p) {
+    enum { MOST = 1 << 30 };
+    if (!p->unpacked || p->unpacked > MOST)
+        return cudaErrorInvalidKernelImage;
+    unsigned char *bytes = malloc(p->unpacked);
+    piece plain = *p;
+    if (!bytes)
+        return cudaErrorMemoryAllocation;
+    plain.code = (acu_sim_bytes){bytes, p->unpacked};
+    bool good = p->flags & PACKED_LZ4 ? acu_sim_unlz4(p->code, bytes, p->unpacked)
+                                      : acu_sim_unzstd(p->code, bytes, p->unpacked);
+    cudaError_t result = good ? read_plain(r, &plain) : cudaErrorInvalidKernelImage;
+    free(bytes);
+    return result;
+}
+
+static cudaError_t read_piece(reader *r, const piece *p) {
+    return p->flags & (PACKED_LZ4 | PACKED_ZSTD) ? read_packed(r, p) : read_plain(r, p);
+}
+
+/* The best of the pieces; where that turns out to be for another device, the next best. */
+static cudaError_t read_pieces(reader *r, acu_sim_bytes pieces) {
+    cudaError_t result = cudaErrorNoKernelImageForDevice;
+    for (int below = INT_MAX; result == cudaErrorNoKernelImageForDevice;) {
+        piece p, best = {0};
+        acu_sim_bytes rest = pieces;
+        while (next_piece(&rest, &p))
+            if (rank(&p) < below && rank(&p) > rank(&best))
+                best = p;
+        below = rank(&best);
+        if (!below)
+            return result;
+        acu_sim_image_clear(r->image);
+        result = read_piece(r, &best);
+    }
+    return result;
+}
+
+static cudaError_t read_fat_binary(reader *r, acu_sim_bytes code) {
+    acu_sim_bytes pieces;
+    uint64_t head = acu_sim_number(code, 6, 2), size = acu_sim_number(code, 8, 8);
+    if (acu_sim_number(code, 4, 2) != 1 || head < 16 || !acu_sim_part(code, head, size, &pieces))
+        return cudaErrorInvalidKernelImage;
+    return read_pieces(r, pieces);
+}
+
+/* ---- all of them --------------------------------------------------------------------------------
+ */
+
+/* How it begins; text may be shorter than that. */
+static bool begins(const char *code, size_t size, const char magic[4]) {
+    return strnlen(code, size < 4 ? size : 4) == 4 && memcmp(code, magic, 4) == 0;
+}
+
+#define MACHINE_CODE_MAGIC "\177ELF"
+#define FAT_BINARY_MAGIC   "\x50\xed\x55\xba"
+#define WRAPPER_MAGIC      "\xb1\x43\x62\x46"
+
+bool acu_sim_is_binary(const void *code, size_t size) {
+    return begins(code, size, MACHINE_CODE_MAGIC) || begins(code, size, FAT_BINARY_MAGIC) ||
+           begins(code, size, WRAPPER_MAGIC);
+}
+
+static cudaError_t read_any(reader *r, const void *code, size_t size) {
+    if (begins(code, size, MACHINE_CODE_MAGIC))
+        return read_machine_code(r, (acu_sim_bytes){code, size});
+    if (begins(code, size, FAT_BINARY_MAGIC))
+        return read_fat_binary(r, (acu_sim_bytes){code, size});
+    return acu_sim_is_ptx(code) ? read_ptx(r, code, strlen(code)) : cudaErrorInvalidKernelImage;
+}
+
+/* Takes what the other one has. */
+static bool merge(acu_sim_image *to, acu_sim_image *from) {
+    size_t entries = to->entry_count + from->entry_count + 1;
+    size_t variables = to->variable_count + from->variable_count + 1;
+    acu_sim_entry *more = realloc(to->entries, entries * sizeof *more);
+    to->entries = more ? more : to->entries;
+    acu_sim_variable *others = realloc(to->variables, variables * sizeof *others);
+    to->variables = others ? others : to->variables;
+    if (!more || !others)
+        return false;
+    for (size_t i = 0; i < from->entry_count; i++)
+        to->entries[to->entry_count++] = from->entries[i];
+    for (size_t i = 0; i < from->variable_count; i++)
+        to->variables[to->variable_count++] = from->variables[i];
+    to->constant_bytes += from->constant_bytes;
+    to->target = from->target > to->target ? from->target : to->target;
+    from->entry_count = from->variable_count = 0;
+    return true;
+}
+
+/* What a program of several files was linked from: it is linked again, for this device. */
+static cudaError_t read_linked(reader *r, const void *const *linked) {
+    cudaError_t result = cudaSuccess;
+    for (; !result && *linked; linked++) {
+        acu_sim_image part = {0};
+        reader of_part = {.image = &part, .why = r->why, .room = r->room};
+        result = read_any(&of_part, *linked, SIZE_MAX);
+        if (!result && !merge(r->image, &part))
+            result = cudaErrorMemoryAllocation;
+        acu_sim_image_clear(&part);
+    }
+    return result;
+}
+
+/* What a compiler leaves in the program. Its pointers are good in memory, never in a file. */
+typedef struct wrapper {
+    uint32_t magic, version;
+    const void *binary;
+    const void *const *linked; /* version 2: up to NULL */
+} wrapper;
+
+static cudaError_t read_wrapped(reader *r, const wrapper *w) {
+    cudaError_t result = read_any(r, w->binary, SIZE_MAX);
+    if (result != cudaErrorNoKernelImageForDevice || w->version != 2 || !w->linked || !*w->linked)
+        return result;
+    acu_sim_image_clear(r->image);
+    return read_linked(r, w->linked);
+}
+
+cudaError_t acu_sim_image_read(const void *code, size_t size, acu_sim_image **image, char *why,
+                               size_t room) {
+    reader r = {.image = calloc(1, sizeof *r.image), .why = why, .room = room};
+    why[0] = '\0';
+    if (!r.image)
+        return cudaErrorMemoryAllocation;
+    r.image->refs = 1;
+    bool wrapped = size == SIZE_MAX && begins(code, size, WRAPPER_MAGIC);
+    cudaError_t result = wrapped ? read_wrapped(&r, code) : read_any(&r, code, size);
+    if (result)
+        acu_sim_image_release(r.image);
+    else
+        *image = r.image;
+    return result;
+}

@@ -1,0 +1,89 @@
+/* What devices can do with the host's memory, and with each other's, over the links between them.
+ */
+#include "sim/sim.h"
+
+static bool are_operations(const enum cudaAtomicOperation *operations, unsigned count) {
+    for (unsigned i = 0; i < count; i++)
+        if (!acu_sim_knows(&acu_cudart_type_cudaAtomicOperation, operations[i]))
+            return false;
+    return true;
+}
+
+static unsigned capability_of(enum cudaAtomicOperation operation) {
+    const unsigned sizes =
+        cudaAtomicCapabilityReduction | cudaAtomicCapabilityScalar32 | cudaAtomicCapabilityScalar64;
+    switch (operation) {
+    case cudaAtomicOperationFloatAdd:
+    case cudaAtomicOperationFloatMin:
+    case cudaAtomicOperationFloatMax:
+        return sizes;
+    default:
+        return sizes | cudaAtomicCapabilitySigned | cudaAtomicCapabilityUnsigned;
+    }
+}
+
+/* `native`: the link has atomic operations. */
+static cudaError_t list(unsigned *capabilities, const enum cudaAtomicOperation *operations,
+                        unsigned count, bool native) {
+    if (!capabilities || !operations || !count || !are_operations(operations, count))
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < count; i++)
+        capabilities[i] = native ? capability_of(operations[i]) : 0;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaDeviceGetHostAtomicCapabilities(unsigned int *capabilities,
+                                                        const enum cudaAtomicOperation *operations,
+                                                        unsigned int count, int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    const acu_sim_device *d = result ? NULL : acu_sim_device_at(device);
+    if (!result)
+        result = !d ? cudaErrorInvalidDevice
+                    : list(capabilities, operations, count,
+                           acu_sim_attribute(d, cudaDevAttrHostNativeAtomicSupported));
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetP2PAtomicCapabilities(unsigned int *capabilities,
+                                                       const enum cudaAtomicOperation *operations,
+                                                       unsigned int count, int srcDevice,
+                                                       int dstDevice) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    const bool linked = !result && srcDevice != dstDevice && acu_sim_device_at(srcDevice) &&
+                        acu_sim_device_at(dstDevice);
+    if (!result)
+        result = linked ? list(capabilities, operations, count, true) : cudaErrorInvalidDevice;
+    return acu_sim_leave(result);
+}
+
+/* The attributes say that it cannot be done. */
+cudaError_t
+acu_sim_cudaDeviceFlushGPUDirectRDMAWrites(enum cudaFlushGPUDirectRDMAWritesTarget target,
+                                           enum cudaFlushGPUDirectRDMAWritesScope scope) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const bool known = target == cudaFlushGPUDirectRDMAWritesTargetCurrentDevice &&
+                       acu_sim_knows(&acu_cudart_type_cudaFlushGPUDirectRDMAWritesScope, scope);
+    if (!result)
+        result = known ? cudaErrorNotSupported : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+/* ---- banks of shared memory ---------------------------------------------------------------------
+ */
+
+/* As wide as they are on all hardware that any of these runtimes drives. */
+cudaError_t acu_sim_cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig *pConfig) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !pConfig)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pConfig = cudaSharedMemBankSizeFourByte;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !acu_sim_knows(&acu_cudart_type_cudaSharedMemConfig, config))
+        result = cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}

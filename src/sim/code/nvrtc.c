@@ -1,0 +1,406 @@
+/* NVRTC, for machines without one: its calls; source.c reads the source. */
+#include "sim/code/nvrtc.h"
+
+#include "sim/code/module.h"
+#include "sim/code/source.h"
+
+#include <anycuda/nvrtc.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct program {
+    char *source, *name;
+    char **expressions; /* whose names were asked for */
+    size_t expression_count;
+    int version;               /* of its PTX */
+    bool compiled, good, real; /* real: for an architecture that there is, not a virtual one */
+    acu_sim_text ptx, log;
+    acu_sim_image image; /* of the PTX, for its names */
+    const void *where;
+    struct program *next;
+} program;
+
+static program *programs;
+static acu_sim_set handles;
+
+/* ---- programs -----------------------------------------------------------------------------------
+ */
+
+static program *program_of(nvrtcProgram handle) {
+    program *p = (program *)(void *)handle;
+    return acu_sim_set_has(&handles, p) ? p : NULL;
+}
+
+static char *copy_text(const char *text) {
+    size_t size = strlen(text) + 1;
+    char *copy = malloc(size);
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+static void forget_result(program *p) {
+    free(p->ptx.bytes);
+    free(p->log.bytes);
+    p->ptx = p->log = (acu_sim_text){0};
+    acu_sim_image_clear(&p->image);
+}
+
+static void free_program(program *p) {
+    for (program **at = &programs; *at; at = &(*at)->next)
+        if (*at == p) {
+            *at = p->next;
+            break;
+        }
+    acu_sim_set_remove(&handles, p);
+    forget_result(p);
+    for (size_t i = 0; i < p->expression_count; i++)
+        free(p->expressions[i]);
+    free(p->expressions);
+    free(p->source);
+    free(p->name);
+    free(p);
+}
+
+void acu_sim_programs_reset(void) {
+    while (programs)
+        free_program(programs);
+}
+
+int acu_sim_programs_leaks(int print) {
+    int count = 0;
+    for (const program *p = programs; p; p = p->next, count++)
+        if (print)
+            acu_sim_report("NVRTC program", p, 0, p->where);
+    return count;
+}
+
+/* No call of CUDA's: it needs neither a driver nor a device. Headers are not looked into. */
+static nvrtcResult create(nvrtcProgram *prog, const char *src, const char *name, int numHeaders,
+                          const char *const *headers, const char *const *includeNames) {
+    if (!prog || !src || numHeaders < 0 || (numHeaders && (!headers || !includeNames)))
+        return NVRTC_ERROR_INVALID_INPUT;
+    program *p = calloc(1, sizeof *p);
+    if (!p)
+        return NVRTC_ERROR_OUT_OF_MEMORY;
+    p->where = __builtin_return_address(0);
+    p->source = copy_text(src);
+    p->name = copy_text(name && *name ? name : "default_program");
+    pthread_mutex_lock(&acu_sim_lock);
+    bool good = p->source && p->name && acu_sim_set_add(&handles, p);
+    p->next = programs;
+    programs = p;
+    if (!good)
+        free_program(p);
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (good)
+        *prog = (nvrtcProgram)(void *)p;
+    return good ? NVRTC_SUCCESS : NVRTC_ERROR_OUT_OF_MEMORY;
+}
+
+/* Takes the lock, and finds the program; `good` is that the other arguments are. */
+static nvrtcResult enter(nvrtcProgram handle, bool good, program **p) {
+    pthread_mutex_lock(&acu_sim_lock);
+    *p = program_of(handle);
+    return !*p ? NVRTC_ERROR_INVALID_PROGRAM : good ? NVRTC_SUCCESS : NVRTC_ERROR_INVALID_INPUT;
+}
+
+static nvrtcResult leave(nvrtcResult result) {
+    pthread_mutex_unlock(&acu_sim_lock);
+    return result;
+}
+
+static nvrtcResult destroy(nvrtcProgram *prog) {
+    program *p;
+    nvrtcResult result = enter(prog ? *prog : NULL, true, &p);
+    if (!result) {
+        free_program(p);
+        *prog = NULL;
+    }
+    return leave(result);
+}
+
+/* ---- compiling ----------------------------------------------------------------------------------
+ */
+
+static const int architectures[] = {75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121};
+enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
+
+/* compute_90, sm_90a: 0 if it is none. */
+static int read_architecture(program *p, const char *text, char *variant) {
+    static const char virtual_[] = "compute_";
+    p->real = strncmp(text, "sm_", 3) == 0;
+    if (!p->real && strncmp(text, virtual_, strlen(virtual_)) != 0)
+        return 0;
+    char *end;
+    long number = strtol(text + (p->real ? 3 : strlen(virtual_)), &end, 10);
+    if (*end && strcmp(end, "a") != 0 && strcmp(end, "f") != 0)
+        return 0;
+    *variant = *end;
+    for (int i = 0; i < ARCHITECTURES; i++)
+        if (architectures[i] == number)
+            return architectures[i];
+    return 0;
+}
+
+/* The value of --gpu-architecture=X, -arch=X or either followed by X; NULL: another option. */
+static const char *value_of(const char *const *options, int count, int *i) {
+    static const char *const names[] = {"--gpu-architecture", "-arch"};
+    for (int k = 0; k < 2; k++) {
+        size_t length = strlen(names[k]);
+        if (strncmp(options[*i], names[k], length) != 0)
+            continue;
+        if (options[*i][length] == '=')
+            return options[*i] + length + 1;
+        if (options[*i][length] == '\0')
+            return *i + 1 < count && options[*i + 1] ? options[++*i] : "";
+    }
+    return NULL;
+}
+
+/* Long names and short ones, after one dash or two; all that NVRTC 13.0 took. */
+static const char option_names[] =
+    " gpu-architecture arch device-c dc device-w dw relocatable-device-code rdc "
+    "extensible-whole-program ewp device-debug G generate-line-info lineinfo dopt "
+    "Ofast-compile Ofc ptxas-options Xptxas maxrregcount ftz prec-sqrt prec-div fmad "
+    "use_fast_math extra-device-vectorization modify-stack-limit dlink-time-opt dlto "
+    "gen-opt-lto optix-ir jump-table-density jtd device-stack-protector define-macro D "
+    "undefine-macro U include-path I pre-include include no-source-include std "
+    "builtin-move-forward builtin-initializer-list disable-warnings w Wreorder "
+    "warning-as-error Werror restrict device-as-default-execution-space default-device "
+    "device-int128 device-float128 fdevice-syntax-only optimization-info opt-info "
+    "display-error-number err-no no-display-error-number no-err-no diag-error diag-suppress "
+    "diag-warn brief-diagnostics brief-diag time split-compile minimal version-ident "
+    "create-pch use-pch pch pch-dir pch-messages pch-verbose instantiate-templates-in-pch "
+    "fdevice-time-trace frandom-seed no-cache ";
+
+/* A macro's or a folder's value may follow its letter at once. */
+static bool is_option(const char *text) {
+    char name[64];
+    const int dashes = text[1] == '-' ? 2 : 1;
+    snprintf(name, sizeof name, " %.*s ", (int)strcspn(text + dashes, "="), text + dashes);
+    return (text[1] && strchr("DUI", text[1])) || (text[dashes] && strstr(option_names, name));
+}
+
+/* All others are taken, for they do not change what is declared. */
+static nvrtcResult read_options(program *p, int count, const char *const *options, int *target,
+                                char *variant) {
+    *target = architectures[0];
+    *variant = '\0';
+    for (int i = 0; options && i < count; i++) {
+        const bool value_of_last = i > 0 && options[i] && options[i][0] != '-' &&
+                                   options[i - 1][0] == '-' && !strchr(options[i - 1], '=');
+        if (!options[i] || !(value_of_last || (options[i][0] == '-' && is_option(options[i])))) {
+            acu_sim_print(&p->log, "nvrtc: error: unrecognized option %s found\n",
+                          options[i] ? options[i] : "NULL");
+            return NVRTC_ERROR_INVALID_OPTION;
+        }
+        const char *value = value_of(options, count, &i);
+        if (value && !(*target = read_architecture(p, value, variant))) {
+            acu_sim_print(&p->log, "nvrtc: error: invalid value for --gpu-architecture (-arch)\n");
+            return NVRTC_ERROR_INVALID_OPTION;
+        }
+    }
+    return NVRTC_SUCCESS;
+}
+
+/* "&add" and "add" are the same kernel. */
+static const char *lowered(const program *p, const char *expression) {
+    while (*expression == '&' || *expression == ' ')
+        expression++;
+    int index = acu_sim_entry_named(&p->image, expression);
+    if (index >= 0)
+        return p->image.entries[index].name;
+    index = acu_sim_variable_named(&p->image, expression);
+    return index >= 0 ? p->image.variables[index].name : NULL;
+}
+
+/* The simulator's own reader judges what was written: two kernels of one name, say. */
+static bool judge(program *p) {
+    char why[300];
+    if (acu_sim_ptx_read(p->ptx.bytes, p->ptx.length, p->version, &p->image, why, sizeof why)) {
+        acu_sim_print(&p->log, "%s: error: %s\n", p->name, why);
+        return false;
+    }
+    for (size_t i = 0; i < p->expression_count; i++)
+        if (!lowered(p, p->expressions[i])) {
+            acu_sim_print(&p->log, "%s: error: name expression \"%s\" is not found\n", p->name,
+                          p->expressions[i]);
+            return false;
+        }
+    return true;
+}
+
+static nvrtcResult compile_program(program *p, int count, const char *const *options) {
+    int target;
+    char variant;
+    p->version = acu_sim_ptx_newest(acu_sim_configuration()->runtime);
+    forget_result(p);
+    p->compiled = p->good = false;
+    nvrtcResult result = read_options(p, count, options, &target, &variant);
+    if (result)
+        return result;
+    p->compiled = true;
+    const char suffix[2] = {variant, '\0'};
+    acu_sim_print(&p->ptx, ".version %d.%d\n.target sm_%d%s\n.address_size 64\n", p->version / 10,
+                  p->version % 10, target, suffix);
+    p->good = acu_sim_compile(p->source, p->name, &p->ptx, &p->log) && judge(p);
+    return p->good ? NVRTC_SUCCESS : NVRTC_ERROR_COMPILATION;
+}
+
+static nvrtcResult compile(nvrtcProgram prog, int numOptions, const char *const *options) {
+    program *p;
+    nvrtcResult result = enter(prog, numOptions >= 0 && (!numOptions || options), &p);
+    if (!result)
+        result = compile_program(p, numOptions, options);
+    return leave(result);
+}
+
+static nvrtcResult version(int *major, int *minor) {
+    if (!major || !minor)
+        return NVRTC_ERROR_INVALID_INPUT;
+    pthread_mutex_lock(&acu_sim_lock);
+    int runtime = acu_sim_configuration()->runtime;
+    pthread_mutex_unlock(&acu_sim_lock);
+    *major = runtime / 1000;
+    *minor = runtime % 1000 / 10;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult count_architectures(int *numArchs) {
+    if (!numArchs)
+        return NVRTC_ERROR_INVALID_INPUT;
+    *numArchs = ARCHITECTURES;
+    return NVRTC_SUCCESS;
+}
+
+static nvrtcResult list_architectures(int *supportedArchs) {
+    if (!supportedArchs)
+        return NVRTC_ERROR_INVALID_INPUT;
+    memcpy(supportedArchs, architectures, sizeof architectures);
+    return NVRTC_SUCCESS;
+}
+
+/* ---- results ------------------------------------------------------------------------------------
+ */
+
+/*
+ * Sizes count the zero at the end. The simulated devices' machine code is PTX; there is none for a
+ * virtual architecture.
+ */
+static nvrtcResult tell_size(nvrtcProgram prog, bool machine_code, size_t *size) {
+    program *p;
+    nvrtcResult result = enter(prog, size != NULL, &p);
+    if (!result && !p->good)
+        result = NVRTC_ERROR_INVALID_PROGRAM;
+    if (!result)
+        *size = machine_code && !p->real ? 0 : p->ptx.length + 1;
+    return leave(result);
+}
+
+static nvrtcResult ptx_size(nvrtcProgram prog, size_t *size) {
+    return tell_size(prog, false, size);
+}
+
+static nvrtcResult cubin_size(nvrtcProgram prog, size_t *size) {
+    return tell_size(prog, true, size);
+}
+
+static nvrtcResult tell_code(nvrtcProgram prog, bool machine_code, char *to) {
+    program *p;
+    nvrtcResult result = enter(prog, to != NULL, &p);
+    if (!result && (!p->good || (machine_code && !p->real)))
+        result = NVRTC_ERROR_INVALID_PROGRAM;
+    if (!result)
+        memcpy(to, p->ptx.bytes, p->ptx.length + 1);
+    return leave(result);
+}
+
+static nvrtcResult ptx(nvrtcProgram prog, char *to) {
+    return tell_code(prog, false, to);
+}
+
+static nvrtcResult cubin(nvrtcProgram prog, char *to) {
+    return tell_code(prog, true, to);
+}
+
+static nvrtcResult log_size(nvrtcProgram prog, size_t *size) {
+    program *p;
+    nvrtcResult result = enter(prog, size != NULL, &p);
+    if (!result)
+        *size = p->log.length + 1;
+    return leave(result);
+}
+
+static nvrtcResult log_text(nvrtcProgram prog, char *to) {
+    program *p;
+    nvrtcResult result = enter(prog, to != NULL, &p);
+    if (!result)
+        memcpy(to, p->log.bytes ? p->log.bytes : "", p->log.length + 1);
+    return leave(result);
+}
+
+static nvrtcResult add_expression(nvrtcProgram prog, const char *const expression) {
+    program *p;
+    nvrtcResult result = enter(prog, expression != NULL, &p);
+    if (!result && p->compiled)
+        result = NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION;
+    char **grown =
+        result ? NULL : realloc(p->expressions, (p->expression_count + 1) * sizeof(char *));
+    char *copy = grown ? copy_text(expression) : NULL;
+    if (grown)
+        p->expressions = grown;
+    if (copy)
+        p->expressions[p->expression_count++] = copy;
+    if (!result && !copy)
+        result = NVRTC_ERROR_OUT_OF_MEMORY;
+    return leave(result);
+}
+
+static nvrtcResult lowered_name(nvrtcProgram prog, const char *const expression,
+                                const char **lowered_) {
+    program *p;
+    nvrtcResult result = enter(prog, expression && lowered_, &p);
+    if (!result && !p->good)
+        result = NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION;
+    bool known = false;
+    for (size_t i = 0; !result && i < p->expression_count; i++)
+        known |= strcmp(p->expressions[i], expression) == 0;
+    if (!result && !known)
+        result = NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID;
+    if (!result)
+        *lowered_ = lowered(p, expression);
+    return leave(result);
+}
+
+/* ---- symbols ------------------------------------------------------------------------------------
+ */
+
+/* Each must be what the header says. */
+#define FUNCTION(name, fn) {#name, _Generic((fn), __typeof__(acu_slot_##name): (acu_fn)(fn))}
+
+acu_fn acu_sim_nvrtc_symbol(const char *symbol) {
+    static const struct {
+        const char *name;
+        acu_fn fn;
+    } functions[] = {
+        FUNCTION(nvrtcAddNameExpression, add_expression),
+        FUNCTION(nvrtcCompileProgram, compile),
+        FUNCTION(nvrtcCreateProgram, create),
+        FUNCTION(nvrtcDestroyProgram, destroy),
+        FUNCTION(nvrtcGetCUBIN, cubin),
+        FUNCTION(nvrtcGetCUBINSize, cubin_size),
+        FUNCTION(nvrtcGetLoweredName, lowered_name),
+        FUNCTION(nvrtcGetNumSupportedArchs, count_architectures),
+        FUNCTION(nvrtcGetPTX, ptx),
+        FUNCTION(nvrtcGetPTXSize, ptx_size),
+        FUNCTION(nvrtcGetProgramLog, log_text),
+        FUNCTION(nvrtcGetProgramLogSize, log_size),
+        FUNCTION(nvrtcGetSupportedArchs, list_architectures),
+        FUNCTION(nvrtcVersion, version),
+    };
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        if (strcmp(functions[i].name, symbol) == 0)
+            return functions[i].fn;
+    return NULL;
+}

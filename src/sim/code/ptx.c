@@ -1,0 +1,721 @@
+/*
+ * PTX, as far as it declares something: kernels with their parameters and limits, variables, and
+ * the shared memory of bodies. What instructions do is not looked at.
+ */
+#include "sim/code/module.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- words --------------------------------------------------------------------------------------
+ */
+
+typedef struct shared_variable { /* of the module; a kernel has those that it names */
+    const char *name;
+    size_t length, size;
+    size_t align;
+} shared_variable;
+
+typedef struct parser {
+    const char *at, *end;
+    const char *word; /* the current one: a name, a number, a text, or one character */
+    size_t length;    /* 0: there is none left */
+    unsigned line;
+    acu_sim_image *image;
+    enum { LOCAL, VISIBLE, WEAK, EXTERN } linkage; /* of the statement */
+    int newest;
+    bool linked; /* what is there twice may be: the linker has judged it */
+    shared_variable *shared;
+    size_t shared_count;
+    char *why;
+    size_t room;
+    cudaError_t result;
+} parser;
+
+static bool fail_as(parser *p, cudaError_t code, const char *format, ...) {
+    if (p->result)
+        return false;
+    char what[200];
+    va_list list;
+    va_start(list, format);
+    vsnprintf(what, sizeof what, format, list);
+    va_end(list);
+    snprintf(p->why, p->room, "ptxas application ptx input, line %u; error   : %s", p->line, what);
+    p->result = code;
+    return false;
+}
+
+static bool unexpected(parser *p) {
+    return p->length ? fail_as(p, cudaErrorInvalidPtx, "Parsing error near '%.*s': syntax error",
+                               (int)(p->length > 60 ? 60 : p->length), p->word)
+                     : fail_as(p, cudaErrorInvalidPtx, "Parsing error: unexpected end of file");
+}
+
+static bool is_space(char c) {
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+static bool is_of_word(char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '$' || c == '%';
+}
+
+static bool starts(const parser *p, const char *text) {
+    size_t length = strlen(text);
+    return (size_t)(p->end - p->at) >= length && memcmp(p->at, text, length) == 0;
+}
+
+static void skip_to(parser *p, const char *mark) {
+    while (p->at < p->end && !starts(p, mark))
+        p->line += *p->at++ == '\n';
+}
+
+static void skip_space(parser *p) {
+    for (;;) {
+        if (p->at < p->end && is_space(*p->at)) {
+            p->line += *p->at++ == '\n';
+        } else if (starts(p, "//")) {
+            skip_to(p, "\n");
+        } else if (starts(p, "/*")) {
+            skip_to(p, "*/");
+            p->at += p->at < p->end ? 2 : 0;
+        } else {
+            return;
+        }
+    }
+}
+
+/* ".param", "ld.param.u64", "%r1", "0x1F", "3.5" and "text" are one word each. */
+static void advance(parser *p) {
+    skip_space(p);
+    p->word = p->at;
+    if (p->at < p->end && *p->at == '"') {
+        for (p->at++; p->at < p->end && *p->at != '"' && *p->at != '\n';)
+            p->at++;
+        p->at += p->at < p->end;
+    } else if (p->at < p->end) {
+        p->at++;
+        if (is_of_word(*p->word) || *p->word == '.')
+            while (p->at < p->end && (is_of_word(*p->at) || (*p->at == '.' && *p->word != '.')))
+                p->at++;
+    }
+    p->length = (size_t)(p->at - p->word);
+}
+
+static bool is(const parser *p, const char *text) {
+    return p->length == strlen(text) && memcmp(p->word, text, p->length) == 0;
+}
+
+static bool accept(parser *p, const char *text) {
+    if (!is(p, text))
+        return false;
+    advance(p);
+    return true;
+}
+
+static bool expect(parser *p, const char *text) {
+    return accept(p, text) || unexpected(p);
+}
+
+static bool is_name(const parser *p) {
+    return p->length && is_of_word(*p->word) && !is_digit(*p->word);
+}
+
+static char *copy_word(parser *p) {
+    char *copy = malloc(p->length + 1);
+    if (!copy) {
+        fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+        return NULL;
+    }
+    if (p->word)
+        memcpy(copy, p->word, p->length);
+    copy[p->length] = '\0';
+    return copy;
+}
+
+static bool number(parser *p, uint64_t *value) {
+    char text[32] = "", *end = text;
+    if (p->length && p->length < sizeof text && is_digit(*p->word))
+        memcpy(text, p->word, p->length);
+    *value = strtoull(text, &end, 0);
+    if (end == text || (*end && strcmp(end, "U") != 0))
+        return unexpected(p);
+    advance(p);
+    return true;
+}
+
+/* Up to the end of the statement, or of the block that it has. */
+static bool skip_statement(parser *p) {
+    unsigned depth = 0;
+    while (p->length) {
+        bool opens = is(p, "{"), closes = is(p, "}"), ends = is(p, ";");
+        advance(p);
+        depth += opens;
+        depth -= closes && depth;
+        if ((closes || ends) && depth == 0)
+            return true;
+    }
+    return unexpected(p);
+}
+
+/* One more element, zeroed. */
+static void *append(parser *p, void **array, size_t *count, size_t size) {
+    char *grown = realloc(*array, (*count + 1) * size);
+    if (!grown) {
+        fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+        return NULL;
+    }
+    *array = grown;
+    return memset(grown + (*count)++ * size, 0, size);
+}
+
+/* ---- symbols ------------------------------------------------------------------------------------
+ */
+
+/* What the statement defines for others, or, if it only declares, what another must define. */
+static bool add_symbol(parser *p, const char *name, size_t length, bool defined) {
+    acu_sim_image *image = p->image;
+    if (p->linkage == LOCAL || !length)
+        return true;
+    acu_sim_symbol *symbol =
+        defined ? append(p, (void **)&image->offers, &image->offer_count, sizeof *symbol)
+                : append(p, (void **)&image->needs, &image->need_count, sizeof *symbol);
+    if (!symbol)
+        return false;
+    parser named = {.word = name, .length = length, .why = p->why, .room = p->room};
+    symbol->weak = p->linkage == WEAK;
+    if ((symbol->name = copy_word(&named)) != NULL)
+        return true;
+    return fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+}
+
+/* The word is in a body, or in an initialiser. */
+static void use_symbol(const parser *p) {
+    for (size_t i = 0; i < p->image->need_count; i++)
+        if (!p->image->needs[i].used && is(p, p->image->needs[i].name))
+            p->image->needs[i].used = true;
+}
+
+/* ---- variables and parameters -------------------------------------------------------------------
+ */
+
+typedef struct declaration {
+    size_t element, align, size; /* size of all; 0: not said (extern, dynamic) */
+    bool managed;
+    const char *name;
+    size_t length;
+} declaration;
+
+static size_t size_of_type(const parser *p) {
+    static const struct {
+        const char *name;
+        size_t size;
+    } types[] = {{".b8", 1},      {".u8", 1},         {".s8", 1},    {".b16", 2},   {".u16", 2},
+                 {".s16", 2},     {".f16", 2},        {".bf16", 2},  {".f16x2", 4}, {".b32", 4},
+                 {".u32", 4},     {".s32", 4},        {".f32", 4},   {".b64", 8},   {".u64", 8},
+                 {".s64", 8},     {".f64", 8},        {".b128", 16}, {".pred", 1},  {".texref", 8},
+                 {".surfref", 8}, {".samplerref", 8}, {".bf16x2", 4}};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (is(p, types[i].name))
+            return types[i].size;
+    return 0;
+}
+
+/* .attribute(.managed), .unified(…) */
+static bool read_attribute(parser *p, declaration *d) {
+    if (!expect(p, "("))
+        return false;
+    while (p->length && !is(p, ")")) {
+        d->managed |= is(p, ".managed");
+        if (is(p, "("))
+            while (p->length && !is(p, ")"))
+                advance(p);
+        advance(p);
+    }
+    return expect(p, ")");
+}
+
+/* What stands between the state space and the name: alignment, vector, type, .ptr and its space. */
+static bool read_qualifiers(parser *p, declaration *d) {
+    uint64_t value;
+    size_t vector = 1;
+    while (p->length && *p->word == '.') {
+        if (accept(p, ".align")) {
+            if (!number(p, &value))
+                return false;
+            if (value == 0 || value & (value - 1) || value > 65536)
+                return fail_as(p, cudaErrorInvalidPtx, "Alignment must be a power of two");
+            if (!d->align) /* of the parameter; a second is of what a pointer leads to */
+                d->align = (size_t)value;
+        } else if (accept(p, ".attribute")) {
+            if (!read_attribute(p, d))
+                return false;
+        } else if (accept(p, ".ptr")) {
+            d->align = d->align ? d->align : d->element;
+        } else if (is(p, ".v2") || is(p, ".v4") || is(p, ".v8")) {
+            vector = (size_t)(p->word[2] - '0');
+            advance(p);
+        } else if (is(p, ".global") || is(p, ".const") || is(p, ".local") || is(p, ".shared")) {
+            advance(p);
+        } else if (size_of_type(p)) {
+            d->element = size_of_type(p);
+            advance(p);
+        } else {
+            return unexpected(p);
+        }
+    }
+    d->element *= vector;
+    return d->element || unexpected(p);
+}
+
+/* name, name[4], name[2][3], name[] */
+static bool read_declarator(parser *p, declaration *d) {
+    if (!is_name(p))
+        return unexpected(p);
+    d->name = p->word;
+    d->length = p->length;
+    d->size = d->element;
+    advance(p);
+    while (accept(p, "[")) {
+        uint64_t extent = 0;
+        if (!is(p, "]") && !number(p, &extent))
+            return false;
+        if (__builtin_mul_overflow(d->size, (size_t)extent, &d->size) || d->size > SIZE_MAX / 2)
+            return fail_as(p, cudaErrorInvalidPtx, "Size of '%.*s' is too large", (int)d->length,
+                           d->name);
+        if (!expect(p, "]"))
+            return false;
+    }
+    if (!d->align)
+        d->align = d->element;
+    return true;
+}
+
+static bool read_declaration(parser *p, declaration *d) {
+    *d = (declaration){0};
+    return read_qualifiers(p, d) && read_declarator(p, d);
+}
+
+static uint64_t sign_of(size_t size) {
+    return (uint64_t)1 << (size == 2 ? 15 : size == 4 ? 31 : 63);
+}
+
+/* A number as the initialiser has it: 0f3F800000 and 0d… are the bits of a floating-point one. */
+static bool read_value(parser *p, const declaration *d, char *to) {
+    bool negative = accept(p, "-");
+    uint64_t bits = 0;
+    char text[40] = "", *end;
+    if (p->length == 0 || p->length >= sizeof text)
+        return unexpected(p);
+    memcpy(text, p->word, p->length);
+    bool raw = text[0] == '0' && strchr("fFdD", text[1]) && text[1];
+    if (raw) {
+        bits = strtoull(text + 2, &end, 16);
+    } else if (strchr(text, '.')) {
+        double number_ = strtod(text, &end);
+        float single = (float)number_;
+        if (d->element == 4)
+            memcpy(&bits, &single, sizeof single);
+        else
+            memcpy(&bits, &number_, sizeof number_);
+    } else {
+        bits = strtoull(text, &end, 0);
+    }
+    if (negative)
+        bits = raw || strchr(text, '.') ? bits ^ sign_of(d->element) : 0 - bits;
+    advance(p);
+    for (size_t i = 0; i < d->element && i < 8; i++)
+        to[i] = (char)(bits >> (8 * i));
+    return true;
+}
+
+/* x, x+4, generic(x), generic(x)+4 */
+static void skip_address(parser *p) {
+    advance(p);
+    while (p->length && (is(p, "(") || is(p, ")") || is(p, "+") || is_name(p))) {
+        bool adds = is(p, "+");
+        advance(p);
+        if (adds)
+            advance(p);
+    }
+}
+
+/* = value, = {a, b}, = {{a, b}, {c, d}}; where an address would be, there is zero. */
+static bool read_initializer(parser *p, const declaration *d, acu_sim_variable *variable) {
+    size_t used = 0, depth = 0;
+    variable->bytes = calloc(1, d->size ? d->size : 1);
+    if (!variable->bytes)
+        return fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+    while (p->length && !is(p, ";") && !(depth == 0 && is(p, ","))) {
+        if (accept(p, "{")) {
+            depth++;
+        } else if (accept(p, "}")) {
+            if (depth-- == 0)
+                return unexpected(p);
+        } else if (is_digit(*p->word) || is(p, "-")) {
+            if (used + d->element > d->size)
+                return fail_as(p, cudaErrorInvalidPtx, "Too many initializers for '%s'",
+                               variable->name);
+            if (!read_value(p, d, variable->bytes + used))
+                return false;
+            used += d->element;
+        } else if (is_name(p)) {
+            used += d->element;
+            use_symbol(p);
+            skip_address(p);
+        } else if (!accept(p, ",")) {
+            return unexpected(p);
+        }
+    }
+    return depth == 0 || unexpected(p);
+}
+
+static bool is_taken(const parser *p) {
+    for (size_t i = 0; i < p->image->entry_count; i++)
+        if (p->image->entries[i].name && is(p, p->image->entries[i].name))
+            return true;
+    for (size_t i = 0; i < p->image->variable_count; i++)
+        if (p->image->variables[i].name && is(p, p->image->variables[i].name))
+            return true;
+    return false;
+}
+
+static bool declare_twice(parser *p, const declaration *d) {
+    return fail_as(p, cudaErrorInvalidPtx, "Duplicate definition of '%.*s'", (int)d->length,
+                   d->name);
+}
+
+/* .global or .const; what is extern is another module's. */
+static bool read_variable(parser *p, bool constant) {
+    declaration d;
+    acu_sim_image *image = p->image;
+    if (!read_declaration(p, &d))
+        return false;
+    parser named = {.word = d.name, .length = d.length, .image = image};
+    if (!add_symbol(p, d.name, d.length, p->linkage != EXTERN))
+        return false;
+    if (p->linkage == EXTERN)
+        return skip_statement(p);
+    if (is_taken(&named))
+        return p->linked ? skip_statement(p) : declare_twice(p, &d);
+    acu_sim_variable *variable =
+        append(p, (void **)&image->variables, &image->variable_count, sizeof *image->variables);
+    if (!variable)
+        return false;
+    variable->constant = constant;
+    variable->managed = d.managed;
+    variable->size = d.size;
+    named.why = p->why;
+    named.room = p->room;
+    if (!(variable->name = copy_word(&named)))
+        return fail_as(p, cudaErrorMemoryAllocation, "out of memory");
+    image->constant_bytes += constant ? d.size : 0;
+    if (accept(p, "=") && !read_initializer(p, &d, variable))
+        return false;
+    return expect(p, ";");
+}
+
+static bool read_shared(parser *p) {
+    declaration d;
+    if (!read_declaration(p, &d))
+        return false;
+    shared_variable *shared = append(p, (void **)&p->shared, &p->shared_count, sizeof *p->shared);
+    if (!shared)
+        return false;
+    *shared = (shared_variable){d.name, d.length, p->linkage == EXTERN ? 0 : d.size, d.align};
+    return expect(p, ";");
+}
+
+/* ---- kernels ------------------------------------------------------------------------------------
+ */
+
+static bool read_params(parser *p, acu_sim_entry *entry) {
+    declaration d;
+    if (!accept(p, "("))
+        return true;
+    while (!is(p, ")")) {
+        if (!expect(p, ".param") || !read_declaration(p, &d))
+            return false;
+        acu_sim_param *param =
+            append(p, (void **)&entry->params, &entry->param_count, sizeof *entry->params);
+        if (!param)
+            return false;
+        param->offset = (entry->param_bytes + d.align - 1) & ~(d.align - 1);
+        param->size = d.size;
+        entry->param_bytes = param->offset + d.size;
+        if (entry->param_bytes > 32764)
+            return fail_as(p, cudaErrorInvalidPtx, "Formal parameter space overflowed in '%s'",
+                           entry->name);
+        if (!accept(p, ",") && !is(p, ")"))
+            return unexpected(p);
+    }
+    return expect(p, ")");
+}
+
+/* Up to three numbers; those not given are 1. */
+static bool read_extents(parser *p, unsigned extents[3]) {
+    for (int i = 0; i < 3; i++) {
+        uint64_t value = 1;
+        if ((i == 0 || accept(p, ",")) && !number(p, &value))
+            return false;
+        extents[i] = (unsigned)value;
+    }
+    return true;
+}
+
+/* .maxntid and its like, between the parameters and the body. */
+static bool read_limits(parser *p, acu_sim_entry *entry) {
+    uint64_t value;
+    while (p->length && *p->word == '.') {
+        unsigned *extents = is(p, ".maxntid")             ? entry->max_threads
+                            : is(p, ".reqntid")           ? entry->threads
+                            : is(p, ".reqnctapercluster") ? entry->cluster
+                                                          : NULL;
+        bool registers = is(p, ".maxnreg"), blocks = is(p, ".minnctapersm");
+        bool takes_one = registers || blocks || is(p, ".maxnctapersm") || is(p, ".maxclusterrank");
+        entry->explicit_cluster |= is(p, ".explicitcluster");
+        bool pragma = is(p, ".pragma");
+        if (!extents && !takes_one && !pragma && !is(p, ".explicitcluster") &&
+            !is(p, ".blocksareclusters") && !is(p, ".noreturn") && !is(p, ".abi_preserve") &&
+            !is(p, ".language"))
+            return unexpected(p);
+        advance(p);
+        if (extents && !read_extents(p, extents))
+            return false;
+        if (takes_one && !number(p, &value))
+            return false;
+        if (registers)
+            entry->max_registers = (unsigned)value;
+        if (blocks)
+            entry->min_blocks = (unsigned)value;
+        if (pragma && !skip_statement(p))
+            return false;
+    }
+    return true;
+}
+
+static void use_shared(const parser *p, acu_sim_entry *entry, bool *used) {
+    for (size_t i = 0; used && i < p->shared_count; i++)
+        if (!used[i] && p->shared[i].length == p->length &&
+            memcmp(p->shared[i].name, p->word, p->length) == 0) {
+            used[i] = true;
+            entry->shared += p->shared[i].size;
+        }
+}
+
+/* Of a body: what it declares, and that its braces match. `entry` NULL: of a function. */
+static bool read_block(parser *p, acu_sim_entry *entry, bool *used) {
+    declaration d;
+    unsigned depth = 0;
+    bool begins = true; /* a statement */
+    do {
+        bool opens = is(p, "{"), closes = is(p, "}");
+        size_t *sum = !entry || !begins  ? NULL
+                      : is(p, ".shared") ? &entry->shared
+                      : is(p, ".local")  ? &entry->local
+                                         : NULL;
+        if (!p->length)
+            return unexpected(p);
+        if (entry && is_name(p))
+            use_shared(p, entry, used);
+        if (is_name(p))
+            use_symbol(p);
+        depth = depth + opens - closes;
+        begins = opens || closes || is(p, ";") || is(p, ":");
+        advance(p);
+        if (!sum)
+            continue;
+        if (!read_declaration(p, &d) || !is(p, ";"))
+            return unexpected(p);
+        *sum = ((*sum + d.align - 1) & ~(d.align - 1)) + d.size;
+    } while (depth);
+    return true;
+}
+
+/* Dynamic shared memory comes behind the static one, aligned as the module asks; a GPU does that in
+ * kernels, too, that do not name it. */
+static void make_room_for_dynamic(const parser *p, acu_sim_entry *entry) {
+    for (size_t i = 0; i < p->shared_count; i++) {
+        size_t align = p->shared[i].align;
+        if (p->shared[i].size == 0 && align)
+            entry->shared = (entry->shared + align - 1) / align * align;
+    }
+}
+
+static bool read_body(parser *p, acu_sim_entry *entry) {
+    if (accept(p, ";"))
+        return true;
+    if (!is(p, "{"))
+        return unexpected(p);
+    bool *used = p->shared_count ? calloc(p->shared_count, sizeof *used) : NULL;
+    bool good = read_block(p, entry, used);
+    if (entry)
+        make_room_for_dynamic(p, entry);
+    free(used);
+    return good;
+}
+
+static bool read_function(parser *p);
+
+static bool read_entry(parser *p) {
+    acu_sim_image *image = p->image;
+    if (!is_name(p))
+        return unexpected(p);
+    if (is_taken(p))
+        return p->linked
+                   ? read_function(p)
+                   : fail_as(p, cudaErrorInvalidPtx, "Duplicate definition of function '%.*s'",
+                             (int)p->length, p->word);
+    acu_sim_entry *entry =
+        append(p, (void **)&image->entries, &image->entry_count, sizeof *image->entries);
+    if (!entry || !(entry->name = copy_word(p)))
+        return false;
+    const char *name = p->word;
+    const size_t length = p->length;
+    advance(p);
+    return read_params(p, entry) && read_limits(p, entry) &&
+           add_symbol(p, name, length, is(p, "{")) && read_body(p, entry);
+}
+
+/* Up to its body, which is looked at for its braces, and for what it names. The function's name is
+ * outside of the parentheses of results, parameters, and attributes. */
+static bool read_function(parser *p) {
+    const char *name = NULL;
+    size_t length = 0, depth = 0;
+    while (p->length && !is(p, "{") && !is(p, ";")) {
+        depth += is(p, "(");
+        depth -= is(p, ")") && depth;
+        if (!name && !depth && is_name(p)) {
+            name = p->word;
+            length = p->length;
+        }
+        advance(p);
+    }
+    return add_symbol(p, name, length, is(p, "{")) && read_body(p, NULL);
+}
+
+/* .alias a, b: what was declared is there by another name. */
+static bool read_alias(parser *p) {
+    p->linkage = VISIBLE;
+    return add_symbol(p, p->word, is_name(p) ? p->length : 0, true) && skip_statement(p);
+}
+
+/* ---- the module ---------------------------------------------------------------------------------
+ */
+
+/* Which PTX a driver's compiler reads: 7 with 11, 8 with 12 and 9 with 13; 12.6 had 8.5 still. */
+int acu_sim_ptx_newest(int version) {
+    int major = version / 1000, minor = version % 1000 / 10;
+    return 10 * (major - 4) + minor - (major == 12 && minor >= 6);
+}
+
+/* The word's text; "" if it is longer. */
+static void take_word(const parser *p, char *text, size_t room) {
+    size_t length = p->word && p->length < room ? p->length : 0;
+    if (length)
+        memcpy(text, p->word, length);
+    text[length] = '\0';
+}
+
+static bool read_version(parser *p) {
+    char text[8], *point, *end;
+    if (!is(p, ".version"))
+        return fail_as(p, cudaErrorInvalidPtx, "Missing .version directive at start of file");
+    advance(p);
+    take_word(p, text, sizeof text);
+    unsigned long major = strtoul(text, &point, 10);
+    unsigned long minor = *point == '.' ? strtoul(point + 1, &end, 10) : 0;
+    if (point == text || *point != '.' || end == point + 1 || *end || major > 99 || minor > 9)
+        return unexpected(p);
+    p->image->version = (int)(major * 10 + minor);
+    if (p->image->version > p->newest)
+        return fail_as(p, cudaErrorUnsupportedPtxVersion,
+                       "Unsupported .version %lu.%lu; current version is '%d.%d'", major, minor,
+                       p->newest / 10, p->newest % 10);
+    advance(p);
+    return true;
+}
+
+static bool read_target(parser *p) {
+    char text[16] = "", *end = text;
+    if (!is(p, ".target"))
+        return fail_as(p, cudaErrorInvalidPtx, "Missing .target directive");
+    advance(p);
+    take_word(p, text, sizeof text);
+    unsigned long target = memcmp(text, "sm_", 3) == 0 ? strtoul(text + 3, &end, 10) : 0;
+    if (!target || target > 9999 || (*end && strcmp(end, "a") != 0 && strcmp(end, "f") != 0))
+        return unexpected(p);
+    p->image->target = (int)target;
+    p->image->variant = *end;
+    advance(p);
+    while (accept(p, ",")) /* texmode_independent, debug, map_f64_to_f32 */
+        advance(p);
+    return true;
+}
+
+static bool read_statement(parser *p) {
+    p->linkage = LOCAL;
+    while (is(p, ".visible") || is(p, ".extern") || is(p, ".weak") || is(p, ".common")) {
+        p->linkage = is(p, ".extern") ? EXTERN : is(p, ".visible") ? VISIBLE : WEAK;
+        advance(p);
+    }
+    if (accept(p, ".entry"))
+        return read_entry(p);
+    if (accept(p, ".func"))
+        return read_function(p);
+    if (accept(p, ".global"))
+        return read_variable(p, false);
+    if (accept(p, ".const"))
+        return read_variable(p, true);
+    if (accept(p, ".shared"))
+        return read_shared(p);
+    if (accept(p, ".address_size")) {
+        uint64_t size;
+        return number(p, &size) && (size == 64 || fail_as(p, cudaErrorInvalidPtx,
+                                                          "Only 64-bit addresses are supported"));
+    }
+    if (accept(p, ".file") || accept(p, ".loc")) { /* the rest of its line */
+        unsigned line = p->line;
+        while (p->length && p->line == line)
+            advance(p);
+        return true;
+    }
+    if (accept(p, ".alias"))
+        return read_alias(p);
+    if (is(p, ".section") || is(p, ".pragma") || is(p, ".tex")) {
+        advance(p);
+        return skip_statement(p);
+    }
+    return accept(p, ";") || unexpected(p);
+}
+
+bool acu_sim_is_ptx(const char *text) {
+    parser p = {.at = text, .end = text + strlen(text), .line = 1};
+    advance(&p);
+    return is(&p, ".version");
+}
+
+cudaError_t acu_sim_ptx_read(const char *text, size_t size, int newest, acu_sim_image *image,
+                             char *why, size_t room) {
+    parser p = {.at = text,
+                .end = text + size,
+                .line = 1,
+                .newest = newest,
+                .linked =
+                    size >= strlen(SIM_LINKED) && memcmp(text, SIM_LINKED, strlen(SIM_LINKED)) == 0,
+                .image = image,
+                .why = why,
+                .room = room};
+    advance(&p);
+    if (read_version(&p) && read_target(&p))
+        while (p.length && read_statement(&p)) {
+        }
+    free(p.shared);
+    return p.result;
+}

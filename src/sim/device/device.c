@@ -1,0 +1,428 @@
+/* Devices: how many, which is current, and their contexts; what they say of themselves is in
+ * attributes.c. */
+#define _GNU_SOURCE /* MAP_ANONYMOUS */
+
+#include "sim/stream/execution_context.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+static acu_sim_device devices[SIM_DEVICES];
+/* After a fault, why: as the driver says where a context would be made; the runtime says 46. */
+static cudaError_t lost;
+
+acu_sim_device *acu_sim_device_at(int index) {
+    if (index < 0 || index >= acu_sim_configuration()->devices)
+        return NULL;
+    acu_sim_device *device = &devices[index];
+    if (!device->own.device) { /* kernels read it without the lock */
+        device->index = index;
+        device->own = (acu_sim_owner){.device = device, .id = (unsigned long long)index + 1};
+    }
+    return device;
+}
+
+/* ---- the current device -------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaGetDeviceCount(int *count) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (result == cudaErrorNotPermitted) /* callbacks may ask that */
+        result = cudaSuccess;
+    if (count && (!result || result == cudaErrorNoDevice))
+        *count = acu_sim_configuration()->devices;
+    if (!result && !count)
+        result = cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGetDevice(int *device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && !device)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *device = acu_sim_self()->device;
+    return acu_sim_leave(result);
+}
+
+/* From 12.0 on it makes the device's context. */
+cudaError_t acu_sim_cudaSetDevice(int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    bool activates = acu_sim_configuration()->runtime >= 12000;
+    if (!result && activates)
+        result = acu_sim_device_activate(d);
+    if (!result || result == cudaErrorDevicesUnavailable) { /* it is current then, too */
+        acu_sim_self()->device = device;
+        acu_sim_self()->bound = activates || lost; /* GPUs name a context then, on 11 as well */
+        acu_sim_self()->owner = NULL;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaSetValidDevices(int *device_arr, int len) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (len < 0 || len > acu_sim_configuration()->devices || (len && !device_arr)))
+        result = cudaErrorInvalidValue;
+    for (int i = 0; !result && i < len; i++)
+        if (!acu_sim_device_at(device_arr[i]))
+            result = cudaErrorInvalidDevice;
+    return acu_sim_leave(result);
+}
+
+/* Two bits of the mask have no name; they are taken and forgotten. */
+enum { NAMELESS_FLAGS = 0x60, FLAGS_BEFORE_12_1 = 0x1f };
+
+static bool are_flags(unsigned flags) {
+    unsigned schedule = flags & cudaDeviceScheduleMask;
+    unsigned mask =
+        acu_sim_configuration()->runtime < 12010 ? FLAGS_BEFORE_12_1 : (unsigned)cudaDeviceMask;
+    return !(flags & ~mask) &&
+           (schedule == 0 || schedule == cudaDeviceScheduleSpin ||
+            schedule == cudaDeviceScheduleYield || schedule == cudaDeviceScheduleBlockingSync);
+}
+
+cudaError_t acu_sim_cudaInitDevice(int device, unsigned int deviceFlags, unsigned int flags) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    if (!result && flags & cudaInitDeviceFlagsAreValid && !are_flags(deviceFlags))
+        result = cudaErrorInvalidValue;
+    if (!result && flags & cudaInitDeviceFlagsAreValid)
+        d->flags = deviceFlags & ~(unsigned)NAMELESS_FLAGS;
+    if (!result)
+        result = acu_sim_device_activate(d);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaSetDeviceFlags(unsigned int flags) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
+    if (!result && !are_flags(flags))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        d->flags = flags & ~(unsigned)NAMELESS_FLAGS;
+    return acu_sim_leave(result);
+}
+
+/* Host memory is always mapped; a reset forgets to say so. */
+cudaError_t acu_sim_cudaGetDeviceFlags(unsigned int *flags) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
+    if (!result && !flags)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *flags = d->flags | (d->was_reset && !d->active ? 0 : cudaDeviceMapHost);
+    return acu_sim_leave(result);
+}
+
+/* ---- the context --------------------------------------------------------------------------------
+ */
+
+/* The second-level cache is set aside by tenths of what can be. */
+static size_t persisting_unit(const acu_sim_device *device) {
+    return (size_t)acu_sim_attribute(device, cudaDevAttrMaxPersistingL2CacheSize) / 10;
+}
+
+void acu_sim_owner_defaults(acu_sim_owner *owner) {
+    const acu_sim_device *device = owner->device;
+    owner->cache = cudaFuncCachePreferNone;
+    memset(owner->limits, 0, sizeof owner->limits);
+    owner->limits[cudaLimitStackSize] = 1024;
+    owner->limits[cudaLimitPrintfFifoSize] =
+        (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) << 16;
+    owner->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
+    owner->limits[cudaLimitDevRuntimeSyncDepth] = 2;
+    owner->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
+    owner->limits[cudaLimitMaxL2FetchGranularity] = 64;
+    owner->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
+}
+
+/* Addresses for four times the memory, so that those given back are not soon used again; but no
+ * more than a process has for such devices. */
+static bool reserve_addresses(acu_sim_device *device) {
+    const size_t memory = (size_t)acu_sim_configuration()->memory, many = (size_t)4 << 40;
+    size_t span = memory * 4 <= many ? memory * 4 : memory > many ? memory : many;
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    if (device->span)
+        return true;
+    void *base = mmap(NULL, span, PROT_NONE, flags, -1, 0);
+    void *view = mmap(NULL, span, PROT_READ | PROT_WRITE, flags, -1, 0);
+    if (base == MAP_FAILED || view == MAP_FAILED) {
+        if (base != MAP_FAILED)
+            munmap(base, span);
+        if (view != MAP_FAILED)
+            munmap(view, span);
+        return false;
+    }
+    device->base = (uintptr_t)base;
+    device->view = view;
+    device->span = span;
+    device->cursor = 0;
+    return true;
+}
+
+cudaError_t acu_sim_device_open(acu_sim_device *device) {
+    if (lost)
+        return lost;
+    return reserve_addresses(device) ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+void acu_sim_lose(acu_sim_device *device, cudaError_t why) {
+    for (int i = 0; i < acu_sim_configuration()->devices; i++) {
+        acu_sim_device *d = acu_sim_device_at(i);
+        if (!d->sticky && (d == device || d->active || acu_sim_owners_are_on(d)))
+            d->sticky = why;
+    }
+    lost = lost ? lost : why;
+}
+
+cudaError_t acu_sim_device_activate(acu_sim_device *device) {
+    device->of_runtime |= !acu_sim_self()->by_driver;
+    if (device->active)
+        return cudaSuccess;
+    if (lost && !acu_sim_self()->by_driver)
+        return cudaErrorDevicesUnavailable;
+    cudaError_t result = acu_sim_device_open(device);
+    if (result)
+        return result;
+    acu_sim_owner_defaults(&device->own);
+    device->active = true;
+    return cudaSuccess;
+}
+
+/* What all of its contexts have. Work is waited for, so that nothing runs on what is taken away. */
+static void clear_all(acu_sim_device *device) {
+    acu_sim_captures_reset(device);
+    acu_sim_streams_reset(device);
+    acu_sim_contexts_reset(device);
+    acu_sim_semaphores_reset(device);
+    acu_sim_externals_reset(device);
+    acu_sim_execs_reset(device);
+    acu_sim_graphs_reset(device);
+    acu_sim_events_reset(device);
+    acu_sim_allocations_reset(device);
+    acu_sim_modules_reset(device);
+    acu_sim_virtual_reset(device);
+    acu_sim_memory_reset(device);
+    acu_sim_textures_reset(device);
+    acu_sim_arrays_reset(device);
+    acu_sim_pools_reset(device);
+    memset(device->peers, 0, sizeof device->peers);
+    for (int i = 0; i < SIM_DEVICES; i++)
+        devices[i].peers[device->index] = false;
+    device->sticky = cudaSuccess;
+    device->used = 0;
+    device->graph_used = device->graph_used_high = 0;
+    device->graph_reserved = device->graph_reserved_high = 0;
+}
+
+void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
+    if (for_good)
+        acu_sim_owners_reset(device);
+    if (acu_sim_owners_are_on(device)) {
+        acu_sim_owner_drop(&device->own);
+        acu_sim_contexts_reset(device);
+    } else {
+        clear_all(device);
+    }
+    device->active = device->of_runtime = false;
+    device->was_reset = true;
+    if (!for_good)
+        return;
+    if (device->span) {
+        munmap((void *)device->base, device->span);
+        munmap(device->view, device->span);
+    }
+    *device = (acu_sim_device){0};
+    lost = cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaDeviceReset(void) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, &d);
+    if (!result) {
+        acu_sim_device_clear(d, false);
+        d->flags = 0;
+        d->keeps_local = false;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceSynchronize(void) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result)
+        result = acu_sim_capture_allows_owner(acu_sim_owner_now());
+    if (!result) {
+        acu_sim_wait_owner(acu_sim_owner_now());
+        acu_sim_pools_settle();
+        acu_sim_guard_check();
+        result = d->sticky;
+    }
+    return acu_sim_leave(result);
+}
+
+static bool is_limit(enum cudaLimit limit) {
+    return acu_sim_knows(&acu_cudart_type_cudaLimit, limit);
+}
+
+/* Device-side synchronisation went with 9.0 and with CUDA 12. */
+static bool has_limit(enum cudaLimit limit) {
+    const acu_sim_config *config = acu_sim_configuration();
+    return limit != cudaLimitDevRuntimeSyncDepth || (config->cc < 90 && config->runtime < 12000);
+}
+
+cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && (!pValue || !is_limit(limit)))
+        result = cudaErrorInvalidValue;
+    if (!result && !has_limit(limit))
+        result = cudaErrorUnsupportedLimit;
+    if (!result)
+        *pValue = acu_sim_owner_now()->limits[limit];
+    return acu_sim_leave(result);
+}
+
+static size_t at_least(size_t value, size_t least) {
+    return value < least ? least : value;
+}
+
+/* What becomes of a value that was asked for. */
+static size_t rounded_limit(const acu_sim_device *d, enum cudaLimit limit, size_t value) {
+    size_t unit = persisting_unit(d);
+    switch ((int)limit) {
+    case cudaLimitStackSize:
+        return (value + 15) & ~(size_t)15;
+    case cudaLimitPrintfFifoSize:
+        return at_least(value, (size_t)512 << 10);
+    case cudaLimitMallocHeapSize:
+        return at_least(value, (size_t)4 << 20);
+    case cudaLimitDevRuntimePendingLaunchCount:
+        return at_least(value, 32);
+    case cudaLimitPersistingL2CacheSize:
+        return unit ? (value + unit - 1) / unit * unit : 0;
+    default:
+        return value;
+    }
+}
+
+static cudaError_t set_limit(acu_sim_owner *owner, enum cudaLimit limit, size_t value) {
+    const acu_sim_device *d = owner->device;
+    if (limit == cudaLimitStackSize && value > (size_t)512 * 1024)
+        return cudaErrorInvalidValue;
+    if (limit == cudaLimitMaxL2FetchGranularity && value > 128)
+        return cudaErrorInvalidValue;
+    if (limit == cudaLimitPersistingL2CacheSize &&
+        value > (size_t)acu_sim_attribute(d, cudaDevAttrMaxPersistingL2CacheSize))
+        return cudaErrorInvalidValue;
+    owner->limits[limit] = rounded_limit(d, limit, value);
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !is_limit(limit))
+        result = cudaErrorInvalidValue;
+    if (!result && !has_limit(limit))
+        result = cudaErrorUnsupportedLimit;
+    if (!result)
+        result = set_limit(acu_sim_owner_now(), limit, value);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !pCacheConfig)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pCacheConfig = acu_sim_owner_now()->cache;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        acu_sim_owner_now()->cache = cacheConfig;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetStreamPriorityRange(int *leastPriority, int *greatestPriority) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && leastPriority)
+        *leastPriority = 0;
+    if (!result && greatestPriority)
+        *greatestPriority = -5;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaCtxResetPersistingL2Cache(void) {
+    return acu_sim_leave(acu_sim_enter(SIM_NEEDS_CONTEXT, NULL));
+}
+
+/* ---- peers --------------------------------------------------------------------------------------
+ */
+
+bool acu_sim_can_access(const acu_sim_device *device, int other) {
+    return device->index == other || device->peers[other];
+}
+
+cudaError_t acu_sim_cudaDeviceCanAccessPeer(int *canAccessPeer, int device, int peerDevice) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && !canAccessPeer)
+        result = cudaErrorInvalidValue;
+    if (!result && (!acu_sim_device_at(device) || !acu_sim_device_at(peerDevice)))
+        result = cudaErrorInvalidDevice;
+    if (!result)
+        *canAccessPeer = device != peerDevice;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceEnablePeerAccess(int peerDevice, unsigned int flags) {
+    acu_sim_device *d, *peer;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result && flags)
+        result = cudaErrorInvalidValue;
+    if (!result && !(peer = acu_sim_device_at(peerDevice)))
+        result = cudaErrorInvalidDevice;
+    if (!result && peer == d)
+        result = cudaErrorPeerAccessUnsupported;
+    if (!result && d->peers[peerDevice])
+        result = cudaErrorPeerAccessAlreadyEnabled;
+    if (!result)
+        d->peers[peerDevice] = true;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceDisablePeerAccess(int peerDevice) {
+    acu_sim_device *d;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
+    if (!result && !acu_sim_device_at(peerDevice))
+        result = cudaErrorInvalidDevice;
+    if (!result && !d->peers[peerDevice])
+        result = cudaErrorPeerAccessNotEnabled;
+    if (!result)
+        d->peers[peerDevice] = false;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attr,
+                                              int srcDevice, int dstDevice) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && !value)
+        result = cudaErrorInvalidValue;
+    if (!result &&
+        (!acu_sim_device_at(srcDevice) || !acu_sim_device_at(dstDevice) || srcDevice == dstDevice))
+        result = cudaErrorInvalidDevice;
+    if (!result && !acu_sim_knows(&acu_cudart_type_cudaDeviceP2PAttr, attr))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *value =
+            attr == cudaDevP2PAttrAccessSupported || attr == cudaDevP2PAttrNativeAtomicSupported;
+    return acu_sim_leave(result);
+}

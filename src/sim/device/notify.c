@@ -1,0 +1,143 @@
+/*
+ * What a driver tells a program of itself: notifications, and its log. Nothing here has anything to
+ * tell: no memory is over a budget, and what went wrong the call says. So callbacks are kept, and
+ * not called, and the log is empty.
+ */
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct listener {
+    acu_sim_device *device; /* NULL: to the log */
+} listener;
+
+static acu_sim_set listeners;
+
+static listener *new_listener(acu_sim_device *device) {
+    listener *l = calloc(1, sizeof *l);
+    if (!l || !acu_sim_set_add(&listeners, l)) {
+        free(l);
+        return NULL;
+    }
+    l->device = device;
+    return l;
+}
+
+static cudaError_t remove_listener(listener *l, const acu_sim_device *device) {
+    if (!acu_sim_set_has(&listeners, l) || l->device != device)
+        return cudaErrorInvalidValue;
+    acu_sim_set_remove(&listeners, l);
+    free(l);
+    return cudaSuccess;
+}
+
+/* ---- notifications ------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaDeviceRegisterAsyncNotification(int device, cudaAsyncCallback callbackFunc,
+                                                        void *userData,
+                                                        cudaAsyncCallbackHandle_t *callback) {
+    (void)userData;
+    listener *l = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !acu_sim_device_at(device))
+        result = cudaErrorInvalidDevice;
+    if (!result && (!callbackFunc || !callback))
+        result = cudaErrorInvalidValue;
+    if (!result && !(l = new_listener(acu_sim_device_at(device))))
+        result = cudaErrorMemoryAllocation;
+    if (!result)
+        *callback = (cudaAsyncCallbackHandle_t)(void *)l;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceUnregisterAsyncNotification(int device,
+                                                          cudaAsyncCallbackHandle_t callback) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !acu_sim_device_at(device))
+        result = cudaErrorInvalidDevice;
+    if (!result)
+        result = remove_listener((listener *)(void *)callback, acu_sim_device_at(device));
+    return acu_sim_leave(result);
+}
+
+/* ---- tools --------------------------------------------------------------------------------------
+ */
+
+/* No tool listens. */
+cudaError_t acu_sim_cudaProfilerStart(void) {
+    return acu_sim_leave(acu_sim_enter(SIM_NEEDS_CONTEXT, NULL));
+}
+
+cudaError_t acu_sim_cudaProfilerStop(void) {
+    return acu_sim_leave(acu_sim_enter(SIM_NEEDS_CONTEXT, NULL));
+}
+
+/* ---- the log ------------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaLogsRegisterCallback(cudaLogsCallback_t callbackFunc, void *userData,
+                                             cudaLogsCallbackHandle *callback_out) {
+    (void)userData;
+    listener *l = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && !callbackFunc)
+        result = cudaErrorInvalidValue;
+    if (!result && !(l = new_listener(NULL)))
+        result = cudaErrorMemoryAllocation;
+    if (!result && callback_out)
+        *callback_out = (cudaLogsCallbackHandle)(void *)l;
+    return acu_sim_leave(result); /* NOLINT(clang-analyzer-unix.Malloc): the set has it */
+}
+
+cudaError_t acu_sim_cudaLogsUnregisterCallback(cudaLogsCallbackHandle callback) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result)
+        result = remove_listener((listener *)(void *)callback, NULL);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaLogsCurrent(cudaLogIterator *iterator_out, unsigned int flags) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (!iterator_out || flags))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *iterator_out = 0;
+    return acu_sim_leave(result);
+}
+
+/* NOLINTBEGIN(readability-non-const-parameter): the signatures are CUDA's */
+cudaError_t acu_sim_cudaLogsDumpToFile(cudaLogIterator *iterator, const char *pathToFile,
+                                       unsigned int flags) {
+    (void)iterator;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (!pathToFile || flags))
+        result = cudaErrorInvalidValue;
+    FILE *file = result ? NULL : fopen(pathToFile, "w");
+    if (!result && !file)
+        result = cudaErrorInvalidValue;
+    if (file && fclose(file))
+        result = cudaErrorOperatingSystem;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaLogsDumpToMemory(cudaLogIterator *iterator, char *buffer, size_t *size,
+                                         unsigned int flags) {
+    (void)iterator;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (!buffer || !size || flags || !*size))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *buffer = '\0';
+    if (!result)
+        *size = 0;
+    return acu_sim_leave(result);
+}
+/* NOLINTEND(readability-non-const-parameter) */
+
+void acu_sim_listeners_reset(void) {
+    for (size_t i = 0; i < listeners.room; i++)
+        free((void *)(uintptr_t)listeners.slots[i]);
+    acu_sim_set_clear(&listeners);
+}

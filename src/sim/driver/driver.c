@@ -1,0 +1,379 @@
+/*
+ * The driver: finding its functions, and devices.
+ *
+ * Where the driver's call is one of the runtime's by another name, it is that one which does the
+ * work.
+ */
+#include "sim/driver/driver.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- symbols ------------------------------------------------------------------------------------
+ */
+
+static const struct {
+    const acu_function *function;
+    acu_fn fn;
+    bool per_thread;
+} functions[] = {
+#define DRIVER(name) {&acu_function_##name, (acu_fn)acu_sim_##name, false},
+#define DRIVER_PTDS(name, suffix, params, args)                                                    \
+    {&acu_function_##name, (acu_fn)acu_sim_##name, false},                                         \
+        {&acu_function_##name##_ptds, (acu_fn)acu_sim_##name##_##suffix, true},
+#include "sim/entry/driver_functions.h"
+#undef DRIVER
+#undef DRIVER_PTDS
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+/* What the names meant before, and their plain symbols still do. */
+static const struct {
+    const char *name;
+    acu_fn fn;
+} older[] = {
+    {"cuCtxCreate", (acu_fn)acu_sim_cuCtxCreate_v2},
+    {"cuCtxCreate_v2", (acu_fn)acu_sim_cuCtxCreate_v2},
+    {"cuCtxCreate_v3", (acu_fn)acu_sim_cuCtxCreate_v3},
+    {"cuGraphAddKernelNode", (acu_fn)acu_sim_cuGraphAddKernelNode_v1},
+    {"cuGraphKernelNodeGetParams", (acu_fn)acu_sim_cuGraphKernelNodeGetParams_v1},
+    {"cuGraphKernelNodeSetParams", (acu_fn)acu_sim_cuGraphKernelNodeSetParams_v1},
+    {"cuGraphExecKernelNodeSetParams", (acu_fn)acu_sim_cuGraphExecKernelNodeSetParams_v1},
+};
+
+static acu_fn older_one(const char *name) {
+    for (size_t i = 0; i < sizeof older / sizeof *older; i++)
+        if (strcmp(older[i].name, name) == 0)
+            return older[i].fn;
+    return NULL;
+}
+
+static const char *symbol_of(const acu_function *function) {
+    return function->era_count ? function->eras[function->era_count - 1].symbol : function->name;
+}
+
+acu_fn acu_sim_driver_symbol(const char *symbol) {
+    acu_fn found = NULL;
+    pthread_mutex_lock(&acu_sim_lock);
+    bool installed = acu_sim_configuration()->driver != 0;
+    pthread_mutex_unlock(&acu_sim_lock);
+    for (int i = 0; installed && !found && i < FUNCTIONS; i++)
+        if (strcmp(symbol_of(functions[i].function), symbol) == 0)
+            found = functions[i].fn;
+    return installed && !found ? older_one(symbol) : found;
+}
+
+/* Under the lock. By the name without a version; what has no variant is the same for all. */
+CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int version, bool per_thread,
+                                                   void **found) {
+    CUdriverProcAddressQueryResult result = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    *found = NULL;
+    for (int i = 0; i < FUNCTIONS; i++) {
+        const acu_function *function = functions[i].function;
+        if (strcmp(function->name, symbol) != 0)
+            continue;
+        bool too_new = function->since > acu_sim_configuration()->driver;
+        acu_fn before = too_new || function->since > version ? older_one(symbol) : NULL;
+        if (before) {
+            memcpy(found, &before, sizeof *found);
+            return CU_GET_PROC_ADDRESS_SUCCESS;
+        }
+        if (too_new)
+            continue;
+        if (function->since > version)
+            return CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
+        if (*found && functions[i].per_thread != per_thread)
+            continue;
+        memcpy(found, &functions[i].fn, sizeof *found);
+        result = CU_GET_PROC_ADDRESS_SUCCESS;
+    }
+    return result;
+}
+
+cudaError_t acu_sim_driver_has(const acu_function *function) {
+    return function->since > acu_sim_configuration()->driver ? cudaErrorCallRequiresNewerDriver
+                                                             : cudaSuccess;
+}
+
+cudaError_t acu_sim_enter_newer(const acu_function *function) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    return result ? result : acu_sim_driver_has(function);
+}
+
+CUresult acu_sim_cuGetProcAddress(const char *symbol, void **pfn, int cudaVersion, cuuint64_t flags,
+                                  CUdriverProcAddressQueryResult *symbolStatus) {
+    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_NOTHING, NULL);
+    CUdriverProcAddressQueryResult status = CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    if (!result && (!symbol || !pfn || flags > CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        status = acu_sim_find_driver(symbol, cudaVersion,
+                                     flags == CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM, pfn);
+    if (!result && status && !symbolStatus)
+        result = cudaErrorSymbolNotFound;
+    if (symbolStatus)
+        *symbolStatus = status;
+    acu_sim_leave_driver();
+    return acu_sim_as_result(result);
+}
+
+/* The runtime tells it by the status alone. */
+static cudaError_t find_entry_point(const char *symbol, void **funcPtr, int version,
+                                    unsigned long long flags,
+                                    enum cudaDriverEntryPointQueryResult *driverStatus) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    CUdriverProcAddressQueryResult status;
+    if (!version) /* a driver refuses what is newer than itself */
+        version = acu_sim_configuration()->runtime;
+    if (!result && (!symbol || !funcPtr || flags > cudaEnablePerThreadDefaultStream ||
+                    version > acu_sim_configuration()->driver))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        status = acu_sim_find_driver(symbol, version, flags == cudaEnablePerThreadDefaultStream,
+                                     funcPtr);
+        if (driverStatus)
+            *driverStatus = (enum cudaDriverEntryPointQueryResult)status;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGetDriverEntryPoint(const char *symbol, void **funcPtr,
+                                            unsigned long long flags,
+                                            enum cudaDriverEntryPointQueryResult *driverStatus) {
+    return find_entry_point(symbol, funcPtr, 0, flags, driverStatus);
+}
+
+cudaError_t
+acu_sim_cudaGetDriverEntryPointByVersion(const char *symbol, void **funcPtr,
+                                         unsigned int cudaVersion, unsigned long long flags,
+                                         enum cudaDriverEntryPointQueryResult *driverStatus) {
+    return find_entry_point(symbol, funcPtr, (int)cudaVersion, flags, driverStatus);
+}
+
+cudaError_t
+acu_sim_cudaGetDriverEntryPoint_ptsz(const char *symbol, void **funcPtr, unsigned long long flags,
+                                     enum cudaDriverEntryPointQueryResult *driverStatus) {
+    return find_entry_point(symbol, funcPtr, 0, flags ? flags : cudaEnablePerThreadDefaultStream,
+                            driverStatus);
+}
+
+cudaError_t
+acu_sim_cudaGetDriverEntryPointByVersion_ptsz(const char *symbol, void **funcPtr,
+                                              unsigned int cudaVersion, unsigned long long flags,
+                                              enum cudaDriverEntryPointQueryResult *driverStatus) {
+    return find_entry_point(symbol, funcPtr, (int)cudaVersion,
+                            flags ? flags : cudaEnablePerThreadDefaultStream, driverStatus);
+}
+
+/* The variants where no stream means the thread's own. */
+#define DRIVER(name)
+#define DRIVER_PTDS(name, suffix, params, args)                                                    \
+    CUresult acu_sim_##name##_##suffix params {                                                    \
+        acu_sim_self()->own_default = true;                                                        \
+        CUresult result = acu_sim_##name args;                                                     \
+        acu_sim_self()->own_default = false;                                                       \
+        return result;                                                                             \
+    }
+#include "sim/entry/driver_functions.h"
+#undef DRIVER
+#undef DRIVER_PTDS
+
+/* ---- results ------------------------------------------------------------------------------------
+ */
+
+/* The numbers are the same, but for what only the runtime has. */
+CUresult acu_sim_as_result(cudaError_t error) {
+    switch ((int)error) {
+    case cudaErrorInvalidConfiguration:
+    case cudaErrorInvalidPitchValue:
+    case cudaErrorInvalidMemcpyDirection:
+        return CUDA_ERROR_INVALID_VALUE;
+    case cudaErrorInvalidDeviceFunction:
+        return CUDA_ERROR_INVALID_HANDLE;
+    default:
+        return (CUresult)error;
+    }
+}
+
+CUresult acu_sim_begin_for(acu_sim_need need, const void *caller) {
+    cudaError_t result = acu_sim_enter_driver(need, NULL);
+    acu_sim_self()->caller = caller;
+    acu_sim_self()->by_driver = !result;
+    acu_sim_leave_driver();
+    return acu_sim_as_result(result);
+}
+
+CUresult acu_sim_end(cudaError_t result) {
+    acu_sim_self()->by_driver = false;
+    return acu_sim_as_result(result);
+}
+
+bool acu_sim_driver_knows(const acu_type *type, int64_t value) {
+    for (uint32_t i = 0; i < type->count; i++)
+        if (type->values[i].value == value &&
+            type->values[i].since <= acu_sim_configuration()->driver)
+            return true;
+    return false;
+}
+
+CUresult acu_sim_cuGetErrorName(CUresult error, const char **pStr) {
+    if (!pStr)
+        return CUDA_ERROR_INVALID_VALUE;
+    *pStr = acu_value_name(&acu_cuda_type_cudaError_enum, error);
+    return *pStr ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+/* The runtime has a text for each of them. */
+CUresult acu_sim_cuGetErrorString(CUresult error, const char **pStr) {
+    CUresult result = acu_sim_cuGetErrorName(error, pStr);
+    if (!result)
+        *pStr = cudaGetErrorString((cudaError_t)error);
+    return result;
+}
+
+/* ---- init ---------------------------------------------------------------------------------------
+ */
+
+CUresult acu_sim_cuInit(unsigned int Flags) {
+    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_NOTHING, NULL);
+    if (!result && Flags)
+        result = cudaErrorInvalidValue;
+    if (!result && !acu_sim_configuration()->devices)
+        result = cudaErrorNoDevice;
+    if (!result)
+        acu_sim_init();
+    acu_sim_leave_driver();
+    return acu_sim_as_result(result);
+}
+
+CUresult acu_sim_cuDriverGetVersion(int *driverVersion) {
+    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_NOTHING, NULL);
+    if (!result && !driverVersion)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *driverVersion = acu_sim_configuration()->driver;
+    acu_sim_leave_driver();
+    return acu_sim_as_result(result);
+}
+
+/* ---- devices ------------------------------------------------------------------------------------
+ */
+
+CUresult acu_sim_cuDeviceGetCount(int *count) {
+    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaGetDeviceCount(count));
+}
+
+/* Enters, and finds the device; `good` is that the other arguments are. */
+static cudaError_t enter_device(CUdevice number, bool good, acu_sim_device **device) {
+    cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
+    if (!result && !good)
+        result = cudaErrorInvalidValue;
+    if (!result && !(*device = acu_sim_device_at(number)))
+        result = cudaErrorInvalidDevice;
+    return result;
+}
+
+static CUresult leave(cudaError_t result) {
+    acu_sim_leave_driver();
+    return acu_sim_as_result(result);
+}
+
+CUresult acu_sim_cuDeviceGet(CUdevice *device, int ordinal) {
+    acu_sim_device *d;
+    cudaError_t result = enter_device(ordinal, device != NULL, &d);
+    if (!result)
+        *device = d->index;
+    return leave(result);
+}
+
+CUresult acu_sim_cuDeviceGetName(char *name, int len, CUdevice dev) {
+    acu_sim_device *d;
+    cudaError_t result = enter_device(dev, name && len > 0, &d);
+    if (!result)
+        snprintf(name, (size_t)len, "anycuda simulator");
+    return leave(result);
+}
+
+/* The numbers are the runtime's, which has not all of them. */
+static int attribute_of(const acu_sim_device *device, CUdevice_attribute attribute) {
+    switch ((int)attribute) {
+    case CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED:
+    case CU_DEVICE_ATTRIBUTE_UNIFIED_FUNCTION_POINTERS:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS:
+    case CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_WAIT_VALUE_NOR:
+        return 1;
+    default:
+        return acu_sim_attribute(device, (enum cudaDeviceAttr)attribute);
+    }
+}
+
+CUresult acu_sim_cuDeviceGetAttribute(int *pi, CUdevice_attribute attrib, CUdevice dev) {
+    acu_sim_device *d;
+    cudaError_t result = enter_device(dev, pi != NULL, &d);
+    if (!result && (attrib == CU_DEVICE_ATTRIBUTE_MAX ||
+                    !acu_sim_driver_knows(&acu_cuda_type_CUdevice_attribute_enum, attrib)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pi = attribute_of(d, attrib);
+    return leave(result);
+}
+
+CUresult acu_sim_cuDeviceTotalMem(size_t *bytes, CUdevice dev) {
+    acu_sim_device *d;
+    cudaError_t result = enter_device(dev, bytes != NULL, &d);
+    if (!result)
+        *bytes = (size_t)acu_sim_configuration()->memory;
+    return leave(result);
+}
+
+CUresult acu_sim_cuDeviceGetUuid(CUuuid *uuid, CUdevice dev) {
+    struct cudaDeviceProp properties;
+    CUresult why = acu_sim_begin(SIM_NEEDS_DRIVER);
+    if (!why && !uuid)
+        why = acu_sim_end(cudaErrorInvalidValue);
+    else if (!why)
+        why = acu_sim_end(acu_sim_cudaGetDeviceProperties(&properties, dev));
+    if (!why)
+        memcpy(uuid, &properties.uuid, sizeof *uuid);
+    return why;
+}
+
+CUresult acu_sim_cuDeviceComputeCapability(int *major, int *minor, CUdevice dev) {
+    acu_sim_device *d;
+    cudaError_t result = enter_device(dev, major && minor, &d);
+    if (!result) {
+        *major = acu_sim_configuration()->cc / 10;
+        *minor = acu_sim_configuration()->cc % 10;
+    }
+    return leave(result);
+}
+
+CUresult acu_sim_cuDeviceCanAccessPeer(int *canAccessPeer, CUdevice dev, CUdevice peerDev) {
+    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceCanAccessPeer(canAccessPeer, dev, peerDev));
+}
+
+CUresult acu_sim_cuDeviceGetP2PAttribute(int *value, CUdevice_P2PAttribute attrib,
+                                         CUdevice srcDevice, CUdevice dstDevice) {
+    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetP2PAttribute(
+                                     value, (enum cudaDeviceP2PAttr)attrib, srcDevice, dstDevice));
+}
+
+CUresult acu_sim_cuDeviceGetByPCIBusId(CUdevice *dev, const char *pciBusId) {
+    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetByPCIBusId(dev, pciBusId));
+}
+
+CUresult acu_sim_cuDeviceGetPCIBusId(char *pciBusId, int len, CUdevice dev) {
+    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetPCIBusId(pciBusId, len, dev));
+}
+
+CUresult acu_sim_cuDeviceGetDefaultMemPool(CUmemoryPool *pool_out, CUdevice dev) {
+    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetDefaultMemPool(pool_out, dev));
+}
+
+CUresult acu_sim_cuDeviceGetMemPool(CUmemoryPool *pool, CUdevice dev) {
+    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceGetMemPool(pool, dev));
+}
+
+CUresult acu_sim_cuDeviceSetMemPool(CUdevice dev, CUmemoryPool pool) {
+    BY_RUNTIME(SIM_NEEDS_DRIVER, acu_sim_cudaDeviceSetMemPool(dev, pool));
+}

@@ -1,0 +1,132 @@
+/* The driver's arrays: the runtime's, whose elements are named by a format and a count. */
+#include "sim/driver/driver.h"
+
+#define IN_CONTEXT(call) BY_RUNTIME(SIM_NEEDS_CONTEXT, call)
+
+static const struct {
+    CUarray_format format;
+    int bits;
+    enum cudaChannelFormatKind kind;
+} formats[] = {{CU_AD_FORMAT_UNSIGNED_INT8, 8, cudaChannelFormatKindUnsigned},
+               {CU_AD_FORMAT_UNSIGNED_INT16, 16, cudaChannelFormatKindUnsigned},
+               {CU_AD_FORMAT_UNSIGNED_INT32, 32, cudaChannelFormatKindUnsigned},
+               {CU_AD_FORMAT_SIGNED_INT8, 8, cudaChannelFormatKindSigned},
+               {CU_AD_FORMAT_SIGNED_INT16, 16, cudaChannelFormatKindSigned},
+               {CU_AD_FORMAT_SIGNED_INT32, 32, cudaChannelFormatKindSigned},
+               {CU_AD_FORMAT_HALF, 16, cudaChannelFormatKindFloat},
+               {CU_AD_FORMAT_FLOAT, 32, cudaChannelFormatKindFloat}};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* Formats of pictures, packed and planar, are not played. */
+static cudaError_t read_format(CUarray_format format, unsigned channels,
+                               struct cudaChannelFormatDesc *desc) {
+    for (int i = 0; i < FORMATS; i++)
+        if (formats[i].format == format) {
+            int bits = formats[i].bits;
+            *desc = (struct cudaChannelFormatDesc){bits, channels > 1 ? bits : 0,
+                                                   channels > 2 ? bits : 0, channels > 2 ? bits : 0,
+                                                   formats[i].kind};
+            return channels == 1 || channels == 2 || channels == 4 ? cudaSuccess
+                                                                   : cudaErrorInvalidValue;
+        }
+    return acu_sim_driver_knows(&acu_cuda_type_CUarray_format_enum, format) ? cudaErrorNotSupported
+                                                                            : cudaErrorInvalidValue;
+}
+
+static void write_format(const struct cudaChannelFormatDesc *desc, CUDA_ARRAY3D_DESCRIPTOR *to) {
+    to->NumChannels = desc->w ? 4 : desc->y ? 2 : 1;
+    for (int i = 0; i < FORMATS; i++)
+        if (formats[i].bits == desc->x && formats[i].kind == desc->f)
+            to->Format = formats[i].format;
+}
+
+static cudaError_t create(CUarray *handle, const CUDA_ARRAY3D_DESCRIPTOR *d) {
+    struct cudaChannelFormatDesc desc;
+    if (!handle || !d)
+        return cudaErrorInvalidValue;
+    cudaError_t result = read_format(d->Format, d->NumChannels, &desc);
+    return result ? result
+                  : acu_sim_cudaMalloc3DArray((cudaArray_t *)(void *)handle, &desc,
+                                              (struct cudaExtent){d->Width, d->Height, d->Depth},
+                                              d->Flags);
+}
+
+CUresult acu_sim_cuArray3DCreate(CUarray *pHandle, const CUDA_ARRAY3D_DESCRIPTOR *pAllocateArray) {
+    IN_CONTEXT(create(pHandle, pAllocateArray));
+}
+
+CUresult acu_sim_cuArrayCreate(CUarray *pHandle, const CUDA_ARRAY_DESCRIPTOR *pAllocateArray) {
+    const CUDA_ARRAY_DESCRIPTOR *d = pAllocateArray;
+    const CUDA_ARRAY3D_DESCRIPTOR same = {.Width = d ? d->Width : 0,
+                                          .Height = d ? d->Height : 0,
+                                          .Format = d ? d->Format : CU_AD_FORMAT_FLOAT,
+                                          .NumChannels = d ? d->NumChannels : 1};
+    IN_CONTEXT(create(pHandle, d ? &same : NULL));
+}
+
+static cudaError_t describe(CUarray handle, CUDA_ARRAY3D_DESCRIPTOR *to) {
+    struct cudaChannelFormatDesc desc;
+    struct cudaExtent extent;
+    unsigned flags;
+    cudaError_t result =
+        acu_sim_cudaArrayGetInfo(&desc, &extent, &flags, (cudaArray_t)(void *)handle);
+    if (result)
+        return result;
+    to->Width = extent.width;
+    to->Height = extent.height;
+    to->Depth = extent.depth;
+    to->Flags = flags;
+    write_format(&desc, to);
+    return cudaSuccess;
+}
+
+CUresult acu_sim_cuArray3DGetDescriptor(CUDA_ARRAY3D_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
+    IN_CONTEXT(pArrayDescriptor ? describe(hArray, pArrayDescriptor) : cudaErrorInvalidValue);
+}
+
+/* Of what has a depth it does not tell. */
+CUresult acu_sim_cuArrayGetDescriptor(CUDA_ARRAY_DESCRIPTOR *pArrayDescriptor, CUarray hArray) {
+    CUDA_ARRAY3D_DESCRIPTOR d;
+    CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
+    if (why)
+        return why;
+    why = acu_sim_end(pArrayDescriptor ? describe(hArray, &d) : cudaErrorInvalidValue);
+    if (!why && pArrayDescriptor)
+        *pArrayDescriptor = (CUDA_ARRAY_DESCRIPTOR){d.Width, d.Height, d.Format, d.NumChannels};
+    return why;
+}
+
+CUresult acu_sim_cuArrayDestroy(CUarray hArray) {
+    IN_CONTEXT(hArray ? acu_sim_cudaFreeArray((cudaArray_t)(void *)hArray)
+                      : cudaErrorInvalidResourceHandle);
+}
+
+CUresult acu_sim_cuMipmappedArrayCreate(CUmipmappedArray *pHandle,
+                                        const CUDA_ARRAY3D_DESCRIPTOR *pMipmappedArrayDesc,
+                                        unsigned int numMipmapLevels) {
+    const CUDA_ARRAY3D_DESCRIPTOR *d = pMipmappedArrayDesc;
+    struct cudaChannelFormatDesc desc;
+    CUresult why = acu_sim_begin(SIM_NEEDS_CONTEXT);
+    if (why)
+        return why;
+    cudaError_t result =
+        pHandle && d ? read_format(d->Format, d->NumChannels, &desc) : cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_cudaMallocMipmappedArray(
+            (cudaMipmappedArray_t *)(void *)pHandle, &desc,
+            (struct cudaExtent){d->Width, d->Height, d->Depth}, numMipmapLevels, d->Flags);
+    return acu_sim_end(result);
+}
+
+CUresult acu_sim_cuMipmappedArrayGetLevel(CUarray *pLevelArray, CUmipmappedArray hMipmappedArray,
+                                          unsigned int level) {
+    IN_CONTEXT(acu_sim_cudaGetMipmappedArrayLevel(
+        (cudaArray_t *)(void *)pLevelArray, (cudaMipmappedArray_const_t)(void *)hMipmappedArray,
+        level));
+}
+
+CUresult acu_sim_cuMipmappedArrayDestroy(CUmipmappedArray hMipmappedArray) {
+    IN_CONTEXT(hMipmappedArray
+                   ? acu_sim_cudaFreeMipmappedArray((cudaMipmappedArray_t)(void *)hMipmappedArray)
+                   : cudaErrorInvalidResourceHandle);
+}

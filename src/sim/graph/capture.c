@@ -1,0 +1,615 @@
+/*
+ * Capture: work given to a stream becomes nodes of a graph.
+ *
+ * A capture has streams, from the one where it began to those that waited for its events. Each
+ * knows its tips: the nodes that its next node depends on; an event, those of when it was recorded.
+ * What a capture does not allow makes it invalid, and then it must still be ended.
+ */
+#include "sim/stream/execution_context.h"
+#include "sim/graph/graph.h"
+
+#include <stdlib.h>
+
+struct acu_sim_capture {
+    unsigned refs; /* its own while it goes on, and those of events */
+    unsigned long long id;
+    enum cudaStreamCaptureStatus status; /* None: it has ended */
+    enum cudaStreamCaptureMode mode;
+    uint64_t thread;
+    acu_sim_graph *graph;
+    bool into;  /* a graph that was there before */
+    bool again; /* its nodes are captured once more: the next is there, up to the limit */
+    size_t next_node, limit;
+    struct cudaGraphRecaptureCallbackData asked;
+    acu_sim_stream *origin, *streams;
+    acu_sim_links lost; /* tips of streams that were destroyed */
+    acu_sim_capture *next;
+};
+
+static acu_sim_capture *captures; /* under way */
+static unsigned long long last_id;
+
+/* ---- beginning and ending -----------------------------------------------------------------------
+ */
+
+static void release(acu_sim_capture *capture) {
+    if (capture && --capture->refs == 0)
+        free(capture);
+}
+
+static void join(acu_sim_capture *capture, acu_sim_stream *stream) {
+    stream->capture = capture;
+    stream->next_captured = capture->streams;
+    capture->streams = stream;
+}
+
+static void leave(acu_sim_stream *stream) {
+    stream->capture = NULL;
+    acu_sim_links_clear(&stream->tips);
+}
+
+/* `graph` NULL: a new one. */
+static cudaError_t begin(acu_sim_stream *stream, acu_sim_graph *graph,
+                         enum cudaStreamCaptureMode mode) {
+    acu_sim_capture *capture = calloc(1, sizeof *capture);
+    if (!capture)
+        return cudaErrorMemoryAllocation;
+    *capture = (acu_sim_capture){.refs = 1,
+                                 .id = ++last_id,
+                                 .status = cudaStreamCaptureStatusActive,
+                                 .mode = mode,
+                                 .thread = acu_sim_self()->id,
+                                 .graph = graph ? graph : acu_sim_graph_new(stream->device),
+                                 .into = graph != NULL,
+                                 .origin = stream,
+                                 .next = captures};
+    if (!capture->graph) {
+        free(capture);
+        return cudaErrorMemoryAllocation;
+    }
+    acu_sim_graph_root(capture->graph)->captures++;
+    captures = capture;
+    join(capture, stream);
+    return cudaSuccess;
+}
+
+static void invalidate(acu_sim_capture *capture) {
+    capture->status = cudaStreamCaptureStatusInvalidated;
+}
+
+/* Its streams are free again. Without `keep` its graph is gone, also one that was there before,
+ * unless that is in a node or was to be captured again. Other captures into it fail with it. */
+static void finish(acu_sim_capture *capture, bool keep) {
+    acu_sim_graph *root = acu_sim_graph_root(capture->graph);
+    acu_sim_capture **link = &captures;
+    while (*link != capture)
+        link = &(*link)->next;
+    *link = capture->next;
+    for (acu_sim_stream *s = capture->streams; s; s = s->next_captured)
+        leave(s);
+    root->captures--;
+    root->doomed |= !keep && capture->graph == root && !capture->again;
+    for (acu_sim_capture *c = captures; c && root->doomed; c = c->next)
+        if (acu_sim_graph_root(c->graph) == root)
+            invalidate(c);
+    if (root->doomed && !root->captures)
+        acu_sim_graph_free(root);
+    acu_sim_links_clear(&capture->lost);
+    capture->status = cudaStreamCaptureStatusNone;
+    capture->graph = NULL;
+    capture->streams = NULL;
+    release(capture);
+}
+
+void acu_sim_capture_forget_stream(acu_sim_stream *stream) {
+    acu_sim_capture *capture = stream->capture;
+    if (!capture)
+        return;
+    if (capture->origin == stream) {
+        finish(capture, false);
+        return;
+    }
+    acu_sim_stream **link = &capture->streams;
+    while (*link != stream)
+        link = &(*link)->next_captured;
+    *link = stream->next_captured;
+    if (!acu_sim_links_merge(&capture->lost, stream->tips.nodes, stream->tips.data,
+                             stream->tips.count))
+        invalidate(capture);
+    leave(stream);
+}
+
+void acu_sim_capture_forget_event(acu_sim_event *event) {
+    release(event->capture);
+    event->capture = NULL;
+    acu_sim_links_clear(&event->tips);
+}
+
+void acu_sim_captures_reset(acu_sim_device *device) {
+    acu_sim_capture *next;
+    for (acu_sim_capture *capture = captures; capture; capture = next) {
+        next = capture->next;
+        if (capture->origin->device == device)
+            finish(capture, false);
+    }
+}
+
+/* ---- what it allows -----------------------------------------------------------------------------
+ */
+
+static bool is_blocking(const acu_sim_stream *stream) {
+    return !(stream->flags & cudaStreamNonBlocking);
+}
+
+static bool blocks(const acu_sim_capture *capture, const acu_sim_owner *owner) {
+    for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
+        if (s->owner == owner && is_blocking(s))
+            return true;
+    return false;
+}
+
+static bool is_of_owner(const acu_sim_stream *stream, const void *owner) {
+    return stream->owner == owner;
+}
+
+static bool is_of_context(const acu_sim_stream *stream, const void *context) {
+    return acu_sim_context_has(context, stream);
+}
+
+static bool has(const acu_sim_capture *capture,
+                bool (*matches)(const acu_sim_stream *stream, const void *data), const void *data) {
+    for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
+        if (matches(s, data))
+            return true;
+    return false;
+}
+
+/* The legacy stream would wait for those that block it. */
+static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
+    cudaError_t result = cudaSuccess;
+    for (acu_sim_capture *c = captures; c; c = c->next)
+        if (blocks(c, stream->owner)) {
+            result = cudaErrorStreamCaptureImplicit;
+            if (!looks)
+                invalidate(c);
+        }
+    return result;
+}
+
+static cudaError_t allows_waiting(bool (*matches)(const acu_sim_stream *stream, const void *data),
+                                  const void *data) {
+    cudaError_t result = cudaSuccess;
+    for (acu_sim_capture *c = captures; c; c = c->next)
+        if (has(c, matches, data)) {
+            result = cudaErrorStreamCaptureUnsupported;
+            invalidate(c);
+        }
+    return result;
+}
+
+cudaError_t acu_sim_capture_allows_owner(const acu_sim_owner *owner) {
+    return allows_waiting(is_of_owner, owner);
+}
+
+cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context) {
+    return allows_waiting(is_of_context, context);
+}
+
+cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
+    if (capture->status == cudaStreamCaptureStatusNone)
+        return cudaErrorInvalidValue;
+    if (!looks)
+        invalidate(capture);
+    return cudaErrorCapturedEvent;
+}
+
+/* As cudaThreadExchangeStreamCaptureMode() describes it. */
+static bool forbids_unsafe(const acu_sim_capture *capture, const acu_sim_thread *self) {
+    if (self->mode == cudaStreamCaptureModeRelaxed)
+        return false;
+    if (capture->thread == self->id)
+        return capture->mode != cudaStreamCaptureModeRelaxed;
+    return self->mode == cudaStreamCaptureModeGlobal &&
+           capture->mode == cudaStreamCaptureModeGlobal;
+}
+
+cudaError_t acu_sim_capture_allows_unsafe(void) {
+    cudaError_t result = cudaSuccess;
+    for (acu_sim_capture *c = captures; c; c = c->next)
+        if (forbids_unsafe(c, acu_sim_self())) {
+            result = cudaErrorStreamCaptureUnsupported;
+            invalidate(c);
+        }
+    return result;
+}
+
+cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
+    acu_sim_capture *capture = stream->capture;
+    if (!captures)
+        return cudaSuccess;
+    if (!capture) {
+        cudaError_t why =
+            stream == stream->owner->legacy ? judge_legacy(stream, use == SIM_LOOKS) : cudaSuccess;
+        return !why && use == SIM_WAITS ? acu_sim_capture_allows_unsafe() : why;
+    }
+    if (use == SIM_LOOKS)
+        return cudaSuccess;
+    if (use == SIM_WAITS) {
+        invalidate(capture);
+        return cudaErrorStreamCaptureUnsupported;
+    }
+    if (capture->status == cudaStreamCaptureStatusInvalidated)
+        return cudaErrorStreamCaptureInvalidated;
+    if (use == SIM_ENQUEUES)
+        return cudaSuccess;
+    invalidate(capture);
+    return cudaErrorStreamCaptureUnsupported;
+}
+
+/* ---- what becomes of work -----------------------------------------------------------------------
+ */
+
+static bool link_tips(const acu_sim_links *tips, acu_sim_node *node) {
+    for (size_t i = 0; i < tips->count; i++) {
+        acu_sim_node *from = acu_sim_node_of(tips->nodes[i]);
+        bool plain = acu_sim_edge_is_plain(tips->data[i]);
+        if (!acu_sim_link(from, node, plain ? acu_sim_kernel_edge(from, node->op) : tips->data[i]))
+            return false;
+    }
+    return true;
+}
+
+acu_sim_graph *acu_sim_capture_graph(const acu_sim_stream *stream) {
+    return stream->capture ? stream->capture->graph : NULL;
+}
+
+/* ---- capturing again ----------------------------------------------------------------------------
+ */
+
+static acu_sim_node *expected(const acu_sim_capture *capture) {
+    size_t i = capture->next_node;
+    while (i < capture->limit && !capture->graph->nodes[i])
+        i++;
+    return i < capture->limit ? capture->graph->nodes[i] : NULL;
+}
+
+acu_sim_op *acu_sim_capture_expects(const acu_sim_stream *stream, enum cudaGraphNodeType type) {
+    const acu_sim_node *node = stream->capture->again ? expected(stream->capture) : NULL;
+    return node && node->op->type == type ? node->op : NULL;
+}
+
+/* What was made is the newest node; the one that was there stays instead of it. */
+static cudaError_t put_back(acu_sim_stream *stream, acu_sim_node **made) {
+    acu_sim_capture *capture = stream->capture;
+    acu_sim_node *old = expected(capture), *new = *made;
+    capture->refs++;
+    bool good = old && acu_sim_recapture(old, new, &capture->asked);
+    if (capture->status == cudaStreamCaptureStatusNone) { /* ended by another thread meanwhile */
+        release(capture);
+        return cudaErrorStreamCaptureInvalidated;
+    }
+    acu_sim_unlink_all(new);
+    acu_sim_node_free(new);
+    capture->graph->size--;
+    capture->next_node = old ? old->id + 1 : capture->limit;
+    if (!good)
+        invalidate(capture);
+    release(capture);
+    *made = old;
+    return good ? cudaSuccess : cudaErrorGraphRecaptureFailure;
+}
+
+cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_node **node) {
+    acu_sim_node *made = acu_sim_node_new(stream->capture->graph, op);
+    if (!made)
+        return cudaErrorMemoryAllocation;
+    if (!link_tips(&stream->tips, made)) {
+        acu_sim_unlink_all(made);
+        acu_sim_node_free(made);
+        return cudaErrorMemoryAllocation;
+    }
+    stream->tips.count = 0;
+    if (op->type == cudaGraphNodeTypeKernel && acu_sim_kernel_captured(made, stream->priority))
+        return cudaErrorMemoryAllocation;
+    made->op->context = (cudaExecutionContext_t)(void *)stream->context;
+    if (stream->capture->again) {
+        cudaError_t why = put_back(stream, &made);
+        if (why)
+            return why;
+    }
+    if (node)
+        *node = made;
+    return acu_sim_links_add(&stream->tips, acu_sim_node_handle(made), (cudaGraphEdgeData){0})
+               ? cudaSuccess
+               : cudaErrorMemoryAllocation;
+}
+
+cudaError_t acu_sim_capture_record(const acu_sim_stream *stream, acu_sim_event *event) {
+    const acu_sim_links *tips = &stream->tips;
+    acu_sim_capture_forget_event(event);
+    if (!acu_sim_links_merge(&event->tips, tips->nodes, tips->data, tips->count))
+        return cudaErrorMemoryAllocation;
+    event->capture = stream->capture;
+    event->capture->refs++;
+    return cudaSuccess;
+}
+
+/* Between a capture and what is outside of it, or between two. */
+static cudaError_t judge_wait(acu_sim_stream *stream, const acu_sim_event *event) {
+    acu_sim_capture *theirs = event->capture;
+    bool active = theirs && theirs->status == cudaStreamCaptureStatusActive;
+    if (theirs == stream->capture)
+        return cudaSuccess;
+    if (stream->capture)
+        invalidate(stream->capture);
+    if (!theirs)
+        return cudaErrorStreamCaptureIsolation;
+    if (!active)
+        return cudaErrorInvalidValue;
+    if (stream->capture || stream == stream->owner->legacy)
+        invalidate(theirs);
+    return stream->capture                   ? cudaErrorStreamCaptureMerge
+           : stream == stream->owner->legacy ? cudaErrorStreamCaptureImplicit
+                                             : cudaSuccess;
+}
+
+cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {
+    if (!event->capture && !event->record) /* never recorded */
+        return cudaSuccess;
+    cudaError_t why = judge_wait(stream, event);
+    if (why)
+        return why;
+    if (!stream->capture && event->capture)
+        join(event->capture, stream);
+    return acu_sim_links_merge(&stream->tips, event->tips.nodes, event->tips.data,
+                               event->tips.count)
+               ? cudaSuccess
+               : cudaErrorMemoryAllocation;
+}
+
+/* ---- joined -------------------------------------------------------------------------------------
+ */
+
+static bool mark_tips(const acu_sim_links *tips, uint64_t mark, acu_sim_node **stack,
+                      size_t *count) {
+    bool all = true;
+    for (size_t i = 0; i < tips->count; i++) {
+        acu_sim_node *node = (acu_sim_node *)(void *)tips->nodes[i];
+        all = all && node->mark == mark;
+        if (node->mark != mark && stack) {
+            node->mark = mark;
+            stack[(*count)++] = node;
+        }
+    }
+    return all;
+}
+
+/* Every tip is before the origin's. */
+static cudaError_t judge_joined(const acu_sim_capture *capture) {
+    uint64_t mark = acu_sim_new_mark();
+    size_t count = 0;
+    acu_sim_node **stack = malloc((capture->graph->count + 1) * sizeof(acu_sim_node *));
+    if (!stack)
+        return cudaErrorMemoryAllocation;
+    (void)mark_tips(&capture->origin->tips, mark, stack, &count);
+    while (count)
+        (void)mark_tips(&stack[--count]->before, mark, stack, &count);
+    free(stack);
+    bool joined = mark_tips(&capture->lost, mark, NULL, NULL);
+    for (const acu_sim_stream *s = capture->streams; s && joined; s = s->next_captured)
+        joined = mark_tips(&s->tips, mark, NULL, NULL);
+    return joined ? cudaSuccess : cudaErrorStreamCaptureUnjoined;
+}
+
+/* ---- the API ------------------------------------------------------------------------------------
+ */
+
+static cudaError_t judge_begin(const acu_sim_stream *stream, enum cudaStreamCaptureMode mode) {
+    if ((unsigned)mode > cudaStreamCaptureModeRelaxed)
+        return cudaErrorInvalidValue;
+    if (stream == stream->owner->legacy)
+        return cudaErrorStreamCaptureUnsupported;
+    return stream->capture ? cudaErrorIllegalState : cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result)
+        result = judge_begin(s, mode);
+    if (!result)
+        result = begin(s, NULL, mode);
+    return acu_sim_leave(result);
+}
+
+static bool is_captured_into(const acu_sim_graph *graph) {
+    bool found = false;
+    for (const acu_sim_capture *c = captures; c && !found; c = c->next)
+        found = c->graph == graph;
+    return found;
+}
+
+cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph_t graph,
+                                                  const cudaGraphNode_t *dependencies,
+                                                  const cudaGraphEdgeData *dependencyData,
+                                                  size_t numDependencies,
+                                                  enum cudaStreamCaptureMode mode) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!result)
+        result = judge_begin(s, mode);
+    if (!result)
+        result = g ? acu_sim_nodes_judge(g, dependencies, dependencyData, numDependencies)
+                   : cudaErrorInvalidValue;
+    if (!result && is_captured_into(g))
+        result = cudaErrorIllegalState;
+    if (!result)
+        result = begin(s, g, mode);
+    if (!result && !acu_sim_links_merge(&s->tips, dependencies, dependencyData, numDependencies)) {
+        finish(s->capture, false);
+        result = cudaErrorMemoryAllocation;
+    }
+    return acu_sim_leave(result);
+}
+
+/* What the program keeps for the graph is given up first. */
+cudaError_t
+acu_sim_cudaStreamBeginRecaptureToGraph(cudaStream_t stream, enum cudaStreamCaptureMode mode,
+                                        cudaGraph_t graph,
+                                        struct cudaGraphRecaptureCallbackData *callbackData) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuStreamBeginRecaptureToGraph);
+    if (!result)
+        result = judge_begin(s, mode);
+    if (!result && (!g || g->captures))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = begin(s, g, mode);
+    if (!result) {
+        acu_sim_keeps_clear(g);
+        s->capture->again = true;
+        s->capture->limit = g->size;
+        if (callbackData)
+            s->capture->asked = *callbackData;
+    }
+    return acu_sim_leave(result);
+}
+
+/* `graph` may be NULL, and then the graph is lost. In the wrong thread it all is. */
+static cudaError_t end(acu_sim_stream *stream, cudaGraph_t *graph, const void *where) {
+    acu_sim_capture *capture = stream->capture;
+    cudaError_t result = cudaSuccess;
+    if (!capture)
+        return cudaErrorIllegalState;
+    if (capture->origin != stream) {
+        invalidate(capture);
+        return cudaErrorStreamCaptureUnmatched;
+    }
+    if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != acu_sim_self()->id)
+        result = cudaErrorStreamCaptureWrongThread;
+    else if (capture->status == cudaStreamCaptureStatusInvalidated)
+        result = cudaErrorStreamCaptureInvalidated;
+    else
+        result = judge_joined(capture);
+    if (!result && capture->again && expected(capture))
+        result = cudaErrorGraphRecaptureFailure;
+    acu_sim_graph *made = capture->graph;
+    if (!result && graph && !capture->into)
+        acu_sim_graph_publish(made, where);
+    if (graph)
+        *graph = result ? NULL : acu_sim_graph_handle(made);
+    finish(capture, !result && (graph || capture->into));
+    return result;
+}
+
+cudaError_t acu_sim_cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *pGraph) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_LOOKS);
+    if (!result)
+        result = end(s, pGraph, SIM_CALLER);
+    return acu_sim_leave(result);
+}
+
+static enum cudaStreamCaptureStatus status_of(const acu_sim_stream *stream) {
+    return stream->capture ? stream->capture->status : cudaStreamCaptureStatusNone;
+}
+
+cudaError_t acu_sim_cudaStreamIsCapturing(cudaStream_t stream,
+                                          enum cudaStreamCaptureStatus *pCaptureStatus) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result && !pCaptureStatus)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_LOOKS);
+    if (!result)
+        *pCaptureStatus = status_of(s);
+    return acu_sim_leave(result);
+}
+
+static bool loses(const acu_sim_links *tips) {
+    for (size_t i = 0; i < tips->count; i++)
+        if (!acu_sim_edge_is_plain(tips->data[i]))
+            return true;
+    return false;
+}
+
+cudaError_t acu_sim_cudaStreamGetCaptureInfo(cudaStream_t stream,
+                                             enum cudaStreamCaptureStatus *captureStatus_out,
+                                             unsigned long long *id_out, cudaGraph_t *graph_out,
+                                             const cudaGraphNode_t **dependencies_out,
+                                             const cudaGraphEdgeData **edgeData_out,
+                                             size_t *numDependencies_out) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result && (!captureStatus_out || (edgeData_out && !dependencies_out)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_LOOKS);
+    if (!result && dependencies_out && !edgeData_out && loses(&s->tips))
+        result = cudaErrorLossyQuery;
+    if (!result)
+        *captureStatus_out = status_of(s);
+    if (!result && *captureStatus_out == cudaStreamCaptureStatusActive) {
+        if (id_out)
+            *id_out = s->capture->id;
+        if (graph_out)
+            *graph_out = acu_sim_graph_handle(s->capture->graph);
+        if (dependencies_out)
+            *dependencies_out = s->tips.nodes;
+        if (edgeData_out)
+            *edgeData_out = s->tips.data;
+        if (numDependencies_out)
+            *numDependencies_out = s->tips.count;
+    }
+    return acu_sim_leave(result);
+}
+
+static cudaError_t update(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
+                          const cudaGraphEdgeData *data, size_t count, bool set) {
+    if (!stream->capture)
+        return cudaErrorIllegalState;
+    cudaError_t why = acu_sim_capture_allows(stream, SIM_ENQUEUES);
+    if (!why)
+        why = acu_sim_nodes_judge(stream->capture->graph, nodes, data, count);
+    if (why)
+        return why;
+    if (set)
+        stream->tips.count = 0;
+    return acu_sim_links_merge(&stream->tips, nodes, data, count) ? cudaSuccess
+                                                                  : cudaErrorMemoryAllocation;
+}
+
+cudaError_t acu_sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,
+                                                        cudaGraphNode_t *dependencies,
+                                                        const cudaGraphEdgeData *dependencyData,
+                                                        size_t numDependencies,
+                                                        unsigned int flags) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result && flags > cudaStreamSetCaptureDependencies)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = update(s, dependencies, dependencyData, numDependencies,
+                        flags == cudaStreamSetCaptureDependencies);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaThreadExchangeStreamCaptureMode(enum cudaStreamCaptureMode *mode) {
+    acu_sim_thread *self = acu_sim_self();
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && !mode) /* CUDA crashes; it takes any mode */
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        enum cudaStreamCaptureMode before = self->mode;
+        self->mode = *mode;
+        *mode = before;
+    }
+    return acu_sim_leave(result);
+}

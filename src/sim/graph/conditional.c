@@ -1,0 +1,195 @@
+/*
+ * Conditional nodes: which of their graphs are run, a value decides that kernels set.
+ *
+ * A handle is a number of its graph's, and so is the value's default; the value itself is an
+ * instance's. Another graph's handle is the own one of that number.
+ */
+#include "sim/stream/execution_context.h"
+#include "sim/driver/driver.h"
+#include "sim/graph/graph.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+acu_sim_condition *acu_sim_condition_of(const acu_sim_graph *root,
+                                        cudaGraphConditionalHandle handle) {
+    for (size_t i = 0; i < root->condition_count; i++)
+        if (root->conditions[i].handle == handle)
+            return &root->conditions[i];
+    return NULL;
+}
+
+bool acu_sim_conditions_copy(acu_sim_graph *to, const acu_sim_graph *from) {
+    size_t size = from->condition_count * sizeof *from->conditions;
+    acu_sim_condition *copy = size ? malloc(size) : NULL;
+    if (size && !copy)
+        return false;
+    if (size)
+        memcpy(copy, from->conditions, size);
+    free(to->conditions);
+    to->conditions = copy;
+    to->condition_count = from->condition_count;
+    return true;
+}
+
+static cudaError_t create(acu_sim_graph *graph, unsigned value, unsigned flags,
+                          cudaGraphConditionalHandle *handle) {
+    acu_sim_graph *root = acu_sim_graph_root(graph);
+    acu_sim_condition *grown =
+        realloc(root->conditions, (root->condition_count + 1) * sizeof *grown);
+    if (!grown)
+        return cudaErrorMemoryAllocation;
+    root->conditions = grown;
+    *handle = root->condition_count + 1;
+    grown[root->condition_count++] = (acu_sim_condition){
+        .handle = *handle, .start = value, .value = value, .assigned = flags != 0};
+    return cudaSuccess;
+}
+
+/* One device's contexts do the same here. */
+static cudaError_t create_handle(cudaGraphConditionalHandle *pHandle_out, cudaGraph_t graph,
+                                 cudaExecutionContext_t ctx, unsigned defaultLaunchValue,
+                                 unsigned flags) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!result && (!pHandle_out || !g || flags > cudaGraphCondAssignDefault ||
+                    (ctx && !acu_sim_execution_context_of(ctx))))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = create(g, defaultLaunchValue, flags, pHandle_out);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphConditionalHandleCreate(cudaGraphConditionalHandle *pHandle_out,
+                                                     cudaGraph_t graph,
+                                                     unsigned int defaultLaunchValue,
+                                                     unsigned int flags) {
+    return create_handle(pHandle_out, graph, NULL, defaultLaunchValue, flags);
+}
+
+cudaError_t acu_sim_cudaGraphConditionalHandleCreate_v2(cudaGraphConditionalHandle *pHandle_out,
+                                                        cudaGraph_t graph,
+                                                        cudaExecutionContext_t ctx,
+                                                        unsigned int defaultLaunchValue,
+                                                        unsigned int flags) {
+    return create_handle(pHandle_out, graph, ctx, defaultLaunchValue, flags);
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------
+ */
+
+/* It is the driver that must know it, whatever the runtime. */
+static bool is_type(enum cudaGraphConditionalNodeType type) {
+    return acu_sim_driver_knows(&acu_cuda_type_CUgraphConditionalNodeType_enum, type);
+}
+
+/* An if with an else came with switches. */
+static bool is_size(const struct cudaConditionalNodeParams *params) {
+    switch (params->type) {
+    case cudaGraphCondTypeIf:
+        return params->size == 1 || (params->size == 2 && is_type(cudaGraphCondTypeSwitch));
+    case cudaGraphCondTypeWhile:
+        return params->size == 1;
+    case cudaGraphCondTypeSwitch:
+        return params->size > 0;
+    }
+    return false;
+}
+
+cudaError_t acu_sim_conditional_op(const struct cudaConditionalNodeParams *params,
+                                   acu_sim_graph *graph, acu_sim_op **op) {
+    acu_sim_condition *condition = acu_sim_condition_of(acu_sim_graph_root(graph), params->handle);
+    if (!condition || condition->used || !is_size(params) || !is_type(params->type))
+        return cudaErrorInvalidValue;
+    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeConditional, NULL)))
+        return cudaErrorMemoryAllocation;
+    condition->used = true;
+    (*op)->with.condition.handle = params->handle;
+    (*op)->with.condition.type = params->type;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_conditional_embed(acu_sim_node *node,
+                                      struct cudaConditionalNodeParams *params) {
+    for (unsigned i = 0; i < params->size; i++) {
+        acu_sim_graph *body = acu_sim_graph_new(node->graph->device);
+        if (!body || !acu_sim_node_embed(node, body)) {
+            acu_sim_graph_free(body);
+            return cudaErrorMemoryAllocation;
+        }
+    }
+    params->phGraph_out = (cudaGraph_t *)(void *)node->bodies;
+    return cudaSuccess;
+}
+
+void acu_sim_conditional_describe(const acu_sim_node *node,
+                                  struct cudaConditionalNodeParams *params) {
+    params->handle = node->op->with.condition.handle;
+    params->type = node->op->with.condition.type;
+    params->size = node->body_count;
+    params->phGraph_out = (cudaGraph_t *)(void *)node->bodies;
+}
+
+static bool can_be_conditional(enum cudaGraphNodeType type) {
+    return type == cudaGraphNodeTypeKernel || type == cudaGraphNodeTypeEmpty ||
+           type == cudaGraphNodeTypeGraph || type == cudaGraphNodeTypeMemset ||
+           type == cudaGraphNodeTypeMemcpy || type == cudaGraphNodeTypeConditional;
+}
+
+static bool is_in_conditional(const acu_sim_graph *graph) {
+    while (graph->owner && graph->owner->op->type != cudaGraphNodeTypeConditional)
+        graph = graph->owner->graph;
+    return graph->owner != NULL;
+}
+
+bool acu_sim_conditional_takes(const acu_sim_node *node) {
+    const acu_sim_op *op = node->op;
+    if (op->type == cudaGraphNodeTypeConditional)
+        return acu_sim_condition_of(acu_sim_graph_root(node->graph), op->with.condition.handle);
+    return can_be_conditional(op->type) || !is_in_conditional(node->graph);
+}
+
+bool acu_sim_graph_has_conditions(const acu_sim_graph *graph) {
+    bool found = false;
+    for (size_t i = 0; graph->body_count && i < graph->size && !found; i++) {
+        const acu_sim_node *node = graph->nodes[i];
+        found = node && node->op->type == cudaGraphNodeTypeConditional;
+        for (unsigned j = 0; node && j < node->body_count && !found; j++)
+            found = acu_sim_graph_has_conditions(node->bodies[j]);
+    }
+    return found;
+}
+
+/* ---- running ------------------------------------------------------------------------------------
+ */
+
+void acu_sim_conditions_start(const acu_sim_graph *root) {
+    for (size_t i = 0; i < root->condition_count; i++)
+        if (root->conditions[i].assigned)
+            root->conditions[i].value = root->conditions[i].start;
+}
+
+unsigned acu_sim_condition_value(const acu_sim_graph *root, cudaGraphConditionalHandle handle) {
+    pthread_mutex_lock(&acu_sim_lock);
+    const acu_sim_condition *condition = acu_sim_condition_of(root, handle);
+    unsigned value = condition ? condition->value : 0;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return value;
+}
+
+void acu_sim_set_conditional(const acu_sim_launch *launch, unsigned long long handle,
+                             unsigned value) {
+    const acu_sim_graph *root = acu_sim_self()->graph;
+    pthread_mutex_lock(&acu_sim_lock);
+    acu_sim_condition *condition = root ? acu_sim_condition_of(root, handle) : NULL;
+    if (condition)
+        condition->value = value;
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (!condition)
+        fprintf(
+            stderr,
+            "anycuda: simulator: kernel \"%s\": %llu is no conditional handle of the graph that "
+            "it runs in\n",
+            launch->kernel, handle);
+}

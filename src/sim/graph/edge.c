@@ -1,0 +1,310 @@
+/* The edges of graphs, and the order that they make. */
+#include "sim/graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- lists --------------------------------------------------------------------------------------
+ */
+
+static void move(acu_sim_links *links, size_t to, size_t from, size_t count) {
+    memmove(links->nodes + to, links->nodes + from, count * sizeof *links->nodes);
+    memmove(links->data + to, links->data + from, count * sizeof *links->data);
+}
+
+/* The room before the first is given up. */
+static void close_gap(acu_sim_links *links) {
+    if (!links->gap)
+        return;
+    links->nodes -= links->gap;
+    links->data -= links->gap;
+    move(links, 0, links->gap, links->count);
+    links->gap = 0;
+}
+
+static bool grow(acu_sim_links *links) {
+    size_t room = links->room * 2 + 2;
+    cudaGraphNode_t *nodes = realloc(links->nodes, room * sizeof *nodes);
+    if (!nodes)
+        return false;
+    links->nodes = nodes;
+    cudaGraphEdgeData *data = realloc(links->data, room * sizeof *data);
+    if (!data)
+        return false;
+    links->data = data;
+    links->room = room;
+    return true;
+}
+
+bool acu_sim_links_add(acu_sim_links *links, cudaGraphNode_t node, cudaGraphEdgeData data) {
+    if (links->gap + links->count == links->room) {
+        close_gap(links);
+        if (2 * links->count >= links->room && !grow(links))
+            return false;
+    }
+    links->nodes[links->count] = node;
+    links->data[links->count++] = data;
+    return true;
+}
+
+static bool is_same(cudaGraphEdgeData a, cudaGraphEdgeData b) {
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+bool acu_sim_links_differ(const acu_sim_links *a, const acu_sim_links *b, size_t i) {
+    return !is_same(a->data[i], b->data[i]);
+}
+
+size_t acu_sim_links_find(const acu_sim_links *links, cudaGraphNode_t node,
+                          cudaGraphEdgeData data) {
+    size_t i = 0;
+    while (i < links->count && (links->nodes[i] != node || !is_same(links->data[i], data)))
+        i++;
+    return i;
+}
+
+bool acu_sim_links_merge(acu_sim_links *links, const cudaGraphNode_t *nodes,
+                         const cudaGraphEdgeData *data, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        cudaGraphEdgeData edge = data ? data[i] : (cudaGraphEdgeData){0};
+        if (acu_sim_links_find(links, nodes[i], edge) == links->count &&
+            !acu_sim_links_add(links, nodes[i], edge))
+            return false;
+    }
+    return true;
+}
+
+void acu_sim_links_clear(acu_sim_links *links) {
+    close_gap(links);
+    free(links->nodes);
+    free(links->data);
+    *links = (acu_sim_links){0};
+}
+
+/* Keeps the order of the others, and moves the fewer: many are removed from the first on. */
+static void remove_at(acu_sim_links *links, size_t at) {
+    if (at == links->count)
+        return;
+    links->count--;
+    if (at > links->count / 2) {
+        move(links, at, at + 1, links->count - at);
+        return;
+    }
+    move(links, 1, 0, at);
+    links->nodes++;
+    links->data++;
+    links->gap++;
+}
+
+/* ---- edges --------------------------------------------------------------------------------------
+ */
+
+static acu_sim_node *node_at(const acu_sim_links *links, size_t i) {
+    return (acu_sim_node *)(void *)links->nodes[i];
+}
+
+bool acu_sim_link(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData data) {
+    if (!acu_sim_links_add(&from->after, acu_sim_node_handle(to), data))
+        return false;
+    if (acu_sim_links_add(&to->before, acu_sim_node_handle(from), data))
+        return true;
+    from->after.count--;
+    return false;
+}
+
+static bool is_linked(const acu_sim_node *from, const acu_sim_node *to, cudaGraphEdgeData data) {
+    return from->after.count < to->before.count
+               ? acu_sim_links_find(&from->after, (cudaGraphNode_t)(void *)(uintptr_t)to, data) <
+                     from->after.count
+               : acu_sim_links_find(&to->before, (cudaGraphNode_t)(void *)(uintptr_t)from, data) <
+                     to->before.count;
+}
+
+static void unlink_edge(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData data) {
+    remove_at(&from->after, acu_sim_links_find(&from->after, acu_sim_node_handle(to), data));
+    remove_at(&to->before, acu_sim_links_find(&to->before, acu_sim_node_handle(from), data));
+}
+
+void acu_sim_unlink_all(acu_sim_node *node) {
+    while (node->before.count)
+        unlink_edge(node_at(&node->before, 0), node, node->before.data[0]);
+    while (node->after.count)
+        unlink_edge(node, node_at(&node->after, 0), node->after.data[0]);
+}
+
+bool acu_sim_edge_is_plain(cudaGraphEdgeData data) {
+    return is_same(data, (cudaGraphEdgeData){0});
+}
+
+/* Only kernels have ports, and only kernels can start before another has ended. */
+cudaError_t acu_sim_edge_judge(const acu_sim_node *from, const acu_sim_node *to,
+                               cudaGraphEdgeData data) {
+    bool kernel = from->op->type == cudaGraphNodeTypeKernel;
+    static const unsigned char none[sizeof data.reserved];
+    if (acu_sim_edge_is_plain(data))
+        return cudaSuccess;
+    if (memcmp(data.reserved, none, sizeof none) != 0 || data.to_port || !kernel ||
+        data.from_port > cudaGraphKernelNodePortLaunchCompletion ||
+        data.type > cudaGraphDependencyTypeProgrammatic)
+        return cudaErrorInvalidValue;
+    if (data.type == cudaGraphDependencyTypeProgrammatic &&
+        (data.from_port == cudaGraphKernelNodePortDefault ||
+         (to && to->op->type != cudaGraphNodeTypeKernel)))
+        return cudaErrorInvalidValue;
+    return cudaSuccess;
+}
+
+/* ---- order --------------------------------------------------------------------------------------
+ */
+
+acu_sim_node **acu_sim_graph_order(acu_sim_graph *graph, acu_sim_node **odd) {
+    acu_sim_node **order = malloc((graph->count + 1) * sizeof(acu_sim_node *));
+    size_t made = 0;
+    *odd = NULL;
+    for (size_t i = 0; order && i < graph->size; i++)
+        if (graph->nodes[i] && !(graph->nodes[i]->degree = graph->nodes[i]->before.count))
+            order[made++] = graph->nodes[i];
+    for (size_t i = 0; order && i < made; i++)
+        for (size_t j = 0; j < order[i]->after.count; j++) {
+            acu_sim_node *next = node_at(&order[i]->after, j);
+            if (--next->degree == 0)
+                order[made++] = next;
+        }
+    for (size_t i = 0; order && made < graph->count && !*odd; i++)
+        if (graph->nodes[i] && graph->nodes[i]->degree)
+            *odd = graph->nodes[i];
+    return order;
+}
+
+/* ---- the API ------------------------------------------------------------------------------------
+ */
+
+/* All are judged before the first is touched. */
+static cudaError_t judge(cudaGraph_t handle, const cudaGraphNode_t *from, const cudaGraphNode_t *to,
+                         const cudaGraphEdgeData *data, size_t count, bool exist) {
+    const acu_sim_graph *graph = acu_sim_graph_of(handle);
+    if (!graph || (count && (!from || !to)))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++) {
+        const acu_sim_node *a = acu_sim_node_of(from[i]), *b = acu_sim_node_of(to[i]);
+        cudaGraphEdgeData edge = data ? data[i] : (cudaGraphEdgeData){0};
+        if (!a || !b || a == b || a->graph != graph || b->graph != graph ||
+            acu_sim_edge_judge(a, b, edge) || is_linked(a, b, edge) != exist)
+            return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                             const cudaGraphNode_t *to,
+                                             const cudaGraphEdgeData *edgeData,
+                                             size_t numDependencies) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = judge(graph, from, to, edgeData, numDependencies, false);
+    for (size_t i = 0; !result && i < numDependencies; i++) {
+        acu_sim_node *a = acu_sim_node_of(from[i]), *b = acu_sim_node_of(to[i]);
+        cudaGraphEdgeData edge = edgeData ? edgeData[i] : (cudaGraphEdgeData){0};
+        if (is_linked(a, b, edge))
+            result = cudaErrorInvalidValue;
+        else if (!acu_sim_link(a, b, edge))
+            result = cudaErrorMemoryAllocation;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                                const cudaGraphNode_t *to,
+                                                const cudaGraphEdgeData *edgeData,
+                                                size_t numDependencies) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = judge(graph, from, to, edgeData, numDependencies, true);
+    if (!result && numDependencies && acu_sim_graph_has_memory(acu_sim_graph_of(graph)))
+        result = cudaErrorNotSupported;
+    for (size_t i = 0; !result && i < numDependencies; i++)
+        unlink_edge(acu_sim_node_of(from[i]), acu_sim_node_of(to[i]),
+                    edgeData ? edgeData[i] : (cudaGraphEdgeData){0});
+    return acu_sim_leave(result);
+}
+
+/* Before 12.3 nobody looked at it. */
+static bool have_data(void) {
+    return acu_sim_knows(&acu_cudart_type_cudaGraphDependencyType_enum_8bit,
+                         cudaGraphDependencyTypeProgrammatic);
+}
+
+static cudaError_t list(const acu_sim_links *links, cudaGraphNode_t *nodes, cudaGraphEdgeData *data,
+                        size_t *count) {
+    if (!count || (data && !nodes && have_data()))
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; nodes && !data && i < links->count; i++)
+        if (!acu_sim_edge_is_plain(links->data[i]))
+            return cudaErrorLossyQuery;
+    for (size_t i = 0; nodes && i < *count; i++) {
+        nodes[i] = i < links->count ? links->nodes[i] : NULL;
+        if (data)
+            data[i] = i < links->count ? links->data[i] : (cudaGraphEdgeData){0};
+    }
+    if (!nodes || links->count < *count)
+        *count = links->count;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetDependencies(cudaGraphNode_t node,
+                                                 cudaGraphNode_t *pDependencies,
+                                                 cudaGraphEdgeData *edgeData,
+                                                 size_t *pNumDependencies) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_node *n = acu_sim_node_of(node);
+    if (!result)
+        result =
+            n ? list(&n->before, pDependencies, edgeData, pNumDependencies) : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetDependentNodes(cudaGraphNode_t node,
+                                                   cudaGraphNode_t *pDependentNodes,
+                                                   cudaGraphEdgeData *edgeData,
+                                                   size_t *pNumDependentNodes) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_node *n = acu_sim_node_of(node);
+    if (!result)
+        result = n ? list(&n->after, pDependentNodes, edgeData, pNumDependentNodes)
+                   : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+static cudaError_t list_edges(const acu_sim_graph *graph, cudaGraphNode_t *from,
+                              cudaGraphNode_t *to, cudaGraphEdgeData *data, size_t *count) {
+    size_t found = 0;
+    for (size_t i = 0; i < graph->size; i++) {
+        acu_sim_node *node = graph->nodes[i];
+        for (size_t j = 0; node && j < node->after.count; j++, found++) {
+            if (from && !data && !acu_sim_edge_is_plain(node->after.data[j]))
+                return cudaErrorLossyQuery;
+            if (!from || found >= *count)
+                continue;
+            from[found] = acu_sim_node_handle(node);
+            to[found] = node->after.nodes[j];
+            if (data)
+                data[found] = node->after.data[j];
+        }
+    }
+    for (size_t i = found; from && i < *count; i++)
+        from[i] = to[i] = NULL;
+    if (!from || found < *count)
+        *count = found;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t *from, cudaGraphNode_t *to,
+                                      cudaGraphEdgeData *edgeData, size_t *numEdges) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!result && (!g || !numEdges || !from != !to || (edgeData && !from && have_data())))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = list_edges(g, from, to, edgeData, numEdges);
+    return acu_sim_leave(result);
+}

@@ -1,0 +1,295 @@
+/* What is instantiated from graphs, and launching it. */
+#include "sim/graph/graph.h"
+
+#include <stdlib.h>
+
+static acu_sim_exec *execs;
+static acu_sim_set handles;
+static unsigned last_id;
+
+acu_sim_exec *acu_sim_exec_of(cudaGraphExec_t handle) {
+    acu_sim_exec *exec = (acu_sim_exec *)(void *)handle;
+    return acu_sim_set_has(&handles, exec) ? exec : NULL;
+}
+
+/* ---- making and taking back ---------------------------------------------------------------------
+ */
+
+acu_sim_plan *acu_sim_exec_plan(acu_sim_exec *exec) {
+    if (!exec->plan)
+        exec->plan = acu_sim_plan_new(exec->graph);
+    return exec->plan;
+}
+
+void acu_sim_exec_touch(acu_sim_exec *exec) {
+    acu_sim_plan_release(exec->plan);
+    exec->plan = NULL;
+}
+
+void acu_sim_exec_release(acu_sim_exec *exec) {
+    if (--exec->refs)
+        return;
+    acu_sim_exec_touch(exec);
+    acu_sim_graph_free(exec->graph);
+    acu_sim_op_release(exec->last);
+    free(exec);
+}
+
+/* No longer the program's; what is launched goes on. */
+static void destroy(acu_sim_exec *exec) {
+    acu_sim_set_remove(&handles, exec);
+    if (exec->previous)
+        exec->previous->next = exec->next;
+    else
+        execs = exec->next;
+    if (exec->next)
+        exec->next->previous = exec->previous;
+    acu_sim_exec_release(exec);
+}
+
+static acu_sim_exec *new_exec(const acu_sim_graph *graph, unsigned long long flags,
+                              const void *where) {
+    acu_sim_exec *exec = calloc(1, sizeof *exec);
+    if (!exec)
+        return NULL;
+    exec->refs = 1;
+    exec->id = ++last_id;
+    exec->flags = flags & ~(unsigned long long)cudaGraphInstantiateFlagUpload;
+    exec->where = where;
+    exec->graph = acu_sim_graph_copy(graph);
+    if (exec->graph)
+        exec->graph->instanced = true;
+    if (!exec->graph || !acu_sim_exec_plan(exec) || !acu_sim_set_add(&handles, exec)) {
+        acu_sim_exec_release(exec);
+        return NULL;
+    }
+    exec->next = execs;
+    if (execs)
+        execs->previous = exec;
+    return execs = exec;
+}
+
+/* Through the nodes that the graph is in, from the outermost. */
+static acu_sim_graph *counterpart(acu_sim_exec *exec, const acu_sim_graph *graph) {
+    if (!graph->owner)
+        return exec->graph->source == graph->id ? exec->graph : NULL;
+    const acu_sim_node *owner = graph->owner;
+    acu_sim_graph *outer = counterpart(exec, owner->graph);
+    if (!outer || owner->id >= outer->copied)
+        return NULL;
+    for (unsigned i = 0; i < owner->body_count; i++)
+        if (owner->bodies[i] == graph)
+            return outer->nodes[owner->id]->bodies[i];
+    return NULL;
+}
+
+acu_sim_node *acu_sim_exec_node(acu_sim_exec *exec, cudaGraphNode_t handle) {
+    const acu_sim_node *node = acu_sim_node_of(handle);
+    const acu_sim_graph *graph = node ? counterpart(exec, node->graph) : NULL;
+    return graph && node->id < graph->copied ? graph->nodes[node->id] : NULL;
+}
+
+void acu_sim_execs_reset(acu_sim_device *device) {
+    acu_sim_exec *next;
+    for (acu_sim_exec *exec = execs; exec; exec = next) {
+        next = exec->next;
+        if (exec->graph->device == device)
+            destroy(exec);
+    }
+}
+
+int acu_sim_execs_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_exec *exec = execs; exec; exec = exec->next, count++)
+        if (print)
+            acu_sim_report("graph instance", exec, 0, exec->where);
+    return count;
+}
+
+/* ---- instantiating ------------------------------------------------------------------------------
+ */
+
+static bool are_flags(unsigned long long flags, unsigned long long allowed) {
+    const unsigned long long both =
+        cudaGraphInstantiateFlagAutoFreeOnLaunch | cudaGraphInstantiateFlagDeviceLaunch;
+    return !(flags & ~allowed) && (flags & both) != both;
+}
+
+/* Graphs with memory have one at a time. */
+static bool has_instance(const acu_sim_graph *graph) {
+    const acu_sim_exec *exec = execs;
+    while (exec && exec->graph->source != graph->id)
+        exec = exec->next;
+    return exec != NULL;
+}
+
+static cudaError_t refuse(cudaGraphInstantiateParams *params, cudaGraphInstantiateResult why,
+                          acu_sim_node *node, cudaError_t result) {
+    params->result_out = why;
+    params->errNode_out = node ? acu_sim_node_handle(node) : NULL;
+    return result;
+}
+
+static bool can_launch_on_device(const acu_sim_node *node) {
+    return node->op->type == cudaGraphNodeTypeKernel || node->op->type == cudaGraphNodeTypeMemcpy ||
+           node->op->type == cudaGraphNodeTypeMemset || node->op->type == cudaGraphNodeTypeGraph;
+}
+
+static cudaError_t judge_order(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
+    acu_sim_node *odd;
+    acu_sim_node **order = acu_sim_graph_order(graph, &odd);
+    free(order);
+    if (!order)
+        return cudaErrorMemoryAllocation;
+    return odd ? refuse(params, cudaGraphInstantiateInvalidStructure, odd, cudaErrorInvalidValue)
+               : cudaSuccess;
+}
+
+/* The graph, and those in its nodes. */
+static cudaError_t judge(acu_sim_graph *graph, cudaGraphInstantiateParams *params) {
+    cudaError_t result = judge_order(graph, params);
+    for (size_t i = 0; !result && i < graph->condition_count; i++)
+        if (!graph->conditions[i].used)
+            result = refuse(params, cudaGraphInstantiateConditionalHandleUnused, NULL,
+                            cudaErrorInvalidValue);
+    for (size_t i = 0; !result && i < graph->size; i++) {
+        acu_sim_node *node = graph->nodes[i];
+        if (node && params->flags & cudaGraphInstantiateFlagDeviceLaunch &&
+            !can_launch_on_device(node))
+            result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
+                            cudaErrorInvalidValue);
+        if (node && node->op->type == cudaGraphNodeTypeConditional)
+            graph->device->keeps_local = true;
+        if (!result && node && !acu_sim_conditional_takes(node))
+            result = refuse(params, cudaGraphInstantiateNodeOperationNotSupported, node,
+                            cudaErrorInvalidValue);
+        for (unsigned j = 0; !result && node && j < node->body_count; j++)
+            result = judge(node->bodies[j], params);
+    }
+    return result;
+}
+
+static cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t handle,
+                               unsigned long long allowed, cudaGraphInstantiateParams *params,
+                               const void *where) {
+    acu_sim_exec *made = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_graph *graph = acu_sim_graph_of(handle);
+    params->result_out = cudaGraphInstantiateError;
+    params->errNode_out = NULL;
+    if (!result && (!exec || !graph || !are_flags(params->flags, allowed)))
+        result = cudaErrorInvalidValue;
+    if (!result && graph->moved)
+        result = cudaErrorNotSupported;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result && acu_sim_graph_has_memory(graph) && has_instance(graph))
+        result = cudaErrorNotSupported;
+    if (!result)
+        result = judge(graph, params);
+    if (!result && !(made = new_exec(graph, params->flags, where)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        *exec = (cudaGraphExec_t)(void *)made;
+        params->result_out = cudaGraphInstantiateSuccess;
+    }
+    return acu_sim_leave(result);
+}
+
+static const unsigned long long always_allowed = cudaGraphInstantiateFlagAutoFreeOnLaunch |
+                                                 cudaGraphInstantiateFlagDeviceLaunch |
+                                                 cudaGraphInstantiateFlagUseNodePriority;
+
+cudaError_t acu_sim_cudaGraphInstantiate(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                         unsigned long long flags) {
+    cudaGraphInstantiateParams params = {.flags = flags};
+    return instantiate(pGraphExec, graph, always_allowed, &params, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaGraphInstantiateWithFlags(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                                  unsigned long long flags) {
+    cudaGraphInstantiateParams params = {.flags = flags};
+    return instantiate(pGraphExec, graph, always_allowed, &params, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaGraphInstantiateWithParams(cudaGraphExec_t *pGraphExec, cudaGraph_t graph,
+                                                   cudaGraphInstantiateParams *instantiateParams) {
+    cudaGraphInstantiateParams none = {.flags = ~0ull};
+    cudaGraphInstantiateParams *params = instantiateParams ? instantiateParams : &none;
+    cudaError_t result = instantiate(
+        pGraphExec, graph, always_allowed | cudaGraphInstantiateFlagUpload, params, SIM_CALLER);
+    if (!result && params->flags & cudaGraphInstantiateFlagUpload)
+        result = acu_sim_cudaGraphUpload(*pGraphExec, params->uploadStream);
+    return result;
+}
+
+/* Enters, and finds the instance. */
+static cudaError_t enter(cudaGraphExec_t handle, acu_sim_exec **exec) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !(*exec = acu_sim_exec_of(handle)))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphExecDestroy(cudaGraphExec_t graphExec) {
+    acu_sim_exec *exec;
+    cudaError_t result = enter(graphExec, &exec);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        destroy(exec);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphExecGetFlags(cudaGraphExec_t graphExec, unsigned long long *flags) {
+    acu_sim_exec *exec;
+    cudaError_t result = enter(graphExec, &exec);
+    if (!result && !flags)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *flags = exec->flags;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphExecGetId(cudaGraphExec_t hGraphExec, unsigned int *graphID) {
+    cudaError_t result = acu_sim_enter_newer(&acu_function_cuGraphExecGetId);
+    const acu_sim_exec *exec = acu_sim_exec_of(hGraphExec);
+    if (!result && (!exec || !graphID))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *graphID = exec->id;
+    return acu_sim_leave(result);
+}
+
+/* ---- launching ----------------------------------------------------------------------------------
+ */
+
+/* Not while the stream is captured. */
+cudaError_t acu_sim_cudaGraphLaunch(cudaGraphExec_t graphExec, cudaStream_t stream) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    acu_sim_exec *exec = acu_sim_exec_of(graphExec);
+    if (!result && !exec)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result)
+        result = acu_sim_fly(exec, s);
+    return acu_sim_leave(result);
+}
+
+/* Nothing has to be brought anywhere; the order of the stream holds all the same. */
+cudaError_t acu_sim_cudaGraphUpload(cudaGraphExec_t graphExec, cudaStream_t stream) {
+    acu_sim_stream *s;
+    acu_sim_op *op = NULL;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result && !acu_sim_exec_of(graphExec))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result && !(op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL)))
+        result = cudaErrorMemoryAllocation;
+    if (!result)
+        result = acu_sim_submit(s, op, false);
+    return acu_sim_leave(result);
+}

@@ -1,0 +1,274 @@
+/* Graphs: making, copying and destroying them, and asking what is in them. Their edges: edge.c. */
+#include "sim/graph/graph.h"
+
+#include <stdlib.h>
+
+static acu_sim_graph *graphs; /* the program's */
+static acu_sim_set handles;   /* these, and those inside of their nodes */
+static unsigned last_id;
+
+acu_sim_graph *acu_sim_graph_of(cudaGraph_t handle) {
+    acu_sim_graph *graph = (acu_sim_graph *)(void *)handle;
+    return acu_sim_set_has(&handles, graph) && !acu_sim_graph_root(graph)->instanced ? graph : NULL;
+}
+
+cudaGraph_t acu_sim_graph_handle(acu_sim_graph *graph) {
+    return (cudaGraph_t)(void *)graph;
+}
+
+/* ---- making and taking back ---------------------------------------------------------------------
+ */
+
+acu_sim_graph *acu_sim_graph_new(acu_sim_device *device) {
+    acu_sim_graph *graph = calloc(1, sizeof *graph);
+    if (!graph || !acu_sim_set_add(&handles, graph)) {
+        free(graph);
+        return NULL;
+    }
+    graph->device = device;
+    graph->id = ++last_id;
+    return graph;
+}
+
+void acu_sim_graph_publish(acu_sim_graph *graph, const void *where) {
+    graph->where = where;
+    graph->next = graphs;
+    if (graphs)
+        graphs->previous = graph;
+    graphs = graph;
+}
+
+void acu_sim_graph_withdraw(acu_sim_graph *graph) {
+    if (!graph->where)
+        return;
+    if (graph->previous)
+        graph->previous->next = graph->next;
+    else
+        graphs = graph->next;
+    if (graph->next)
+        graph->next->previous = graph->previous;
+    graph->where = NULL;
+    graph->next = graph->previous = NULL;
+}
+
+void acu_sim_graph_free(acu_sim_graph *graph) {
+    if (!graph)
+        return;
+    acu_sim_graph_withdraw(graph);
+    acu_sim_set_remove(&handles, graph);
+    for (size_t i = 0; i < graph->size; i++)
+        if (graph->nodes[i])
+            acu_sim_node_free(graph->nodes[i]);
+    acu_sim_keeps_clear(graph);
+    free(graph->conditions);
+    free(graph->nodes);
+    free(graph);
+}
+
+acu_sim_graph *acu_sim_graph_root(acu_sim_graph *graph) {
+    while (graph->owner)
+        graph = graph->owner->graph;
+    return graph;
+}
+
+/* ---- copying ------------------------------------------------------------------------------------
+ */
+
+static bool copy_bodies(acu_sim_node *to, const acu_sim_node *from) {
+    for (unsigned i = 0; i < from->body_count; i++) {
+        acu_sim_graph *body = acu_sim_graph_copy(from->bodies[i]);
+        if (!body || !acu_sim_node_embed(to, body)) {
+            acu_sim_graph_free(body);
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool copy_node(acu_sim_graph *to, const acu_sim_node *from) {
+    from->op->refs++;
+    acu_sim_node *node = acu_sim_node_new(to, from->op);
+    if (!node)
+        return false;
+    node->disabled = from->disabled;
+    return copy_bodies(node, from);
+}
+
+static bool copy_edges(acu_sim_graph *to, const acu_sim_node *from) {
+    for (size_t i = 0; i < from->before.count; i++) {
+        const acu_sim_node *before = (const acu_sim_node *)(const void *)from->before.nodes[i];
+        if (!acu_sim_link(to->nodes[before->id], to->nodes[from->id], from->before.data[i]))
+            return false;
+    }
+    return true;
+}
+
+acu_sim_graph *acu_sim_graph_copy(const acu_sim_graph *graph) {
+    acu_sim_graph *copy = acu_sim_graph_new(graph->device);
+    bool good = copy && acu_sim_conditions_copy(copy, graph) && acu_sim_keeps_copy(copy, graph);
+    for (size_t i = 0; good && i < graph->size; i++)
+        good = graph->nodes[i] ? copy_node(copy, graph->nodes[i]) : acu_sim_graph_skip(copy);
+    for (size_t i = 0; good && i < graph->size; i++)
+        good = !graph->nodes[i] || copy_edges(copy, graph->nodes[i]);
+    if (!good) {
+        acu_sim_graph_free(copy);
+        return NULL;
+    }
+    copy->source = graph->id;
+    copy->copied = copy->size;
+    return copy;
+}
+
+/* ---- making, as the API has it ------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaGraphCreate(cudaGraph_t *pGraph, unsigned int flags) {
+    acu_sim_device *device;
+    acu_sim_graph *graph = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!pGraph || flags))
+        result = cudaErrorInvalidValue;
+    if (!result && !(graph = acu_sim_graph_new(device)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        acu_sim_graph_publish(graph, SIM_CALLER);
+        *pGraph = acu_sim_graph_handle(graph);
+    }
+    return acu_sim_leave(result);
+}
+
+/* Enters, and finds the graph. */
+static cudaError_t enter(cudaGraph_t handle, acu_sim_graph **graph) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && !(*graph = acu_sim_graph_of(handle)))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
+/* What is inside of a node goes with the node, what is being captured when that ends. */
+cudaError_t acu_sim_cudaGraphDestroy(cudaGraph_t graph) {
+    acu_sim_graph *g;
+    cudaError_t result = enter(graph, &g);
+    if (!result && g->captures)
+        result = cudaErrorIllegalState;
+    if (!result && !g->where)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        acu_sim_graph_free(g);
+    return acu_sim_leave(result);
+}
+
+bool acu_sim_graph_has_memory(const acu_sim_graph *graph) {
+    bool found = graph->memory_count != 0;
+    for (size_t i = 0; graph->body_count && i < graph->size && !found; i++) {
+        const acu_sim_node *node = graph->nodes[i];
+        for (unsigned j = 0; node && j < node->body_count && !found; j++)
+            found = acu_sim_graph_has_memory(node->bodies[j]);
+    }
+    return found;
+}
+
+cudaError_t acu_sim_cudaGraphClone(cudaGraph_t *pGraphClone, cudaGraph_t originalGraph) {
+    acu_sim_graph *original, *clone = NULL;
+    cudaError_t result = enter(originalGraph, &original);
+    if (!result && !pGraphClone)
+        result = cudaErrorInvalidValue;
+    if (!result && (acu_sim_graph_has_memory(original) || acu_sim_graph_has_conditions(original)))
+        result = cudaErrorNotSupported;
+    if (!result && !(clone = acu_sim_graph_copy(original)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        acu_sim_graph_publish(clone, SIM_CALLER);
+        *pGraphClone = acu_sim_graph_handle(clone);
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphNodeFindInClone(cudaGraphNode_t *pNode, cudaGraphNode_t originalNode,
+                                             cudaGraph_t clonedGraph) {
+    acu_sim_graph *clone;
+    cudaError_t result = enter(clonedGraph, &clone);
+    const acu_sim_node *node = acu_sim_node_of(originalNode);
+    if (!result && (!pNode || !node || clone->source != node->graph->id ||
+                    node->id >= clone->copied || !clone->nodes[node->id]))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pNode = acu_sim_node_handle(clone->nodes[node->id]);
+    return acu_sim_leave(result);
+}
+
+/* ---- what is in it ------------------------------------------------------------------------------
+ */
+
+static bool is_any(const acu_sim_node *node) {
+    return node != NULL;
+}
+
+static bool is_root(const acu_sim_node *node) {
+    return node && node->before.count == 0;
+}
+
+/* As many as there is room for, then NULL; without a list, how many there are. */
+static cudaError_t list(const acu_sim_graph *graph, bool (*matches)(const acu_sim_node *node),
+                        cudaGraphNode_t *nodes, size_t *count) {
+    size_t found = 0;
+    for (size_t i = 0; i < graph->size; i++)
+        if (matches(graph->nodes[i])) {
+            if (nodes && found < *count)
+                nodes[found] = acu_sim_node_handle(graph->nodes[i]);
+            found++;
+        }
+    for (size_t i = found; nodes && i < *count; i++)
+        nodes[i] = NULL;
+    if (!nodes || found < *count)
+        *count = found;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *numNodes) {
+    acu_sim_graph *g;
+    cudaError_t result = enter(graph, &g);
+    if (!result)
+        result = numNodes ? list(g, is_any, nodes, numNodes) : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t *pRootNodes,
+                                          size_t *pNumRootNodes) {
+    acu_sim_graph *g;
+    cudaError_t result = enter(graph, &g);
+    if (!result)
+        result =
+            pNumRootNodes ? list(g, is_root, pRootNodes, pNumRootNodes) : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphGetId(cudaGraph_t hGraph, unsigned int *graphID) {
+    cudaError_t result = acu_sim_enter_newer(&acu_function_cuGraphGetId);
+    const acu_sim_graph *g = acu_sim_graph_of(hGraph);
+    if (!result && (!g || !graphID))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *graphID = g->id;
+    return acu_sim_leave(result);
+}
+
+/* ---- taking back --------------------------------------------------------------------------------
+ */
+
+void acu_sim_graphs_reset(acu_sim_device *device) {
+    acu_sim_graph *next;
+    for (acu_sim_graph *graph = graphs; graph; graph = next) {
+        next = graph->next;
+        if (graph->device == device)
+            acu_sim_graph_free(graph);
+    }
+}
+
+int acu_sim_graphs_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_graph *graph = graphs; graph; graph = graph->next, count++)
+        if (print)
+            acu_sim_report("graph", graph, 0, graph->where);
+    return count;
+}

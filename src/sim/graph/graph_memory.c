@@ -1,0 +1,405 @@
+/*
+ * Memory that graphs allocate and free.
+ *
+ * An allocation has its address from when its node is made until no node knows it any more; there
+ * is something at the address from when the node has run until it is freed. What a program may do
+ * is decided when it calls, by what it launched before; what a copy meets, by what was done before.
+ */
+#include "sim/graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PAGE = 2 << 20 }; /* by which devices give memory to graphs */
+
+struct acu_sim_allocation {
+    unsigned refs; /* of the nodes that allocate and free it; one while it is out */
+    acu_sim_device *device;
+    acu_sim_range *range; /* NULL: gone with the device */
+    struct cudaMemAllocNodeParams params;
+    unsigned owner, freed_by; /* ids of graphs; 0: none */
+    bool out;                 /* launched, and not freed since */
+    bool next_out;            /* the same after what is being judged */
+    bool mapped;              /* there are bytes for it */
+    acu_sim_allocation *next, *previous;
+};
+
+static acu_sim_allocation *allocations;
+
+/* ---- making and taking back ---------------------------------------------------------------------
+ */
+
+static uint64_t taken(const acu_sim_allocation *allocation) {
+    return (allocation->params.bytesize + PAGE - 1) / PAGE * PAGE;
+}
+
+static void unmap(acu_sim_allocation *allocation) {
+    if (!allocation->mapped)
+        return;
+    allocation->mapped = false;
+    allocation->device->graph_used -= taken(allocation);
+}
+
+static bool map(acu_sim_allocation *allocation) {
+    acu_sim_device *device = allocation->device;
+    uint64_t used = device->graph_used + taken(allocation);
+    if (allocation->mapped)
+        return true;
+    if (used > device->graph_reserved) {
+        if (!acu_sim_charge(device, used - device->graph_reserved))
+            return false;
+        device->graph_reserved = used;
+    }
+    allocation->mapped = true;
+    device->graph_used = used;
+    if (device->graph_used_high < used)
+        device->graph_used_high = used;
+    if (device->graph_reserved_high < device->graph_reserved)
+        device->graph_reserved_high = device->graph_reserved;
+    return true;
+}
+
+static void release(acu_sim_allocation *allocation) {
+    if (--allocation->refs)
+        return;
+    unmap(allocation);
+    if (allocation->range)
+        acu_sim_drop(allocation->range);
+    if (allocation->previous)
+        allocation->previous->next = allocation->next;
+    else
+        allocations = allocation->next;
+    if (allocation->next)
+        allocation->next->previous = allocation->previous;
+    free((void *)(uintptr_t)allocation->params.accessDescs);
+    free(allocation);
+}
+
+static void drop_op(acu_sim_op *op) {
+    release(op->with.allocation);
+}
+
+static bool copy_access(struct cudaMemAllocNodeParams *params) {
+    size_t size = params->accessDescCount * sizeof *params->accessDescs;
+    struct cudaMemAccessDesc *copy = size ? malloc(size) : NULL;
+    if (size && !copy)
+        return false;
+    if (size)
+        memcpy(copy, params->accessDescs, size);
+    params->accessDescs = copy;
+    return true;
+}
+
+static acu_sim_allocation *new_allocation(acu_sim_device *device,
+                                          const struct cudaMemAllocNodeParams *params,
+                                          const void *where) {
+    acu_sim_allocation *allocation = calloc(1, sizeof *allocation);
+    if (!allocation)
+        return NULL;
+    *allocation = (acu_sim_allocation){.refs = 1, .device = device, .params = *params};
+    if (!copy_access(&allocation->params)) {
+        free(allocation);
+        return NULL;
+    }
+    allocation->range = acu_sim_place(device, params->bytesize);
+    if (!allocation->range) {
+        free((void *)(uintptr_t)allocation->params.accessDescs);
+        free(allocation);
+        return NULL;
+    }
+    allocation->range->allocation = allocation;
+    allocation->range->dormant = true;
+    allocation->range->where = where;
+    allocation->params.dptr = (void *)allocation->range->base;
+    allocation->next = allocations;
+    if (allocations)
+        allocations->previous = allocation;
+    return allocations = allocation;
+}
+
+/* ---- what the nodes do --------------------------------------------------------------------------
+ */
+
+static cudaError_t appear(acu_sim_op *op) {
+    pthread_mutex_lock(&acu_sim_lock);
+    if (op->with.allocation->range)
+        op->with.allocation->range->dormant = false;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return cudaSuccess;
+}
+
+static cudaError_t vanish(acu_sim_op *op) {
+    pthread_mutex_lock(&acu_sim_lock);
+    if (op->with.allocation->range)
+        op->with.allocation->range->dormant = true;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return cudaSuccess;
+}
+
+static cudaError_t judge_access(const struct cudaMemAllocNodeParams *params) {
+    for (size_t i = 0; i < params->accessDescCount; i++) {
+        const struct cudaMemAccessDesc *access = &params->accessDescs[i];
+        if (access->location.type != cudaMemLocationTypeDevice ||
+            !acu_sim_device_at(access->location.id) ||
+            access->flags != cudaMemAccessFlagsProtReadWrite)
+            return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t judge_alloc(const struct cudaMemAllocNodeParams *params) {
+    const struct cudaMemPoolProps *props = &params->poolProps;
+    if (!params->bytesize || props->allocType != cudaMemAllocationTypePinned ||
+        props->location.type != cudaMemLocationTypeDevice ||
+        !acu_sim_device_at(props->location.id) || (params->accessDescCount && !params->accessDescs))
+        return cudaErrorInvalidValue;
+    return props->handleTypes ? cudaErrorNotSupported : judge_access(params);
+}
+
+cudaError_t acu_sim_alloc_op(struct cudaMemAllocNodeParams *params, acu_sim_graph *graph,
+                             acu_sim_op **op) {
+    params->dptr = NULL;
+    cudaError_t result = judge_alloc(params);
+    if (result)
+        return result;
+    acu_sim_device *device = acu_sim_device_at(params->poolProps.location.id);
+    if ((result = acu_sim_device_activate(device)))
+        return result;
+    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemAlloc, appear)))
+        return cudaErrorMemoryAllocation;
+    acu_sim_allocation *allocation =
+        new_allocation(device, params, acu_sim_graph_root(graph)->where);
+    if (!allocation) {
+        acu_sim_op_release(*op);
+        return cudaErrorMemoryAllocation;
+    }
+    allocation->owner = acu_sim_graph_root(graph)->id;
+    (*op)->with.allocation = allocation;
+    (*op)->drop = drop_op;
+    params->dptr = allocation->params.dptr;
+    return cudaSuccess;
+}
+
+static acu_sim_allocation *allocation_at(const void *address) {
+    const acu_sim_range *range = acu_sim_range_of(address);
+    return range && range->base == (uintptr_t)address ? range->allocation : NULL;
+}
+
+/* Once in a graph; and either in the graph that allocates it or in others. */
+static cudaError_t judge_free(const acu_sim_allocation *allocation, unsigned graph) {
+    if (!allocation || allocation->freed_by == graph)
+        return cudaErrorInvalidValue;
+    return allocation->freed_by &&
+                   (allocation->owner == graph || allocation->freed_by == allocation->owner)
+               ? cudaErrorInvalidValue
+               : cudaSuccess;
+}
+
+cudaError_t acu_sim_free_op(void *address, acu_sim_graph *graph, acu_sim_op **op) {
+    acu_sim_allocation *allocation = allocation_at(address);
+    unsigned id = acu_sim_graph_root(graph)->id;
+    cudaError_t result = judge_free(allocation, id);
+    if (result)
+        return result;
+    if (!(*op = acu_sim_op_new(cudaGraphNodeTypeMemFree, vanish)))
+        return cudaErrorMemoryAllocation;
+    allocation->freed_by = id;
+    allocation->refs++;
+    (*op)->with.allocation = allocation;
+    (*op)->drop = drop_op;
+    return cudaSuccess;
+}
+
+struct cudaMemAllocNodeParams acu_sim_allocation_params(const acu_sim_op *op) {
+    return op->with.allocation->params;
+}
+
+bool acu_sim_is_memory(const acu_sim_op *op) {
+    return op->type == cudaGraphNodeTypeMemAlloc || op->type == cudaGraphNodeTypeMemFree;
+}
+
+void acu_sim_allocations_move(const acu_sim_graph *from, const acu_sim_graph *to) {
+    for (acu_sim_allocation *a = allocations; a; a = a->next) {
+        if (a->owner == from->id)
+            a->owner = to->id;
+        if (a->freed_by == from->id)
+            a->freed_by = to->id;
+    }
+}
+
+/* ---- launching ----------------------------------------------------------------------------------
+ */
+
+static cudaError_t judge_step(acu_sim_allocation *allocation, bool alloc, bool auto_free) {
+    if (alloc ? allocation->next_out && !(auto_free && allocation->out) : !allocation->next_out)
+        return cudaErrorInvalidValue;
+    allocation->next_out = alloc;
+    return alloc && !map(allocation) ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+static void commit(acu_sim_allocation *allocation) {
+    if (allocation->out == allocation->next_out)
+        return;
+    allocation->out = allocation->next_out;
+    if (allocation->out)
+        allocation->refs++;
+    else
+        release(allocation);
+}
+
+cudaError_t acu_sim_launch_memory(const acu_sim_step *steps, size_t count, bool auto_free) {
+    cudaError_t result = cudaSuccess;
+    for (size_t i = 0; i < count; i++)
+        if (acu_sim_is_memory(steps[i].op))
+            steps[i].op->with.allocation->next_out = steps[i].op->with.allocation->out;
+    for (size_t i = 0; !result && i < count; i++)
+        if (acu_sim_is_memory(steps[i].op))
+            result = judge_step(steps[i].op->with.allocation,
+                                steps[i].op->type == cudaGraphNodeTypeMemAlloc, auto_free);
+    for (size_t i = 0; !result && i < count; i++)
+        if (acu_sim_is_memory(steps[i].op))
+            commit(steps[i].op->with.allocation);
+    return result;
+}
+
+/* ---- freeing it as any memory -------------------------------------------------------------------
+ */
+
+acu_sim_op *acu_sim_free_allocation(acu_sim_range *range) {
+    acu_sim_allocation *allocation = range->allocation;
+    acu_sim_op *op = allocation->out ? acu_sim_op_new(cudaGraphNodeTypeMemFree, vanish) : NULL;
+    if (!op)
+        return NULL;
+    allocation->out = false; /* its reference is the operation's now */
+    op->with.allocation = allocation;
+    op->drop = drop_op;
+    op->always = true;
+    return op;
+}
+
+void acu_sim_allocations_reset(const acu_sim_device *device) {
+    acu_sim_allocation *next;
+    for (acu_sim_allocation *a = allocations; a; a = next) {
+        next = a->next;
+        if (a->device != device || !a->range) /* a stream that is closing may still have it */
+            continue;
+        unmap(a);
+        a->range->allocation = NULL;
+        a->range = NULL;
+        if (a->out) {
+            a->out = false;
+            release(a);
+        }
+    }
+}
+
+/* ---- what devices have for graphs ---------------------------------------------------------------
+ */
+
+static cudaError_t enter(int index, acu_sim_device **device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    *device = acu_sim_device_at(index);
+    if (!result)
+        result = *device ? acu_sim_device_activate(*device) : cudaErrorInvalidDevice;
+    return result;
+}
+
+cudaError_t acu_sim_cudaDeviceGraphMemTrim(int device) {
+    acu_sim_device *d;
+    cudaError_t result = enter(device, &d);
+    for (acu_sim_allocation *a = result ? NULL : allocations; a; a = a->next)
+        if (a->device == d && !a->out && a->range && a->range->dormant)
+            unmap(a);
+    if (!result) {
+        d->used -= d->graph_reserved - d->graph_used;
+        d->graph_reserved = d->graph_used;
+    }
+    return acu_sim_leave(result);
+}
+
+static uint64_t *attribute_of(acu_sim_device *device, enum cudaGraphMemAttributeType attr) {
+    switch (attr) {
+    case cudaGraphMemAttrUsedMemCurrent:
+        return &device->graph_used;
+    case cudaGraphMemAttrUsedMemHigh:
+        return &device->graph_used_high;
+    case cudaGraphMemAttrReservedMemCurrent:
+        return &device->graph_reserved;
+    case cudaGraphMemAttrReservedMemHigh:
+        return &device->graph_reserved_high;
+    }
+    return NULL;
+}
+
+cudaError_t acu_sim_cudaDeviceGetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
+                                                   void *value) {
+    acu_sim_device *d;
+    cudaError_t result = enter(device, &d);
+    const uint64_t *attribute = result ? NULL : attribute_of(d, attr);
+    if (!result && (!attribute || !value))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        memcpy(value, attribute, sizeof *attribute);
+    return acu_sim_leave(result);
+}
+
+/* A high-water mark can only be put back to what is current, by a zero. */
+cudaError_t acu_sim_cudaDeviceSetGraphMemAttribute(int device, enum cudaGraphMemAttributeType attr,
+                                                   void *value) {
+    acu_sim_device *d;
+    uint64_t asked = 1;
+    cudaError_t result = enter(device, &d);
+    bool high = attr == cudaGraphMemAttrUsedMemHigh || attr == cudaGraphMemAttrReservedMemHigh;
+    if (value)
+        memcpy(&asked, value, sizeof asked);
+    if (!result && (!high || asked))
+        result = cudaErrorInvalidValue;
+    if (!result && attr == cudaGraphMemAttrUsedMemHigh)
+        d->graph_used_high = d->graph_used;
+    else if (!result)
+        d->graph_reserved_high = d->graph_reserved;
+    return acu_sim_leave(result);
+}
+
+/* ---- the calls for one type of node -------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaGraphAddMemAllocNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                             const cudaGraphNode_t *pDependencies,
+                                             size_t numDependencies,
+                                             struct cudaMemAllocNodeParams *nodeParams) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemAlloc};
+    if (nodeParams)
+        memcpy(&params.alloc, nodeParams, sizeof *nodeParams);
+    cudaError_t result = acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                                          nodeParams ? &params : NULL);
+    if (nodeParams)
+        nodeParams->dptr = result ? NULL : params.alloc.dptr;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphAddMemFreeNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                            const cudaGraphNode_t *pDependencies,
+                                            size_t numDependencies, void *dptr) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemFree, .free = {.dptr = dptr}};
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);
+}
+
+cudaError_t acu_sim_cudaGraphMemAllocNodeGetParams(cudaGraphNode_t node,
+                                                   struct cudaMemAllocNodeParams *params_out) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(node, cudaGraphNodeTypeMemAlloc, params_out ? &params : NULL);
+    if (!result && params_out)
+        memcpy(params_out, &params.alloc, sizeof *params_out);
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void *dptr_out) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(node, cudaGraphNodeTypeMemFree, dptr_out ? &params : NULL);
+    if (!result && dptr_out)
+        memcpy(dptr_out, &params.free.dptr, sizeof params.free.dptr);
+    return result;
+}

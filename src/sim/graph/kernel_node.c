@@ -1,0 +1,239 @@
+/* Kernels as nodes: their parameters, and their attributes, which are those of the launch. */
+#include "sim/stream/execution_context.h"
+#include "sim/graph/graph.h"
+#include "sim/code/module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- parameters ---------------------------------------------------------------------------------
+ */
+
+/* The runtime knows kernels; a function must be said to be one. */
+static cudaError_t judge_function(const struct cudaKernelNodeParamsV2 *params) {
+    bool known = params->functionType == cudaKernelFunctionTypeFunction
+                     ? acu_sim_function_of(params->func) != NULL
+                     : acu_sim_kernel_called(params->func) != NULL;
+    return known ? cudaSuccess : cudaErrorInvalidDeviceFunction;
+}
+
+static cudaError_t prepare(acu_sim_owner *owner, const void *handle,
+                           const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
+                           acu_sim_op **op) {
+    acu_sim_prepared *prepared = NULL;
+    cudaError_t result = acu_sim_prepare(owner, handle, config, args, extra, &prepared);
+    if (!result && !(*op = acu_sim_op_kernel(prepared)))
+        result = cudaErrorMemoryAllocation;
+    return result;
+}
+
+/* New parameters leave the attributes as they were, and the kernel where it was. */
+cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const acu_sim_op *old,
+                              acu_sim_op **op) {
+    const acu_sim_prepared *before = old ? old->with.launch : NULL;
+    const cudaLaunchConfig_t config = {.gridDim = params->gridDim,
+                                       .blockDim = params->blockDim,
+                                       .dynamicSmemBytes = params->sharedMemBytes,
+                                       .attrs = before ? before->attributes : NULL,
+                                       .numAttrs = before ? before->attribute_count : 0};
+    cudaError_t result = judge_function(params);
+    const acu_sim_context *named = acu_sim_execution_context_of(params->ctx);
+    acu_sim_owner *owner = before  ? acu_sim_prepared_owner(before)
+                           : named ? &named->device->own
+                                   : acu_sim_owner_now();
+    return result ? result
+                  : prepare(owner, params->func, &config, params->kernelParams, params->extra, op);
+}
+
+void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params) {
+    const acu_sim_prepared *p = op->with.launch;
+    params->func = (void *)(uintptr_t)p->handle;
+    params->gridDim = (dim3){p->grid[0], p->grid[1], p->grid[2]};
+    params->blockDim = (dim3){p->block[0], p->block[1], p->block[2]};
+    params->sharedMemBytes = (unsigned)p->shared;
+    params->kernelParams = p->args;
+    params->functionType = acu_sim_kernel_called(p->handle) ? cudaKernelFunctionTypeUnspecified
+                                                            : cudaKernelFunctionTypeFunction;
+}
+
+static struct cudaGraphNodeParams kernel_node(const struct cudaKernelNodeParams *kernel) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeKernel};
+    if (kernel) {
+        params.kernel.func = kernel->func;
+        params.kernel.gridDim = kernel->gridDim;
+        params.kernel.blockDim = kernel->blockDim;
+        params.kernel.sharedMemBytes = kernel->sharedMemBytes;
+        params.kernel.kernelParams = kernel->kernelParams;
+        params.kernel.extra = kernel->extra;
+    }
+    return params;
+}
+
+cudaError_t acu_sim_cudaGraphAddKernelNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                           const cudaGraphNode_t *pDependencies,
+                                           size_t numDependencies,
+                                           const struct cudaKernelNodeParams *pNodeParams) {
+    struct cudaGraphNodeParams params = kernel_node(pNodeParams);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                            pNodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphKernelNodeGetParams(cudaGraphNode_t node,
+                                                 struct cudaKernelNodeParams *pNodeParams) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(node, cudaGraphNodeTypeKernel, pNodeParams ? &params : NULL);
+    if (!result && pNodeParams)
+        *pNodeParams = (struct cudaKernelNodeParams){.func = params.kernel.func,
+                                                     .gridDim = params.kernel.gridDim,
+                                                     .blockDim = params.kernel.blockDim,
+                                                     .sharedMemBytes = params.kernel.sharedMemBytes,
+                                                     .kernelParams = params.kernel.kernelParams};
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphKernelNodeSetParams(cudaGraphNode_t node,
+                                                 const struct cudaKernelNodeParams *pNodeParams) {
+    const struct cudaGraphNodeParams params = kernel_node(pNodeParams);
+    return acu_sim_node_put(node, pNodeParams ? &params : NULL);
+}
+
+cudaError_t
+acu_sim_cudaGraphExecKernelNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+                                         const struct cudaKernelNodeParams *pNodeParams) {
+    const struct cudaGraphNodeParams params = kernel_node(pNodeParams);
+    return acu_sim_exec_put(hGraphExec, node, pNodeParams ? &params : NULL);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------
+ */
+
+/* Those of a launch that are about it alone; 11.7 knew two of them, by another name. */
+static bool has_attribute(cudaLaunchAttributeID id) {
+    switch ((int)id) {
+    case cudaLaunchAttributeAccessPolicyWindow:
+    case cudaLaunchAttributeCooperative:
+    case cudaLaunchAttributePriority:
+        return true;
+    case cudaLaunchAttributeIgnore:
+    case cudaLaunchAttributeSynchronizationPolicy:
+    case cudaLaunchAttributeProgrammaticStreamSerialization:
+    case cudaLaunchAttributeProgrammaticEvent:
+    case cudaLaunchAttributeLaunchCompletionEvent:
+        return false;
+    default:
+        return acu_sim_knows(&acu_cudart_type_cudaLaunchAttributeID, id);
+    }
+}
+
+static const cudaLaunchAttribute *find_attribute(const acu_sim_prepared *prepared,
+                                                 cudaLaunchAttributeID id) {
+    for (unsigned i = 0; i < prepared->attribute_count; i++)
+        if (prepared->attributes[i].id == id)
+            return &prepared->attributes[i];
+    return NULL;
+}
+
+static acu_sim_node *kernel_of(cudaGraphNode_t handle) {
+    acu_sim_node *node = acu_sim_node_of(handle);
+    return node && node->op->type == cudaGraphNodeTypeKernel ? node : NULL;
+}
+
+/* The same kernel with these attributes. */
+static cudaError_t put_attributes(acu_sim_node *node, cudaLaunchAttribute *attributes,
+                                  unsigned count) {
+    acu_sim_op *op = NULL;
+    const acu_sim_prepared *p = node->op->with.launch;
+    const cudaLaunchConfig_t config = {.gridDim = {p->grid[0], p->grid[1], p->grid[2]},
+                                       .blockDim = {p->block[0], p->block[1], p->block[2]},
+                                       .dynamicSmemBytes = p->shared,
+                                       .attrs = attributes,
+                                       .numAttrs = count};
+    cudaError_t result = prepare(acu_sim_prepared_owner(p), p->handle, &config, p->args, NULL, &op);
+    if (result)
+        return result;
+    acu_sim_op_release(node->op);
+    node->op = op;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaGraphKernelNodeGetAttribute(cudaGraphNode_t hNode,
+                                                    cudaLaunchAttributeID attr,
+                                                    cudaLaunchAttributeValue *value_out) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_node *node = kernel_of(hNode);
+    if (!result && (!node || !value_out || !has_attribute(attr)))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        const cudaLaunchAttribute *found = find_attribute(node->op->with.launch, attr);
+        memset(value_out, 0, sizeof *value_out);
+        if (found)
+            *value_out = found->val;
+        else if (attr == cudaLaunchAttributeMemSyncDomainMap)
+            value_out->memSyncDomainMap.remote = 1;
+    }
+    return acu_sim_leave(result);
+}
+
+static cudaError_t put_attribute(acu_sim_node *node, const cudaLaunchAttribute *attribute) {
+    const acu_sim_prepared *p = node->op->with.launch;
+    unsigned count = p->attribute_count, at = 0;
+    cudaLaunchAttribute *all = malloc((count + 1) * sizeof *all);
+    if (!all)
+        return cudaErrorMemoryAllocation;
+    if (count)
+        memcpy(all, p->attributes, count * sizeof *all);
+    while (at < count && all[at].id != attribute->id)
+        at++;
+    all[at] = *attribute;
+    cudaError_t result = put_attributes(node, all, at == count ? count + 1 : count);
+    free(all);
+    return result;
+}
+
+cudaError_t acu_sim_kernel_captured(acu_sim_node *node, int priority) {
+    const cudaLaunchAttribute attribute = {.id = cudaLaunchAttributePriority,
+                                           .val = {.priority = priority}};
+    return !priority || find_attribute(node->op->with.launch, attribute.id)
+               ? cudaSuccess
+               : put_attribute(node, &attribute);
+}
+
+/* Edges say so from 12.3 on. */
+cudaGraphEdgeData acu_sim_kernel_edge(const acu_sim_node *from, const acu_sim_op *to) {
+    const cudaLaunchAttribute *attribute =
+        to->type == cudaGraphNodeTypeKernel && from->op->type == cudaGraphNodeTypeKernel
+            ? find_attribute(to->with.launch, cudaLaunchAttributeProgrammaticStreamSerialization)
+            : NULL;
+    bool early = attribute && attribute->val.programmaticStreamSerializationAllowed &&
+                 acu_sim_knows(&acu_cudart_type_cudaGraphDependencyType_enum_8bit,
+                               cudaGraphDependencyTypeProgrammatic);
+    return early ? (cudaGraphEdgeData){.from_port = cudaGraphKernelNodePortProgrammatic,
+                                       .type = cudaGraphDependencyTypeProgrammatic}
+                 : (cudaGraphEdgeData){0};
+}
+
+cudaError_t acu_sim_cudaGraphKernelNodeSetAttribute(cudaGraphNode_t hNode,
+                                                    cudaLaunchAttributeID attr,
+                                                    const cudaLaunchAttributeValue *value) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_node *node = kernel_of(hNode);
+    if (!result && (!node || !value || !has_attribute(attr)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = put_attribute(node, &(cudaLaunchAttribute){.id = attr, .val = *value});
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t hDst, cudaGraphNode_t hSrc) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_node *to = kernel_of(hDst);
+    const acu_sim_node *from = kernel_of(hSrc);
+    if (!result && (!to || !from))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        const acu_sim_prepared *p = from->op->with.launch;
+        result = put_attributes(to, p->attributes, p->attribute_count);
+    }
+    return acu_sim_leave(result);
+}

@@ -1,0 +1,533 @@
+/* Nodes of graphs: what they are, what they do, and changing it. */
+#include "sim/stream/execution_context.h"
+#include "sim/driver/driver.h"
+#include "sim/graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static acu_sim_set handles;
+static unsigned long long last_tools_id;
+static uint64_t last_mark;
+
+acu_sim_node *acu_sim_node_of(cudaGraphNode_t handle) {
+    acu_sim_node *node = (acu_sim_node *)(void *)handle;
+    return acu_sim_set_has(&handles, node) && !acu_sim_graph_root(node->graph)->instanced ? node
+                                                                                          : NULL;
+}
+
+cudaGraphNode_t acu_sim_node_handle(acu_sim_node *node) {
+    return (cudaGraphNode_t)(void *)node;
+}
+
+/* ---- making and taking back ---------------------------------------------------------------------
+ */
+
+static bool has_room(acu_sim_graph *graph) {
+    if (graph->size < graph->room)
+        return true;
+    size_t room = graph->room * 2 + 8;
+    acu_sim_node **nodes = realloc(graph->nodes, room * sizeof(acu_sim_node *));
+    if (!nodes)
+        return false;
+    graph->nodes = nodes;
+    graph->room = room;
+    return true;
+}
+
+bool acu_sim_graph_skip(acu_sim_graph *graph) {
+    if (!has_room(graph))
+        return false;
+    graph->nodes[graph->size++] = NULL;
+    return true;
+}
+
+acu_sim_node *acu_sim_node_new(acu_sim_graph *graph, acu_sim_op *op) {
+    acu_sim_node *node = calloc(1, sizeof *node);
+    if (!node || !has_room(graph) || !acu_sim_set_add(&handles, node)) {
+        free(node);
+        acu_sim_op_release(op);
+        return NULL;
+    }
+    node->graph = graph;
+    node->id = (unsigned)graph->size;
+    node->tools_id = ++last_tools_id;
+    node->op = op;
+    graph->nodes[graph->size++] = node;
+    graph->count++;
+    graph->memory_count += acu_sim_is_memory(op);
+    return node;
+}
+
+bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body) {
+    acu_sim_graph **grown = realloc(node->bodies, (node->body_count + 1) * sizeof(acu_sim_graph *));
+    if (!grown)
+        return false;
+    node->bodies = grown;
+    node->bodies[node->body_count++] = body;
+    node->graph->body_count += node->body_count == 1;
+    body->owner = node;
+    return true;
+}
+
+/* Its edges are the caller's. */
+void acu_sim_node_free(acu_sim_node *node) {
+    node->graph->nodes[node->id] = NULL;
+    node->graph->count--;
+    node->graph->memory_count -= acu_sim_is_memory(node->op);
+    node->graph->body_count -= node->body_count != 0;
+    acu_sim_set_remove(&handles, node);
+    for (unsigned i = 0; i < node->body_count; i++)
+        acu_sim_graph_free(node->bodies[i]);
+    free(node->bodies);
+    acu_sim_links_clear(&node->before);
+    acu_sim_links_clear(&node->after);
+    acu_sim_op_release(node->op);
+    free(node);
+}
+
+/* ---- what it does -------------------------------------------------------------------------------
+ */
+
+static void drop_event(acu_sim_op *op) {
+    acu_sim_event_release(op->with.event);
+}
+
+cudaError_t acu_sim_event_op(enum cudaGraphNodeType type, acu_sim_event *event, acu_sim_op **op) {
+    if (!event)
+        return cudaErrorInvalidValue;
+    if (!(*op = acu_sim_op_new(type, NULL)))
+        return cudaErrorMemoryAllocation;
+    event->refs++;
+    (*op)->with.event = event;
+    (*op)->drop = drop_event;
+    return cudaSuccess;
+}
+
+static cudaError_t plain_op(enum cudaGraphNodeType type, acu_sim_op **op) {
+    *op = acu_sim_op_new(type, NULL);
+    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t host_op(const struct cudaHostNodeParamsV2 *host, acu_sim_op **op) {
+    if (!host->fn)
+        return cudaErrorInvalidValue;
+    *op = acu_sim_op_host(host->fn, host->userData);
+    return *op ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static struct cudaMemsetParams fill_params(const struct cudaMemsetParamsV2 *fill) {
+    return (struct cudaMemsetParams){.dst = fill->dst,
+                                     .pitch = fill->pitch,
+                                     .value = fill->value,
+                                     .elementSize = fill->elementSize,
+                                     .width = fill->width,
+                                     .height = fill->height};
+}
+
+static cudaError_t alloc_op(struct cudaMemAllocNodeParamsV2 *alloc, acu_sim_graph *graph,
+                            acu_sim_op **op) {
+    struct cudaMemAllocNodeParams params;
+    memcpy(&params, alloc, sizeof params);
+    cudaError_t result = acu_sim_alloc_op(&params, graph, op);
+    alloc->dptr = params.dptr;
+    return result;
+}
+
+static bool moves(const struct cudaChildGraphNodeParams *child) {
+    return child->ownership == cudaGraphChildGraphOwnershipMove;
+}
+
+/* What is embedded is copied, or it is moved, and then it was the program's and nobody else's. */
+static cudaError_t judge_child(const struct cudaChildGraphNodeParams *child, acu_sim_graph *into) {
+    const acu_sim_graph *graph = acu_sim_graph_of(child->graph);
+    const bool known =
+        acu_sim_knows(&acu_cudart_type_cudaGraphChildGraphNodeOwnership, child->ownership);
+    if (!graph)
+        return cudaErrorInvalidValue;
+    if (graph->moved || (child->ownership && !(known && moves(child))))
+        return cudaErrorNotSupported;
+    if (moves(child) && (!graph->where || graph->captures || acu_sim_graph_root(into) == graph))
+        return cudaErrorInvalidValue;
+    return acu_sim_graph_has_conditions(graph) || (!moves(child) && acu_sim_graph_has_memory(graph))
+               ? cudaErrorNotSupported
+               : cudaSuccess;
+}
+
+static cudaError_t child_op(const struct cudaGraphNodeParams *params, acu_sim_graph *into,
+                            acu_sim_op **op) {
+    cudaError_t result = judge_child(&params->graph, into);
+    return result ? result : plain_op(params->type, op);
+}
+
+/* None is allocated in, or freed by, what was moved. */
+static cudaError_t memory_op(struct cudaGraphNodeParams *params, acu_sim_graph *graph,
+                             acu_sim_op **op) {
+    if (graph->moved)
+        return cudaErrorNotSupported;
+    return params->type == cudaGraphNodeTypeMemAlloc
+               ? alloc_op(&params->alloc, graph, op)
+               : acu_sim_free_op(params->free.dptr, graph, op);
+}
+
+/* The operation of a node of the graph, for other graphs' in it see embed(). `old`: what the node
+ * did before, if it was there. */
+static cudaError_t make_plainly(acu_sim_graph *graph, struct cudaGraphNodeParams *params,
+                                const acu_sim_op *old, acu_sim_op **op) {
+    struct cudaMemsetParams fill;
+    switch ((int)params->type) {
+    case cudaGraphNodeTypeKernel:
+        return acu_sim_kernel_op(&params->kernel, old, op);
+    case cudaGraphNodeTypeMemcpy:
+        return acu_sim_op_copy(&params->memcpy.copyParams, op);
+    case cudaGraphNodeTypeMemset:
+        fill = fill_params(&params->memset);
+        return acu_sim_op_fill(&fill, op);
+    case cudaGraphNodeTypeHost:
+        return host_op(&params->host, op);
+    case cudaGraphNodeTypeWaitEvent:
+        return acu_sim_event_op(params->type, acu_sim_event_of(params->eventWait.event), op);
+    case cudaGraphNodeTypeEventRecord:
+        return acu_sim_event_op(params->type, acu_sim_event_of(params->eventRecord.event), op);
+    case cudaGraphNodeTypeGraph:
+        return child_op(params, graph, op);
+    case cudaGraphNodeTypeConditional:
+        return old ? cudaErrorNotSupported
+                   : acu_sim_conditional_op(&params->conditional, graph, op);
+    case cudaGraphNodeTypeMemAlloc:
+    case cudaGraphNodeTypeMemFree:
+        return old ? cudaErrorNotSupported : memory_op(params, graph, op);
+    case cudaGraphNodeTypeMemcpyBatch:
+        return acu_sim_driver_knows(&acu_cuda_type_CUgraphNodeType_enum, params->type)
+                   ? acu_sim_batch_op(&params->memcpyBatch, op)
+                   : cudaErrorInvalidValue;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        return acu_sim_semaphores_op(params, op);
+    case cudaGraphNodeTypeEmpty:
+        return plain_op(params->type, op);
+    case SIM_NODE_VALUES:
+        return acu_sim_self()->by_driver ? acu_sim_values_op(params, op) : cudaErrorInvalidValue;
+    default:
+        return acu_sim_knows(&acu_cudart_type_cudaGraphNodeType, params->type)
+                   ? cudaErrorNotSupported
+                   : cudaErrorInvalidValue;
+    }
+}
+
+/* Where the parameters say which execution context; NULL: such nodes have none. */
+static cudaExecutionContext_t *context_in(struct cudaGraphNodeParams *params) {
+    switch ((int)params->type) {
+    case cudaGraphNodeTypeKernel:
+        return &params->kernel.ctx;
+    case cudaGraphNodeTypeMemcpy:
+        return &params->memcpy.ctx;
+    case cudaGraphNodeTypeMemset:
+        return &params->memset.ctx;
+    case cudaGraphNodeTypeEventRecord:
+        return &params->eventRecord.ctx;
+    case cudaGraphNodeTypeConditional:
+        return &params->conditional.ctx;
+    case cudaGraphNodeTypeMemcpyBatch:
+        return &params->memcpyBatch.ctx;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+        return &params->extSemSignal.ctx;
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        return &params->extSemWait.ctx;
+    default:
+        return NULL;
+    }
+}
+
+static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *params,
+                           const acu_sim_op *old, acu_sim_op **op) {
+    cudaExecutionContext_t *context = context_in(params);
+    if (context && *context && !acu_sim_execution_context_of(*context))
+        return cudaErrorInvalidValue;
+    cudaError_t result = make_plainly(graph, params, old, op);
+    if (!result && context)
+        (*op)->context = *context;
+    return result;
+}
+
+/* The node's own graph: a copy as of now, before the node is there, of which it may be one. */
+static cudaError_t make_body(const struct cudaGraphNodeParams *params, acu_sim_graph **body) {
+    if (params->type != cudaGraphNodeTypeGraph)
+        return cudaSuccess;
+    acu_sim_graph *graph = acu_sim_graph_of(params->graph.graph);
+    *body = moves(&params->graph) ? graph : acu_sim_graph_copy(graph);
+    return *body ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+static cudaError_t embed_child(acu_sim_node *node, acu_sim_graph *body, bool moved) {
+    if (!acu_sim_node_embed(node, body))
+        return cudaErrorMemoryAllocation;
+    body->moved = moved;
+    if (moved) {
+        acu_sim_graph_withdraw(body);
+        acu_sim_allocations_move(body, acu_sim_graph_root(body));
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t embed(acu_sim_node *node, struct cudaGraphNodeParams *params,
+                         acu_sim_graph *body) {
+    if (params->type == cudaGraphNodeTypeConditional)
+        return acu_sim_conditional_embed(node, &params->conditional);
+    return body ? embed_child(node, body, moves(&params->graph)) : cudaSuccess;
+}
+
+void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams *params) {
+    const acu_sim_op *op = node->op;
+    const struct cudaMemsetParams *fill = &op->with.fill.params;
+    struct cudaMemAllocNodeParams alloc;
+    memset(params, 0, sizeof *params);
+    params->type = op->type;
+    switch ((int)op->type) {
+    case cudaGraphNodeTypeKernel:
+        acu_sim_kernel_describe(op, &params->kernel);
+        break;
+    case cudaGraphNodeTypeMemcpy:
+        params->memcpy.copyParams = acu_sim_copy_told(op);
+        break;
+    case cudaGraphNodeTypeMemset:
+        params->memset =
+            (struct cudaMemsetParamsV2){fill->dst,   fill->pitch,  fill->value, fill->elementSize,
+                                        fill->width, fill->height, NULL};
+        break;
+    case cudaGraphNodeTypeHost:
+        params->host.fn = op->with.host.fn;
+        params->host.userData = op->with.host.data;
+        break;
+    case cudaGraphNodeTypeWaitEvent:
+        params->eventWait.event = (cudaEvent_t)(void *)op->with.event;
+        break;
+    case cudaGraphNodeTypeEventRecord:
+        params->eventRecord.event = (cudaEvent_t)(void *)op->with.event;
+        break;
+    case cudaGraphNodeTypeGraph:
+        params->graph.graph = acu_sim_graph_handle(node->bodies[0]);
+        params->graph.ownership = cudaGraphChildGraphOwnershipInvalid;
+        break;
+    case cudaGraphNodeTypeExtSemaphoreSignal:
+    case cudaGraphNodeTypeExtSemaphoreWait:
+        acu_sim_semaphores_describe(op, params);
+        break;
+    case cudaGraphNodeTypeMemcpyBatch:
+        acu_sim_batch_describe(op, &params->memcpyBatch);
+        break;
+    case cudaGraphNodeTypeConditional:
+        acu_sim_conditional_describe(node, &params->conditional);
+        break;
+    case cudaGraphNodeTypeMemAlloc:
+        alloc = acu_sim_allocation_params(op);
+        memcpy(&params->alloc, &alloc, sizeof alloc);
+        break;
+    case cudaGraphNodeTypeMemFree:
+        params->free.dptr = acu_sim_allocation_params(op).dptr;
+        break;
+    case SIM_NODE_VALUES:
+        acu_sim_values_describe(op, params);
+        break;
+    default:
+        break;
+    }
+    cudaExecutionContext_t *context = context_in(params);
+    if (context)
+        *context = op->context;
+}
+
+cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNodeParams *params,
+                              acu_sim_op **op) {
+    if (params->type != node->op->type || params->type == cudaGraphNodeTypeGraph)
+        return cudaErrorInvalidValue;
+    struct cudaGraphNodeParams mine = *params;
+    return make_op(node->graph, &mine, node->op, op);
+}
+
+static cudaError_t set(acu_sim_node *node, const struct cudaGraphNodeParams *params) {
+    acu_sim_op *op = NULL;
+    cudaError_t why = acu_sim_node_make(node, params, &op);
+    if (why)
+        return why;
+    acu_sim_op_release(node->op);
+    node->op = op;
+    return cudaSuccess;
+}
+
+/* ---- adding, asking, changing: the calls of all types -------------------------------------------
+ */
+
+uint64_t acu_sim_new_mark(void) {
+    return ++last_mark;
+}
+
+cudaError_t acu_sim_nodes_judge(const acu_sim_graph *graph, const cudaGraphNode_t *nodes,
+                                const cudaGraphEdgeData *data, size_t count) {
+    uint64_t mark = acu_sim_new_mark();
+    if (count && !nodes)
+        return cudaErrorInvalidValue;
+    for (size_t i = 0; i < count; i++) {
+        acu_sim_node *node = acu_sim_node_of(nodes[i]);
+        if (!node || node->graph != graph || node->mark == mark ||
+            (data && acu_sim_edge_judge(node, NULL, data[i])))
+            return cudaErrorInvalidValue;
+        node->mark = mark;
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t link_all(acu_sim_node *node, const cudaGraphNode_t *dependencies,
+                            const cudaGraphEdgeData *data, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        if (!acu_sim_link(acu_sim_node_of(dependencies[i]), node,
+                          data ? data[i] : (cudaGraphEdgeData){0}))
+            return cudaErrorMemoryAllocation;
+    return cudaSuccess;
+}
+
+static cudaError_t add(acu_sim_graph *graph, const cudaGraphNode_t *dependencies,
+                       const cudaGraphEdgeData *data, size_t count,
+                       struct cudaGraphNodeParams *params, acu_sim_node **made) {
+    acu_sim_op *op = NULL;
+    acu_sim_graph *body = NULL;
+    cudaError_t result = acu_sim_nodes_judge(graph, dependencies, data, count);
+    if (!result)
+        result = make_op(graph, params, NULL, &op);
+    if (!result && (result = make_body(params, &body)))
+        acu_sim_op_release(op);
+    if (result)
+        return result;
+    acu_sim_node *node = acu_sim_node_new(graph, op);
+    result = node ? link_all(node, dependencies, data, count) : cudaErrorMemoryAllocation;
+    if (!result) /* last, so that what was moved stays */
+        result = embed(node, params, body);
+    if (result && node) {
+        acu_sim_unlink_all(node);
+        acu_sim_node_free(node);
+    }
+    if (result && body && !moves(&params->graph))
+        acu_sim_graph_free(body);
+    if (result)
+        return result;
+    *made = node;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_node_add(cudaGraphNode_t *node, cudaGraph_t graph,
+                             const cudaGraphNode_t *dependencies, const cudaGraphEdgeData *data,
+                             size_t count, struct cudaGraphNodeParams *params) {
+    acu_sim_node *made = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!result && (!node || !g || !params))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = add(g, dependencies, data, count, params, &made);
+    if (!result)
+        *node = acu_sim_node_handle(made);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_node_get(cudaGraphNode_t node, enum cudaGraphNodeType type,
+                             struct cudaGraphNodeParams *params) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_node *n = acu_sim_node_of(node);
+    if (!result && (!n || !params || n->op->type != type))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        acu_sim_node_describe(n, params);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_node_put(cudaGraphNode_t node, const struct cudaGraphNodeParams *params) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_node *n = acu_sim_node_of(node);
+    if (!result)
+        result = n && params ? set(n, params) : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphDestroyNode(cudaGraphNode_t node) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_node *n = acu_sim_node_of(node);
+    if (!result && !n)
+        result = cudaErrorInvalidValue;
+    if (!result && acu_sim_graph_root(n->graph)->captures)
+        result = cudaErrorIllegalState;
+    if (!result && acu_sim_graph_has_memory(n->graph))
+        result = cudaErrorNotSupported;
+    if (!result) {
+        acu_sim_unlink_all(n);
+        acu_sim_node_free(n);
+    }
+    return acu_sim_leave(result);
+}
+
+/* Enters, and finds the node; `out` is where the answer goes. */
+static cudaError_t enter(cudaGraphNode_t handle, const void *out, acu_sim_node **node) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && (!out || !(*node = acu_sim_node_of(handle))))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetParams(cudaGraphNode_t node,
+                                           struct cudaGraphNodeParams *nodeParams) {
+    acu_sim_node *n;
+    cudaError_t result = enter(node, nodeParams, &n);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuGraphNodeGetParams);
+    if (!result)
+        acu_sim_node_describe(n, nodeParams);
+    return acu_sim_leave(result);
+}
+
+/* ---- what it is ---------------------------------------------------------------------------------
+ */
+
+/* The runtime has no word for what only the driver knows. */
+cudaError_t acu_sim_cudaGraphNodeGetType(cudaGraphNode_t node, enum cudaGraphNodeType *pType) {
+    acu_sim_node *n;
+    cudaError_t result = enter(node, pType, &n);
+    if (!result && n->op->type == SIM_NODE_VALUES && !acu_sim_self()->by_driver)
+        result = cudaErrorUnknown;
+    if (!result)
+        *pType = n->op->type;
+    return acu_sim_leave(result);
+}
+
+/* The same, but where the driver lacks the function that is told first. */
+static cudaError_t enter_newer(const acu_function *function, cudaGraphNode_t handle,
+                               const void *out, acu_sim_node **node) {
+    cudaError_t result = acu_sim_enter_newer(function);
+    if (!result && (!out || !(*node = acu_sim_node_of(handle))))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetContainingGraph(cudaGraphNode_t hNode, cudaGraph_t *phGraph) {
+    acu_sim_node *n;
+    cudaError_t result =
+        enter_newer(&acu_function_cuGraphNodeGetContainingGraph, hNode, phGraph, &n);
+    if (!result)
+        *phGraph = acu_sim_graph_handle(n->graph);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetLocalId(cudaGraphNode_t hNode, unsigned int *nodeId) {
+    acu_sim_node *n;
+    cudaError_t result = enter_newer(&acu_function_cuGraphNodeGetLocalId, hNode, nodeId, &n);
+    if (!result)
+        *nodeId = n->id;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphNodeGetToolsId(cudaGraphNode_t hNode,
+                                            unsigned long long *toolsNodeId) {
+    acu_sim_node *n;
+    cudaError_t result = enter_newer(&acu_function_cuGraphNodeGetToolsId, hNode, toolsNodeId, &n);
+    if (!result)
+        *toolsNodeId = n->tools_id;
+    return acu_sim_leave(result);
+}

@@ -1,0 +1,366 @@
+/* The calls for one type of node each, by those for all types. */
+#include "sim/graph/graph.h"
+
+/* ---- nodes that only order ----------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaGraphAddNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                     const cudaGraphNode_t *pDependencies,
+                                     const cudaGraphEdgeData *dependencyData,
+                                     size_t numDependencies,
+                                     struct cudaGraphNodeParams *nodeParams) {
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, dependencyData, numDependencies,
+                            nodeParams);
+}
+
+cudaError_t acu_sim_cudaGraphNodeSetParams(cudaGraphNode_t node,
+                                           struct cudaGraphNodeParams *nodeParams) {
+    return acu_sim_node_put(node, nodeParams);
+}
+
+cudaError_t acu_sim_cudaGraphExecNodeSetParams(cudaGraphExec_t graphExec, cudaGraphNode_t node,
+                                               struct cudaGraphNodeParams *nodeParams) {
+    return acu_sim_exec_put(graphExec, node, nodeParams);
+}
+
+cudaError_t acu_sim_cudaGraphAddEmptyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                          const cudaGraphNode_t *pDependencies,
+                                          size_t numDependencies) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeEmpty};
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);
+}
+
+/* ---- copies -------------------------------------------------------------------------------------
+ */
+
+static struct cudaGraphNodeParams copy_node(const struct cudaMemcpy3DParms *copy) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemcpy};
+    if (copy)
+        params.memcpy.copyParams = *copy;
+    return params;
+}
+
+static struct cudaGraphNodeParams copy_node_1d(void *dst, const void *src, size_t count,
+                                               enum cudaMemcpyKind kind) {
+    const struct cudaMemcpy3DParms copy = acu_sim_copy_params(dst, src, count, kind);
+    return copy_node(&copy);
+}
+
+cudaError_t acu_sim_cudaGraphAddMemcpyNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                           const cudaGraphNode_t *pDependencies,
+                                           size_t numDependencies,
+                                           const struct cudaMemcpy3DParms *pCopyParams) {
+    struct cudaGraphNodeParams params = copy_node(pCopyParams);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                            pCopyParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphAddMemcpyNode1D(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                             const cudaGraphNode_t *pDependencies,
+                                             size_t numDependencies, void *dst, const void *src,
+                                             size_t count, enum cudaMemcpyKind kind) {
+    struct cudaGraphNodeParams params = copy_node_1d(dst, src, count, kind);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);
+}
+
+cudaError_t acu_sim_cudaGraphMemcpyNodeGetParams(cudaGraphNode_t node,
+                                                 struct cudaMemcpy3DParms *pNodeParams) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(node, cudaGraphNodeTypeMemcpy, pNodeParams ? &params : NULL);
+    if (!result && pNodeParams)
+        *pNodeParams = params.memcpy.copyParams;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphMemcpyNodeSetParams(cudaGraphNode_t node,
+                                                 const struct cudaMemcpy3DParms *pNodeParams) {
+    const struct cudaGraphNodeParams params = copy_node(pNodeParams);
+    return acu_sim_node_put(node, pNodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphMemcpyNodeSetParams1D(cudaGraphNode_t node, void *dst, const void *src,
+                                                   size_t count, enum cudaMemcpyKind kind) {
+    const struct cudaGraphNodeParams params = copy_node_1d(dst, src, count, kind);
+    return acu_sim_node_put(node, &params);
+}
+
+cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParams(cudaGraphExec_t hGraphExec,
+                                                     cudaGraphNode_t node,
+                                                     const struct cudaMemcpy3DParms *pNodeParams) {
+    const struct cudaGraphNodeParams params = copy_node(pNodeParams);
+    return acu_sim_exec_put(hGraphExec, node, pNodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t hGraphExec,
+                                                       cudaGraphNode_t node, void *dst,
+                                                       const void *src, size_t count,
+                                                       enum cudaMemcpyKind kind) {
+    const struct cudaGraphNodeParams params = copy_node_1d(dst, src, count, kind);
+    return acu_sim_exec_put(hGraphExec, node, &params);
+}
+
+/* ---- fills --------------------------------------------------------------------------------------
+ */
+
+static struct cudaGraphNodeParams fill_node(const struct cudaMemsetParams *fill) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeMemset};
+    if (fill)
+        params.memset =
+            (struct cudaMemsetParamsV2){fill->dst,   fill->pitch,  fill->value, fill->elementSize,
+                                        fill->width, fill->height, NULL};
+    return params;
+}
+
+cudaError_t acu_sim_cudaGraphAddMemsetNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                           const cudaGraphNode_t *pDependencies,
+                                           size_t numDependencies,
+                                           const struct cudaMemsetParams *pMemsetParams) {
+    struct cudaGraphNodeParams params = fill_node(pMemsetParams);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                            pMemsetParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphMemsetNodeGetParams(cudaGraphNode_t node,
+                                                 struct cudaMemsetParams *pNodeParams) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(node, cudaGraphNodeTypeMemset, pNodeParams ? &params : NULL);
+    if (!result && pNodeParams)
+        *pNodeParams = (struct cudaMemsetParams){params.memset.dst,   params.memset.pitch,
+                                                 params.memset.value, params.memset.elementSize,
+                                                 params.memset.width, params.memset.height};
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphMemsetNodeSetParams(cudaGraphNode_t node,
+                                                 const struct cudaMemsetParams *pNodeParams) {
+    const struct cudaGraphNodeParams params = fill_node(pNodeParams);
+    return acu_sim_node_put(node, pNodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t hGraphExec,
+                                                     cudaGraphNode_t node,
+                                                     const struct cudaMemsetParams *pNodeParams) {
+    const struct cudaGraphNodeParams params = fill_node(pNodeParams);
+    return acu_sim_exec_put(hGraphExec, node, pNodeParams ? &params : NULL);
+}
+
+/* ---- host functions -----------------------------------------------------------------------------
+ */
+
+static struct cudaGraphNodeParams host_node(const struct cudaHostNodeParams *host) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeHost};
+    if (host) {
+        params.host.fn = host->fn;
+        params.host.userData = host->userData;
+    }
+    return params;
+}
+
+cudaError_t acu_sim_cudaGraphAddHostNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                         const cudaGraphNode_t *pDependencies,
+                                         size_t numDependencies,
+                                         const struct cudaHostNodeParams *pNodeParams) {
+    struct cudaGraphNodeParams params = host_node(pNodeParams);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                            pNodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphHostNodeGetParams(cudaGraphNode_t node,
+                                               struct cudaHostNodeParams *pNodeParams) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(node, cudaGraphNodeTypeHost, pNodeParams ? &params : NULL);
+    if (!result && pNodeParams)
+        *pNodeParams = (struct cudaHostNodeParams){params.host.fn, params.host.userData};
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphHostNodeSetParams(cudaGraphNode_t node,
+                                               const struct cudaHostNodeParams *pNodeParams) {
+    const struct cudaGraphNodeParams params = host_node(pNodeParams);
+    return acu_sim_node_put(node, pNodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExecHostNodeSetParams(cudaGraphExec_t hGraphExec, cudaGraphNode_t node,
+                                                   const struct cudaHostNodeParams *pNodeParams) {
+    const struct cudaGraphNodeParams params = host_node(pNodeParams);
+    return acu_sim_exec_put(hGraphExec, node, pNodeParams ? &params : NULL);
+}
+
+/* ---- graphs in nodes ----------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaGraphAddChildGraphNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                               const cudaGraphNode_t *pDependencies,
+                                               size_t numDependencies, cudaGraph_t childGraph) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeGraph,
+                                         .graph = {.graph = childGraph}};
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);
+}
+
+cudaError_t acu_sim_cudaGraphChildGraphNodeGetGraph(cudaGraphNode_t node, cudaGraph_t *pGraph) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result = acu_sim_node_get(node, cudaGraphNodeTypeGraph, pGraph ? &params : NULL);
+    if (!result && pGraph)
+        *pGraph = params.graph.graph;
+    return result;
+}
+
+/* ---- events -------------------------------------------------------------------------------------
+ */
+
+static struct cudaGraphNodeParams event_node(enum cudaGraphNodeType type, cudaEvent_t event) {
+    struct cudaGraphNodeParams params = {.type = type};
+    if (type == cudaGraphNodeTypeEventRecord)
+        params.eventRecord.event = event;
+    else
+        params.eventWait.event = event;
+    return params;
+}
+
+cudaError_t acu_sim_cudaGraphAddEventRecordNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                                const cudaGraphNode_t *pDependencies,
+                                                size_t numDependencies, cudaEvent_t event) {
+    struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeEventRecord, event);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);
+}
+
+cudaError_t acu_sim_cudaGraphAddEventWaitNode(cudaGraphNode_t *pGraphNode, cudaGraph_t graph,
+                                              const cudaGraphNode_t *pDependencies,
+                                              size_t numDependencies, cudaEvent_t event) {
+    struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeWaitEvent, event);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies, &params);
+}
+
+cudaError_t acu_sim_cudaGraphEventRecordNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(node, cudaGraphNodeTypeEventRecord, event_out ? &params : NULL);
+    if (!result && event_out)
+        *event_out = params.eventRecord.event;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphEventWaitNodeGetEvent(cudaGraphNode_t node, cudaEvent_t *event_out) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(node, cudaGraphNodeTypeWaitEvent, event_out ? &params : NULL);
+    if (!result && event_out)
+        *event_out = params.eventWait.event;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphEventRecordNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
+    const struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeEventRecord, event);
+    return acu_sim_node_put(node, &params);
+}
+
+cudaError_t acu_sim_cudaGraphEventWaitNodeSetEvent(cudaGraphNode_t node, cudaEvent_t event) {
+    const struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeWaitEvent, event);
+    return acu_sim_node_put(node, &params);
+}
+
+cudaError_t acu_sim_cudaGraphExecEventRecordNodeSetEvent(cudaGraphExec_t hGraphExec,
+                                                         cudaGraphNode_t hNode, cudaEvent_t event) {
+    const struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeEventRecord, event);
+    return acu_sim_exec_put(hGraphExec, hNode, &params);
+}
+
+cudaError_t acu_sim_cudaGraphExecEventWaitNodeSetEvent(cudaGraphExec_t hGraphExec,
+                                                       cudaGraphNode_t hNode, cudaEvent_t event) {
+    const struct cudaGraphNodeParams params = event_node(cudaGraphNodeTypeWaitEvent, event);
+    return acu_sim_exec_put(hGraphExec, hNode, &params);
+}
+
+/* ---- semaphores of other APIs -------------------------------------------------------------------
+ */
+
+static struct cudaGraphNodeParams
+signal_node(const struct cudaExternalSemaphoreSignalNodeParams *signal) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeExtSemaphoreSignal};
+    if (signal) {
+        params.extSemSignal.extSemArray = signal->extSemArray;
+        params.extSemSignal.paramsArray = signal->paramsArray;
+        params.extSemSignal.numExtSems = signal->numExtSems;
+    }
+    return params;
+}
+
+static struct cudaGraphNodeParams
+wait_node(const struct cudaExternalSemaphoreWaitNodeParams *wait) {
+    struct cudaGraphNodeParams params = {.type = cudaGraphNodeTypeExtSemaphoreWait};
+    if (wait) {
+        params.extSemWait.extSemArray = wait->extSemArray;
+        params.extSemWait.paramsArray = wait->paramsArray;
+        params.extSemWait.numExtSems = wait->numExtSems;
+    }
+    return params;
+}
+
+cudaError_t acu_sim_cudaGraphAddExternalSemaphoresSignalNode(
+    cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+    size_t numDependencies, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
+    struct cudaGraphNodeParams params = signal_node(nodeParams);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                            nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphAddExternalSemaphoresWaitNode(
+    cudaGraphNode_t *pGraphNode, cudaGraph_t graph, const cudaGraphNode_t *pDependencies,
+    size_t numDependencies, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
+    struct cudaGraphNodeParams params = wait_node(nodeParams);
+    return acu_sim_node_add(pGraphNode, graph, pDependencies, NULL, numDependencies,
+                            nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExternalSemaphoresSignalNodeGetParams(
+    cudaGraphNode_t hNode, struct cudaExternalSemaphoreSignalNodeParams *params_out) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(hNode, cudaGraphNodeTypeExtSemaphoreSignal, params_out ? &params : NULL);
+    if (!result && params_out)
+        *params_out = (struct cudaExternalSemaphoreSignalNodeParams){
+            params.extSemSignal.extSemArray, params.extSemSignal.paramsArray,
+            params.extSemSignal.numExtSems};
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphExternalSemaphoresWaitNodeGetParams(
+    cudaGraphNode_t hNode, struct cudaExternalSemaphoreWaitNodeParams *params_out) {
+    struct cudaGraphNodeParams params;
+    cudaError_t result =
+        acu_sim_node_get(hNode, cudaGraphNodeTypeExtSemaphoreWait, params_out ? &params : NULL);
+    if (!result && params_out)
+        *params_out = (struct cudaExternalSemaphoreWaitNodeParams){params.extSemWait.extSemArray,
+                                                                   params.extSemWait.paramsArray,
+                                                                   params.extSemWait.numExtSems};
+    return result;
+}
+
+cudaError_t acu_sim_cudaGraphExternalSemaphoresSignalNodeSetParams(
+    cudaGraphNode_t hNode, const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
+    const struct cudaGraphNodeParams params = signal_node(nodeParams);
+    return acu_sim_node_put(hNode, nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExternalSemaphoresWaitNodeSetParams(
+    cudaGraphNode_t hNode, const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
+    const struct cudaGraphNodeParams params = wait_node(nodeParams);
+    return acu_sim_node_put(hNode, nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExecExternalSemaphoresSignalNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+    const struct cudaExternalSemaphoreSignalNodeParams *nodeParams) {
+    const struct cudaGraphNodeParams params = signal_node(nodeParams);
+    return acu_sim_exec_put(hGraphExec, hNode, nodeParams ? &params : NULL);
+}
+
+cudaError_t acu_sim_cudaGraphExecExternalSemaphoresWaitNodeSetParams(
+    cudaGraphExec_t hGraphExec, cudaGraphNode_t hNode,
+    const struct cudaExternalSemaphoreWaitNodeParams *nodeParams) {
+    const struct cudaGraphNodeParams params = wait_node(nodeParams);
+    return acu_sim_exec_put(hGraphExec, hNode, nodeParams ? &params : NULL);
+}

@@ -1,0 +1,93 @@
+/*
+ * Capturing a graph again: each node that a capture makes is held against the one that the graph
+ * has there, in the order in which they were made, and its parameters are taken over.
+ */
+#include "sim/graph/graph.h"
+#include "sim/code/module.h"
+
+#include <string.h>
+
+static bool is_same_launch(const acu_sim_prepared *a, const acu_sim_prepared *b) {
+    return a->handle == b->handle && a->function == b->function && a->shared == b->shared &&
+           a->cooperative == b->cooperative && a->attribute_count == b->attribute_count &&
+           memcmp(a->grid, b->grid, sizeof a->grid) == 0 &&
+           memcmp(a->block, b->block, sizeof a->block) == 0 &&
+           memcmp(a->cluster, b->cluster, sizeof a->cluster) == 0 &&
+           memcmp(a->arguments, b->arguments, a->function->entry->param_bytes) == 0 &&
+           memcmp(a->attributes, b->attributes, a->attribute_count * sizeof *a->attributes) == 0;
+}
+
+static bool is_same_copy(const struct cudaMemcpy3DParms *a, const struct cudaMemcpy3DParms *b) {
+    return memcmp(a, b, offsetof(struct cudaMemcpy3DParms, kind)) == 0 && a->kind == b->kind;
+}
+
+/* Two of one type. */
+static bool is_same(const acu_sim_op *a, const acu_sim_op *b) {
+    if (a->context != b->context)
+        return false;
+    switch ((int)a->type) {
+    case cudaGraphNodeTypeKernel:
+        return is_same_launch(a->with.launch, b->with.launch);
+    case cudaGraphNodeTypeMemcpy:
+        return a->with.copy.in_bytes == b->with.copy.in_bytes &&
+               is_same_copy(&a->with.copy.params, &b->with.copy.params);
+    case cudaGraphNodeTypeMemset:
+        return memcmp(&a->with.fill, &b->with.fill, sizeof a->with.fill) == 0;
+    case cudaGraphNodeTypeHost:
+        return a->with.host.fn == b->with.host.fn && a->with.host.data == b->with.host.data;
+    case cudaGraphNodeTypeWaitEvent:
+    case cudaGraphNodeTypeEventRecord:
+        return a->with.event == b->with.event;
+    case SIM_NODE_VALUES:
+        return acu_sim_values_are(a, b);
+    case cudaGraphNodeTypeEmpty:
+        return true;
+    default:
+        return a == b;
+    }
+}
+
+static bool is_linked_alike(const acu_sim_node *a, const acu_sim_node *b) {
+    bool alike = a->before.count == b->before.count;
+    for (size_t i = 0; alike && i < a->before.count; i++)
+        alike =
+            acu_sim_links_find(&b->before, a->before.nodes[i], a->before.data[i]) < b->before.count;
+    return alike;
+}
+
+/* The program's word on other parameters; the lock is given up meanwhile. */
+static bool asks(acu_sim_node *old, acu_sim_node *made,
+                 const struct cudaGraphRecaptureCallbackData *asked) {
+    struct cudaGraphNodeParams before, now;
+    const cudaGraphNode_t handle = acu_sim_node_handle(made);
+    acu_sim_thread *self = acu_sim_self();
+    const enum cudaGraphRecaptureStatus status = acu_sim_change_judge(old->op, made->op)
+                                                     ? cudaGraphRecaptureIneligibleForUpdate
+                                                     : cudaGraphRecaptureEligibleForUpdate;
+    acu_sim_node_describe(old, &before);
+    acu_sim_node_describe(made, &now);
+    const bool in_callback = self->in_callback;
+    self->in_callback = true;
+    pthread_mutex_unlock(&acu_sim_lock);
+    cudaError_t result =
+        asked->callbackFunc(asked->userData, acu_sim_node_handle(old), &before, &now, status);
+    pthread_mutex_lock(&acu_sim_lock);
+    self->in_callback = in_callback;
+    /* Another thread may have ended it all. */
+    return result == cudaSuccess && acu_sim_node_of(acu_sim_node_handle(old)) &&
+           acu_sim_node_of(handle);
+}
+
+bool acu_sim_recapture(acu_sim_node *old, acu_sim_node *made,
+                       const struct cudaGraphRecaptureCallbackData *asked) {
+    if (old->op->type != made->op->type || !is_linked_alike(old, made))
+        return false;
+    if (is_same(old->op, made->op))
+        return true;
+    if (acu_sim_is_memory(made->op) || (asked->callbackFunc && !asks(old, made, asked)))
+        return false;
+    made->op->refs++;
+    acu_sim_op_release(old->op);
+    old->op = made->op;
+    return true;
+}

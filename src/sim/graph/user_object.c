@@ -1,0 +1,234 @@
+/*
+ * User objects: what graphs keep alive for a program. Their destructors are called by a thread of
+ * the simulator's own, some time after the last reference is gone.
+ */
+#include "sim/graph/graph.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+struct acu_sim_user_object {
+    uint64_t refs, owned; /* owned: of these the program's */
+    void *data;
+    cudaHostFn_t destroy;
+    const void *where;
+    acu_sim_user_object *next, *previous; /* alive; doomed ones: next only */
+};
+
+static acu_sim_user_object *objects, *doomed, **doomed_end = &doomed;
+static acu_sim_set handles;
+static bool is_destroying;
+
+/* ---- destroying ---------------------------------------------------------------------------------
+ */
+
+static void *destroy_all(void *unused) {
+    (void)unused;
+    acu_sim_self()->in_callback = true;
+    pthread_mutex_lock(&acu_sim_lock);
+    while (doomed) {
+        acu_sim_user_object *object = doomed;
+        doomed = object->next;
+        if (!doomed)
+            doomed_end = &doomed;
+        pthread_mutex_unlock(&acu_sim_lock);
+        object->destroy(object->data);
+        free(object);
+        pthread_mutex_lock(&acu_sim_lock);
+    }
+    is_destroying = false;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return NULL;
+}
+
+/* Without a thread the next object tries again. */
+static void start_destroying(void) {
+    if (!is_destroying)
+        is_destroying = acu_sim_thread_start(destroy_all, NULL);
+}
+
+static void withdraw(acu_sim_user_object *object) {
+    acu_sim_set_remove(&handles, object);
+    if (object->previous)
+        object->previous->next = object->next;
+    else
+        objects = object->next;
+    if (object->next)
+        object->next->previous = object->previous;
+    object->next = NULL;
+}
+
+static void release(acu_sim_user_object *object, uint64_t count) {
+    object->refs -= count;
+    if (object->refs)
+        return;
+    withdraw(object);
+    *doomed_end = object;
+    doomed_end = &object->next;
+    start_destroying();
+}
+
+static acu_sim_user_object *object_of(cudaUserObject_t handle) {
+    acu_sim_user_object *object = (acu_sim_user_object *)(void *)handle;
+    return acu_sim_set_has(&handles, object) ? object : NULL;
+}
+
+int acu_sim_user_objects_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_user_object *object = objects; object; object = object->next)
+        if (object->owned) {
+            count++;
+            if (print)
+                acu_sim_report("user object", object, 0, object->where);
+        }
+    return count;
+}
+
+/* Nobody waits for destructors, so what they would touch may be gone. */
+void acu_sim_user_objects_reset(void) {
+    while (objects) {
+        acu_sim_user_object *object = objects;
+        withdraw(object);
+        free(object);
+    }
+}
+
+/* ---- in graphs ----------------------------------------------------------------------------------
+ */
+
+/* Where the graph has it; NULL without memory. */
+static acu_sim_keep *keep_of(acu_sim_graph *graph, acu_sim_user_object *object) {
+    for (size_t i = 0; i < graph->keep_count; i++)
+        if (graph->keeps[i].object == object)
+            return &graph->keeps[i];
+    acu_sim_keep *grown = realloc(graph->keeps, (graph->keep_count + 1) * sizeof *grown);
+    if (!grown)
+        return NULL;
+    graph->keeps = grown;
+    grown[graph->keep_count] = (acu_sim_keep){object, 0};
+    return &grown[graph->keep_count++];
+}
+
+bool acu_sim_keeps_copy(acu_sim_graph *to, const acu_sim_graph *from) {
+    for (size_t i = 0; i < from->keep_count; i++) {
+        acu_sim_keep *keep = keep_of(to, from->keeps[i].object);
+        if (!keep)
+            return false;
+        keep->count += from->keeps[i].count;
+        keep->object->refs += from->keeps[i].count;
+    }
+    return true;
+}
+
+void acu_sim_keeps_clear(acu_sim_graph *graph) {
+    for (size_t i = 0; i < graph->keep_count; i++)
+        if (graph->keeps[i].count)
+            release(graph->keeps[i].object, graph->keeps[i].count);
+    free(graph->keeps);
+    graph->keeps = NULL;
+    graph->keep_count = 0;
+}
+
+/* ---- the API ------------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaUserObjectCreate(cudaUserObject_t *object_out, void *ptr,
+                                         cudaHostFn_t destroy, unsigned int initialRefcount,
+                                         unsigned int flags) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result &&
+        (!object_out || !destroy || !initialRefcount || flags != cudaUserObjectNoDestructorSync))
+        result = cudaErrorInvalidValue;
+    acu_sim_user_object *object = result ? NULL : calloc(1, sizeof *object);
+    if (!result && (!object || !acu_sim_set_add(&handles, object))) {
+        free(object);
+        result = cudaErrorMemoryAllocation;
+    }
+    if (!result) {
+        *object = (acu_sim_user_object){.refs = initialRefcount,
+                                        .owned = initialRefcount,
+                                        .data = ptr,
+                                        .destroy = destroy,
+                                        .where = SIM_CALLER,
+                                        .next = objects};
+        if (objects)
+            objects->previous = object;
+        objects = object;
+        *object_out = (cudaUserObject_t)(void *)object;
+    }
+    return acu_sim_leave(result);
+}
+
+/* Enters, and finds the object; NULL: what must not be. */
+static cudaError_t enter(cudaUserObject_t handle, unsigned count, acu_sim_user_object **object) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    *object = object_of(handle);
+    return !result && (!*object || !count || count > INT_MAX) ? cudaErrorInvalidValue : result;
+}
+
+cudaError_t acu_sim_cudaUserObjectRetain(cudaUserObject_t object, unsigned int count_) {
+    acu_sim_user_object *o;
+    cudaError_t result = enter(object, count_, &o);
+    if (!result) {
+        o->refs += count_;
+        o->owned += count_;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaUserObjectRelease(cudaUserObject_t object, unsigned int count_) {
+    acu_sim_user_object *o;
+    cudaError_t result = enter(object, count_, &o);
+    if (!result && count_ > o->owned)
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        o->owned -= count_;
+        release(o, count_);
+    }
+    return acu_sim_leave(result);
+}
+
+static cudaError_t retain(acu_sim_graph *graph, acu_sim_user_object *object, unsigned count,
+                          bool move) {
+    if (move && count > object->owned)
+        return cudaErrorInvalidValue;
+    acu_sim_keep *keep = keep_of(graph, object);
+    if (!keep)
+        return cudaErrorMemoryAllocation;
+    keep->count += count;
+    if (move)
+        object->owned -= count;
+    else
+        object->refs += count;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaGraphRetainUserObject(cudaGraph_t graph, cudaUserObject_t object,
+                                              unsigned int count_, unsigned int flags) {
+    acu_sim_user_object *o;
+    cudaError_t result = enter(object, count_, &o);
+    acu_sim_graph *g = acu_sim_graph_of(graph);
+    if (!result && (!g || flags > cudaGraphUserObjectMove))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = retain(g, o, count_, flags == cudaGraphUserObjectMove);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGraphReleaseUserObject(cudaGraph_t graph, cudaUserObject_t object,
+                                               unsigned int count_) {
+    acu_sim_user_object *o;
+    cudaError_t result = enter(object, count_, &o);
+    acu_sim_graph *g = acu_sim_graph_of(graph);
+    acu_sim_keep *keep = NULL;
+    for (size_t i = 0; !result && g && i < g->keep_count; i++)
+        if (g->keeps[i].object == o)
+            keep = &g->keeps[i];
+    if (!result && (!keep || keep->count < count_))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        keep->count -= count_;
+        release(o, count_);
+    }
+    return acu_sim_leave(result);
+}

@@ -1,0 +1,509 @@
+/*
+ * Arrays and mipmapped arrays: how they are made, and what they are. Their elements lie row by row,
+ * which no program can see: it reaches them by copies only.
+ */
+#include "sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct mip {
+    acu_sim_device *device;
+    acu_sim_array **levels;
+    unsigned level_count;
+    size_t taken; /* of the device's memory */
+    const void *where;
+    struct mip *next, *before;
+} mip;
+
+static acu_sim_array *arrays; /* but not those that are levels */
+static mip *mipmaps;
+static acu_sim_set array_handles, mipmap_handles;
+
+acu_sim_array *acu_sim_array_of(cudaArray_const_t handle) {
+    const void *pointer = handle;
+    return acu_sim_set_has(&array_handles, pointer) ? (acu_sim_array *)(uintptr_t)pointer : NULL;
+}
+
+static mip *mipmap_of(cudaMipmappedArray_const_t handle) {
+    const void *pointer = handle;
+    return acu_sim_set_has(&mipmap_handles, pointer) ? (mip *)(uintptr_t)pointer : NULL;
+}
+
+const acu_sim_array *acu_sim_mipmap_level(cudaMipmappedArray_const_t handle) {
+    const mip *m = mipmap_of(handle);
+    return m ? m->levels[0] : NULL;
+}
+
+static cudaArray_t handle_of(acu_sim_array *array) {
+    return (cudaArray_t)(void *)array;
+}
+
+/* ---- formats ------------------------------------------------------------------------------------
+ */
+
+static int bits_of(enum cudaChannelFormatKind kind) {
+    switch ((int)kind) {
+    case cudaChannelFormatKindUnsignedNormalized8X1:
+    case cudaChannelFormatKindUnsignedNormalized8X2:
+    case cudaChannelFormatKindUnsignedNormalized8X4:
+    case cudaChannelFormatKindSignedNormalized8X1:
+    case cudaChannelFormatKindSignedNormalized8X2:
+    case cudaChannelFormatKindSignedNormalized8X4:
+        return 8;
+    case cudaChannelFormatKindUnsignedNormalized16X1:
+    case cudaChannelFormatKindUnsignedNormalized16X2:
+    case cudaChannelFormatKindUnsignedNormalized16X4:
+    case cudaChannelFormatKindSignedNormalized16X1:
+    case cudaChannelFormatKindSignedNormalized16X2:
+    case cudaChannelFormatKindSignedNormalized16X4:
+        return 16;
+    default:
+        return 0;
+    }
+}
+
+/* One, two or four channels, all of as many bits. */
+size_t acu_sim_format_size(const struct cudaChannelFormatDesc *desc) {
+    const int bits = desc->x, known = bits_of(desc->f);
+    const int channels = 1 + (desc->y != 0) + (desc->z != 0) + (desc->w != 0);
+    if (channels == 3 || (desc->y && desc->y != bits) || (desc->z && desc->z != bits) ||
+        (desc->w && desc->w != bits) || (desc->z && !desc->y) || (desc->w && !desc->z))
+        return 0;
+    const bool whole =
+        desc->f == cudaChannelFormatKindSigned || desc->f == cudaChannelFormatKindUnsigned;
+    const bool real = desc->f == cudaChannelFormatKindFloat;
+    if ((whole && bits == 8) || ((whole || real) && (bits == 16 || bits == 32)) ||
+        (known && bits == known))
+        return (size_t)bits / 8 * (size_t)channels;
+    return 0;
+}
+
+struct cudaChannelFormatDesc acu_sim_cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                           enum cudaChannelFormatKind f) {
+    return (struct cudaChannelFormatDesc){x, y, z, w, f};
+}
+
+/* ---- shapes -------------------------------------------------------------------------------------
+ */
+
+typedef struct limits { /* attributes; 0: none */
+    int width, height, depth;
+} limits;
+
+/* What limits the extent. */
+static limits limits_of(const struct cudaExtent *extent, unsigned flags) {
+    const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
+    if (cube && layered)
+        return (limits){cudaDevAttrMaxTextureCubemapLayeredWidth,
+                        cudaDevAttrMaxTextureCubemapLayeredWidth,
+                        cudaDevAttrMaxTextureCubemapLayeredLayers};
+    if (cube)
+        return (limits){cudaDevAttrMaxTextureCubemapWidth, cudaDevAttrMaxTextureCubemapWidth, 0};
+    if (layered && extent->height)
+        return (limits){cudaDevAttrMaxTexture2DLayeredWidth, cudaDevAttrMaxTexture2DLayeredHeight,
+                        cudaDevAttrMaxTexture2DLayeredLayers};
+    if (layered)
+        return (limits){cudaDevAttrMaxTexture1DLayeredWidth, 0,
+                        cudaDevAttrMaxTexture1DLayeredLayers};
+    if (extent->depth)
+        return (limits){cudaDevAttrMaxTexture3DWidth, cudaDevAttrMaxTexture3DHeight,
+                        cudaDevAttrMaxTexture3DDepth};
+    if (flags & cudaArrayTextureGather)
+        return (limits){cudaDevAttrMaxTexture2DGatherWidth, cudaDevAttrMaxTexture2DGatherHeight, 0};
+    if (extent->height)
+        return (limits){cudaDevAttrMaxTexture2DWidth, cudaDevAttrMaxTexture2DHeight, 0};
+    return (limits){cudaDevAttrMaxTexture1DWidth, 0, 0};
+}
+
+static bool is_within(const acu_sim_device *device, size_t size, int attribute) {
+    return !attribute || size <= (size_t)acu_sim_attribute(device, (enum cudaDeviceAttr)attribute);
+}
+
+/* A third dimension without a second one are layers. */
+static bool is_shape(const struct cudaExtent *extent, unsigned flags) {
+    const bool cube = flags & cudaArrayCubemap, layered = flags & cudaArrayLayered;
+    if (!extent->width || (layered && !extent->depth))
+        return false;
+    if (cube)
+        return extent->width == extent->height &&
+               (layered ? extent->depth % 6 == 0 : extent->depth == 6);
+    if (flags & cudaArrayTextureGather && (!extent->height || extent->depth))
+        return false;
+    return layered || extent->height || !extent->depth;
+}
+
+static cudaError_t judge(const acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
+                         const struct cudaExtent *extent, unsigned flags) {
+    const unsigned known = cudaArrayLayered | cudaArraySurfaceLoadStore | cudaArrayCubemap |
+                           cudaArrayTextureGather | cudaArrayColorAttachment | cudaArraySparse |
+                           cudaArrayDeferredMapping;
+    if (flags & ~known || !is_shape(extent, flags))
+        return cudaErrorInvalidValue;
+    /* What the attributes of the device say, too. */
+    if (flags & (cudaArraySparse | cudaArrayDeferredMapping))
+        return cudaErrorNotSupported;
+    if (!acu_sim_knows(&acu_cudart_type_cudaChannelFormatKind, desc->f))
+        return cudaErrorInvalidChannelDescriptor;
+    if (desc->f > cudaChannelFormatKindFloat && !bits_of(desc->f))
+        return cudaErrorNotSupported;
+    if (!acu_sim_format_size(desc))
+        return cudaErrorInvalidChannelDescriptor;
+    const limits limit = limits_of(extent, flags);
+    return is_within(device, extent->width, limit.width) &&
+                   is_within(device, extent->height, limit.height) &&
+                   is_within(device, extent->depth, limit.depth)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
+/* ---- making and taking back ---------------------------------------------------------------------
+ */
+
+static void free_array(acu_sim_array *array) {
+    if (array->before)
+        array->before->next = array->next;
+    else if (arrays == array)
+        arrays = array->next;
+    if (array->next)
+        array->next->before = array->before;
+    acu_sim_set_remove(&array_handles, array);
+    acu_sim_moves_wait();
+    free(array->bytes);
+    free(array);
+}
+
+/* A handle, but in no list and not charged. */
+static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
+                                const struct cudaExtent *extent, unsigned flags) {
+    acu_sim_array *array = calloc(1, sizeof *array);
+    if (!array)
+        return NULL;
+    array->device = device;
+    array->owner = acu_sim_owner_now();
+    array->desc = *desc;
+    array->extent = *extent;
+    array->flags = flags;
+    array->width = extent->width;
+    array->height = extent->height ? extent->height : 1;
+    array->depth = extent->depth ? extent->depth : 1;
+    array->element = acu_sim_format_size(desc);
+    array->pitch = array->width * array->element;
+    array->bytes = calloc(array->height * array->depth, array->pitch);
+    if (array->bytes && acu_sim_set_add(&array_handles, array))
+        return array;
+    free(array->bytes);
+    free(array);
+    return NULL;
+}
+
+/* Bytes of the elements, as memory of the device is given out; the limits keep it small enough. */
+static size_t size_of(const struct cudaChannelFormatDesc *desc, const struct cudaExtent *extent) {
+    return acu_sim_rounded(acu_sim_format_size(desc) * extent->width *
+                           (extent->height ? extent->height : 1) *
+                           (extent->depth ? extent->depth : 1));
+}
+
+static cudaError_t make_array(acu_sim_device *device, const struct cudaChannelFormatDesc *desc,
+                              const struct cudaExtent *extent, unsigned flags, const void *where,
+                              cudaArray_t *handle) {
+    const size_t size = size_of(desc, extent);
+    if (!acu_sim_charge(device, size))
+        return cudaErrorMemoryAllocation;
+    acu_sim_array *array = new_array(device, desc, extent, flags);
+    if (!array) {
+        device->used -= size;
+        return cudaErrorMemoryAllocation;
+    }
+    array->where = where;
+    array->next = arrays;
+    if (arrays)
+        arrays->before = array;
+    arrays = array;
+    *handle = handle_of(array);
+    return cudaSuccess;
+}
+
+static cudaError_t malloc_array(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+                                struct cudaExtent extent, unsigned flags, const void *where) {
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!array || !desc))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = judge(device, desc, &extent, flags);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = make_array(device, desc, &extent, flags, where, array);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMallocArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+                                    size_t width, size_t height, unsigned int flags) {
+    return malloc_array(array, desc, (struct cudaExtent){width, height, 0}, flags, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaMalloc3DArray(cudaArray_t *array, const struct cudaChannelFormatDesc *desc,
+                                      struct cudaExtent extent, unsigned int flags) {
+    return malloc_array(array, desc, extent, flags, SIM_CALLER);
+}
+
+/* Like cudaFree() it waits for the device's work. */
+cudaError_t acu_sim_cudaFreeArray(cudaArray_t array) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_array *a = acu_sim_array_of(array);
+    if (!result && array && (!a || a->is_level))
+        result = cudaErrorInvalidResourceHandle;
+    if (!result && a)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result && a) {
+        acu_sim_wait_device(a->device);
+        a = acu_sim_array_of(array); /* the lock was given up */
+        if (a) {
+            a->device->used -= size_of(&a->desc, &a->extent);
+            free_array(a);
+        }
+    }
+    return acu_sim_leave(result);
+}
+
+/* ---- mipmapped arrays ---------------------------------------------------------------------------
+ */
+
+static void free_mipmap(mip *m) {
+    if (m->before)
+        m->before->next = m->next;
+    else if (mipmaps == m)
+        mipmaps = m->next;
+    if (m->next)
+        m->next->before = m->before;
+    acu_sim_set_remove(&mipmap_handles, m);
+    for (unsigned i = 0; i < m->level_count; i++)
+        free_array(m->levels[i]);
+    m->device->used -= m->taken;
+    free(m->levels);
+    free(m);
+}
+
+/* Half of the one above it in each dimension; layers stay. */
+static struct cudaExtent level_extent(const struct cudaExtent *extent, unsigned flags,
+                                      unsigned level) {
+    struct cudaExtent e = *extent;
+    const bool layers = flags & (cudaArrayLayered | cudaArrayCubemap);
+    for (unsigned i = 0; i < level; i++) {
+        e.width = e.width > 1 ? e.width / 2 : e.width;
+        e.height = e.height > 1 ? e.height / 2 : e.height;
+        e.depth = e.depth > 1 && !layers ? e.depth / 2 : e.depth;
+    }
+    return e;
+}
+
+static unsigned clamp_levels(const struct cudaExtent *extent, unsigned flags, unsigned levels) {
+    size_t largest = extent->width > extent->height ? extent->width : extent->height;
+    if (extent->depth > largest && !(flags & (cudaArrayLayered | cudaArrayCubemap)))
+        largest = extent->depth;
+    unsigned most = 1;
+    while (largest >>= 1)
+        most++;
+    return levels < 1 ? 1 : levels > most ? most : levels;
+}
+
+static bool fill_mipmap(mip *m, const struct cudaChannelFormatDesc *desc,
+                        const struct cudaExtent *extent, unsigned flags, unsigned levels) {
+    m->levels = calloc(levels, sizeof(acu_sim_array *));
+    for (unsigned i = 0; m->levels && i < levels; i++) {
+        const struct cudaExtent e = level_extent(extent, flags, i);
+        const size_t size = size_of(desc, &e);
+        if (!acu_sim_charge(m->device, size))
+            return false;
+        m->taken += size;
+        if (!(m->levels[i] = new_array(m->device, desc, &e, flags)))
+            return false;
+        m->levels[i]->is_level = true;
+        m->level_count++;
+    }
+    return m->levels && acu_sim_set_add(&mipmap_handles, m);
+}
+
+cudaError_t acu_sim_cudaMallocMipmappedArray(cudaMipmappedArray_t *mipmappedArray,
+                                             const struct cudaChannelFormatDesc *desc,
+                                             struct cudaExtent extent, unsigned int numLevels,
+                                             unsigned int flags) {
+    acu_sim_device *device;
+    mip *m = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!mipmappedArray || !desc))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = judge(device, desc, &extent, flags);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result && !(m = calloc(1, sizeof *m)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        m->device = device;
+        m->where = SIM_CALLER;
+        if (fill_mipmap(m, desc, &extent, flags, clamp_levels(&extent, flags, numLevels))) {
+            m->next = mipmaps;
+            if (mipmaps)
+                mipmaps->before = m;
+            mipmaps = m;
+            *mipmappedArray = (cudaMipmappedArray_t)(void *)m;
+        } else {
+            free_mipmap(m);
+            result = cudaErrorMemoryAllocation;
+        }
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaFreeMipmappedArray(cudaMipmappedArray_t mipmappedArray) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    mip *m = mipmap_of(mipmappedArray);
+    if (!result && mipmappedArray && !m)
+        result = cudaErrorInvalidResourceHandle;
+    if (!result && m)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result && m) {
+        acu_sim_wait_device(m->device);
+        m = mipmap_of(mipmappedArray); /* the lock was given up */
+        if (m)
+            free_mipmap(m);
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGetMipmappedArrayLevel(cudaArray_t *levelArray,
+                                               cudaMipmappedArray_const_t mipmappedArray,
+                                               unsigned int level) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const mip *m = mipmap_of(mipmappedArray);
+    if (!result && !levelArray)
+        result = cudaErrorInvalidValue;
+    if (!result && !m)
+        result = cudaErrorInvalidResourceHandle;
+    if (!result && level >= m->level_count)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *levelArray = handle_of(m->levels[level]);
+    return acu_sim_leave(result);
+}
+
+/* ---- what they are ------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaArrayGetInfo(struct cudaChannelFormatDesc *desc, struct cudaExtent *extent,
+                                     unsigned int *flags, cudaArray_t array) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_array *a = acu_sim_array_of(array);
+    if (!result && !a)
+        result = cudaErrorInvalidResourceHandle;
+    if (!result && desc)
+        *desc = a->desc;
+    if (!result && extent)
+        *extent = a->extent;
+    if (!result && flags)
+        *flags = a->flags;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGetChannelDesc(struct cudaChannelFormatDesc *desc,
+                                       cudaArray_const_t array) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_array *a = acu_sim_array_of(array);
+    if (!result && !desc)
+        result = cudaErrorInvalidValue;
+    if (!result && !a)
+        result = cudaErrorInvalidResourceHandle;
+    if (!result)
+        *desc = a->desc;
+    return acu_sim_leave(result);
+}
+
+/* What only arrays have that there are none of: planes, and memory that is mapped later. */
+static cudaError_t refuse(const void *out, const acu_sim_set *known, const void *handle) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = out && !acu_sim_set_has(known, handle) ? cudaErrorInvalidResourceHandle
+                                                        : cudaErrorInvalidValue;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaArrayGetPlane(cudaArray_t *pPlaneArray, cudaArray_t hArray,
+                                      unsigned int planeIdx) {
+    (void)planeIdx;
+    return refuse(pPlaneArray, &array_handles, hArray);
+}
+
+cudaError_t
+acu_sim_cudaArrayGetMemoryRequirements(struct cudaArrayMemoryRequirements *memoryRequirements,
+                                       cudaArray_t array, int device) {
+    (void)device;
+    return refuse(memoryRequirements, &array_handles, array);
+}
+
+cudaError_t acu_sim_cudaArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
+                                                 cudaArray_t array) {
+    return refuse(sparseProperties, &array_handles, array);
+}
+
+cudaError_t acu_sim_cudaMipmappedArrayGetMemoryRequirements(
+    struct cudaArrayMemoryRequirements *memoryRequirements, cudaMipmappedArray_t mipmap,
+    int device) {
+    (void)device;
+    return refuse(memoryRequirements, &mipmap_handles, mipmap);
+}
+
+cudaError_t
+acu_sim_cudaMipmappedArrayGetSparseProperties(struct cudaArraySparseProperties *sparseProperties,
+                                              cudaMipmappedArray_t mipmap) {
+    return refuse(sparseProperties, &mipmap_handles, mipmap);
+}
+
+/* ---- taking back --------------------------------------------------------------------------------
+ */
+
+void acu_sim_arrays_reset(acu_sim_device *device) {
+    acu_sim_array *next;
+    mip *next_mipmap;
+    for (acu_sim_array *a = arrays; a; a = next) {
+        next = a->next;
+        if (!device || a->device == device)
+            free_array(a);
+    }
+    for (mip *m = mipmaps; m; m = next_mipmap) {
+        next_mipmap = m->next;
+        if (!device || m->device == device)
+            free_mipmap(m);
+    }
+}
+
+/* A level goes with its mipmapped array, which has its memory. */
+void acu_sim_arrays_drop(const acu_sim_owner *owner) {
+    acu_sim_array *next;
+    mip *next_mipmap;
+    for (acu_sim_array *a = arrays; a; a = next) {
+        next = a->next;
+        if (a->owner != owner)
+            continue;
+        a->device->used -= size_of(&a->desc, &a->extent);
+        free_array(a);
+    }
+    for (mip *m = mipmaps; m; m = next_mipmap) {
+        next_mipmap = m->next;
+        if (m->levels[0]->owner == owner)
+            free_mipmap(m);
+    }
+}
+
+int acu_sim_arrays_leaks(int print) {
+    int leaks = 0;
+    for (const acu_sim_array *a = arrays; a; a = a->next, leaks++)
+        if (print)
+            acu_sim_report("array", a, a->pitch * a->height * a->depth, a->where);
+    for (const mip *m = mipmaps; m; m = m->next, leaks++)
+        if (print)
+            acu_sim_report("mipmapped array", m, m->taken, m->where);
+    return leaks;
+}

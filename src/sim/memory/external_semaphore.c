@@ -1,0 +1,423 @@
+/*
+ * Semaphores of other APIs. There is no other API here, so the program makes one that stands for
+ * it, and imports that; anything else is refused, as CUDA refuses what is no semaphore's.
+ *
+ * A descriptor is known by the name that it was made with, in which the semaphore's number is.
+ */
+#define _GNU_SOURCE /* memfd_create */
+
+#include "sim/graph/graph.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct acu_sim_semaphore {
+    unsigned refs; /* the program's, those of imports and of operations */
+    unsigned long long number, value;
+    bool timeline; /* its value is a number; else it is 1 when it is signaled */
+    acu_sim_semaphore *next;
+};
+
+typedef struct imported {
+    acu_sim_semaphore *semaphore;
+    acu_sim_device *device;
+    const void *where;
+    struct imported *next;
+} imported;
+
+/* What an operation signals or waits for; the two sorts of parameters are laid out alike. */
+typedef struct cudaExternalSemaphoreSignalNodeParamsV2 node_params;
+typedef struct cudaExternalSemaphoreSignalParams each_params;
+_Static_assert(sizeof(node_params) == sizeof(struct cudaExternalSemaphoreWaitNodeParamsV2) &&
+                   sizeof(each_params) == sizeof(struct cudaExternalSemaphoreWaitParams) &&
+                   offsetof(each_params, flags) ==
+                       offsetof(struct cudaExternalSemaphoreWaitParams, flags),
+               "signals and waits have the same parameters");
+
+struct acu_sim_semaphores {
+    node_params params; /* its arrays are its own */
+    acu_sim_semaphore **of;
+};
+
+static acu_sim_semaphore *semaphores;
+static imported *imports;
+static acu_sim_set handles;
+
+/* ---- what is waited for -------------------------------------------------------------------------
+ */
+
+static acu_sim_op *awaited; /* marks of graphs' waits, the first come first */
+
+static bool are_signaled(const acu_sim_op *op) {
+    const acu_sim_semaphores *s = op->with.semaphores;
+    for (unsigned i = 0; i < s->params.numExtSems; i++) {
+        const acu_sim_semaphore *semaphore = s->of[i];
+        if (semaphore->value <
+            (semaphore->timeline ? s->params.paramsArray[i].params.fence.value : 1))
+            return false;
+    }
+    return true;
+}
+
+/* A signal that is no number is for one wait. */
+static bool take(const acu_sim_op *wait) {
+    const acu_sim_semaphores *s = wait->with.semaphores;
+    if (!are_signaled(wait))
+        return false;
+    for (unsigned i = 0; i < s->params.numExtSems; i++)
+        if (!s->of[i]->timeline)
+            s->of[i]->value = 0;
+    return true;
+}
+
+static void forget(acu_sim_op *mark) {
+    acu_sim_op **link = &awaited;
+    while (*link && *link != mark)
+        link = &(*link)->with.awaited.next;
+    if (*link)
+        *link = mark->with.awaited.next;
+    acu_sim_op_release(mark->with.awaited.wait);
+    mark->with.awaited.wait = NULL;
+    mark->drop = NULL;
+}
+
+void acu_sim_semaphores_await(acu_sim_op *wait, acu_sim_op *mark) {
+    acu_sim_op **link = &awaited;
+    if (take(wait)) {
+        acu_sim_op_finish(mark);
+        return;
+    }
+    while (*link)
+        link = &(*link)->with.awaited.next;
+    wait->refs++;
+    mark->with.awaited.wait = wait;
+    mark->with.awaited.next = NULL;
+    mark->drop = forget;
+    *link = mark;
+}
+
+/* ---- the other API's ----------------------------------------------------------------------------
+ */
+
+static void release(acu_sim_semaphore *semaphore) {
+    if (--semaphore->refs)
+        return;
+    acu_sim_semaphore **link = &semaphores;
+    while (*link != semaphore)
+        link = &(*link)->next;
+    *link = semaphore->next;
+    free(semaphore);
+}
+
+acu_sim_semaphore *acu_sim_semaphore_create(int timeline) {
+    static unsigned long long last_number;
+    acu_sim_semaphore *made = calloc(1, sizeof *made);
+    if (!made)
+        return NULL;
+    pthread_mutex_lock(&acu_sim_lock);
+    *made = (acu_sim_semaphore){
+        .refs = 1, .number = ++last_number, .timeline = timeline != 0, .next = semaphores};
+    semaphores = made;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return made;
+}
+
+void acu_sim_semaphore_destroy(acu_sim_semaphore *semaphore) {
+    if (!semaphore)
+        return;
+    pthread_mutex_lock(&acu_sim_lock);
+    release(semaphore);
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+enum { NAME = 64 };
+
+static void write_name(const acu_sim_semaphore *semaphore, char name[NAME]) {
+    snprintf(name, NAME, "anycuda-semaphore-%d-%llu", (int)getpid(), semaphore->number);
+}
+
+int acu_sim_semaphore_export(const acu_sim_semaphore *semaphore) {
+    char name[NAME];
+    write_name(semaphore, name);
+    return memfd_create(name, MFD_CLOEXEC);
+}
+
+/* Under the lock. Whoever waited for it looks again. */
+static void set(acu_sim_semaphore *semaphore, unsigned long long value) {
+    semaphore->value = semaphore->timeline ? value : 1;
+    for (acu_sim_op **link = &awaited; *link;) {
+        acu_sim_op *mark = *link;
+        if (!take(mark->with.awaited.wait)) {
+            link = &mark->with.awaited.next;
+            continue;
+        }
+        forget(mark);
+        acu_sim_op_finish(mark);
+    }
+    acu_sim_streams_wake();
+}
+
+void acu_sim_semaphore_signal(acu_sim_semaphore *semaphore, unsigned long long value) {
+    pthread_mutex_lock(&acu_sim_lock);
+    set(semaphore, value);
+    pthread_mutex_unlock(&acu_sim_lock);
+}
+
+unsigned long long acu_sim_semaphore_value(const acu_sim_semaphore *semaphore) {
+    pthread_mutex_lock(&acu_sim_lock);
+    unsigned long long value = semaphore->value;
+    pthread_mutex_unlock(&acu_sim_lock);
+    return value;
+}
+
+/* ---- importing ----------------------------------------------------------------------------------
+ */
+
+bool acu_sim_descriptor_name(int fd, char *name, size_t size) {
+    char path[64], target[128];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    ssize_t length = fd < 0 ? -1 : readlink(path, target, sizeof target - 1);
+    if (length < 0)
+        return false;
+    target[length] = '\0';
+    snprintf(name, size, "%s", target);
+    return true;
+}
+
+static acu_sim_semaphore *find(int fd) {
+    char name[NAME], wanted[2 * NAME], found[2 * NAME];
+    if (!acu_sim_descriptor_name(fd, found, sizeof found))
+        return NULL;
+    for (acu_sim_semaphore *semaphore = semaphores; semaphore; semaphore = semaphore->next) {
+        write_name(semaphore, name);
+        snprintf(wanted, sizeof wanted, "/memfd:%s (deleted)", name);
+        if (strcmp(found, wanted) == 0)
+            return semaphore;
+    }
+    return NULL;
+}
+
+/* The others are of other systems, and of other vendors' libraries. */
+static cudaError_t judge_type(enum cudaExternalSemaphoreHandleType type) {
+    if (!acu_sim_knows(&acu_cudart_type_cudaExternalSemaphoreHandleType, type))
+        return cudaErrorInvalidValue;
+    return type == cudaExternalSemaphoreHandleTypeOpaqueFd ||
+                   type == cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd
+               ? cudaSuccess
+               : cudaErrorNotSupported;
+}
+
+static cudaError_t import(const struct cudaExternalSemaphoreHandleDesc *desc,
+                          acu_sim_device *device, const void *where, imported **made) {
+    cudaError_t why = desc->flags ? cudaErrorInvalidValue : judge_type(desc->type);
+    if (why)
+        return why;
+    acu_sim_semaphore *semaphore = find(desc->handle.fd);
+    if (!semaphore)
+        return desc->handle.fd < 0 ? cudaErrorInvalidValue : cudaErrorUnknown;
+    if (semaphore->timeline != (desc->type == cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd))
+        return cudaErrorInvalidValue;
+    *made = calloc(1, sizeof **made);
+    if (!*made || !acu_sim_set_add(&handles, *made)) {
+        free(*made);
+        return cudaErrorMemoryAllocation;
+    }
+    **made = (imported){semaphore, device, where, imports};
+    imports = *made;
+    semaphore->refs++;
+    (void)close(desc->handle.fd); /* it is CUDA's now */
+    return cudaSuccess;
+}
+
+static void destroy(imported *it) {
+    imported **link = &imports;
+    while (*link != it)
+        link = &(*link)->next;
+    *link = it->next;
+    acu_sim_set_remove(&handles, it);
+    release(it->semaphore);
+    free(it);
+}
+
+static imported *imported_of(cudaExternalSemaphore_t handle) {
+    imported *it = (imported *)(void *)handle;
+    return acu_sim_set_has(&handles, it) ? it : NULL;
+}
+
+cudaError_t
+acu_sim_cudaImportExternalSemaphore(cudaExternalSemaphore_t *extSem_out,
+                                    const struct cudaExternalSemaphoreHandleDesc *semHandleDesc) {
+    acu_sim_device *device;
+    imported *made = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!extSem_out || !semHandleDesc))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = import(semHandleDesc, device, SIM_CALLER, &made);
+    if (!result)
+        *extSem_out = (cudaExternalSemaphore_t)(void *)made;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDestroyExternalSemaphore(cudaExternalSemaphore_t extSem) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    imported *it = imported_of(extSem);
+    if (!result && !it)
+        result = cudaErrorInvalidResourceHandle;
+    if (!result)
+        destroy(it);
+    return acu_sim_leave(result);
+}
+
+void acu_sim_semaphores_reset(const acu_sim_device *device) {
+    imported *next;
+    for (imported *it = imports; it; it = next) {
+        next = it->next;
+        if (it->device == device)
+            destroy(it);
+    }
+}
+
+int acu_sim_semaphores_leaks(int print) {
+    int count = 0;
+    for (const imported *it = imports; it; it = it->next, count++)
+        if (print)
+            acu_sim_report("external semaphore", it, 0, it->where);
+    return count;
+}
+
+/* ---- signaling and waiting ----------------------------------------------------------------------
+ */
+
+static void drop(acu_sim_op *op) {
+    acu_sim_semaphores *s = op->with.semaphores;
+    for (unsigned i = 0; i < s->params.numExtSems; i++)
+        if (s->of[i])
+            release(s->of[i]);
+    free(s->of);
+    free(s->params.extSemArray);
+    free((void *)(uintptr_t)s->params.paramsArray);
+    free(s);
+}
+
+static cudaError_t signal_all(acu_sim_op *op) {
+    const acu_sim_semaphores *s = op->with.semaphores;
+    pthread_mutex_lock(&acu_sim_lock);
+    for (unsigned i = 0; i < s->params.numExtSems; i++)
+        set(s->of[i], s->params.paramsArray[i].params.fence.value);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return cudaSuccess;
+}
+
+/* A stream does not begin it before it is due. */
+static cudaError_t wait_all(acu_sim_op *op) {
+    pthread_mutex_lock(&acu_sim_lock);
+    (void)take(op);
+    pthread_mutex_unlock(&acu_sim_lock);
+    return cudaSuccess;
+}
+
+/* A node may have none; a stream is given some. */
+static cudaError_t judge(const node_params *params) {
+    if (params->numExtSems && (!params->extSemArray || !params->paramsArray))
+        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < params->numExtSems; i++) {
+        if (!imported_of(params->extSemArray[i]))
+            return cudaErrorInvalidResourceHandle;
+        if (params->paramsArray[i].flags)
+            return cudaErrorInvalidValue;
+    }
+    return cudaSuccess;
+}
+
+static acu_sim_semaphores *copy_of(const node_params *params) {
+    const unsigned count = params->numExtSems;
+    acu_sim_semaphores *s = calloc(1, sizeof *s);
+    if (!s || !count)
+        return s;
+    each_params *each = calloc(count, sizeof *each);
+    cudaExternalSemaphore_t *list = calloc(count, sizeof(cudaExternalSemaphore_t));
+    acu_sim_semaphore **of = calloc(count, sizeof(acu_sim_semaphore *));
+    if (!each || !list || !of) {
+        free(s);
+        free(each);
+        free(list);
+        free(of);
+        return NULL;
+    }
+    memcpy(each, params->paramsArray, count * sizeof *each);
+    memcpy(list, params->extSemArray, count * sizeof(cudaExternalSemaphore_t));
+    *s = (acu_sim_semaphores){{list, each, count, params->ctx}, of};
+    for (unsigned i = 0; i < count; i++) {
+        of[i] = imported_of(list[i])->semaphore;
+        of[i]->refs++;
+    }
+    return s;
+}
+
+static cudaError_t make(enum cudaGraphNodeType type, const node_params *params, acu_sim_op **op) {
+    const bool waits = type == cudaGraphNodeTypeExtSemaphoreWait;
+    cudaError_t why = judge(params);
+    if (why)
+        return why;
+    acu_sim_op *made = acu_sim_op_new(type, waits ? wait_all : signal_all);
+    if (!made || !(made->with.semaphores = copy_of(params))) {
+        acu_sim_op_release(made);
+        return cudaErrorMemoryAllocation;
+    }
+    made->is_due = waits ? are_signaled : NULL;
+    made->drop = drop;
+    *op = made;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_semaphores_op(const struct cudaGraphNodeParams *params, acu_sim_op **op) {
+    node_params p;
+    memcpy(&p, &params->extSemSignal, sizeof p);
+    cudaError_t why = make(params->type, &p, op);
+    return why == cudaErrorInvalidResourceHandle ? cudaErrorInvalidValue : why;
+}
+
+void acu_sim_semaphores_describe(const acu_sim_op *op, struct cudaGraphNodeParams *params) {
+    memcpy(&params->extSemSignal, &op->with.semaphores->params, sizeof(node_params));
+}
+
+unsigned acu_sim_semaphores_count(const acu_sim_op *op) {
+    return op->with.semaphores->params.numExtSems;
+}
+
+static cudaError_t enqueue(enum cudaGraphNodeType type, const node_params *params,
+                           cudaStream_t stream) {
+    acu_sim_stream *s;
+    acu_sim_op *op = NULL;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result && !params->numExtSems)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = make(type, params, &op);
+    if (!result)
+        result = acu_sim_submit(s, op, false);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaSignalExternalSemaphoresAsync(
+    const cudaExternalSemaphore_t *extSemArray,
+    const struct cudaExternalSemaphoreSignalParams *paramsArray, unsigned int numExtSems,
+    cudaStream_t stream) {
+    const node_params params = {(cudaExternalSemaphore_t *)(uintptr_t)extSemArray, paramsArray,
+                                numExtSems, NULL};
+    return enqueue(cudaGraphNodeTypeExtSemaphoreSignal, &params, stream);
+}
+
+cudaError_t
+acu_sim_cudaWaitExternalSemaphoresAsync(const cudaExternalSemaphore_t *extSemArray,
+                                        const struct cudaExternalSemaphoreWaitParams *paramsArray,
+                                        unsigned int numExtSems, cudaStream_t stream) {
+    const node_params params = {(cudaExternalSemaphore_t *)(uintptr_t)extSemArray,
+                                (const each_params *)(const void *)paramsArray, numExtSems, NULL};
+    return enqueue(cudaGraphNodeTypeExtSemaphoreWait, &params, stream);
+}

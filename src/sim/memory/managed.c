@@ -1,0 +1,206 @@
+/* Managed memory: what is advised, prefetched and attached, and what can be asked of it. */
+#include "sim/sim.h"
+
+/* The managed range that has all these bytes. */
+acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {
+    acu_sim_range *range = acu_sim_range_of(address);
+    return range && range->kind == SIM_MANAGED && size &&
+                   size <= range->base + range->size - (uintptr_t)address
+               ? range
+               : NULL;
+}
+
+/* The CPU is {Host, anything}; a device's number is checked, and that of a node. A device that
+ * does not share the memory while it runs takes it as a whole, so that it is no place for a part.
+ */
+cudaError_t acu_sim_judge_location(struct cudaMemLocation location) {
+    const acu_sim_device *device = acu_sim_device_at(location.id);
+    switch ((int)location.type) {
+    case cudaMemLocationTypeDevice:
+        return device && acu_sim_attribute(device, cudaDevAttrConcurrentManagedAccess)
+                   ? cudaSuccess
+                   : cudaErrorInvalidDevice;
+    case cudaMemLocationTypeHost:
+    case cudaMemLocationTypeHostNumaCurrent:
+        return cudaSuccess;
+    case cudaMemLocationTypeHostNuma:
+        return location.id == 0 ? cudaSuccess : cudaErrorInvalidValue;
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+static cudaError_t advise(acu_sim_range *range, enum cudaMemoryAdvise advice,
+                          struct cudaMemLocation location) {
+    bool device = location.type == cudaMemLocationTypeDevice;
+    bool known = device && location.id >= 0 && location.id < SIM_DEVICES;
+    uint64_t bit = known ? (uint64_t)1 << location.id : 0;
+    switch (advice) {
+    case cudaMemAdviseSetReadMostly:
+    case cudaMemAdviseUnsetReadMostly:
+        range->read_mostly = advice == cudaMemAdviseSetReadMostly;
+        break;
+    case cudaMemAdviseSetPreferredLocation:
+        range->preferred = location;
+        break;
+    case cudaMemAdviseUnsetPreferredLocation:
+        range->preferred = (struct cudaMemLocation){.id = cudaInvalidDeviceId};
+        break;
+    case cudaMemAdviseSetAccessedBy:
+        range->accessed_by |= bit;
+        range->cpu_accesses |= !device;
+        break;
+    case cudaMemAdviseUnsetAccessedBy:
+        range->accessed_by &= ~bit;
+        range->cpu_accesses &= device;
+        break;
+    }
+    return cudaSuccess;
+}
+
+/* Where nothing is said of a place, none is looked at. */
+static bool has_place(enum cudaMemoryAdvise advice) {
+    return advice == cudaMemAdviseSetPreferredLocation || advice == cudaMemAdviseSetAccessedBy ||
+           advice == cudaMemAdviseUnsetAccessedBy;
+}
+
+/* Accesses are by devices and the CPU as a whole. From 12.2 on, with places in the call, a device
+ * that does not exist is a value like others. */
+static cudaError_t judge_place(enum cudaMemoryAdvise advice, struct cudaMemLocation location) {
+    cudaError_t result = acu_sim_judge_location(location);
+    if (result == cudaErrorInvalidDevice && acu_sim_configuration()->runtime >= 12020)
+        result = cudaErrorInvalidValue;
+    if (!result && advice != cudaMemAdviseSetPreferredLocation &&
+        (location.type == cudaMemLocationTypeHostNuma ||
+         location.type == cudaMemLocationTypeHostNumaCurrent))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
+cudaError_t acu_sim_cudaMemAdvise(const void *devPtr, size_t count, enum cudaMemoryAdvise advice,
+                                  struct cudaMemLocation location) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_range *range = acu_sim_managed_range(devPtr, count);
+    if (!result && (!range || !acu_sim_knows(&acu_cudart_type_cudaMemoryAdvise, advice)))
+        result = cudaErrorInvalidValue;
+    if (!result && has_place(advice))
+        result = judge_place(advice, location);
+    if (!result)
+        result = advise(range, advice, location);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemPrefetchAsync(const void *devPtr, size_t count,
+                                         struct cudaMemLocation location, unsigned int flags,
+                                         cudaStream_t stream) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_range *range = acu_sim_managed_range(devPtr, count);
+    if (!result && (flags || !range))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_judge_location(location);
+    if (!result)
+        result = acu_sim_stream_of(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result)
+        range->prefetched = location;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamAttachMemAsync(cudaStream_t stream, void *devPtr, size_t length,
+                                             unsigned int flags) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_range *range = acu_sim_range_of(devPtr);
+    if (!result && (!range || range->kind != SIM_MANAGED || range->base != (uintptr_t)devPtr ||
+                    (length && length != range->size) ||
+                    (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost &&
+                     flags != cudaMemAttachSingle)))
+        result = cudaErrorInvalidValue;
+    if (!result && flags == cudaMemAttachSingle && (!stream || stream == cudaStreamLegacy))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_stream_of(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    return acu_sim_leave(result);
+}
+
+/* A place as the older attributes number it: a device, or -1 for the CPU, or -2 for none. */
+static int number_of(struct cudaMemLocation location) {
+    switch ((int)location.type) {
+    case cudaMemLocationTypeDevice:
+        return location.id;
+    case cudaMemLocationTypeInvalid:
+        return cudaInvalidDeviceId;
+    default:
+        return cudaCpuDeviceId;
+    }
+}
+
+static void list_accessors(const acu_sim_range *range, int *list, size_t room) {
+    size_t used = 0;
+    for (int i = 0; i < SIM_DEVICES && used < room; i++)
+        if (range->accessed_by >> i & 1)
+            list[used++] = i;
+    if (range->cpu_accesses && used < room)
+        list[used++] = cudaCpuDeviceId;
+    while (used < room)
+        list[used++] = cudaInvalidDeviceId;
+}
+
+static cudaError_t get_attribute(const acu_sim_range *range, enum cudaMemRangeAttribute attribute,
+                                 int *data, size_t size) {
+    bool list = attribute == cudaMemRangeAttributeAccessedBy;
+    if (!data || !acu_sim_knows(&acu_cudart_type_cudaMemRangeAttribute, attribute) ||
+        (list ? size == 0 || size % sizeof(int) : size != sizeof(int)))
+        return cudaErrorInvalidValue;
+    switch (attribute) {
+    case cudaMemRangeAttributeReadMostly:
+        *data = range->read_mostly;
+        break;
+    case cudaMemRangeAttributeAccessedBy:
+        list_accessors(range, data, size / sizeof(int));
+        break;
+    case cudaMemRangeAttributePreferredLocation:
+        *data = number_of(range->preferred);
+        break;
+    case cudaMemRangeAttributePreferredLocationType:
+        *data = (int)range->preferred.type;
+        break;
+    case cudaMemRangeAttributePreferredLocationId:
+        *data = range->preferred.id;
+        break;
+    case cudaMemRangeAttributeLastPrefetchLocation:
+        *data = number_of(range->prefetched);
+        break;
+    case cudaMemRangeAttributeLastPrefetchLocationType:
+        *data = (int)range->prefetched.type;
+        break;
+    case cudaMemRangeAttributeLastPrefetchLocationId:
+        *data = range->prefetched.id;
+        break;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaMemRangeGetAttributes(void **data, size_t *dataSizes,
+                                              enum cudaMemRangeAttribute *attributes,
+                                              size_t numAttributes, const void *devPtr,
+                                              size_t count) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_range *range = acu_sim_managed_range(devPtr, count);
+    if (!result && (!data || !dataSizes || !attributes || !numAttributes || !range))
+        result = cudaErrorInvalidValue;
+    for (size_t i = 0; !result && i < numAttributes; i++)
+        result = get_attribute(range, attributes[i], data[i], dataSizes[i]);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemRangeGetAttribute(void *data, size_t dataSize,
+                                             enum cudaMemRangeAttribute attribute,
+                                             const void *devPtr, size_t count) {
+    return acu_sim_cudaMemRangeGetAttributes(&data, &dataSize, &attribute, 1, devPtr, count);
+}

@@ -1,0 +1,519 @@
+/*
+ * Memory: what is allocated where, and how it is allocated and freed.
+ *
+ * Device memory has addresses in a reservation that nobody may read or write, so that a host access
+ * faults as on a GPU; its bytes are at the same offset of the device's view. Pinned and managed
+ * memory is ordinary memory.
+ */
+#define _GNU_SOURCE /* madvise */
+
+#include "sim/sim.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { ALIGNMENT = 512, PITCH = 512 };
+
+/* ---- who moves bytes ----------------------------------------------------------------------------
+ */
+
+static pthread_rwlock_t moves = PTHREAD_RWLOCK_INITIALIZER;
+
+void acu_sim_move_begin(void) {
+    (void)pthread_rwlock_rdlock(&moves);
+}
+
+void acu_sim_move_end(void) {
+    (void)pthread_rwlock_unlock(&moves);
+}
+
+void acu_sim_moves_wait(void) {
+    (void)pthread_rwlock_wrlock(&moves);
+    (void)pthread_rwlock_unlock(&moves);
+}
+
+/* ---- device memory ------------------------------------------------------------------------------
+ */
+
+size_t acu_sim_rounded(size_t size) {
+    return (size + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
+}
+
+bool acu_sim_charge(acu_sim_device *device, uint64_t bytes) {
+    uint64_t total = acu_sim_configuration()->memory;
+    if (bytes > total || device->used > total - bytes)
+        return false;
+    device->used += bytes;
+    return true;
+}
+
+/* The first gap of that size between two addresses of the device; 0 if there is none. */
+static uintptr_t find_gap(const acu_sim_device *device, uintptr_t from, uintptr_t to, size_t size) {
+    while (to > from && to - from >= size) {
+        const acu_sim_range *next = acu_sim_range_next(from);
+        if (!next || next->base >= from + size)
+            return from;
+        from = device->base + acu_sim_rounded(next->base + next->size - device->base) +
+               acu_sim_guard_size();
+    }
+    return 0;
+}
+
+/* In large pages, where the system has them: first touching a small one takes as long as copying
+ * several. A little memory does not get a page of 2 MiB. */
+static void use_large_pages(const acu_sim_range *range) {
+#if defined(MADV_HUGEPAGE)
+    enum { LARGE = 2 << 20 };
+    uintptr_t from = (uintptr_t)acu_sim_view(range, (void *)range->base);
+    uintptr_t to = (from + range->size) / LARGE * LARGE;
+    from = (from + LARGE - 1) / LARGE * LARGE;
+    if (to > from && !acu_sim_guard_size())
+        (void)madvise((void *)from, to - from, MADV_HUGEPAGE);
+#else
+    (void)range;
+#endif
+}
+
+acu_sim_range *acu_sim_place(acu_sim_device *device, size_t size) {
+    size_t taken = acu_sim_rounded(size) + acu_sim_guard_size();
+    uintptr_t end = device->base + device->span;
+    uintptr_t base = find_gap(device, device->base + device->cursor, end, taken);
+    if (!base)
+        base = find_gap(device, device->base, end, taken);
+    if (!base)
+        return NULL;
+    acu_sim_range *range = acu_sim_range_new(base, size, SIM_DEVICE, device, NULL);
+    if (!range)
+        return NULL;
+    device->cursor = base + taken - device->base;
+    use_large_pages(range);
+    acu_sim_guard_begin(range);
+    return range;
+}
+
+/* The pages that are its alone go back to the system. */
+void acu_sim_drop(acu_sim_range *range) {
+    acu_sim_guard_end(range);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t from = (uintptr_t)acu_sim_view(range, (void *)range->base);
+    uintptr_t to = (from + range->size) & ~(page - 1);
+    from = (from + page - 1) & ~(page - 1);
+    if (to > from && !acu_sim_guard_size())
+        (void)madvise((void *)from, to - from, MADV_DONTNEED);
+    acu_sim_range_remove(range);
+}
+
+static cudaError_t allocate(acu_sim_device *device, size_t size, void **at, const void *where) {
+    *at = NULL; /* NOLINT(clang-analyzer-core.NullDereference): its callers looked */
+    if (size == 0)
+        return cudaSuccess;
+    uint64_t taken = size > SIZE_MAX - ALIGNMENT ? UINT64_MAX : acu_sim_rounded(size);
+    if (!acu_sim_charge(device, taken))
+        return cudaErrorMemoryAllocation;
+    acu_sim_range *range = acu_sim_place(device, size);
+    if (!range) {
+        device->used -= taken;
+        return cudaErrorMemoryAllocation;
+    }
+    range->where = where;
+    *at = (void *)range->base;
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaMalloc(void **devPtr, size_t size) {
+    acu_sim_device *device;
+    acu_sim_need need = size ? SIM_NEEDS_CONTEXT : SIM_NEEDS_A_CONTEXT;
+    cudaError_t result = acu_sim_enter(need, &device);
+    result = acu_sim_mistake(result, !devPtr, cudaErrorInvalidValue);
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = allocate(device, size, devPtr, SIM_CALLER);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMallocPitch(void **devPtr, size_t *pitch, size_t width, size_t height) {
+    acu_sim_device *device;
+    size_t size = 0, row = (width + PITCH - 1) & ~(size_t)(PITCH - 1);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!devPtr || !pitch))
+        result = cudaErrorInvalidValue;
+    if (!result && (row < width || __builtin_mul_overflow(row, height, &size)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = allocate(device, size, devPtr, SIM_CALLER);
+    if (!result)
+        *pitch = size ? row : 0;
+    return acu_sim_leave(result);
+}
+
+/* A graph's memory, if it was launched; its address stays. All work has been waited for. */
+static cudaError_t free_graphs(acu_sim_range *range) {
+    acu_sim_op *op = acu_sim_free_allocation(range);
+    if (!op)
+        return cudaErrorInvalidValue;
+    range->dormant = true;
+    acu_sim_op_release(op);
+    return cudaSuccess;
+}
+
+/* The slices lie behind one another. */
+cudaError_t acu_sim_cudaMalloc3D(struct cudaPitchedPtr *pitchedDevPtr, struct cudaExtent extent) {
+    acu_sim_device *device;
+    void *at = NULL;
+    size_t size = 0, row = (extent.width + PITCH - 1) & ~(size_t)(PITCH - 1);
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && !pitchedDevPtr)
+        result = cudaErrorInvalidValue;
+    if (!result && (row < extent.width || __builtin_mul_overflow(row, extent.height, &size) ||
+                    __builtin_mul_overflow(size, extent.depth, &size)))
+        result = cudaErrorMemoryAllocation;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = allocate(device, size, &at, SIM_CALLER);
+    if (!result)
+        *pitchedDevPtr = (struct cudaPitchedPtr){at, size ? row : 0, extent.width, extent.height};
+    return acu_sim_leave(result);
+}
+
+/* glibc maps what is large anew each time, until as much was freed; of aligned memory it never
+ * counts enough. */
+static void expect(size_t size, size_t page) {
+    enum { MOST = 16 << 20 };
+    static size_t expected;
+    if (size <= expected || size > MOST)
+        return;
+    expected = size;
+    void *volatile more = malloc(size + 4 * page);
+    free(more);
+}
+
+static void *new_bytes(size_t size) {
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    void *at;
+    if (acu_sim_guard_size())
+        return acu_sim_guard_map(size);
+    expect(size, page);
+    return posix_memalign(&at, page, size) ? NULL : at;
+}
+
+/* Takes the range out, and its bytes, which are the simulator's. */
+static void drop_host(acu_sim_range *range) {
+    void *at = (void *)range->base;
+    acu_sim_guard_end(range);
+    acu_sim_moves_wait();
+    if (acu_sim_guard_size())
+        acu_sim_guard_unmap(at, range->size);
+    else
+        free(at);
+    acu_sim_range_remove(range);
+}
+
+/* Of no graph. */
+static void free_now(acu_sim_range *range) {
+    if (range->pool)
+        acu_sim_pool_give(range->pool, range->size);
+    else if (range->kind == SIM_DEVICE && !range->external)
+        range->device->used -= acu_sim_rounded(range->size);
+    if (range->kind == SIM_DEVICE)
+        acu_sim_drop(range);
+    else if (range->kind == SIM_REGISTERED)
+        acu_sim_range_remove(range);
+    else
+        drop_host(range);
+}
+
+/*
+ * Frees what has that address, and waits for all work of its device first, as CUDA does; host
+ * memory may be in use on any.
+ */
+static cudaError_t free_range(void *address, bool host) {
+    acu_sim_range *range = acu_sim_range_of(address);
+    if (!range)
+        acu_sim_guard_explain(address);
+    if (!range || range->base != (uintptr_t)address || range->kind == SIM_REGISTERED ||
+        range->of_module || (range->bytes && !range->external) ||
+        host != (range->kind == SIM_PINNED))
+        return cudaErrorInvalidValue;
+    cudaError_t why = acu_sim_capture_allows_unsafe();
+    if (why)
+        return why;
+    if (!range->pool && range->kind == SIM_DEVICE && range->owner)
+        acu_sim_wait_owner(range->owner);
+    else if (!range->pool)
+        acu_sim_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
+    /* The lock was given up: another thread may have been faster. */
+    range = acu_sim_range_of(address);
+    if (!range || range->base != (uintptr_t)address)
+        return cudaErrorInvalidValue;
+    if (range->allocation)
+        return free_graphs(range);
+    free_now(range);
+    acu_sim_pools_settle();
+    return cudaSuccess;
+}
+
+cudaError_t acu_sim_cudaFree(void *devPtr) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = devPtr ? free_range(devPtr, false) : acu_sim_capture_allows_unsafe();
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMemGetInfo(size_t *free_, size_t *total) {
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && total)
+        *total = (size_t)acu_sim_configuration()->memory;
+    if (!result && free_)
+        *free_ = (size_t)(acu_sim_configuration()->memory - device->used);
+    return acu_sim_leave(result);
+}
+
+/* ---- host memory --------------------------------------------------------------------------------
+ */
+
+static cudaError_t allocate_host(acu_sim_device *device, acu_sim_memory kind, size_t size,
+                                 unsigned flags, void **at, const void *where) {
+    *at = NULL;
+    if (size == 0)
+        return cudaSuccess;
+    if (size > SIZE_MAX / 2 || !(*at = new_bytes(size)))
+        return cudaErrorMemoryAllocation;
+    acu_sim_range *range = acu_sim_range_new((uintptr_t)*at, size, kind, device, where);
+    if (!range) {
+        free(*at);
+        return cudaErrorMemoryAllocation;
+    }
+    range->flags = flags;
+    acu_sim_guard_begin(range);
+    return cudaSuccess;
+}
+
+/* Before 12.8, memory that is portable and nothing else is not said to be (nor always is it not).
+ */
+static unsigned flags_to_tell(unsigned flags) {
+    bool old = acu_sim_configuration()->runtime < 12080;
+    return old && flags == cudaHostAllocPortable ? 0 : flags;
+}
+
+static cudaError_t host_alloc(void **pHost, size_t size, unsigned flags, const void *where) {
+    const unsigned known = cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!pHost || flags & ~known))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = allocate_host(device, SIM_PINNED, size, flags_to_tell(flags), pHost, where);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaHostAlloc(void **pHost, size_t size, unsigned int flags) {
+    return host_alloc(pHost, size, flags, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaMallocHost(void **ptr, size_t size) {
+    return host_alloc(ptr, size, cudaHostAllocDefault, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaFreeHost(void *ptr) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = ptr ? free_range(ptr, true) : acu_sim_capture_allows_unsafe();
+    return acu_sim_leave(result);
+}
+
+/* Nothing is written anywhere: only what is not mapped is told. */
+static bool is_mapped(const void *memory, size_t size) {
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = (uintptr_t)memory & ~(page - 1);
+    return msync((void *)from, (uintptr_t)memory + size - from, MS_ASYNC) == 0;
+}
+
+/* A line of the list begins "from-to rwxp": whether that forbids to write a part of the memory. */
+static bool forbids(const char *line, uintptr_t memory, size_t size) {
+    char *rest;
+    const uintptr_t from = strtoul(line, &rest, 16);
+    const uintptr_t to = *rest == '-' ? strtoul(rest + 1, &rest, 16) : 0;
+    return from < memory + size && to > memory && rest[0] == ' ' && rest[2] == '-';
+}
+
+/* CUDA pins memory to be written, unless it is told otherwise. Where the pages cannot be looked up,
+ * they are taken for writable. */
+static bool is_writable(const void *memory, size_t size) {
+    char line[512];
+    bool writable = true;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && writable && fgets(line, sizeof line, maps))
+        writable = !forbids(line, (uintptr_t)memory, size);
+    if (maps)
+        (void)fclose(maps);
+    return writable;
+}
+
+cudaError_t acu_sim_cudaHostRegister(void *ptr, size_t size, unsigned int flags) {
+    const unsigned known = cudaHostRegisterPortable | cudaHostRegisterMapped |
+                           cudaHostRegisterIoMemory | cudaHostRegisterReadOnly;
+    acu_sim_device *device;
+    const acu_sim_range *taken;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!ptr || !size || (uintptr_t)ptr + size < (uintptr_t)ptr || flags & ~known))
+        result = cudaErrorInvalidValue;
+    if (!result && flags & cudaHostRegisterIoMemory)
+        result = cudaErrorNotSupported;
+    if (!result && (taken = acu_sim_range_in((uintptr_t)ptr, size)))
+        result = taken->kind == SIM_REGISTERED ? cudaErrorHostMemoryAlreadyRegistered
+                                               : cudaErrorInvalidValue;
+    if (!result &&
+        (!is_mapped(ptr, size) || !(flags & cudaHostRegisterReadOnly || is_writable(ptr, size))))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result) {
+        acu_sim_range *range =
+            acu_sim_range_new((uintptr_t)ptr, size, SIM_REGISTERED, device, SIM_CALLER);
+        if (range)
+            range->flags = flags;
+        else
+            result = cudaErrorMemoryAllocation;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaHostUnregister(void *ptr) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    acu_sim_range *range = acu_sim_range_of(ptr);
+    if (!result &&
+        (!ptr || (range && (range->kind != SIM_REGISTERED || range->base != (uintptr_t)ptr))))
+        result = cudaErrorInvalidValue;
+    if (!result && !range)
+        result = cudaErrorHostMemoryNotRegistered;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result) {
+        acu_sim_wait_device(NULL);
+        range = acu_sim_range_of(ptr);
+        if (range && range->kind == SIM_REGISTERED)
+            acu_sim_range_remove(range);
+    }
+    return acu_sim_leave(result);
+}
+
+static acu_sim_range *host_range(const void *address) {
+    acu_sim_range *range = acu_sim_range_of(address);
+    return range && (range->kind == SIM_PINNED || range->kind == SIM_REGISTERED) ? range : NULL;
+}
+
+cudaError_t acu_sim_cudaHostGetDevicePointer(void **pDevice, void *pHost, unsigned int flags) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result && (!pDevice || flags || !host_range(pHost)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pDevice = pHost;
+    return acu_sim_leave(result);
+}
+
+/* All is mapped, asked for or not; that it is only read is not told. Managed memory is known, too;
+ * its flags are others. */
+cudaError_t acu_sim_cudaHostGetFlags(unsigned int *pFlags, void *pHost) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_range *range = acu_sim_range_of(pHost);
+    if (!result && (!pFlags || !range || range->kind == SIM_DEVICE))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *pFlags = (range->kind == SIM_MANAGED ? 0u : range->flags & ~cudaHostRegisterReadOnly) |
+                  cudaHostAllocMapped;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int flags) {
+    acu_sim_device *device;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    if (!result && (!devPtr || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_capture_allows_unsafe();
+    if (!result)
+        result = allocate_host(device, SIM_MANAGED, size, flags, devPtr, SIM_CALLER);
+    return acu_sim_leave(result);
+}
+
+/* ---- variables of modules -----------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_variable_new(acu_sim_owner *owner, size_t size, bool managed, void **at) {
+    cudaError_t result =
+        managed ? allocate_host(owner->device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
+                : allocate(owner->device, size, at, NULL);
+    if (result || !size)
+        return result;
+    acu_sim_range *range = acu_sim_range_of(*at);
+    range->of_module = true;
+    range->owner = owner;
+    memset(acu_sim_view(range, *at), 0, size);
+    return cudaSuccess;
+}
+
+void acu_sim_variable_free(void *at) {
+    acu_sim_range *range = acu_sim_range_of(at);
+    if (!range)
+        return;
+    if (range->kind == SIM_DEVICE) {
+        range->device->used -= acu_sim_rounded(range->size);
+        acu_sim_drop(range);
+    } else {
+        drop_host(range);
+    }
+}
+
+/* ---- taking back --------------------------------------------------------------------------------
+ */
+
+/* What was freed in stream order is the stream's, which may be another device's or context's. */
+void acu_sim_memory_reset(acu_sim_device *device) {
+    uintptr_t end = 0;
+    for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
+        end = range->base + range->size;
+        if (device && (range->device != device || range->freed))
+            continue;
+        if (range->kind == SIM_PINNED || range->kind == SIM_MANAGED)
+            drop_host(range);
+        else if (range->kind == SIM_DEVICE && range->device->span)
+            acu_sim_drop(range);
+        else
+            acu_sim_range_remove(range);
+    }
+}
+
+/* What pools, graphs and modules have is theirs. */
+void acu_sim_memory_drop(const acu_sim_owner *owner) {
+    uintptr_t end = 0;
+    for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
+        end = range->base + range->size;
+        if (range->owner == owner && !range->freed && !range->pool && !range->allocation &&
+            !range->of_module && !range->bytes)
+            free_now(range);
+    }
+}
+
+int acu_sim_memory_leaks(int print) {
+    static const char *const names[] = {"device memory", "pinned memory", "registered memory",
+                                        "managed memory"};
+    int leaks = 0;
+    for (const acu_sim_range *range = acu_sim_range_next(0); range;
+         range = acu_sim_range_next(range->base + range->size))
+        if (!range->freed && !range->dormant && !range->of_module &&
+            (!range->bytes || range->external)) {
+            leaks++;
+            if (print)
+                acu_sim_report(names[range->kind], (void *)range->base, range->size, range->where);
+        }
+    return leaks;
+}

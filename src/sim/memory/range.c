@@ -1,0 +1,145 @@
+/* Ranges of memory: which addresses are whose, and what a pointer is. */
+#include "sim/sim.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* All ranges, by address. Those of a device in the order of its addresses, too. */
+static acu_sim_range **ranges;
+static size_t count, room;
+
+/* The index of the first range that ends behind the address. */
+static size_t first_after(uintptr_t address) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (ranges[middle]->base + ranges[middle]->size > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return low;
+}
+
+acu_sim_range *acu_sim_range_in(uintptr_t base, size_t size) {
+    size_t i = first_after(base);
+    return i < count && ranges[i]->base < base + size ? ranges[i] : NULL;
+}
+
+acu_sim_range *acu_sim_range_next(uintptr_t address) {
+    size_t i = first_after(address);
+    return i < count ? ranges[i] : NULL;
+}
+
+acu_sim_range *acu_sim_range_of(const void *address) {
+    acu_sim_range *range = acu_sim_range_in((uintptr_t)address, 1);
+    return range && !range->freed ? range : NULL;
+}
+
+bool acu_sim_is_device_address(const void *address) {
+    for (int i = 0; i < acu_sim_configuration()->devices; i++) {
+        const acu_sim_device *device = acu_sim_device_at(i);
+        if ((uintptr_t)address - device->base < device->span)
+            return true;
+    }
+    return acu_sim_is_reserved(address);
+}
+
+bool acu_sim_range_lets(const acu_sim_range *range, const acu_sim_device *device) {
+    if (range->bytes)
+        return range->access >> device->index & 1;
+    if (range->pool)
+        return acu_sim_pool_lets(range->pool, device);
+    return range->kind != SIM_DEVICE || acu_sim_can_access(device, range->device->index);
+}
+
+bool acu_sim_range_takes(const acu_sim_range *range, const acu_sim_device *device) {
+    return range->bytes ? range->writes >> device->index & 1 : acu_sim_range_lets(range, device);
+}
+
+bool acu_sim_is_only_read(const acu_sim_range *range) {
+    return range && range->kind == SIM_REGISTERED && range->flags & cudaHostRegisterReadOnly;
+}
+
+void *acu_sim_view(const acu_sim_range *range, const void *address) {
+    if (range->bytes)
+        return range->bytes + ((uintptr_t)address - range->base);
+    if (range->kind != SIM_DEVICE)
+        return (void *)(uintptr_t)address;
+    return range->device->view + ((uintptr_t)address - range->device->base);
+}
+
+bool acu_sim_range_add(acu_sim_range *range) {
+    if (count == room) {
+        size_t larger = room * 2 + 64;
+        acu_sim_range **grown = realloc(ranges, larger * sizeof(acu_sim_range *));
+        if (!grown)
+            return false;
+        ranges = grown;
+        room = larger;
+    }
+    size_t i = first_after(range->base);
+    memmove(ranges + i + 1, ranges + i, (count - i) * sizeof(acu_sim_range *));
+    ranges[i] = range;
+    count++;
+    return true;
+}
+
+void acu_sim_range_remove(acu_sim_range *range) {
+    size_t i = first_after(range->base);
+    memmove(ranges + i, ranges + i + 1, (count - i - 1) * sizeof(acu_sim_range *));
+    if (range->external)
+        acu_sim_external_release(range->external);
+    free(range);
+    if (--count)
+        return;
+    free(ranges);
+    ranges = NULL;
+    room = 0;
+}
+
+acu_sim_range *acu_sim_range_new(uintptr_t base, size_t size, acu_sim_memory kind,
+                                 acu_sim_device *device, const void *where) {
+    acu_sim_range *range = calloc(1, sizeof *range);
+    if (!range)
+        return NULL;
+    *range =
+        (acu_sim_range){.base = base, .size = size, .kind = kind, .device = device, .where = where};
+    range->owner = acu_sim_owner_on(device);
+    range->preferred.id = range->prefetched.id = cudaInvalidDeviceId;
+    if (acu_sim_range_add(range))
+        return range;
+    free(range);
+    return NULL;
+}
+
+/* ---- what a pointer is --------------------------------------------------------------------------
+ */
+
+static void describe(const acu_sim_range *range, void *address, struct cudaPointerAttributes *a) {
+    static const enum cudaMemoryType types[] = {[SIM_DEVICE] = cudaMemoryTypeDevice,
+                                                [SIM_PINNED] = cudaMemoryTypeHost,
+                                                [SIM_REGISTERED] = cudaMemoryTypeHost,
+                                                [SIM_MANAGED] = cudaMemoryTypeManaged};
+    memset(a, 0, sizeof *a);
+    a->localityDomainOrdinal = -1;
+    a->device = cudaInvalidDeviceId;
+    if (!range) {
+        a->hostPointer = address;
+        return;
+    }
+    a->type = types[range->kind];
+    a->device = range->device->index;
+    a->devicePointer = address;
+    a->hostPointer = range->kind == SIM_DEVICE ? NULL : address;
+}
+
+cudaError_t acu_sim_cudaPointerGetAttributes(struct cudaPointerAttributes *attributes,
+                                             const void *ptr) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_A_CONTEXT, NULL);
+    if (!result && !attributes)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        describe(acu_sim_range_of(ptr), (void *)(uintptr_t)ptr, attributes);
+    return acu_sim_leave(result);
+}

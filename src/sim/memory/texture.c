@@ -1,0 +1,327 @@
+/*
+ * Texture and surface objects: handles that remember what they were made of. Nothing samples them:
+ * what a kernel does is a C function. They are their context's, and of its arrays.
+ */
+#include "sim/sim.h"
+
+#include <stdlib.h>
+
+typedef struct object {
+    acu_sim_device *device;
+    const acu_sim_owner *owner;
+    struct cudaResourceDesc resource;
+    struct cudaTextureDesc texture;
+    bool is_surface;
+    struct cudaResourceViewDesc view;
+    const void *where;
+    struct object *next, *before;
+} object;
+
+static object *objects;
+static acu_sim_set handles;
+
+static object *object_of(unsigned long long handle, bool surface) {
+    object *o = (object *)(uintptr_t)handle;
+    return acu_sim_set_has(&handles, o) && o->is_surface == surface ? o : NULL;
+}
+
+static object *new_object(const object *content) {
+    object *o = calloc(1, sizeof *o);
+    if (!o || !acu_sim_set_add(&handles, o)) {
+        free(o);
+        return NULL;
+    }
+    *o = *content;
+    o->owner = acu_sim_owner_now();
+    o->next = objects;
+    if (objects)
+        objects->before = o;
+    return objects = o;
+}
+
+static void free_object(object *o) {
+    if (o->before)
+        o->before->next = o->next;
+    else
+        objects = o->next;
+    if (o->next)
+        o->next->before = o->before;
+    acu_sim_set_remove(&handles, o);
+    free(o);
+}
+
+/* ---- judging ------------------------------------------------------------------------------------
+ */
+
+/* Device-accessible memory, all of it in one allocation. */
+static bool is_memory(const void *address, size_t size) {
+    const acu_sim_range *range = acu_sim_range_of(address);
+    return range && size && size <= range->base + range->size - (uintptr_t)address;
+}
+
+/* The attribute holds for the largest elements, of 16 bytes; those below 4 are no more than of 4.
+ */
+static size_t linear_width(const acu_sim_device *device, size_t element) {
+    const size_t least = element < 4 ? 4 : element;
+    return (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture1DLinearWidth) * 16 / least;
+}
+
+static cudaError_t judge_linear(const acu_sim_device *device, const struct cudaResourceDesc *r) {
+    const size_t element = acu_sim_format_size(&r->res.linear.desc);
+    if (!element)
+        return cudaErrorInvalidChannelDescriptor;
+    return is_memory(r->res.linear.devPtr, r->res.linear.sizeInBytes) &&
+                   (uintptr_t)r->res.linear.devPtr %
+                           (size_t)acu_sim_attribute(device, cudaDevAttrTextureAlignment) ==
+                       0 &&
+                   r->res.linear.sizeInBytes / element <= linear_width(device, element)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
+static cudaError_t judge_pitch(const acu_sim_device *device, const struct cudaResourceDesc *r) {
+    const size_t element = acu_sim_format_size(&r->res.pitch2D.desc);
+    const size_t width = r->res.pitch2D.width, height = r->res.pitch2D.height;
+    const size_t pitch = r->res.pitch2D.pitchInBytes;
+    if (!element)
+        return cudaErrorInvalidChannelDescriptor;
+    return width && height &&
+                   width <= (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture2DLinearWidth) &&
+                   height <=
+                       (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture2DLinearHeight) &&
+                   pitch <= (size_t)acu_sim_attribute(device, cudaDevAttrMaxTexture2DLinearPitch) &&
+                   pitch % (size_t)acu_sim_attribute(device, cudaDevAttrTexturePitchAlignment) ==
+                       0 &&
+                   pitch >= width * element &&
+                   (uintptr_t)r->res.pitch2D.devPtr %
+                           (size_t)acu_sim_attribute(device, cudaDevAttrTextureAlignment) ==
+                       0 &&
+                   is_memory(r->res.pitch2D.devPtr, pitch * (height - 1) + width * element)
+               ? cudaSuccess
+               : cudaErrorInvalidValue;
+}
+
+/* Of the current context; though what may be copied is not so bound. */
+static cudaError_t judge_array(const acu_sim_array *array) {
+    return !array                                ? cudaErrorInvalidResourceHandle
+           : array->owner != acu_sim_owner_now() ? cudaErrorPeerAccessNotEnabled
+                                                 : cudaSuccess;
+}
+
+static cudaError_t judge_resource(const acu_sim_device *device,
+                                  const struct cudaResourceDesc *resource) {
+    switch (resource->resType) {
+    case cudaResourceTypeArray:
+        return judge_array(acu_sim_array_of(resource->res.array.array));
+    case cudaResourceTypeMipmappedArray:
+        return judge_array(acu_sim_mipmap_level(resource->res.mipmap.mipmap));
+    case cudaResourceTypeLinear:
+        return judge_linear(device, resource);
+    case cudaResourceTypePitch2D:
+        return judge_pitch(device, resource);
+    }
+    return cudaErrorInvalidValue;
+}
+
+/* The format of what is sampled; a mipmapped array's is that of its levels, which nobody asks. */
+static enum cudaChannelFormatKind kind_of(const struct cudaResourceDesc *resource) {
+    switch (resource->resType) {
+    case cudaResourceTypeArray:
+        return acu_sim_array_of(resource->res.array.array)->desc.f;
+    case cudaResourceTypeLinear:
+        return resource->res.linear.desc.f;
+    case cudaResourceTypePitch2D:
+        return resource->res.pitch2D.desc.f;
+    case cudaResourceTypeMipmappedArray:
+        break;
+    }
+    return cudaChannelFormatKindNone;
+}
+
+static cudaError_t judge_texture(const struct cudaTextureDesc *t,
+                                 const struct cudaResourceDesc *resource) {
+    const enum cudaChannelFormatKind kind = kind_of(resource);
+    const bool whole = kind == cudaChannelFormatKindSigned || kind == cudaChannelFormatKindUnsigned;
+    for (int i = 0; i < 3; i++)
+        if ((unsigned)t->addressMode[i] > cudaAddressModeBorder)
+            return cudaErrorInvalidValue;
+    if ((unsigned)t->filterMode > cudaFilterModeLinear ||
+        (unsigned)t->mipmapFilterMode > cudaFilterModeLinear ||
+        (unsigned)t->readMode > cudaReadModeNormalizedFloat)
+        return cudaErrorInvalidValue;
+    /* Between whole numbers there is nothing. */
+    return whole && t->filterMode == cudaFilterModeLinear && t->readMode == cudaReadModeElementType
+               ? cudaErrorInvalidFilterSetting
+               : cudaSuccess;
+}
+
+static bool is_view(const struct cudaResourceViewDesc *view, const struct cudaResourceDesc *r) {
+    return (r->resType == cudaResourceTypeArray || r->resType == cudaResourceTypeMipmappedArray) &&
+           acu_sim_knows(&acu_cudart_type_cudaResourceViewFormat, view->format) &&
+           view->firstMipmapLevel <= view->lastMipmapLevel && view->firstLayer <= view->lastLayer;
+}
+
+/* ---- textures -----------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaCreateTextureObject(cudaTextureObject_t *pTexObject,
+                                            const struct cudaResourceDesc *pResDesc,
+                                            const struct cudaTextureDesc *pTexDesc,
+                                            const struct cudaResourceViewDesc *pResViewDesc) {
+    object *o = NULL, content = {.where = SIM_CALLER};
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &content.device);
+    if (!result && (!pTexObject || !pResDesc || !pTexDesc))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = judge_resource(content.device, pResDesc);
+    if (!result)
+        result = judge_texture(pTexDesc, pResDesc);
+    if (!result && pResViewDesc && !is_view(pResViewDesc, pResDesc))
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        content.resource = *pResDesc;
+        content.texture = *pTexDesc;
+        if (pResViewDesc)
+            content.view = *pResViewDesc;
+        if (!(o = new_object(&content)))
+            result = cudaErrorMemoryAllocation;
+    }
+    if (!result)
+        *pTexObject = (cudaTextureObject_t)(uintptr_t)o;
+    return acu_sim_leave(result);
+}
+
+/* Of what is no object, or no more, CUDA does not complain. */
+static cudaError_t destroy(unsigned long long handle, bool surface) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    object *o = object_of(handle, surface);
+    if (!result && o)
+        free_object(o);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDestroyTextureObject(cudaTextureObject_t texObject) {
+    return destroy(texObject, false);
+}
+
+/* Enters, and finds what the call asks for in this context. */
+static cudaError_t enter(const void *out, unsigned long long handle, bool surface,
+                         const object **o) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result &&
+        (!out || !(*o = object_of(handle, surface)) || (*o)->owner != acu_sim_owner_now()))
+        result = cudaErrorInvalidValue;
+    return result;
+}
+
+cudaError_t acu_sim_cudaGetTextureObjectResourceDesc(struct cudaResourceDesc *pResDesc,
+                                                     cudaTextureObject_t texObject) {
+    const object *o;
+    cudaError_t result = enter(pResDesc, texObject, false, &o);
+    if (!result)
+        *pResDesc = o->resource;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGetTextureObjectTextureDesc(struct cudaTextureDesc *pTexDesc,
+                                                    cudaTextureObject_t texObject) {
+    const object *o;
+    cudaError_t result = enter(pTexDesc, texObject, false, &o);
+    if (!result)
+        *pTexDesc = o->texture;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaGetTextureObjectResourceViewDesc(struct cudaResourceViewDesc *pResViewDesc,
+                                                         cudaTextureObject_t texObject) {
+    const object *o;
+    cudaError_t result = enter(pResViewDesc, texObject, false, &o);
+    if (!result)
+        *pResViewDesc = o->view; /* zeros if it was given none */
+    return acu_sim_leave(result);
+}
+
+/* ---- surfaces -----------------------------------------------------------------------------------
+ */
+
+/* That the array was made for surfaces is not looked at. */
+static cudaError_t judge_surface(const struct cudaResourceDesc *resource) {
+    if (resource->resType != cudaResourceTypeArray)
+        return cudaErrorInvalidValue;
+    return judge_array(acu_sim_array_of(resource->res.array.array));
+}
+
+cudaError_t acu_sim_cudaCreateSurfaceObject(cudaSurfaceObject_t *pSurfObject,
+                                            const struct cudaResourceDesc *pResDesc) {
+    object *o = NULL, content = {.where = SIM_CALLER, .is_surface = true};
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &content.device);
+    if (!result && (!pSurfObject || !pResDesc))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = judge_surface(pResDesc);
+    if (!result) {
+        content.resource = *pResDesc;
+        if (!(o = new_object(&content)))
+            result = cudaErrorMemoryAllocation;
+    }
+    if (!result)
+        *pSurfObject = (cudaSurfaceObject_t)(uintptr_t)o;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDestroySurfaceObject(cudaSurfaceObject_t surfObject) {
+    return destroy(surfObject, true);
+}
+
+cudaError_t acu_sim_cudaGetSurfaceObjectResourceDesc(struct cudaResourceDesc *pResDesc,
+                                                     cudaSurfaceObject_t surfObject) {
+    const object *o;
+    cudaError_t result = enter(pResDesc, surfObject, true, &o);
+    if (!result)
+        *pResDesc = o->resource;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaDeviceGetTexture1DLinearMaxWidth(
+    size_t *maxWidthInElements, const struct cudaChannelFormatDesc *fmtDesc, int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    const acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && (!maxWidthInElements || !fmtDesc))
+        result = cudaErrorInvalidValue;
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    if (!result && !acu_sim_format_size(fmtDesc))
+        result = cudaErrorInvalidChannelDescriptor;
+    if (!result)
+        *maxWidthInElements = linear_width(d, acu_sim_format_size(fmtDesc));
+    return acu_sim_leave(result);
+}
+
+/* ---- taking back --------------------------------------------------------------------------------
+ */
+
+void acu_sim_textures_reset(acu_sim_device *device) {
+    object *next;
+    for (object *o = objects; o; o = next) {
+        next = o->next;
+        if (!device || o->device == device)
+            free_object(o);
+    }
+}
+
+void acu_sim_textures_drop(const acu_sim_owner *owner) {
+    object *next;
+    for (object *o = objects; o; o = next) {
+        next = o->next;
+        if (o->owner == owner)
+            free_object(o);
+    }
+}
+
+int acu_sim_textures_leaks(int print) {
+    int leaks = 0;
+    for (const object *o = objects; o; o = o->next, leaks++)
+        if (print)
+            acu_sim_report(o->is_surface ? "surface object" : "texture object", o, 0, o->where);
+    return leaks;
+}

@@ -1,0 +1,384 @@
+/*
+ * Execution contexts: a device's own, and green ones, which have some of its processors and streams
+ * that use only these. That nothing else runs there is no promise of CUDA's, so the simulator lets
+ * streams of all contexts work at once.
+ */
+#include "sim/stream/execution_context.h"
+
+#include <stdlib.h>
+
+static acu_sim_context primaries[SIM_DEVICES];
+static acu_sim_context *contexts; /* green */
+static acu_sim_set handles;
+static char no_stream;
+static unsigned long long last_id = SIM_DEVICES;
+
+unsigned long long acu_sim_context_new_id(void) {
+    return ++last_id;
+}
+
+acu_sim_context *acu_sim_primary_context(acu_sim_device *device) {
+    acu_sim_context *context = &primaries[device->index];
+    if (!context->device)
+        *context = (acu_sim_context){.device = device,
+                                     .id = (unsigned long long)device->index + 1,
+                                     .is_primary = true,
+                                     .owner = &device->own,
+                                     .processors = acu_sim_all_processors(device),
+                                     .queues = acu_sim_queues_of(device)};
+    return context;
+}
+
+acu_sim_context *acu_sim_whole_context(acu_sim_owner *owner) {
+    acu_sim_context *primary = acu_sim_primary_context(owner->device);
+    if (!owner->made)
+        return primary;
+    if (!owner->whole && (owner->whole = calloc(1, sizeof *owner->whole)))
+        *owner->whole = (acu_sim_context){.device = owner->device,
+                                          .id = owner->id,
+                                          .owner = owner,
+                                          .processors = primary->processors,
+                                          .queues = primary->queues};
+    return owner->whole;
+}
+
+void acu_sim_whole_context_drop(acu_sim_owner *owner) {
+    if (owner->whole)
+        acu_sim_op_release(owner->whole->gate);
+    free(owner->whole);
+    owner->whole = NULL;
+}
+
+acu_sim_context *acu_sim_execution_context_of(cudaExecutionContext_t handle) {
+    acu_sim_context *context = (acu_sim_context *)(void *)handle;
+    for (int i = 0; i < acu_sim_configuration()->devices; i++)
+        if (context == &primaries[i])
+            return acu_sim_primary_context(acu_sim_device_at(i));
+    return acu_sim_set_has(&handles, context) ? context : NULL;
+}
+
+acu_sim_context *acu_sim_context_of_stream(const acu_sim_stream *stream) {
+    acu_sim_context *whole = stream->owner->whole;
+    return stream->context ? stream->context
+           : whole         ? whole
+                           : acu_sim_primary_context(stream->device);
+}
+
+bool acu_sim_context_has(const acu_sim_context *context, const acu_sim_stream *stream) {
+    return stream->context == context || (context->owner && stream->owner == context->owner);
+}
+
+static cudaExecutionContext_t handle_of(acu_sim_context *context) {
+    return (cudaExecutionContext_t)(void *)context;
+}
+
+/* ---- making and destroying ----------------------------------------------------------------------
+ */
+
+/* It holds the device's context as one who retains that. */
+static cudaError_t make(cudaDevResourceDesc_t desc, int index, const void *where,
+                        acu_sim_context **made) {
+    acu_sim_device *device = acu_sim_device_at(index);
+    acu_sim_context *context = calloc(1, sizeof *context);
+    cudaError_t why = !device ? cudaErrorInvalidDevice : cudaSuccess;
+    if (!why && !context)
+        why = cudaErrorMemoryAllocation;
+    if (!why &&
+        (!acu_sim_descriptor_read(desc, &context->device, &context->processors, &context->queues) ||
+         context->device != device))
+        why = cudaErrorInvalidValue;
+    const bool of_runtime = device && device->of_runtime;
+    if (!why)
+        why = acu_sim_device_activate(device);
+    if (!why && !acu_sim_set_add(&handles, context))
+        why = cudaErrorMemoryAllocation;
+    if (why) {
+        free(context);
+        return why;
+    }
+    device->of_runtime = of_runtime;
+    device->retained++;
+    context->id = acu_sim_context_new_id();
+    context->where = where;
+    context->next = contexts;
+    *made = contexts = context;
+    return cudaSuccess;
+}
+
+static void free_context(acu_sim_context *context) {
+    acu_sim_context **link = &contexts;
+    while (*link != context)
+        link = &(*link)->next;
+    *link = context->next;
+    context->device->retained--;
+    acu_sim_set_remove(&handles, context);
+    acu_sim_op_release(context->gate);
+    free(context);
+}
+
+void acu_sim_contexts_reset(const acu_sim_device *device) {
+    acu_sim_context *next, *primary = &primaries[device->index];
+    for (acu_sim_context *c = contexts; c; c = next) {
+        next = c->next;
+        if (c->device == device)
+            free_context(c);
+    }
+    acu_sim_op_release(primary->gate);
+    *primary = (acu_sim_context){0};
+}
+
+int acu_sim_contexts_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_context *c = contexts; c; c = c->next, count++)
+        if (print)
+            acu_sim_report("green context", c, 0, c->where);
+    return count;
+}
+
+cudaError_t acu_sim_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevResourceDesc_t desc,
+                                       int device, unsigned int flags) {
+    acu_sim_context *made = NULL;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuGreenCtxCreate);
+    if (!result && (!phCtx || !desc || flags))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = make(desc, device, SIM_CALLER, &made);
+    if (!result)
+        *phCtx = handle_of(made);
+    return acu_sim_leave(result);
+}
+
+/* Enters, and finds the context, whose device must have its own. */
+static cudaError_t enter(cudaExecutionContext_t handle, bool good, acu_sim_context **context) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    if (!result && (!handle || !good))
+        result = cudaErrorInvalidValue;
+    if (!result && !(*context = acu_sim_execution_context_of(handle)))
+        result = cudaErrorInvalidResourceHandle;
+    return result;
+}
+
+/* The same for what is done with its streams. */
+static cudaError_t enter_active(cudaExecutionContext_t handle, bool good,
+                                acu_sim_context **context) {
+    cudaError_t result = enter(handle, good, context);
+    if (!result)
+        result =
+            (*context)->device->active ? (*context)->device->sticky : cudaErrorDeviceUninitialized;
+    return result;
+}
+
+/* Its streams stay, and are good for nothing but to be destroyed. */
+cudaError_t acu_sim_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
+    acu_sim_context *context = NULL;
+    cudaError_t result = enter(ctx, true, &context);
+    if (!result && context->is_primary)
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        acu_sim_device *device = context->device;
+        (void)acu_sim_capture_allows_context(context);
+        for (acu_sim_stream *s = NULL; (s = acu_sim_stream_in(context, s));) {
+            s->detached = true;
+            s->context = NULL;
+        }
+        if (context->records) {
+            context->records->context = NULL;
+            acu_sim_stream_close(context->records);
+        }
+        free_context(context);
+        if (!device->retained && !device->of_runtime)
+            acu_sim_device_clear(device, false);
+    }
+    return acu_sim_leave(result);
+}
+
+/* ---- what it is ---------------------------------------------------------------------------------
+ */
+
+cudaError_t acu_sim_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx, int device) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
+    acu_sim_device *d = acu_sim_device_at(device);
+    if (!result && !ctx)
+        result = cudaErrorInvalidValue;
+    if (!result && !d)
+        result = cudaErrorInvalidDevice;
+    if (!result)
+        result = acu_sim_device_activate(d);
+    if (!result)
+        *ctx = handle_of(acu_sim_primary_context(d));
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaExecutionCtxGetDevice(int *device, cudaExecutionContext_t ctx) {
+    acu_sim_context *context = NULL;
+    cudaError_t result = enter(ctx, device != NULL, &context);
+    if (!result)
+        *device = context->device->index;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaExecutionCtxGetId(cudaExecutionContext_t ctx, unsigned long long *ctxId) {
+    acu_sim_context *context = NULL;
+    cudaError_t result = enter(ctx, ctxId != NULL, &context);
+    if (!result)
+        *ctxId = context->id;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaExecutionCtxGetDevResource(cudaExecutionContext_t ctx,
+                                                   cudaDevResource *resource,
+                                                   enum cudaDevResourceType type) {
+    acu_sim_context *context = NULL;
+    cudaError_t result = enter(ctx, resource != NULL, &context);
+    if (!result)
+        result = acu_sim_resource_get(context, type, resource);
+    return acu_sim_leave(result);
+}
+
+/* A stream has processors only. */
+cudaError_t acu_sim_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResource *resource,
+                                             enum cudaDevResourceType type) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
+    if (!result && !resource)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = acu_sim_driver_has(&acu_function_cuStreamGetDevResource);
+    if (!result && type != cudaDevResourceTypeSm)
+        result = cudaErrorInvalidResourceType;
+    if (!result)
+        result = acu_sim_resource_get(acu_sim_context_of_stream(s), type, resource);
+    return acu_sim_leave(result);
+}
+
+/* ---- its streams, as a whole --------------------------------------------------------------------
+ */
+
+/* A green context's never wait for the stream that all others wait for. Where none was made, a GPU
+ * left a handle that was neither NULL nor a stream's. */
+cudaError_t acu_sim_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExecutionContext_t ctx,
+                                                 unsigned int flags, int priority) {
+    acu_sim_context *context = NULL;
+    bool good = phStream && !(flags & ~(unsigned)cudaStreamNonBlocking);
+    cudaError_t result = enter_active(ctx, good, &context);
+    if (!result) {
+        unsigned kind = context->is_primary ? flags : (unsigned)cudaStreamNonBlocking;
+        acu_sim_stream *made = acu_sim_stream_new(context, kind, priority, SIM_CALLER);
+        result = made ? cudaSuccess : cudaErrorMemoryAllocation;
+        if (made)
+            *phStream = (cudaStream_t)(void *)made;
+    } else if (ctx && phStream) {
+        *phStream = (cudaStream_t)(void *)&no_stream;
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
+    acu_sim_context *context = NULL;
+    cudaError_t result = enter_active(ctx, true, &context);
+    if (!result)
+        result = acu_sim_capture_allows_context(context);
+    if (!result) {
+        acu_sim_device *device = context->device;
+        acu_sim_wait_context(context);
+        acu_sim_pools_settle();
+        acu_sim_guard_check();
+        result = device->sticky;
+    }
+    return acu_sim_leave(result);
+}
+
+/* ---- events of all its streams ------------------------------------------------------------------
+ */
+
+static bool pass(const acu_sim_op *gate, acu_sim_op *op) {
+    bool good = true;
+    for (size_t i = 0; good && gate && i < gate->wait_count; i++)
+        good = acu_sim_op_after(op, gate->waits[i]);
+    return good;
+}
+
+/* NULL: it has no gate. */
+static const acu_sim_context *whole_of(const acu_sim_owner *owner) {
+    return owner->made ? owner->whole : &primaries[owner->device->index];
+}
+
+bool acu_sim_contexts_order(const acu_sim_stream *stream, acu_sim_op *op) {
+    const acu_sim_context *whole = whole_of(stream->owner);
+    return (!whole || pass(whole->gate, op)) &&
+           (!stream->context || pass(stream->context->gate, op));
+}
+
+static bool is_open(const acu_sim_op *gate) {
+    size_t i = 0;
+    while (gate && i < gate->wait_count && gate->waits[i]->done)
+        i++;
+    return !gate || i == gate->wait_count;
+}
+
+bool acu_sim_contexts_are_open(const acu_sim_stream *stream) {
+    const acu_sim_context *whole = whole_of(stream->owner);
+    return (!whole || is_open(whole->gate)) && (!stream->context || is_open(stream->context->gate));
+}
+
+/* The event is what all its streams have now; an operation without a stream of the program's. */
+static cudaError_t record(acu_sim_context *context, acu_sim_event *event) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
+    bool good = op != NULL;
+    for (acu_sim_stream *s = NULL; good && (s = acu_sim_stream_in(context, s));)
+        good = acu_sim_op_after(op, s->last);
+    acu_sim_stream *own = good ? acu_sim_stream_of_records(context) : NULL;
+    if (!own) {
+        acu_sim_op_release(op);
+        return cudaErrorMemoryAllocation;
+    }
+    acu_sim_event_mark(event, op);
+    return acu_sim_submit(own, op, false);
+}
+
+/* It must be one of the context's. */
+cudaError_t acu_sim_context_record(acu_sim_context *context, cudaEvent_t event) {
+    const acu_sim_owner *owner = context->owner ? context->owner : &context->device->own;
+    acu_sim_event *e = acu_sim_event_of(event);
+    if (!e || e->owner != owner)
+        return cudaErrorInvalidResourceHandle;
+    cudaError_t why = acu_sim_capture_allows_context(context);
+    return why ? why : record(context, e);
+}
+
+cudaError_t acu_sim_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
+    acu_sim_context *context = NULL;
+    cudaError_t result = enter_active(ctx, true, &context);
+    return acu_sim_leave(result ? result : acu_sim_context_record(context, event));
+}
+
+/* What is done is forgotten. */
+static cudaError_t close_gate(acu_sim_context *context, acu_sim_op *before) {
+    acu_sim_op *gate = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
+    bool good = gate && acu_sim_op_after(gate, before) && pass(context->gate, gate);
+    acu_sim_op_release(good ? context->gate : gate);
+    if (good)
+        context->gate = gate;
+    return good ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+/* The event of a capture is none to wait for: that capture is invalid then. */
+cudaError_t acu_sim_context_wait(acu_sim_context *context, cudaEvent_t event) {
+    const acu_sim_event *e = acu_sim_event_of(event);
+    if (!e)
+        return cudaErrorInvalidResourceHandle;
+    if (e->capture) {
+        (void)acu_sim_capture_refuse(e->capture, false);
+        return cudaErrorStreamCaptureUnsupported;
+    }
+    cudaError_t why = acu_sim_capture_allows_context(context);
+    return why || !e->record || e->record->done ? why : close_gate(context, e->record);
+}
+
+cudaError_t acu_sim_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
+    acu_sim_context *context = NULL;
+    cudaError_t result = enter_active(ctx, true, &context);
+    return acu_sim_leave(result ? result : acu_sim_context_wait(context, event));
+}

@@ -1,0 +1,156 @@
+/*
+ * Host functions in streams, and what makes a stream fail.
+ *
+ * CUDA calls the host functions and callbacks of all streams one after the other. Here a thread
+ * that has nothing else to do calls them itself, if none of the device's is being called; else, and
+ * where something else is to go on meanwhile, they are queued for a thread of the device's.
+ */
+#include "sim/sim.h"
+
+/* ---- calling them -------------------------------------------------------------------------------
+ */
+
+static struct caller {
+    acu_sim_device *device; /* once it has a thread */
+    bool busy;
+    acu_sim_op *first, *last;
+    pthread_cond_t wake;
+} callers[SIM_DEVICES];
+
+static void call_now(struct caller *caller, acu_sim_op *op) {
+    caller->busy = true;
+    acu_sim_run(caller->device, op);
+    caller->busy = false;
+}
+
+static void *call_queued(void *data) {
+    struct caller *caller = data;
+    pthread_mutex_lock(&acu_sim_lock);
+    for (;;) {
+        acu_sim_op *op = caller->first;
+        if (!op || caller->busy || acu_sim_is_unloading()) {
+            pthread_cond_wait(&caller->wake, &acu_sim_lock);
+            continue;
+        }
+        caller->first = op->next_called;
+        call_now(caller, op);
+        acu_sim_op_release(op);
+    }
+    return NULL;
+}
+
+bool acu_sim_call_start(acu_sim_device *device) {
+    struct caller *caller = &callers[device->index];
+    if (caller->device)
+        return true;
+    if (pthread_cond_init(&caller->wake, NULL))
+        return false;
+    caller->device = device;
+    if (acu_sim_thread_start(call_queued, caller))
+        return true;
+    caller->device = NULL;
+    pthread_cond_destroy(&caller->wake);
+    return false;
+}
+
+void acu_sim_call(acu_sim_device *device, acu_sim_op *op) {
+    struct caller *caller = &callers[device->index];
+    op->refs++;
+    op->next_called = NULL;
+    if (caller->first)
+        caller->last->next_called = op;
+    else
+        caller->first = op;
+    caller->last = op;
+    pthread_cond_signal(&caller->wake);
+}
+
+bool acu_sim_call_here(acu_sim_device *device, acu_sim_op *op) {
+    struct caller *caller = &callers[device->index];
+    if (caller->busy || caller->first)
+        return false;
+    call_now(caller, op);
+    if (caller->first)
+        pthread_cond_signal(&caller->wake);
+    return true;
+}
+
+/* ---- host functions -----------------------------------------------------------------------------
+ */
+
+static cudaError_t call_host(acu_sim_op *op) {
+    acu_sim_thread *self = acu_sim_self();
+    self->in_callback = true;
+    if (op->with.host.callback)
+        op->with.host.callback(op->with.host.handle, op->status, op->with.host.data);
+    else
+        op->with.host.fn(op->with.host.data);
+    self->in_callback = false;
+    return cudaSuccess;
+}
+
+acu_sim_op *acu_sim_op_host(cudaHostFn_t fn, void *data) {
+    acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeHost, call_host);
+    if (op) {
+        op->with.host.fn = fn;
+        op->with.host.data = data;
+    }
+    return op;
+}
+
+static cudaError_t launch_host(cudaStream_t stream, cudaHostFn_t fn, cudaStreamCallback_t callback,
+                               void *data, unsigned flags, unsigned allowed) {
+    acu_sim_stream *s = NULL;
+    acu_sim_op *op = NULL;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result && allowed)
+        result = acu_sim_driver_has(&acu_function_cuLaunchHostFunc_v2);
+    result = acu_sim_mistake(result, (!fn && !callback) || flags > allowed, cudaErrorInvalidValue);
+    if (!result && callback)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result && s && !(op = acu_sim_op_host(fn, data)))
+        result = cudaErrorMemoryAllocation;
+    if (op) {
+        op->with.host.callback = callback;
+        op->with.host.handle = stream;
+        op->always = callback != NULL;
+        result = acu_sim_submit(s, op, false);
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *userData) {
+    return launch_host(stream, fn, NULL, userData, 0, 0);
+}
+
+cudaError_t acu_sim_cudaLaunchHostFunc_v2(cudaStream_t stream, cudaHostFn_t fn, void *userData,
+                                          unsigned int syncMode) {
+    return launch_host(stream, fn, NULL, userData, syncMode, cudaHostTaskSpinWait);
+}
+
+cudaError_t acu_sim_cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback,
+                                          void *userData, unsigned int flags) {
+    return launch_host(stream, NULL, callback, userData, flags, 0);
+}
+
+/* ---- for people who test ------------------------------------------------------------------------
+ */
+
+static cudaError_t fault(acu_sim_op *op) {
+    return op->with.code;
+}
+
+int acu_sim_fault(void *stream, int code) {
+    acu_sim_stream *s;
+    acu_sim_op *op = NULL;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_REFUSES);
+    if (!result && !(op = acu_sim_op_new(cudaGraphNodeTypeKernel, fault)))
+        result = cudaErrorMemoryAllocation;
+    if (!result) {
+        op->with.code = (cudaError_t)code;
+        result = acu_sim_submit(s, op, false);
+    }
+    return (int)acu_sim_leave(result);
+}

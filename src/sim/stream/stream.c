@@ -1,0 +1,687 @@
+/*
+ * Streams: ordered queues of operations, each worked off by a thread of its own.
+ *
+ * What orders operations of different streams is in one place: acu_sim_submit() makes an operation
+ * wait for those that CUDA puts before it. An operation on a legacy default stream waits for all
+ * blocking streams of its context, and theirs for it.
+ */
+#define _GNU_SOURCE /* sigset_t */
+
+#include "sim/stream/execution_context.h"
+#include "loader/platform.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+static acu_sim_stream *streams; /* all, also those that only finish their work */
+static acu_sim_set handles;
+static unsigned long long last_id;
+
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER; /* an operation is done */
+static unsigned waiters, blocked_streams;
+
+/* Threads without a stream; each is in its thread. */
+enum { SPARES = 16 };
+typedef struct spare {
+    acu_sim_stream *stream; /* that it is to serve */
+    pthread_cond_t wake;
+    struct spare *next;
+} spare;
+static spare *spares;
+static unsigned spare_count;
+
+/* ---- operations ---------------------------------------------------------------------------------
+ */
+
+acu_sim_op *acu_sim_op_new(enum cudaGraphNodeType type, cudaError_t (*run)(acu_sim_op *op)) {
+    acu_sim_op *op = calloc(1, sizeof *op);
+    if (op) {
+        op->refs = 1;
+        op->type = type;
+        op->run = run;
+    }
+    return op;
+}
+
+static void forget_waits(acu_sim_op *op) {
+    for (size_t i = 0; i < op->wait_count; i++)
+        acu_sim_op_release(op->waits[i]);
+    free(op->waits);
+    op->waits = NULL;
+    op->wait_count = op->wait_room = 0;
+}
+
+void acu_sim_op_release(acu_sim_op *op) {
+    if (!op || --op->refs)
+        return;
+    forget_waits(op);
+    if (op->drop)
+        op->drop(op);
+    free(op->staged);
+    free(op);
+}
+
+bool acu_sim_op_after(acu_sim_op *op, acu_sim_op *before) {
+    if (!before || before->done)
+        return true;
+    if (op->wait_count == op->wait_room) {
+        size_t room = op->wait_room * 2 + 4;
+        acu_sim_op **grown = realloc(op->waits, room * sizeof(acu_sim_op *));
+        if (!grown)
+            return false;
+        op->waits = grown;
+        op->wait_room = room;
+    }
+    before->refs++;
+    op->waits[op->wait_count++] = before;
+    return true;
+}
+
+static bool is_ready(const acu_sim_op *op) {
+    size_t done = 0;
+    for (size_t i = 0; i < op->wait_count && (!op->any || !done); i++)
+        done += op->waits[i]->done;
+    return (done == op->wait_count || (op->any && done)) && (!op->is_due || op->is_due(op));
+}
+
+void acu_sim_wait(acu_sim_op *op) {
+    op->refs++;
+    waiters++;
+    if (!op->done)
+        acu_sim_schedule_want(op);
+    while (!op->done)
+        pthread_cond_wait(&changed, &acu_sim_lock);
+    waiters--;
+    acu_sim_op_release(op);
+}
+
+/* ---- doing the work -----------------------------------------------------------------------------
+ */
+
+static void free_stream(acu_sim_stream *stream) {
+    if (stream->before)
+        stream->before->next = stream->next;
+    else
+        streams = stream->next;
+    if (stream->next)
+        stream->next->before = stream->before;
+    acu_sim_op_release(stream->last);
+    pthread_cond_destroy(&stream->wake);
+    free(stream);
+}
+
+static void push(acu_sim_stream *stream, acu_sim_op *op) {
+    op->refs += 2; /* the queue's and `last` */
+    op->stream = stream;
+    acu_sim_op_release(stream->last);
+    stream->last = op;
+    if (stream->tail)
+        stream->tail->next = op;
+    else
+        stream->head = op;
+    stream->tail = op;
+}
+
+static void wake_waiters(void) {
+    if (waiters)
+        pthread_cond_broadcast(&changed);
+    for (acu_sim_stream *s = blocked_streams ? streams : NULL; s; s = s->next)
+        if (s->blocked)
+            pthread_cond_signal(&s->wake);
+}
+
+void acu_sim_streams_wake(void) {
+    wake_waiters();
+    acu_sim_schedule_wake();
+}
+
+void acu_sim_op_finish(acu_sim_op *op) {
+    if (!op->run) /* it may end a time that is measured */
+        op->ns = acu_platform_now_ns();
+    op->done = true;
+    acu_sim_schedule_done(op);
+    forget_waits(op);
+    wake_waiters();
+}
+
+/* The stream may be gone afterwards. */
+static void complete(acu_sim_stream *stream, acu_sim_op *op) {
+    stream->head = op->next;
+    if (!stream->head)
+        stream->tail = NULL;
+    op->next = NULL;
+    acu_sim_op_finish(op);
+    acu_sim_op_release(op);
+    if (stream->head || stream->closing)
+        pthread_cond_signal(&stream->wake);
+    if (stream->closing && !stream->threaded && !stream->head)
+        free_stream(stream);
+}
+
+/* In a stream it is the first of the queue. */
+void acu_sim_run(acu_sim_device *device, acu_sim_op *op) {
+    op->status = device->sticky;
+    forget_waits(op);
+    if (op->run && (!op->status || op->always)) {
+        pthread_mutex_unlock(&acu_sim_lock);
+        cudaError_t result = op->run(op);
+        pthread_mutex_lock(&acu_sim_lock);
+        if (result)
+            acu_sim_lose(device, result);
+    }
+    if (op->unfinished)
+        op->taken = op->unfinished = false;
+    else if (op->stream)
+        complete(op->stream, op);
+    else
+        op->over(op);
+}
+
+/* A host function, of which one is called at a time. */
+static bool is_called(const acu_sim_op *op) {
+    return op->type == cudaGraphNodeTypeHost && !acu_sim_configuration()->seeded;
+}
+
+/* By a thread that has nothing else to do, or not. */
+static void begin(acu_sim_device *device, acu_sim_op *op, bool here) {
+    op->taken = true;
+    if (!is_called(op))
+        acu_sim_run(device, op);
+    else if (!here || !acu_sim_call_here(device, op))
+        acu_sim_call(device, op);
+}
+
+static void serve(acu_sim_stream *stream) {
+    /* NOLINTBEGIN(clang-analyzer-unix.Malloc): one that has a thread is freed here only */
+    while (stream->head || !stream->closing) {
+        acu_sim_op *op = stream->head;
+        bool ready = op && is_ready(op);
+        if (ready && !op->taken && !acu_sim_is_unloading()) {
+            begin(stream->device, op, true);
+            continue;
+        }
+        stream->blocked = op && !ready;
+        blocked_streams += stream->blocked;
+        if (op && op->is_due)
+            acu_sim_wait_briefly(&stream->wake);
+        else
+            pthread_cond_wait(&stream->wake, &acu_sim_lock);
+        blocked_streams -= stream->blocked;
+        stream->blocked = false;
+    }
+    /* NOLINTEND(clang-analyzer-unix.Malloc) */
+    free_stream(stream);
+}
+
+/* A thread whose stream is gone waits for another: to make one takes longer than most work does. */
+static void park(spare *self) {
+    if (spare_count == SPARES)
+        return;
+    self->next = spares;
+    spares = self;
+    spare_count++;
+    while (!self->stream)
+        pthread_cond_wait(&self->wake, &acu_sim_lock);
+}
+
+static bool take_spare(acu_sim_stream *stream) {
+    spare *taken = spares;
+    if (!taken)
+        return false;
+    spares = taken->next;
+    spare_count--;
+    taken->stream = stream;
+    pthread_cond_signal(&taken->wake);
+    return true;
+}
+
+static void *work(void *data) {
+    spare self = {.stream = data};
+    const bool kept = pthread_cond_init(&self.wake, NULL) == 0;
+    pthread_mutex_lock(&acu_sim_lock);
+    while (self.stream) {
+        serve(self.stream);
+        self.stream = NULL;
+        if (kept)
+            park(&self);
+    }
+    pthread_mutex_unlock(&acu_sim_lock);
+    if (kept)
+        pthread_cond_destroy(&self.wake);
+    return NULL;
+}
+
+/* Signals are for the program's threads, but for those that tell of what this one does: were they
+ * blocked, a fault in a kernel would end the process without a word. */
+static void fill_blocked(sigset_t *set) {
+    static const int own[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};
+    sigfillset(set);
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        sigdelset(set, own[i]);
+}
+
+bool acu_sim_thread_start(void *(*function)(void *data), void *data) {
+    sigset_t blocked, before;
+    pthread_attr_t attributes;
+    pthread_t thread;
+    fill_blocked(&blocked);
+    if (pthread_attr_init(&attributes))
+        return false;
+    (void)pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    (void)pthread_sigmask(SIG_SETMASK, &blocked, &before);
+    const bool started = pthread_create(&thread, &attributes, function, data) == 0;
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)pthread_attr_destroy(&attributes);
+    return started;
+}
+
+/* With a seed all streams have the same one. */
+static bool start_thread(acu_sim_stream *stream) {
+    if (acu_sim_configuration()->seeded)
+        return acu_sim_schedule_start();
+    if (!stream->threaded)
+        stream->threaded = take_spare(stream) || acu_sim_thread_start(work, stream);
+    return stream->threaded;
+}
+
+static bool has_ready(const acu_sim_stream *stream) {
+    return stream->head && !stream->head->taken && is_ready(stream->head);
+}
+
+bool acu_sim_streams_are_ready(void) {
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        if (has_ready(s))
+            return true;
+    return false;
+}
+
+bool acu_sim_streams_look(void) {
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        if (s->head && s->head->is_due)
+            return true;
+    return false;
+}
+
+bool acu_sim_streams_step(uint64_t random) {
+    uint64_t ready = 0;
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        ready += has_ready(s);
+    uint64_t left = ready ? random % ready : 0;
+    for (acu_sim_stream *s = ready ? streams : NULL; s; s = s->next)
+        if (has_ready(s) && left-- == 0) {
+            begin(s->device, s->head, true);
+            return true;
+        }
+    return false;
+}
+
+/* ---- order --------------------------------------------------------------------------------------
+ */
+
+static bool is_blocking(const acu_sim_stream *stream) {
+    return !(stream->flags & cudaStreamNonBlocking);
+}
+
+/* The legacy default stream and the blocking streams of a context order each other; execution
+ * contexts wait for events. */
+static bool order(acu_sim_stream *stream, acu_sim_op *op) {
+    const acu_sim_stream *legacy = stream->owner->legacy;
+    if (!acu_sim_contexts_order(stream, op))
+        return false;
+    if (!is_blocking(stream) || !legacy)
+        return true;
+    if (stream != legacy)
+        return acu_sim_op_after(op, legacy->last);
+    for (acu_sim_stream *s = streams; s; s = s->next)
+        if (s != stream && s->owner == stream->owner && is_blocking(s) &&
+            !acu_sim_op_after(op, s->last))
+            return false;
+    return true;
+}
+
+cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
+    acu_sim_device *device = stream->device;
+    cudaError_t why = acu_sim_capture_allows(stream, SIM_ENQUEUES);
+    if (!why && stream->capture)
+        return acu_sim_capture_add(stream, op, NULL);
+    bool good = !why && order(stream, op);
+    /* At once, in this thread, if nothing is before it and it takes no time or is waited for. */
+    bool now = good && !stream->head && is_ready(op) &&
+               (!op->run || is_called(op) || (wait && !acu_sim_configuration()->seeded));
+    if (good && !now)
+        good = start_thread(stream);
+    if (good && is_called(op))
+        good = acu_sim_call_start(device);
+    if (good) {
+        push(stream, op);
+        if (now)
+            begin(device, op, false);
+        else
+            pthread_cond_signal(&stream->wake);
+        acu_sim_schedule_wake();
+        if (wait)
+            acu_sim_wait(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
+    }
+    acu_sim_op_release(op); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
+    if (!good)
+        return why ? why : cudaErrorMemoryAllocation;
+    return wait ? device->sticky : cudaSuccess;
+}
+
+bool acu_sim_is_idle(const acu_sim_stream *stream) {
+    if (stream->head)
+        return false;
+    if (stream != stream->owner->legacy)
+        return true;
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        if (s->owner == stream->owner && is_blocking(s) && s->head)
+            return false;
+    return true;
+}
+
+bool acu_sim_is_free(const acu_sim_stream *stream) {
+    const acu_sim_stream *legacy = stream->owner->legacy;
+    return acu_sim_is_idle(stream) &&
+           (!is_blocking(stream) || !legacy || acu_sim_is_idle(legacy)) &&
+           acu_sim_contexts_are_open(stream);
+}
+
+/*
+ * What was queued before this call, not what others add meanwhile: the newest operation of each
+ * stream is noted before the first is waited for.
+ */
+static void wait_for(bool (*matches)(const acu_sim_stream *stream, const void *data),
+                     const void *data) {
+    size_t count = 0, i = 0;
+    for (acu_sim_stream *s = streams; s; s = s->next)
+        count += s->head && matches(s, data);
+    acu_sim_op **ops = count ? malloc(count * sizeof(acu_sim_op *)) : NULL;
+    for (acu_sim_stream *s = ops ? streams : NULL; s; s = s->next)
+        if (s->head && matches(s, data)) {
+            s->last->refs++;
+            ops[i++] = s->last;
+        }
+    for (i = 0; ops && i < count; i++) {
+        acu_sim_wait(ops[i]);
+        acu_sim_op_release(ops[i]); /* NOLINT(clang-analyzer-unix.Malloc): it is counted */
+    }
+    free(ops);
+}
+
+static bool is_of_context(const acu_sim_stream *stream, const void *context) {
+    return acu_sim_context_has(context, stream);
+}
+
+static bool is_of_device(const acu_sim_stream *stream, const void *device) {
+    return !device || stream->device == device;
+}
+
+static bool is_of_owner(const acu_sim_stream *stream, const void *owner) {
+    return stream->owner == owner;
+}
+
+static bool is_joined_by(const acu_sim_stream *stream, const void *legacy) {
+    return stream == legacy ||
+           (is_blocking(stream) && stream->owner == ((const acu_sim_stream *)legacy)->owner);
+}
+
+static bool is_it(const acu_sim_stream *stream, const void *other) {
+    return stream == other;
+}
+
+void acu_sim_wait_device(acu_sim_device *device) {
+    wait_for(is_of_device, device);
+}
+
+void acu_sim_wait_owner(const acu_sim_owner *owner) {
+    wait_for(is_of_owner, owner);
+}
+
+void acu_sim_wait_context(const acu_sim_context *context) {
+    wait_for(is_of_context, context);
+}
+
+/* ---- making and finding -------------------------------------------------------------------------
+ */
+
+int acu_sim_priority(int priority) {
+    return priority < -5 ? -5 : priority > 0 ? 0 : priority;
+}
+
+static acu_sim_stream *new_stream(acu_sim_owner *owner, unsigned flags, int priority,
+                                  const void *where) {
+    acu_sim_stream *stream = calloc(1, sizeof *stream);
+    if (!stream || pthread_cond_init(&stream->wake, NULL)) {
+        free(stream);
+        return NULL;
+    }
+    stream->device = owner->device;
+    stream->owner = owner;
+    stream->flags = flags;
+    stream->priority = acu_sim_priority(priority);
+    stream->id = ++last_id;
+    stream->where = where;
+    stream->is_default = !where;
+    /* None was set. NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange) */
+    stream->sync_policy = (enum cudaSynchronizationPolicy)(-1);
+    stream->domains.remote = 1;
+    stream->next = streams;
+    if (streams)
+        streams->before = stream;
+    streams = stream;
+    return stream;
+}
+
+void acu_sim_stream_close(acu_sim_stream *stream) {
+    acu_sim_set_remove(&handles, stream);
+    acu_sim_capture_forget_stream(stream);
+    stream->closing = true;
+    if (stream->threaded)
+        pthread_cond_signal(&stream->wake);
+    else if (!stream->head)
+        free_stream(stream);
+}
+
+acu_sim_stream *acu_sim_stream_new(acu_sim_context *context, unsigned flags, int priority,
+                                   const void *where) {
+    acu_sim_stream *stream = new_stream(&context->device->own, flags, priority, where);
+    if (!stream)
+        return NULL;
+    stream->context = context->is_primary ? NULL : context;
+    if (acu_sim_set_add(&handles, stream))
+        return stream;
+    acu_sim_stream_close(stream);
+    return NULL;
+}
+
+acu_sim_stream *acu_sim_stream_in(const acu_sim_context *context, acu_sim_stream *after) {
+    acu_sim_stream *s = after ? after->next : streams;
+    while (s && (s->closing || !acu_sim_context_has(context, s) ||
+                 s == acu_sim_context_of_stream(s)->records))
+        s = s->next;
+    return s;
+}
+
+acu_sim_stream *acu_sim_stream_of_records(acu_sim_context *context) {
+    if (context->records)
+        return context->records;
+    acu_sim_owner *owner = context->owner ? context->owner : &context->device->own;
+    acu_sim_stream *made = new_stream(owner, cudaStreamNonBlocking, 0, NULL);
+    if (made)
+        made->context = context->owner ? NULL : context;
+    return context->records = made;
+}
+
+acu_sim_stream *acu_sim_stream_legacy(acu_sim_owner *owner) {
+    if (!owner->legacy)
+        owner->legacy = new_stream(owner, cudaStreamDefault, 0, NULL);
+    return owner->legacy;
+}
+
+static acu_sim_stream *known_own(const acu_sim_thread *self, const acu_sim_owner *owner) {
+    acu_sim_stream *stream = self->own;
+    if (acu_sim_set_has(&handles, stream) && stream->id == self->own_id && stream->owner == owner)
+        return stream;
+    stream = streams;
+    while (stream && (stream->thread != self->id || stream->owner != owner || stream->closing))
+        stream = stream->next;
+    return stream;
+}
+
+static acu_sim_stream *own_stream(acu_sim_owner *owner) {
+    acu_sim_thread *self = acu_sim_self();
+    acu_sim_stream *stream = known_own(self, owner);
+    if (!stream) {
+        stream = new_stream(owner, cudaStreamDefault, 0, NULL);
+        if (!stream || !acu_sim_set_add(&handles, stream))
+            return NULL;
+        stream->thread = self->id;
+    }
+    self->own = stream;
+    self->own_id = stream->id;
+    return stream;
+}
+
+void acu_sim_thread_ended(const acu_sim_thread *self) {
+    acu_sim_stream *next;
+    for (acu_sim_stream *s = streams; s; s = next) {
+        next = s->next;
+        if (s->thread == self->id && !s->closing)
+            acu_sim_stream_close(s);
+    }
+}
+
+cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
+    if (!handle && acu_sim_self()->own_default)
+        handle = cudaStreamPerThread;
+    acu_sim_stream *named = (acu_sim_stream *)(void *)handle;
+    if (!handle || handle == cudaStreamLegacy)
+        *stream = acu_sim_stream_legacy(acu_sim_owner_now());
+    else if (handle == cudaStreamPerThread)
+        *stream = own_stream(acu_sim_owner_now());
+    else if (acu_sim_set_has(&handles, named) && !named->is_default)
+        *stream = named;
+    else
+        return cudaErrorInvalidResourceHandle;
+    if (*stream && (*stream)->detached)
+        return cudaErrorStreamDetached;
+    return *stream ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+void acu_sim_streams_reset(acu_sim_device *device) {
+    acu_sim_wait_device(device);
+    acu_sim_stream *next;
+    device->own.legacy = NULL;
+    for (acu_sim_stream *s = streams; s; s = next) {
+        next = s->next;
+        if (s->device == device && !s->closing)
+            acu_sim_stream_close(s);
+    }
+}
+
+void acu_sim_streams_drop(acu_sim_owner *owner) {
+    acu_sim_stream *next;
+    owner->legacy = NULL;
+    for (acu_sim_stream *s = streams; s; s = next) {
+        next = s->next;
+        if (s->owner == owner && !s->closing)
+            acu_sim_stream_close(s);
+    }
+}
+
+int acu_sim_streams_leaks(int print) {
+    int count = 0;
+    for (const acu_sim_stream *s = streams; s; s = s->next)
+        if (!s->closing && !s->is_default) {
+            count++;
+            if (print)
+                acu_sim_report("stream", s, 0, s->where);
+        }
+    return count;
+}
+
+/* ---- the API ------------------------------------------------------------------------------------
+ */
+
+static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, const void *where) {
+    acu_sim_device *device;
+    bool mistaken = !stream || flags & ~(unsigned)cudaStreamNonBlocking;
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &device);
+    result = acu_sim_mistake(result, mistaken, cudaErrorInvalidValue);
+    if (!result && stream) {
+        acu_sim_stream *made =
+            acu_sim_stream_new(acu_sim_primary_context(device), flags, priority, where);
+        if (made) {
+            made->owner = acu_sim_owner_now();
+            *stream = (cudaStream_t)(void *)made;
+        } else {
+            result = cudaErrorMemoryAllocation;
+        }
+    }
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamCreate(cudaStream_t *pStream) {
+    return create(pStream, cudaStreamDefault, 0, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaStreamCreateWithFlags(cudaStream_t *pStream, unsigned int flags) {
+    return create(pStream, flags, 0, SIM_CALLER);
+}
+
+cudaError_t acu_sim_cudaStreamCreateWithPriority(cudaStream_t *pStream, unsigned int flags,
+                                                 int priority) {
+    return create(pStream, flags, priority, SIM_CALLER);
+}
+
+cudaError_t acu_sim_enter_stream(cudaStream_t handle, acu_sim_stream **stream) {
+    cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
+    if (!result)
+        result = acu_sim_stream_of(handle, stream);
+    if (!result)
+        result = (*stream)->device->sticky;
+    return result;
+}
+
+cudaError_t acu_sim_cudaStreamDestroy(cudaStream_t stream) {
+    acu_sim_stream *s = NULL;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (s && result == cudaErrorStreamDetached && acu_sim_configuration()->driver >= 13010)
+        result = cudaSuccess;
+    if (!result && s && s->is_default)
+        result = cudaErrorInvalidResourceHandle;
+    if (!result)
+        acu_sim_stream_close(s);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamQuery(cudaStream_t stream) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_WAITS);
+    if (!result) {
+        acu_sim_schedule_ask();
+        result = acu_sim_stream_of(stream, &s); /* the lock was given up */
+    }
+    if (!result && !acu_sim_is_idle(s))
+        result = cudaErrorNotReady;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(stream, &s);
+    if (!result)
+        result = acu_sim_capture_allows(s, SIM_WAITS);
+    if (!result) {
+        acu_sim_device *device = s->device;
+        const bool worked = s->last != NULL; /* one that never did is not waited for */
+        wait_for(s == s->owner->legacy ? is_joined_by : is_it, s);
+        if (worked) /* s may be destroyed: the lock was given up */
+            acu_sim_pools_settle();
+        acu_sim_guard_check();
+        result = device->sticky;
+    }
+    return acu_sim_leave(result);
+}

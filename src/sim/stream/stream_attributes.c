@@ -1,0 +1,146 @@
+/* What a stream says of itself, and what can be set on it. */
+#include "sim/sim.h"
+
+cudaError_t acu_sim_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
+    if (!result && !flags)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *flags = s->flags;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamGetPriority(cudaStream_t hStream, int *priority) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
+    if (!result && !priority)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *priority = s->priority;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamGetId(cudaStream_t hStream, unsigned long long *streamId) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
+    if (!result && !streamId)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *streamId = s->id;
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamGetDevice(cudaStream_t hStream, int *device) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
+    if (!result && !device)
+        result = cudaErrorInvalidValue;
+    if (!result)
+        *device = s->device->index;
+    return acu_sim_leave(result);
+}
+
+/* ---- attributes ---------------------------------------------------------------------------------
+ */
+
+/* 11.7 had the first two, by another name; 11.8 knew the others for launches only, 11.7 did not
+ * look. */
+static bool has_attribute(cudaLaunchAttributeID id) {
+    return id == cudaLaunchAttributeAccessPolicyWindow ||
+           id == cudaLaunchAttributeSynchronizationPolicy ||
+           ((id == cudaLaunchAttributePriority || id == cudaLaunchAttributeMemSyncDomainMap ||
+             id == cudaLaunchAttributeMemSyncDomain) &&
+            acu_sim_configuration()->runtime / 10 != 1108);
+}
+
+cudaError_t acu_sim_cudaStreamGetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                           cudaLaunchAttributeValue *value_out) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
+    if (!result && (!value_out || !has_attribute(attr)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        switch ((int)attr) {
+        case cudaLaunchAttributeAccessPolicyWindow:
+            value_out->accessPolicyWindow = s->window;
+            break;
+        case cudaLaunchAttributeSynchronizationPolicy:
+            value_out->syncPolicy = s->sync_policy;
+            break;
+        case cudaLaunchAttributePriority:
+            value_out->priority = s->priority;
+            break;
+        case cudaLaunchAttributeMemSyncDomainMap:
+            value_out->memSyncDomainMap = s->domains;
+            break;
+        default:
+            value_out->memSyncDomain = s->domain;
+        }
+    return acu_sim_leave(result);
+}
+
+static bool is_window(const acu_sim_stream *stream, const struct cudaAccessPolicyWindow *window) {
+    int largest = acu_sim_attribute(stream->device, cudaDevAttrMaxAccessPolicyWindowSize);
+    return window->num_bytes <= (size_t)largest && window->hitRatio >= 0 && window->hitRatio <= 1 &&
+           (unsigned)window->missProp <= cudaAccessPropertyStreaming;
+}
+
+static cudaError_t set_attribute(acu_sim_stream *s, cudaLaunchAttributeID id,
+                                 const cudaLaunchAttributeValue *value) {
+    int domains = acu_sim_attribute(s->device, cudaDevAttrMemSyncDomainCount);
+    switch ((int)id) {
+    case cudaLaunchAttributeAccessPolicyWindow:
+        if (!is_window(s, &value->accessPolicyWindow))
+            return cudaErrorInvalidValue;
+        s->window = value->accessPolicyWindow;
+        return cudaSuccess;
+    case cudaLaunchAttributeSynchronizationPolicy:
+        if (!acu_sim_knows(&acu_cudart_type_cudaSynchronizationPolicy, value->syncPolicy))
+            return cudaErrorInvalidValue;
+        s->sync_policy = value->syncPolicy;
+        return cudaSuccess;
+    case cudaLaunchAttributePriority:
+        s->priority = acu_sim_priority(value->priority);
+        return cudaSuccess;
+    case cudaLaunchAttributeMemSyncDomainMap:
+        if (value->memSyncDomainMap.default_ >= domains ||
+            value->memSyncDomainMap.remote >= domains)
+            return cudaErrorInvalidValue;
+        s->domains = value->memSyncDomainMap;
+        return cudaSuccess;
+    default:
+        if ((unsigned)value->memSyncDomain > cudaLaunchMemSyncDomainRemote)
+            return cudaErrorInvalidValue;
+        s->domain = value->memSyncDomain;
+        return cudaSuccess;
+    }
+}
+
+cudaError_t acu_sim_cudaStreamSetAttribute(cudaStream_t hStream, cudaLaunchAttributeID attr,
+                                           const cudaLaunchAttributeValue *value) {
+    acu_sim_stream *s;
+    cudaError_t result = acu_sim_enter_stream(hStream, &s);
+    if (!result && (!value || !has_attribute(attr)))
+        result = cudaErrorInvalidValue;
+    if (!result)
+        result = set_attribute(s, attr, value);
+    return acu_sim_leave(result);
+}
+
+cudaError_t acu_sim_cudaStreamCopyAttributes(cudaStream_t dst, cudaStream_t src) {
+    acu_sim_stream *from, *to = NULL;
+    cudaError_t result = acu_sim_enter_stream(src, &from);
+    if (!result)
+        result = acu_sim_stream_of(dst, &to);
+    if (!result && from->device != to->device)
+        result = cudaErrorInvalidValue;
+    if (!result) {
+        to->window = from->window;
+        to->sync_policy = from->sync_policy;
+        to->priority = from->priority;
+        to->domains = from->domains;
+        to->domain = from->domain;
+    }
+    return acu_sim_leave(result);
+}
