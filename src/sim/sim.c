@@ -300,9 +300,9 @@ cudaError_t acu_sim_enter(acu_sim_need need, acu_sim_device **device) {
     if (!result && self.in_callback)
         result = cudaErrorNotPermitted;
     if (!result && need >= SIM_NEEDS_A_CONTEXT && !self.by_driver) { /* it has judged that */
-        result = !self.owner                       ? acu_sim_device_activate(current)
-                 : acu_sim_owner_lives(self.owner) ? cudaSuccess
-                                                   : cudaErrorContextIsDestroyed;
+        result = !self.context                         ? acu_sim_device_activate(current)
+                 : acu_sim_context_lives(self.context) ? cudaSuccess
+                                                       : cudaErrorContextIsDestroyed;
         if (!result && need == SIM_NEEDS_CONTEXT)
             result = current->sticky;
         self.bound = true;
@@ -326,7 +326,7 @@ cudaError_t acu_sim_mistake(cudaError_t result, bool mistaken, cudaError_t code)
 }
 
 static cudaError_t judge_context(const acu_sim_device *device) {
-    bool lives = self.owner ? acu_sim_owner_lives(self.owner) : device->active;
+    bool lives = self.context ? acu_sim_context_lives(self.context) : device->active;
     return self.in_callback ? cudaErrorNotPermitted
            : !self.bound    ? cudaErrorDeviceUninitialized
            : lives          ? device->sticky
@@ -379,9 +379,9 @@ int acu_sim_leaks(int print) {
                 acu_sim_user_objects_leaks(print) + acu_sim_graphs_leaks(print) +
                 acu_sim_execs_leaks(print) + acu_sim_modules_leaks(print) +
                 acu_sim_virtual_leaks(print) + acu_sim_programs_leaks(print);
-    count += acu_sim_arrays_leaks(print) + acu_sim_owners_leaks(print) +
+    count += acu_sim_arrays_leaks(print) + acu_sim_contexts_leaks(print) +
              acu_sim_linkers_leaks(print) + acu_sim_textures_leaks(print) +
-             acu_sim_contexts_leaks(print) + acu_sim_semaphores_leaks(print) +
+             acu_sim_execution_contexts_leaks(print) + acu_sim_semaphores_leaks(print) +
              acu_sim_externals_leaks(print);
     pthread_mutex_unlock(&acu_sim_lock);
     return count;

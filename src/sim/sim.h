@@ -46,7 +46,7 @@ typedef struct acu_sim_pool acu_sim_pool;
 typedef struct acu_sim_op acu_sim_op;
 typedef struct acu_sim_range acu_sim_range;
 typedef struct acu_sim_device acu_sim_device;
-typedef struct acu_sim_context acu_sim_context;
+typedef struct acu_sim_execution_context acu_sim_execution_context;
 typedef struct acu_sim_function acu_sim_function;
 typedef struct acu_sim_prepared acu_sim_prepared;
 typedef struct acu_sim_capture acu_sim_capture;
@@ -55,7 +55,7 @@ typedef struct acu_sim_node acu_sim_node;
 typedef struct acu_sim_graph acu_sim_graph;
 typedef struct acu_sim_allocation acu_sim_allocation;
 typedef struct acu_sim_user_object acu_sim_user_object;
-typedef struct acu_sim_owner acu_sim_owner;
+typedef struct acu_sim_context acu_sim_context;
 typedef struct acu_sim_batch acu_sim_batch;
 typedef struct acu_sim_values acu_sim_values;
 typedef struct acu_sim_semaphores acu_sim_semaphores;
@@ -118,7 +118,7 @@ void acu_sim_init(void);
 typedef struct acu_sim_current {
     int device;
     bool bound;
-    acu_sim_owner *owner; /* NULL: the device's own context */
+    acu_sim_context *context; /* NULL: the device's own context */
 } acu_sim_current;
 
 /* What belongs to a thread. */
@@ -135,7 +135,7 @@ typedef struct acu_sim_thread {
     const acu_sim_graph *graph;      /* whose launch it does; NULL: none's */
     /* A context is current: the device's own, or one that was made; and those below it, pushed. */
     bool bound;
-    acu_sim_owner *owner; /* NULL: not one that was made */
+    acu_sim_context *context; /* NULL: not one that was made */
     acu_sim_current pushed[SIM_PUSHED];
     int pushed_count;
     /* Its own default stream that it used last; gone if there is no such stream, or one with
@@ -169,7 +169,7 @@ void acu_sim_set_clear(acu_sim_set *set);
  * A context of the driver's: a device's own, or one that the program made. What is made while it is
  * current is its own, and goes with it.
  */
-struct acu_sim_owner {
+struct acu_sim_context {
     acu_sim_device *device;
     bool made, ended; /* by the program; the handle of one that ended is still taken */
     unsigned flags;   /* of one that was made */
@@ -177,18 +177,19 @@ struct acu_sim_owner {
     size_t limits[16];
     enum cudaFuncCache cache;
     acu_sim_stream *legacy; /* its default stream */
-    acu_sim_context *whole; /* all of one that was made, once that was asked for; or NULL */
+    acu_sim_execution_context
+        *whole; /* all of one that was made, once that was asked for; or NULL */
     const void *where;
-    acu_sim_owner *next;
+    acu_sim_context *next;
 };
 
 struct acu_sim_device {
     int index;
-    acu_sim_owner own;  /* its own context */
-    bool active;        /* that is there */
-    bool of_runtime;    /* the runtime holds it */
-    unsigned retained;  /* how often the driver's callers do */
-    cudaError_t sticky; /* the context is lost: calls that need it say so */
+    acu_sim_context own; /* its own context */
+    bool active;         /* that is there */
+    bool of_runtime;     /* the runtime holds it */
+    unsigned retained;   /* how often the driver's callers do */
+    cudaError_t sticky;  /* the context is lost: calls that need it say so */
     bool was_reset;
     unsigned flags;
     bool keeps_local;        /* local memory does not shrink: conditional nodes have been there */
@@ -219,25 +220,25 @@ int acu_sim_attribute(const acu_sim_device *device, enum cudaDeviceAttr attribut
 bool acu_sim_can_access(const acu_sim_device *device, int other);
 
 /* One that was made, and has not ended. */
-bool acu_sim_owner_lives(const acu_sim_owner *owner);
+bool acu_sim_context_lives(const acu_sim_context *context);
 /* The thread's current context; its device's own where none is current; NULL: no such device. */
-acu_sim_owner *acu_sim_owner_now(void);
+acu_sim_context *acu_sim_context_now(void);
 /* The same, if it is that device's; else the device's own. */
-acu_sim_owner *acu_sim_owner_on(acu_sim_device *device);
+acu_sim_context *acu_sim_context_on(acu_sim_device *device);
 /* Contexts of the device that were made, and have not ended. */
-bool acu_sim_owners_are_on(const acu_sim_device *device);
+bool acu_sim_contexts_are_on(const acu_sim_device *device);
 /* Waits for its work, and takes back what is its own. */
-void acu_sim_owner_drop(acu_sim_owner *owner);
-void acu_sim_owner_defaults(acu_sim_owner *owner);
-void acu_sim_owners_reset(const acu_sim_device *device);
-int acu_sim_owners_leaks(int print);
+void acu_sim_context_drop(acu_sim_context *context);
+void acu_sim_context_defaults(acu_sim_context *context);
+void acu_sim_contexts_reset(const acu_sim_device *device);
+int acu_sim_contexts_leaks(int print);
 /* What is its own. Nothing of it is in use. */
-void acu_sim_streams_drop(acu_sim_owner *owner);
-void acu_sim_events_drop(const acu_sim_owner *owner);
-void acu_sim_modules_drop(const acu_sim_owner *owner);
-void acu_sim_textures_drop(const acu_sim_owner *owner);
-void acu_sim_arrays_drop(const acu_sim_owner *owner);
-void acu_sim_memory_drop(const acu_sim_owner *owner);
+void acu_sim_streams_drop(acu_sim_context *context);
+void acu_sim_events_drop(const acu_sim_context *context);
+void acu_sim_modules_drop(const acu_sim_context *context);
+void acu_sim_textures_drop(const acu_sim_context *context);
+void acu_sim_arrays_drop(const acu_sim_context *context);
+void acu_sim_memory_drop(const acu_sim_context *context);
 
 /* ---- memory -------------------------------------------------------------------------------------
  */
@@ -256,7 +257,7 @@ struct acu_sim_range {
     uint64_t access, writes;        /* of mapped memory, a bit per device */
     const void *where;              /* the call that made it */
     acu_sim_external *external;     /* of another API, mapped; NULL: it is not */
-    const acu_sim_owner *owner;     /* in whose context */
+    const acu_sim_context *context; /* in whose context */
     bool freed;                     /* freed in stream order: no longer the program's */
     bool dormant;                   /* the graph has not been there yet, or has freed it */
     bool of_module;                 /* a variable: goes with its module */
@@ -309,7 +310,7 @@ acu_sim_range *acu_sim_managed_range(const void *address, size_t size);
 /* A place to prefetch to. */
 cudaError_t acu_sim_judge_location(struct cudaMemLocation location);
 /* For a variable of a module: zeroed device memory, or managed memory. */
-cudaError_t acu_sim_variable_new(acu_sim_owner *owner, size_t size, bool managed, void **at);
+cudaError_t acu_sim_variable_new(acu_sim_context *context, size_t size, bool managed, void **at);
 void acu_sim_variable_free(void *at);
 int acu_sim_memory_leaks(int print);
 
@@ -341,7 +342,7 @@ struct acu_sim_array {
     char *bytes;
     bool is_level; /* of a mipmapped array, which has its memory */
     const void *where;
-    const acu_sim_owner *owner;
+    const acu_sim_context *context;
     acu_sim_array *next, *before;
 };
 
@@ -411,7 +412,8 @@ struct acu_sim_op {
     void (*over)(acu_sim_op *op);         /* of one without a stream: it was run; under the lock */
     void (*drop)(acu_sim_op *op);         /* gives up what it has; under the lock */
     void *staged;                         /* a copy of what a pageable source held */
-    cudaExecutionContext_t context;       /* of a node: the one that was named; NULL: none was */
+    cudaExecutionContext_t
+        execution_context; /* of a node: the one that was named; NULL: none was */
     union {
         struct {
             struct cudaMemcpy3DParms params;
@@ -466,8 +468,8 @@ typedef struct acu_sim_links {
 
 struct acu_sim_stream {
     acu_sim_device *device;
-    acu_sim_context *context; /* a green one; NULL: the device's */
-    bool detached;            /* that is gone */
+    acu_sim_execution_context *execution_context; /* a green one; NULL: the device's */
+    bool detached;                                /* that is gone */
     unsigned flags;
     int priority;
     unsigned long long id;
@@ -483,7 +485,7 @@ struct acu_sim_stream {
     cudaLaunchMemSyncDomainMap domains;
     cudaLaunchMemSyncDomain domain;
     const void *where;
-    acu_sim_owner *owner;     /* in whose context */
+    acu_sim_context *context; /* in whose context */
     uint64_t thread;          /* whose default stream it is; 0: no thread's */
     acu_sim_capture *capture; /* NULL: work is done, not captured */
     acu_sim_links tips;       /* what the next node depends on */
@@ -498,23 +500,23 @@ struct acu_sim_event {
     acu_sim_capture *capture; /* in which it was recorded last; NULL: in none */
     acu_sim_links tips;
     const void *where;
-    const acu_sim_owner *owner;
+    const acu_sim_context *context;
     acu_sim_event *next, *before;
 };
 
 /* The handle's stream; the default streams are those of the current device. */
 cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream);
-acu_sim_stream *acu_sim_stream_legacy(acu_sim_owner *owner);
+acu_sim_stream *acu_sim_stream_legacy(acu_sim_context *context);
 /* The nearest priority that there is. */
 int acu_sim_priority(int priority);
 
 /* A new one of the program's, in an execution context; NULL without memory. */
-acu_sim_stream *acu_sim_stream_new(acu_sim_context *context, unsigned flags, int priority,
+acu_sim_stream *acu_sim_stream_new(acu_sim_execution_context *context, unsigned flags, int priority,
                                    const void *where);
 /* The context's stream behind another one, or its first; NULL: no more. */
-acu_sim_stream *acu_sim_stream_in(const acu_sim_context *context, acu_sim_stream *after);
+acu_sim_stream *acu_sim_stream_in(const acu_sim_execution_context *context, acu_sim_stream *after);
 /* What a context's events are recorded in; nobody else knows it. */
-acu_sim_stream *acu_sim_stream_of_records(acu_sim_context *context);
+acu_sim_stream *acu_sim_stream_of_records(acu_sim_execution_context *context);
 /* Its work is done first, but nobody waits for that here. */
 void acu_sim_stream_close(acu_sim_stream *stream);
 
@@ -599,8 +601,8 @@ void acu_sim_streams_wake(void);
 /* Until it is done; gives the lock up meanwhile. */
 void acu_sim_wait(acu_sim_op *op);
 void acu_sim_wait_device(acu_sim_device *device); /* all its streams; NULL: of all */
-void acu_sim_wait_owner(const acu_sim_owner *owner);
 void acu_sim_wait_context(const acu_sim_context *context);
+void acu_sim_wait_execution_context(const acu_sim_execution_context *context);
 bool acu_sim_is_idle(const acu_sim_stream *stream);
 /* What is waited for on it now, is done at once. */
 bool acu_sim_is_free(const acu_sim_stream *stream);
@@ -656,13 +658,13 @@ struct acu_sim_prepared {
  * arguments are in `args` or `extra`, as cuLaunchKernel() takes them. Under the lock; so are all
  * but the last. Failing, it leaves `prepared` as it was.
  */
-cudaError_t acu_sim_prepare(acu_sim_owner *owner, const void *handle,
+cudaError_t acu_sim_prepare(acu_sim_context *context, const void *handle,
                             const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
                             acu_sim_prepared **prepared);
 acu_sim_prepared *acu_sim_prepared_clone(const acu_sim_prepared *prepared);
 void acu_sim_prepared_free(acu_sim_prepared *prepared);
 const char *acu_sim_prepared_name(const acu_sim_prepared *prepared);
-acu_sim_owner *acu_sim_prepared_owner(const acu_sim_prepared *prepared);
+acu_sim_context *acu_sim_prepared_context(const acu_sim_prepared *prepared);
 /* The kernel's work: what an operation does, outside the lock. Its error is the context's. */
 cudaError_t acu_sim_prepared_run(const acu_sim_prepared *prepared);
 
@@ -690,8 +692,8 @@ typedef enum acu_sim_use {
 /* Why not, because of a capture; then that is invalid from now on, unless one only looked. */
 cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use);
 /* The same for what waits for a context, or an execution context, as a whole. */
-cudaError_t acu_sim_capture_allows_owner(const acu_sim_owner *owner);
 cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context);
+cudaError_t acu_sim_capture_allows_execution_context(const acu_sim_execution_context *context);
 /* The same for calls that a capture would not see, like cudaMalloc(). */
 cudaError_t acu_sim_capture_allows_unsafe(void);
 /* The same for asking after an event that was recorded in it; `looks`: for its time. */
@@ -744,8 +746,8 @@ int acu_sim_externals_leaks(int print);
 /* ---- execution contexts: context.h has the rest -------------------------------------------------
  */
 
-void acu_sim_contexts_reset(const acu_sim_device *device);
-int acu_sim_contexts_leaks(int print);
+void acu_sim_execution_contexts_reset(const acu_sim_device *device);
+int acu_sim_execution_contexts_leaks(int print);
 void acu_sim_descriptors_reset(void);
 
 /* Where something was made: the call, or with leaks=1 or guard=1 the calls that led to it. */

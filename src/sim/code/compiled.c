@@ -192,12 +192,12 @@ static const compiled_variable *variable_at(const void *host) {
     return found;
 }
 
-cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_owner *owner, void **at,
+cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_context *context, void **at,
                                       size_t *size) {
     const compiled_variable *v = variable_at(host);
     acu_sim_module *module = NULL;
     cudaError_t result =
-        v ? acu_sim_library_module(v->library, owner, &module) : cudaErrorInvalidSymbol;
+        v ? acu_sim_library_module(v->library, context, &module) : cudaErrorInvalidSymbol;
     int index = result ? -1 : acu_sim_variable_named(module->image, v->name);
     if (!result && index < 0)
         result = cudaErrorInvalidSymbol;
@@ -226,7 +226,7 @@ char acu_sim_compiled_InitModule(void **handle) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     acu_sim_library *library = library_of(handle);
     if (!result)
-        result = library ? acu_sim_library_module(library, acu_sim_owner_now(), &module)
+        result = library ? acu_sim_library_module(library, acu_sim_context_now(), &module)
                          : cudaErrorInvalidResourceHandle;
     return acu_sim_leave(result) ? 0 : 1;
 }

@@ -41,7 +41,7 @@ COMPILED(cudaError_t, LaunchKernel_ptsz,
 acu_sim_kernel_handle *acu_sim_compiled_kernel(const void *host);
 
 /* Where the variable is in the context, and its size. */
-cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_owner *owner, void **at,
+cudaError_t acu_sim_compiled_variable(const void *host, acu_sim_context *context, void **at,
                                       size_t *size);
 
 /* What was read of the library is gone. */

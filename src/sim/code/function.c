@@ -205,7 +205,7 @@ static cudaError_t enter(const void *func, acu_sim_function **function) {
     acu_sim_kernel_handle *kernel = result ? NULL : acu_sim_kernel_called(func);
     if (result)
         return result;
-    return kernel ? acu_sim_kernel_function(kernel, acu_sim_owner_now(), function)
+    return kernel ? acu_sim_kernel_function(kernel, acu_sim_context_now(), function)
                   : cudaErrorInvalidDeviceFunction;
 }
 
@@ -429,7 +429,7 @@ static acu_sim_processors processors_of(const acu_sim_function *f, cudaStream_t 
     acu_sim_device *device = f->module->device;
     acu_sim_stream *stream;
     return handle && !acu_sim_stream_of(handle, &stream) && stream->device == device
-               ? acu_sim_context_of_stream(stream)->processors
+               ? acu_sim_execution_context_of_stream(stream)->processors
                : acu_sim_all_processors(device);
 }
 

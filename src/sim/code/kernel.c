@@ -350,27 +350,27 @@ const char *acu_sim_prepared_name(const acu_sim_prepared *prepared) {
     return prepared->function->entry->name;
 }
 
-acu_sim_owner *acu_sim_prepared_owner(const acu_sim_prepared *prepared) {
-    return prepared->function->module->owner;
+acu_sim_context *acu_sim_prepared_context(const acu_sim_prepared *prepared) {
+    return prepared->function->module->context;
 }
 
 /* A kernel's function in the context, or a function that is of this one. */
-static cudaError_t find_function(acu_sim_owner *owner, const void *handle,
+static cudaError_t find_function(acu_sim_context *context, const void *handle,
                                  acu_sim_function **function) {
     acu_sim_kernel_handle *kernel = acu_sim_kernel_called(handle);
     if (kernel)
-        return acu_sim_kernel_function(kernel, owner, function);
+        return acu_sim_kernel_function(kernel, context, function);
     *function = acu_sim_function_of(handle);
-    return !*function                            ? cudaErrorInvalidDeviceFunction
-           : (*function)->module->owner != owner ? cudaErrorInvalidResourceHandle
-                                                 : cudaSuccess;
+    return !*function                                ? cudaErrorInvalidDeviceFunction
+           : (*function)->module->context != context ? cudaErrorInvalidResourceHandle
+                                                     : cudaSuccess;
 }
 
-cudaError_t acu_sim_prepare(acu_sim_owner *owner, const void *handle,
+cudaError_t acu_sim_prepare(acu_sim_context *context, const void *handle,
                             const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
                             acu_sim_prepared **prepared) {
     acu_sim_function *function;
-    cudaError_t result = find_function(owner, handle, &function);
+    cudaError_t result = find_function(context, handle, &function);
     if (result)
         return result;
     if (config->numAttrs && !config->attrs)
@@ -383,7 +383,7 @@ cudaError_t acu_sim_prepare(acu_sim_owner *owner, const void *handle,
                                                             : config->dynamicSmemBytes;
     memcpy(made->grid, &config->gridDim, sizeof made->grid);
     memcpy(made->block, &config->blockDim, sizeof made->block);
-    result = judge(made, owner->device, config);
+    result = judge(made, context->device, config);
     if (!result)
         result = copy_arguments(made, args, extra);
     if (result)
@@ -425,14 +425,14 @@ static acu_sim_event *event_of(const cudaLaunchAttribute *attribute) {
 }
 
 /* They measure no time. */
-static cudaError_t judge_events(const acu_sim_prepared *prepared, const acu_sim_owner *owner) {
+static cudaError_t judge_events(const acu_sim_prepared *prepared, const acu_sim_context *context) {
     for (unsigned i = 0; i < prepared->attribute_count; i++) {
         cudaLaunchAttributeID id = prepared->attributes[i].id;
         const acu_sim_event *event = event_of(&prepared->attributes[i]);
         if (id != cudaLaunchAttributeProgrammaticEvent &&
             id != cudaLaunchAttributeLaunchCompletionEvent)
             continue;
-        if (!event || event->owner != owner)
+        if (!event || event->context != context)
             return cudaErrorInvalidResourceHandle;
         if (!(event->flags & cudaEventDisableTiming))
             return cudaErrorInvalidValue;
@@ -468,9 +468,9 @@ cudaError_t acu_sim_launch_on(cudaStream_t handle, const void *function,
         stream->device->index != acu_sim_self()->device)
         result = cudaErrorInvalidResourceHandle;
     if (!result)
-        result = acu_sim_prepare(stream->owner, function, config, args, extra, &prepared);
+        result = acu_sim_prepare(stream->context, function, config, args, extra, &prepared);
     if (!result)
-        result = judge_events(prepared, stream->owner);
+        result = judge_events(prepared, stream->context);
     if (result) {
         acu_sim_prepared_free(prepared);
         return result;

@@ -138,7 +138,7 @@ static cudaError_t get_variable(void **dptr, size_t *bytes, cudaLibrary_t librar
     if (!result && (index < 0 || (only_managed && !l->image->variables[index].managed)))
         result = cudaErrorSymbolNotFound;
     if (!result)
-        result = acu_sim_library_module(l, acu_sim_owner_now(), &module);
+        result = acu_sim_library_module(l, acu_sim_context_now(), &module);
     if (!result && dptr)
         *dptr = module->variables[index];
     if (!result && bytes)

@@ -123,7 +123,7 @@ static cudaError_t make_variables(acu_sim_module *module) {
         bool shared = variable->managed && module->library; /* one for all devices */
         cudaError_t result =
             shared ? cudaSuccess
-                   : acu_sim_variable_new(module->owner, variable->size, variable->managed, &at);
+                   : acu_sim_variable_new(module->context, variable->size, variable->managed, &at);
         if (result)
             return result;
         if (at && variable->bytes)
@@ -181,18 +181,19 @@ static void unload_module(acu_sim_module *module) {
 }
 
 /* Takes a reference on the image. */
-static cudaError_t new_module(acu_sim_image *image, acu_sim_owner *owner, acu_sim_library *library,
-                              const void *where, acu_sim_module **module) {
+static cudaError_t new_module(acu_sim_image *image, acu_sim_context *context,
+                              acu_sim_library *library, const void *where,
+                              acu_sim_module **module) {
     acu_sim_module *made = calloc(1, sizeof *made);
     if (!made)
         return cudaErrorMemoryAllocation;
     *made = (acu_sim_module){.refs = 1,
                              .loaded = true,
                              .image = image,
-                             .device = owner->device,
+                             .device = context->device,
                              .library = library,
                              .where = where,
-                             .owner = owner,
+                             .context = context,
                              .next = modules};
     image->refs++;
     modules = made;
@@ -209,13 +210,13 @@ static cudaError_t new_module(acu_sim_image *image, acu_sim_owner *owner, acu_si
     return result;
 }
 
-cudaError_t acu_sim_module_load(acu_sim_owner *owner, const void *code, size_t size,
+cudaError_t acu_sim_module_load(acu_sim_context *context, const void *code, size_t size,
                                 const acu_sim_options *options, const void *where,
                                 acu_sim_module **module) {
     acu_sim_image *image = NULL;
     cudaError_t result = acu_sim_image_load(code, size, options, &image);
     if (!result)
-        result = new_module(image, owner, NULL, where, module);
+        result = new_module(image, context, NULL, where, module);
     acu_sim_image_release(image);
     return result;
 }
@@ -265,7 +266,7 @@ static cudaError_t make_managed(acu_sim_library *library) {
         if (!variable->managed || library->managed[i])
             continue;
         cudaError_t result =
-            acu_sim_variable_new(acu_sim_owner_now(), variable->size, true, &library->managed[i]);
+            acu_sim_variable_new(acu_sim_context_now(), variable->size, true, &library->managed[i]);
         if (result)
             return result;
         if (variable->bytes && variable->size)
@@ -384,17 +385,17 @@ static void join_library(acu_sim_module *module, acu_sim_library *library) {
     library->modules = module;
 }
 
-cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_owner *owner,
+cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_context *context,
                                    acu_sim_module **module) {
     cudaError_t result = acu_sim_library_read(library);
     *module = result ? NULL : library->modules;
-    while (*module && (*module)->owner != owner)
+    while (*module && (*module)->context != context)
         *module = (*module)->next_of_library;
     if (result || *module)
         return result;
     result = make_managed(library);
     if (!result)
-        result = new_module(library->image, owner, library, library->where, module);
+        result = new_module(library->image, context, library, library->where, module);
     if (!result)
         join_library(*module, library);
     return result;
@@ -410,12 +411,12 @@ cudaError_t acu_sim_kernel_find(acu_sim_kernel_handle *kernel) {
     return result;
 }
 
-cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_owner *owner,
+cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_context *context,
                                     acu_sim_function **function) {
     acu_sim_module *module;
     cudaError_t result = acu_sim_kernel_find(kernel);
     if (!result)
-        result = acu_sim_library_module(kernel->library, owner, &module);
+        result = acu_sim_library_module(kernel->library, context, &module);
     if (!result)
         *function = &module->functions[kernel->index];
     return result;
@@ -423,9 +424,9 @@ cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_owner
 
 cudaError_t acu_sim_kernel_function_on(acu_sim_kernel_handle *kernel, acu_sim_device *device,
                                        acu_sim_function **function) {
-    acu_sim_owner *owner = acu_sim_owner_on(device);
-    cudaError_t result = owner->made ? cudaSuccess : acu_sim_device_activate(device);
-    return result ? result : acu_sim_kernel_function(kernel, owner, function);
+    acu_sim_context *context = acu_sim_context_on(device);
+    cudaError_t result = context->made ? cudaSuccess : acu_sim_device_activate(device);
+    return result ? result : acu_sim_kernel_function(kernel, context, function);
 }
 
 acu_sim_entry *acu_sim_kernel_entry(const acu_sim_kernel_handle *kernel) {
@@ -507,11 +508,11 @@ void acu_sim_modules_reset(acu_sim_device *device) {
     }
 }
 
-void acu_sim_modules_drop(const acu_sim_owner *owner) {
+void acu_sim_modules_drop(const acu_sim_context *context) {
     acu_sim_module *next;
     for (acu_sim_module *m = modules; m; m = next) {
         next = m->next;
-        if (m->owner == owner)
+        if (m->context == context)
             unload_module(m);
     }
 }

@@ -76,7 +76,7 @@ struct acu_sim_module {
     acu_sim_function *functions; /* as the image's entries */
     void **variables;            /* as the image's */
     const void *where;
-    acu_sim_owner *owner;
+    acu_sim_context *context;
     acu_sim_module *next, *next_of_library;
 };
 
@@ -151,7 +151,7 @@ void acu_sim_image_clear(acu_sim_image *image);
 /* ---- modules and libraries: all under the lock --------------------------------------------------
  */
 
-cudaError_t acu_sim_module_load(acu_sim_owner *owner, const void *code, size_t size,
+cudaError_t acu_sim_module_load(acu_sim_context *context, const void *code, size_t size,
                                 const acu_sim_options *options, const void *where,
                                 acu_sim_module **module);
 cudaError_t acu_sim_library_load(const void *code, size_t size, const acu_sim_options *options,
@@ -174,9 +174,9 @@ acu_sim_function *acu_sim_function_of(const void *handle);
 /* Why what is in it cannot be had. What is compiled into the program is read now. */
 cudaError_t acu_sim_library_read(acu_sim_library *library);
 /* The library's module in the context, loaded now if it was not yet. */
-cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_owner *owner,
+cudaError_t acu_sim_library_module(acu_sim_library *library, acu_sim_context *context,
                                    acu_sim_module **module);
-cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_owner *owner,
+cudaError_t acu_sim_kernel_function(acu_sim_kernel_handle *kernel, acu_sim_context *context,
                                     acu_sim_function **function);
 /* The same where the call names a device: in its own context, made for it, if the current one is
  * not of that device. */

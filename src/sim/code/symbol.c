@@ -19,7 +19,7 @@ static cudaError_t find(const place *p, bool judged, cudaError_t otherwise, char
     if (!result && !judged)
         result = otherwise;
     if (!result)
-        result = acu_sim_compiled_variable(p->symbol, acu_sim_owner_now(), &begin, &size);
+        result = acu_sim_compiled_variable(p->symbol, acu_sim_context_now(), &begin, &size);
     if (!result && (p->offset > size || p->count > size - p->offset))
         result = cudaErrorInvalidValue;
     if (!result)
@@ -40,7 +40,7 @@ cudaError_t acu_sim_cudaGetSymbolSize(size_t *size, const void *symbol) {
     void *at;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result)
-        result = size ? acu_sim_compiled_variable(symbol, acu_sim_owner_now(), &at, size)
+        result = size ? acu_sim_compiled_variable(symbol, acu_sim_context_now(), &at, size)
                       : cudaErrorInvalidValue;
     return acu_sim_leave(result);
 }

@@ -17,7 +17,7 @@ acu_sim_device *acu_sim_device_at(int index) {
     acu_sim_device *device = &devices[index];
     if (!device->own.device) { /* kernels read it without the lock */
         device->index = index;
-        device->own = (acu_sim_owner){.device = device, .id = (unsigned long long)index + 1};
+        device->own = (acu_sim_context){.device = device, .id = (unsigned long long)index + 1};
     }
     return device;
 }
@@ -57,7 +57,7 @@ cudaError_t acu_sim_cudaSetDevice(int device) {
     if (!result || result == cudaErrorDevicesUnavailable) { /* it is current then, too */
         acu_sim_self()->device = device;
         acu_sim_self()->bound = activates || lost; /* GPUs name a context then, on 11 as well */
-        acu_sim_self()->owner = NULL;
+        acu_sim_self()->context = NULL;
     }
     return acu_sim_leave(result);
 }
@@ -127,18 +127,18 @@ static size_t persisting_unit(const acu_sim_device *device) {
     return (size_t)acu_sim_attribute(device, cudaDevAttrMaxPersistingL2CacheSize) / 10;
 }
 
-void acu_sim_owner_defaults(acu_sim_owner *owner) {
-    const acu_sim_device *device = owner->device;
-    owner->cache = cudaFuncCachePreferNone;
-    memset(owner->limits, 0, sizeof owner->limits);
-    owner->limits[cudaLimitStackSize] = 1024;
-    owner->limits[cudaLimitPrintfFifoSize] =
+void acu_sim_context_defaults(acu_sim_context *context) {
+    const acu_sim_device *device = context->device;
+    context->cache = cudaFuncCachePreferNone;
+    memset(context->limits, 0, sizeof context->limits);
+    context->limits[cudaLimitStackSize] = 1024;
+    context->limits[cudaLimitPrintfFifoSize] =
         (size_t)acu_sim_attribute(device, cudaDevAttrMultiProcessorCount) << 16;
-    owner->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
-    owner->limits[cudaLimitDevRuntimeSyncDepth] = 2;
-    owner->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
-    owner->limits[cudaLimitMaxL2FetchGranularity] = 64;
-    owner->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
+    context->limits[cudaLimitMallocHeapSize] = (size_t)8 << 20;
+    context->limits[cudaLimitDevRuntimeSyncDepth] = 2;
+    context->limits[cudaLimitDevRuntimePendingLaunchCount] = 2048;
+    context->limits[cudaLimitMaxL2FetchGranularity] = 64;
+    context->limits[cudaLimitPersistingL2CacheSize] = 3 * persisting_unit(device);
 }
 
 /* Addresses for four times the memory, so that those given back are not soon used again; but no
@@ -174,7 +174,7 @@ cudaError_t acu_sim_device_open(acu_sim_device *device) {
 void acu_sim_lose(acu_sim_device *device, cudaError_t why) {
     for (int i = 0; i < acu_sim_configuration()->devices; i++) {
         acu_sim_device *d = acu_sim_device_at(i);
-        if (!d->sticky && (d == device || d->active || acu_sim_owners_are_on(d)))
+        if (!d->sticky && (d == device || d->active || acu_sim_contexts_are_on(d)))
             d->sticky = why;
     }
     lost = lost ? lost : why;
@@ -189,7 +189,7 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device) {
     cudaError_t result = acu_sim_device_open(device);
     if (result)
         return result;
-    acu_sim_owner_defaults(&device->own);
+    acu_sim_context_defaults(&device->own);
     device->active = true;
     return cudaSuccess;
 }
@@ -198,7 +198,7 @@ cudaError_t acu_sim_device_activate(acu_sim_device *device) {
 static void clear_all(acu_sim_device *device) {
     acu_sim_captures_reset(device);
     acu_sim_streams_reset(device);
-    acu_sim_contexts_reset(device);
+    acu_sim_execution_contexts_reset(device);
     acu_sim_semaphores_reset(device);
     acu_sim_externals_reset(device);
     acu_sim_execs_reset(device);
@@ -222,10 +222,10 @@ static void clear_all(acu_sim_device *device) {
 
 void acu_sim_device_clear(acu_sim_device *device, bool for_good) {
     if (for_good)
-        acu_sim_owners_reset(device);
-    if (acu_sim_owners_are_on(device)) {
-        acu_sim_owner_drop(&device->own);
         acu_sim_contexts_reset(device);
+    if (acu_sim_contexts_are_on(device)) {
+        acu_sim_context_drop(&device->own);
+        acu_sim_execution_contexts_reset(device);
     } else {
         clear_all(device);
     }
@@ -256,9 +256,9 @@ cudaError_t acu_sim_cudaDeviceSynchronize(void) {
     acu_sim_device *d;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, &d);
     if (!result)
-        result = acu_sim_capture_allows_owner(acu_sim_owner_now());
+        result = acu_sim_capture_allows_context(acu_sim_context_now());
     if (!result) {
-        acu_sim_wait_owner(acu_sim_owner_now());
+        acu_sim_wait_context(acu_sim_context_now());
         acu_sim_pools_settle();
         acu_sim_guard_check();
         result = d->sticky;
@@ -283,7 +283,7 @@ cudaError_t acu_sim_cudaDeviceGetLimit(size_t *pValue, enum cudaLimit limit) {
     if (!result && !has_limit(limit))
         result = cudaErrorUnsupportedLimit;
     if (!result)
-        *pValue = acu_sim_owner_now()->limits[limit];
+        *pValue = acu_sim_context_now()->limits[limit];
     return acu_sim_leave(result);
 }
 
@@ -310,8 +310,8 @@ static size_t rounded_limit(const acu_sim_device *d, enum cudaLimit limit, size_
     }
 }
 
-static cudaError_t set_limit(acu_sim_owner *owner, enum cudaLimit limit, size_t value) {
-    const acu_sim_device *d = owner->device;
+static cudaError_t set_limit(acu_sim_context *context, enum cudaLimit limit, size_t value) {
+    const acu_sim_device *d = context->device;
     if (limit == cudaLimitStackSize && value > (size_t)512 * 1024)
         return cudaErrorInvalidValue;
     if (limit == cudaLimitMaxL2FetchGranularity && value > 128)
@@ -319,7 +319,7 @@ static cudaError_t set_limit(acu_sim_owner *owner, enum cudaLimit limit, size_t 
     if (limit == cudaLimitPersistingL2CacheSize &&
         value > (size_t)acu_sim_attribute(d, cudaDevAttrMaxPersistingL2CacheSize))
         return cudaErrorInvalidValue;
-    owner->limits[limit] = rounded_limit(d, limit, value);
+    context->limits[limit] = rounded_limit(d, limit, value);
     return cudaSuccess;
 }
 
@@ -330,7 +330,7 @@ cudaError_t acu_sim_cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
     if (!result && !has_limit(limit))
         result = cudaErrorUnsupportedLimit;
     if (!result)
-        result = set_limit(acu_sim_owner_now(), limit, value);
+        result = set_limit(acu_sim_context_now(), limit, value);
     return acu_sim_leave(result);
 }
 
@@ -339,7 +339,7 @@ cudaError_t acu_sim_cudaDeviceGetCacheConfig(enum cudaFuncCache *pCacheConfig) {
     if (!result && !pCacheConfig)
         result = cudaErrorInvalidValue;
     if (!result)
-        *pCacheConfig = acu_sim_owner_now()->cache;
+        *pCacheConfig = acu_sim_context_now()->cache;
     return acu_sim_leave(result);
 }
 
@@ -348,7 +348,7 @@ cudaError_t acu_sim_cudaDeviceSetCacheConfig(enum cudaFuncCache cacheConfig) {
     if (!result && !acu_sim_knows(&acu_cudart_type_cudaFuncCache, cacheConfig))
         result = cudaErrorInvalidValue;
     if (!result)
-        acu_sim_owner_now()->cache = cacheConfig;
+        acu_sim_context_now()->cache = cacheConfig;
     return acu_sim_leave(result);
 }
 

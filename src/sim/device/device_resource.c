@@ -143,8 +143,8 @@ struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *de
         .sharingScope = cudaDevWorkqueueConfigScopeDeviceCtx};
 }
 
-cudaError_t acu_sim_resource_get(const acu_sim_context *context, enum cudaDevResourceType type,
-                                 cudaDevResource *resource) {
+cudaError_t acu_sim_resource_get(const acu_sim_execution_context *context,
+                                 enum cudaDevResourceType type, cudaDevResource *resource) {
     unsigned least, together;
     granularity(&least, &together);
     if (type != cudaDevResourceTypeSm && acu_sim_configuration()->driver < 13010)
@@ -180,7 +180,7 @@ cudaError_t acu_sim_cudaDeviceGetDevResource(int device, cudaDevResource *resour
     if (!result && type == cudaDevResourceTypeWorkqueue)
         result = cudaErrorInvalidResourceType;
     if (!result)
-        result = acu_sim_resource_get(acu_sim_primary_context(d), type, resource);
+        result = acu_sim_resource_get(acu_sim_primary_execution_context(d), type, resource);
     return acu_sim_leave(result);
 }
 

@@ -24,8 +24,8 @@ CUresult acu_sim_cuGraphKernelNodeSetParams_v1(CUgraphNode node,
 CUresult acu_sim_cuGraphExecKernelNodeSetParams_v1(CUgraphExec exec, CUgraphNode node,
                                                    const CUDA_KERNEL_NODE_PARAMS_v1 *params);
 
-CUresult acu_sim_cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device);
-CUresult acu_sim_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params, int count,
+CUresult acu_sim_cuCtxCreate_v2(CUcontext *handle, unsigned flags, CUdevice device);
+CUresult acu_sim_cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *params, int count,
                                 unsigned flags, CUdevice device);
 
 /* NULL if there is no such symbol, or no driver. */
@@ -51,9 +51,9 @@ CUresult acu_sim_end(cudaError_t result);
 bool acu_sim_driver_knows(const acu_type *type, int64_t value);
 
 /* NULL if the handle is no context, or it is not there now; and its device. */
-acu_sim_owner *acu_sim_owner_of(CUcontext context);
-acu_sim_device *acu_sim_device_of(CUcontext context);
-CUcontext acu_sim_context_of(const acu_sim_owner *owner);
+acu_sim_context *acu_sim_context_of(CUcontext handle);
+acu_sim_device *acu_sim_device_of(CUcontext handle);
+CUcontext acu_sim_context_handle(const acu_sim_context *context);
 
 /* cuGetProcAddress(), and what the runtime makes of it. */
 CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int version, bool per_thread,

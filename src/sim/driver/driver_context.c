@@ -26,26 +26,26 @@ static cudaError_t enter_device(CUdevice number, bool good, acu_sim_device **dev
 /* ---- handles ------------------------------------------------------------------------------------
  */
 
-static acu_sim_owner *owners; /* that were made, also those that ended: see is_taken() */
+static acu_sim_context *contexts; /* that were made, also those that ended: see is_taken() */
 static acu_sim_set handles;
 
-bool acu_sim_owner_lives(const acu_sim_owner *owner) {
-    return owner && acu_sim_set_has(&handles, owner) && !owner->ended;
+bool acu_sim_context_lives(const acu_sim_context *context) {
+    return context && acu_sim_set_has(&handles, context) && !context->ended;
 }
 
-acu_sim_owner *acu_sim_owner_now(void) {
-    acu_sim_owner *owner = acu_sim_self()->owner;
+acu_sim_context *acu_sim_context_now(void) {
+    acu_sim_context *context = acu_sim_self()->context;
     acu_sim_device *device = acu_sim_device_at(acu_sim_self()->device);
-    return acu_sim_owner_lives(owner) ? owner : device ? &device->own : NULL;
+    return acu_sim_context_lives(context) ? context : device ? &device->own : NULL;
 }
 
-acu_sim_owner *acu_sim_owner_on(acu_sim_device *device) {
-    acu_sim_owner *owner = acu_sim_owner_now();
-    return owner->device == device ? owner : &device->own;
+acu_sim_context *acu_sim_context_on(acu_sim_device *device) {
+    acu_sim_context *context = acu_sim_context_now();
+    return context->device == device ? context : &device->own;
 }
 
-bool acu_sim_owners_are_on(const acu_sim_device *device) {
-    const acu_sim_owner *o = owners;
+bool acu_sim_contexts_are_on(const acu_sim_device *device) {
+    const acu_sim_context *o = contexts;
     while (o && (o->ended || o->device != device))
         o = o->next;
     return o != NULL;
@@ -56,41 +56,42 @@ static bool has_primary(const acu_sim_device *device) {
     return device->active && (device->of_runtime || device->retained);
 }
 
-CUcontext acu_sim_context_of(const acu_sim_owner *owner) {
-    return (CUcontext)(uintptr_t)owner;
+CUcontext acu_sim_context_handle(const acu_sim_context *context) {
+    return (CUcontext)(uintptr_t)context;
 }
 
 static CUcontext current(void) {
     const acu_sim_thread *self = acu_sim_self();
-    return acu_sim_context_of(self->owner ? self->owner : &acu_sim_device_at(self->device)->own);
+    return acu_sim_context_handle(self->context ? self->context
+                                                : &acu_sim_device_at(self->device)->own);
 }
 
 /* NULL if the handle was never a context's. */
-static acu_sim_owner *named(CUcontext context) {
-    acu_sim_owner *owner = (acu_sim_owner *)(void *)context;
-    if (acu_sim_set_has(&handles, owner))
-        return owner;
+static acu_sim_context *named(CUcontext handle) {
+    acu_sim_context *context = (acu_sim_context *)(void *)handle;
+    if (acu_sim_set_has(&handles, context))
+        return context;
     for (int i = 0; i < acu_sim_configuration()->devices; i++)
-        if (owner == &acu_sim_device_at(i)->own)
-            return owner;
+        if (context == &acu_sim_device_at(i)->own)
+            return context;
     return NULL;
 }
 
-acu_sim_owner *acu_sim_owner_of(CUcontext context) {
-    acu_sim_owner *owner = named(context);
-    bool is_there = owner && (owner->made ? !owner->ended : has_primary(owner->device));
-    return is_there ? owner : NULL;
+acu_sim_context *acu_sim_context_of(CUcontext handle) {
+    acu_sim_context *context = named(handle);
+    bool is_there = context && (context->made ? !context->ended : has_primary(context->device));
+    return is_there ? context : NULL;
 }
 
-acu_sim_device *acu_sim_device_of(CUcontext context) {
-    const acu_sim_owner *owner = acu_sim_owner_of(context);
-    return owner ? owner->device : NULL;
+acu_sim_device *acu_sim_device_of(CUcontext handle) {
+    const acu_sim_context *context = acu_sim_context_of(handle);
+    return context ? context->device : NULL;
 }
 
 /* To be made current: CUDA does not see that one has ended, only what is done with it then does. */
-static bool is_taken(CUcontext context) {
-    const acu_sim_owner *owner = named(context);
-    return owner && (owner->made || has_primary(owner->device));
+static bool is_taken(CUcontext handle) {
+    const acu_sim_context *context = named(handle);
+    return context && (context->made || has_primary(context->device));
 }
 
 /* ---- the primary context ------------------------------------------------------------------------
@@ -113,7 +114,7 @@ CUresult acu_sim_cuDevicePrimaryCtxRetain(CUcontext *pctx, CUdevice dev) {
         result = activate(d);
     if (!result) {
         d->retained++;
-        *pctx = acu_sim_context_of(&d->own);
+        *pctx = acu_sim_context_handle(&d->own);
     }
     return leave(result);
 }
@@ -181,21 +182,22 @@ CUresult acu_sim_cuCtxGetCurrent(CUcontext *pctx) {
     return leave(result);
 }
 
-static void make_current(CUcontext context) {
+static void make_current(CUcontext handle) {
     acu_sim_thread *self = acu_sim_self();
-    acu_sim_owner *owner = named(context);
-    self->bound = owner != NULL;
-    self->owner = owner && owner->made ? owner : NULL;
-    if (owner)
-        self->device = owner->device->index;
+    acu_sim_context *context = named(handle);
+    self->bound = context != NULL;
+    self->context = context && context->made ? context : NULL;
+    if (context)
+        self->device = context->device->index;
 }
 
-static cudaError_t push(CUcontext context) {
+static cudaError_t push(CUcontext handle) {
     acu_sim_thread *self = acu_sim_self();
     if (self->pushed_count == SIM_PUSHED)
         return cudaErrorMemoryAllocation;
-    self->pushed[self->pushed_count++] = (acu_sim_current){self->device, self->bound, self->owner};
-    make_current(context);
+    self->pushed[self->pushed_count++] =
+        (acu_sim_current){self->device, self->bound, self->context};
+    make_current(handle);
     return cudaSuccess;
 }
 
@@ -207,7 +209,7 @@ static void pop(void) {
         below = self->pushed[--self->pushed_count];
     self->device = below.device;
     self->bound = below.bound;
-    self->owner = below.owner;
+    self->context = below.context;
 }
 
 CUresult acu_sim_cuCtxSetCurrent(CUcontext ctx) {
@@ -242,8 +244,8 @@ CUresult acu_sim_cuCtxPopCurrent(CUcontext *pctx) {
 
 /* It is current at once. */
 static cudaError_t create(acu_sim_device *device, unsigned flags, const void *where,
-                          CUcontext *context) {
-    acu_sim_owner *made = calloc(1, sizeof *made);
+                          CUcontext *handle) {
+    acu_sim_context *made = calloc(1, sizeof *made);
     cudaError_t result = made ? acu_sim_device_open(device) : cudaErrorMemoryAllocation;
     if (!result && !acu_sim_set_add(&handles, made))
         result = cudaErrorMemoryAllocation;
@@ -251,48 +253,48 @@ static cudaError_t create(acu_sim_device *device, unsigned flags, const void *wh
         free(made);
         return result;
     }
-    *made = (acu_sim_owner){.device = device,
-                            .made = true,
-                            .flags = flags,
-                            .id = acu_sim_context_new_id(),
-                            .where = where,
-                            .next = owners};
-    acu_sim_owner_defaults(made);
-    owners = made;
-    *context = acu_sim_context_of(made);
-    return push(*context);
+    *made = (acu_sim_context){.device = device,
+                              .made = true,
+                              .flags = flags,
+                              .id = acu_sim_context_new_id(),
+                              .where = where,
+                              .next = contexts};
+    acu_sim_context_defaults(made);
+    contexts = made;
+    *handle = acu_sim_context_handle(made);
+    return push(*handle);
 }
 
-void acu_sim_owner_drop(acu_sim_owner *owner) {
-    acu_sim_wait_owner(owner);
-    if (owner->made && !acu_sim_owner_lives(owner)) /* the lock was given up */
+void acu_sim_context_drop(acu_sim_context *context) {
+    acu_sim_wait_context(context);
+    if (context->made && !acu_sim_context_lives(context)) /* the lock was given up */
         return;
-    acu_sim_streams_drop(owner);
-    acu_sim_whole_context_drop(owner);
-    acu_sim_events_drop(owner);
-    acu_sim_modules_drop(owner);
-    acu_sim_textures_drop(owner);
-    acu_sim_arrays_drop(owner);
-    acu_sim_memory_drop(owner);
+    acu_sim_streams_drop(context);
+    acu_sim_whole_execution_context_drop(context);
+    acu_sim_events_drop(context);
+    acu_sim_modules_drop(context);
+    acu_sim_textures_drop(context);
+    acu_sim_arrays_drop(context);
+    acu_sim_memory_drop(context);
 }
 
-void acu_sim_owners_reset(const acu_sim_device *device) {
-    for (acu_sim_owner **at = &owners; *at;) {
-        acu_sim_owner *o = *at;
+void acu_sim_contexts_reset(const acu_sim_device *device) {
+    for (acu_sim_context **at = &contexts; *at;) {
+        acu_sim_context *o = *at;
         if (o->device != device) {
             at = &o->next;
             continue;
         }
-        acu_sim_owner_drop(o);
+        acu_sim_context_drop(o);
         *at = o->next;
         acu_sim_set_remove(&handles, o);
         free(o);
     }
 }
 
-int acu_sim_owners_leaks(int print) {
+int acu_sim_contexts_leaks(int print) {
     int count = 0;
-    for (const acu_sim_owner *o = owners; o; o = o->next) {
+    for (const acu_sim_context *o = contexts; o; o = o->next) {
         count += !o->ended;
         if (print && !o->ended)
             acu_sim_report("context", o, 0, o->where);
@@ -321,41 +323,41 @@ CUresult acu_sim_cuCtxCreate(CUcontext *pctx, CUctxCreateParams *ctxCreateParams
     return create_context(pctx, why, flags, dev, SIM_CALLER);
 }
 
-CUresult acu_sim_cuCtxCreate_v2(CUcontext *context, unsigned flags, CUdevice device) {
-    return create_context(context, cudaSuccess, flags, device, SIM_CALLER);
+CUresult acu_sim_cuCtxCreate_v2(CUcontext *handle, unsigned flags, CUdevice device) {
+    return create_context(handle, cudaSuccess, flags, device, SIM_CALLER);
 }
 
-CUresult acu_sim_cuCtxCreate_v3(CUcontext *context, CUexecAffinityParam *params, int count,
+CUresult acu_sim_cuCtxCreate_v3(CUcontext *handle, CUexecAffinityParam *params, int count,
                                 unsigned flags, CUdevice device) {
     (void)params;
-    return create_context(context, count ? cudaErrorUnsupportedExecAffinity : cudaSuccess, flags,
+    return create_context(handle, count ? cudaErrorUnsupportedExecAffinity : cudaSuccess, flags,
                           device, SIM_CALLER);
 }
 
 /* In the stacks of other threads it stays. The last one on a device takes along what all have. */
-static void destroy(acu_sim_owner *owner) {
-    acu_sim_device *device = owner->device;
+static void destroy(acu_sim_context *context) {
+    acu_sim_device *device = context->device;
     acu_sim_wait_device(device); /* also for the work of other contexts */
-    acu_sim_owner_drop(owner);
-    if (owner->ended) /* by another thread, meanwhile */
+    acu_sim_context_drop(context);
+    if (context->ended) /* by another thread, meanwhile */
         return;
-    if (acu_sim_self()->owner == owner)
+    if (acu_sim_self()->context == context)
         pop();
-    owner->ended = true;
-    if (!has_primary(device) && !acu_sim_owners_are_on(device))
+    context->ended = true;
+    if (!has_primary(device) && !acu_sim_contexts_are_on(device))
         acu_sim_device_clear(device, false);
 }
 
 /* A primary context is not the caller's to destroy. */
 CUresult acu_sim_cuCtxDestroy(CUcontext ctx) {
     cudaError_t result = acu_sim_enter_driver(SIM_NEEDS_DRIVER, NULL);
-    acu_sim_owner *owner = acu_sim_owner_of(ctx);
-    if (!result && (!owner || !owner->made))
+    acu_sim_context *context = acu_sim_context_of(ctx);
+    if (!result && (!context || !context->made))
         result = ctx ? cudaErrorDeviceUninitialized : cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_may_wait();
     if (!result)
-        destroy(owner);
+        destroy(context);
     return leave(result);
 }
 
@@ -363,10 +365,10 @@ CUresult acu_sim_cuCtxDestroy(CUcontext ctx) {
  */
 
 /* Enters, and finds the context, the current one if there is none. */
-static cudaError_t enter_context(CUcontext ctx, bool good, acu_sim_owner **owner) {
+static cudaError_t enter_context(CUcontext ctx, bool good, acu_sim_context **context) {
     cudaError_t result = acu_sim_enter_driver(ctx ? SIM_NEEDS_DRIVER : SIM_NEEDS_CONTEXT, NULL);
-    *owner = !result && ctx ? acu_sim_owner_of(ctx) : acu_sim_owner_now();
-    if (!result && !*owner)
+    *context = !result && ctx ? acu_sim_context_of(ctx) : acu_sim_context_now();
+    if (!result && !*context)
         result = cudaErrorDeviceUninitialized;
     if (!result && !good)
         result = cudaErrorInvalidValue;
@@ -374,10 +376,10 @@ static cudaError_t enter_context(CUcontext ctx, bool good, acu_sim_owner **owner
 }
 
 CUresult acu_sim_cuCtxGetDevice_v2(CUdevice *device, CUcontext ctx) {
-    acu_sim_owner *owner;
-    cudaError_t result = enter_context(ctx, device != NULL, &owner);
+    acu_sim_context *context;
+    cudaError_t result = enter_context(ctx, device != NULL, &context);
     if (!result)
-        *device = owner->device->index;
+        *device = context->device->index;
     return leave(result);
 }
 
@@ -386,8 +388,8 @@ CUresult acu_sim_cuCtxGetDevice(CUdevice *device) {
 }
 
 CUresult acu_sim_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
-    acu_sim_owner *owner;
-    cudaError_t result = enter_context(ctx, version != NULL, &owner);
+    acu_sim_context *context;
+    cudaError_t result = enter_context(ctx, version != NULL, &context);
     if (!result)
         *version = 3020; /* since when contexts are what they are */
     return leave(result);
@@ -395,42 +397,42 @@ CUresult acu_sim_cuCtxGetApiVersion(CUcontext ctx, unsigned int *version) {
 
 /* One that was made says what it was made with. */
 CUresult acu_sim_cuCtxGetFlags(unsigned int *flags) {
-    acu_sim_owner *owner;
-    cudaError_t result = enter_context(NULL, flags != NULL, &owner);
+    acu_sim_context *context;
+    cudaError_t result = enter_context(NULL, flags != NULL, &context);
     if (!result)
-        *flags = owner->made ? owner->flags
-                             : owner->device->flags | CU_CTX_MAP_HOST |
-                                   (owner->device->keeps_local ? CU_CTX_LMEM_RESIZE_TO_MAX : 0);
+        *flags = context->made ? context->flags
+                               : context->device->flags | CU_CTX_MAP_HOST |
+                                     (context->device->keeps_local ? CU_CTX_LMEM_RESIZE_TO_MAX : 0);
     return leave(result);
 }
 
 CUresult acu_sim_cuCtxSetFlags(unsigned int flags) {
-    acu_sim_owner *owner;
-    cudaError_t result = enter_context(NULL, are_flags(flags), &owner);
+    acu_sim_context *context;
+    cudaError_t result = enter_context(NULL, are_flags(flags), &context);
     if (!result)
-        *(owner->made ? &owner->flags : &owner->device->flags) = flags;
+        *(context->made ? &context->flags : &context->device->flags) = flags;
     return leave(result);
 }
 
 CUresult acu_sim_cuCtxGetId(CUcontext ctx, unsigned long long *ctxId) {
-    acu_sim_owner *owner;
-    cudaError_t result = enter_context(ctx, ctxId != NULL, &owner);
+    acu_sim_context *context;
+    cudaError_t result = enter_context(ctx, ctxId != NULL, &context);
     if (!result)
-        *ctxId = owner->id;
+        *ctxId = context->id;
     return leave(result);
 }
 
 CUresult acu_sim_cuCtxSynchronize_v2(CUcontext ctx) {
-    acu_sim_owner *owner;
-    cudaError_t result = enter_context(ctx, true, &owner);
+    acu_sim_context *context;
+    cudaError_t result = enter_context(ctx, true, &context);
     if (!result)
         result = acu_sim_may_wait();
     if (!result) {
-        const acu_sim_device *device = owner->device;
-        result = acu_sim_capture_allows_owner(owner);
+        const acu_sim_device *device = context->device;
+        result = acu_sim_capture_allows_context(context);
         if (result)
             return leave(result);
-        acu_sim_wait_owner(owner);
+        acu_sim_wait_context(context);
         acu_sim_pools_settle();
         acu_sim_guard_check();
         result = device->sticky;
@@ -479,9 +481,9 @@ CUresult acu_sim_cuCtxGetStreamPriorityRange(int *leastPriority, int *greatestPr
 }
 
 /* A peer's context stands for its device. */
-static int peer_of(CUcontext context) {
+static int peer_of(CUcontext handle) {
     pthread_mutex_lock(&acu_sim_lock);
-    const acu_sim_device *device = acu_sim_device_of(context);
+    const acu_sim_device *device = acu_sim_device_of(handle);
     pthread_mutex_unlock(&acu_sim_lock);
     return device ? device->index : -1;
 }

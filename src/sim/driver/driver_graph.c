@@ -39,19 +39,19 @@ static CUresult with_kernel(const CUDA_KERNEL_NODE_PARAMS *kernel,
     CUresult why = acu_sim_begin_for(SIM_NEEDS_CONTEXT, caller);
     if (why)
         return why;
-    const acu_sim_current before = {.device = self->device, .owner = self->owner};
+    const acu_sim_current before = {.device = self->device, .context = self->context};
     pthread_mutex_lock(&acu_sim_lock);
     struct cudaGraphNodeParams params = kernel_node(kernel);
-    acu_sim_owner *other =
-        kernel && kernel->ctx ? acu_sim_owner_of(kernel->ctx) : acu_sim_owner_now();
+    acu_sim_context *other =
+        kernel && kernel->ctx ? acu_sim_context_of(kernel->ctx) : acu_sim_context_now();
     pthread_mutex_unlock(&acu_sim_lock);
     if (!other)
         return acu_sim_end(cudaErrorDeviceUninitialized);
     self->device = other->device->index;
-    self->owner = other->made ? other : NULL;
+    self->context = other->made ? other : NULL;
     why = acu_sim_end(call(data, kernel ? &params : NULL));
     self->device = before.device;
-    self->owner = before.owner;
+    self->context = before.context;
     return why;
 }
 
@@ -112,7 +112,7 @@ static void describe(const acu_sim_prepared *p, CUDA_KERNEL_NODE_PARAMS *params)
                                         .sharedMemBytes = (unsigned)p->shared,
                                         .kernelParams = p->args,
                                         .kern = kernel,
-                                        .ctx = acu_sim_context_of(acu_sim_prepared_owner(p))};
+                                        .ctx = acu_sim_context_handle(acu_sim_prepared_context(p))};
 }
 
 CUresult acu_sim_cuGraphKernelNodeGetParams(CUgraphNode hNode,

@@ -23,7 +23,7 @@ static cudaExecutionContext_t as_context(CUgreenCtx context) {
 static cudaExecutionContext_t of_device(CUcontext context) {
     pthread_mutex_lock(&acu_sim_lock);
     acu_sim_device *device = acu_sim_device_of(context);
-    acu_sim_context *primary = device ? acu_sim_primary_context(device) : NULL;
+    acu_sim_execution_context *primary = device ? acu_sim_primary_execution_context(device) : NULL;
     pthread_mutex_unlock(&acu_sim_lock);
     return (cudaExecutionContext_t)(void *)primary;
 }
@@ -121,17 +121,18 @@ CUresult acu_sim_cuCtxGetDevResource(CUcontext hCtx, CUdevResource *resource,
 
 /* Any context that there is, as a whole; what is done to it has its lock. */
 static CUresult with_whole(CUcontext handle, CUevent event,
-                           cudaError_t (*call)(acu_sim_context *context, cudaEvent_t event),
+                           cudaError_t (*call)(acu_sim_execution_context *context,
+                                               cudaEvent_t event),
                            const void *caller) {
     CUresult why = acu_sim_begin_for(SIM_NEEDS_DRIVER, caller);
     if (why)
         return why;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
-    acu_sim_owner *owner = acu_sim_owner_of(handle);
-    acu_sim_context *context = NULL;
+    acu_sim_context *driver_context = acu_sim_context_of(handle);
+    acu_sim_execution_context *context = NULL;
     if (!result)
-        result = owner ? owner->device->sticky : cudaErrorDeviceUninitialized;
-    if (!result && !(context = acu_sim_whole_context(owner)))
+        result = driver_context ? driver_context->device->sticky : cudaErrorDeviceUninitialized;
+    if (!result && !(context = acu_sim_whole_execution_context(driver_context)))
         result = cudaErrorMemoryAllocation;
     if (!result)
         result = call(context, event);
@@ -139,11 +140,11 @@ static CUresult with_whole(CUcontext handle, CUevent event,
 }
 
 CUresult acu_sim_cuCtxRecordEvent(CUcontext hCtx, CUevent hEvent) {
-    return with_whole(hCtx, hEvent, acu_sim_context_record, SIM_CALLER);
+    return with_whole(hCtx, hEvent, acu_sim_execution_context_record, SIM_CALLER);
 }
 
 CUresult acu_sim_cuCtxWaitEvent(CUcontext hCtx, CUevent hEvent) {
-    return with_whole(hCtx, hEvent, acu_sim_context_wait, SIM_CALLER);
+    return with_whole(hCtx, hEvent, acu_sim_execution_context_wait, SIM_CALLER);
 }
 
 /* ---- streams ------------------------------------------------------------------------------------
@@ -164,6 +165,6 @@ CUresult acu_sim_cuStreamGetGreenCtx(CUstream hStream, CUgreenCtx *phCtx) {
     if (!result && !phCtx)
         result = cudaErrorInvalidValue;
     if (!result)
-        *phCtx = (CUgreenCtx)(void *)s->context;
+        *phCtx = (CUgreenCtx)(void *)s->execution_context;
     return acu_sim_end(acu_sim_leave(result));
 }

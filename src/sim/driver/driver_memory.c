@@ -116,7 +116,7 @@ static size_t look_up(const acu_sim_range *range, CUpointer_attribute attribute,
     *value = 0;
     switch ((int)attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT:
-        *value = range ? (uintptr_t)acu_sim_context_of(range->owner) : 0;
+        *value = range ? (uintptr_t)acu_sim_context_handle(range->context) : 0;
         return sizeof(CUcontext);
     case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
         if (range)
@@ -359,7 +359,7 @@ CUresult acu_sim_cuStreamGetCtx(CUstream hStream, CUcontext *pctx) {
     if (!result)
         result = acu_sim_stream_of(hStream, &stream);
     if (!result)
-        *pctx = acu_sim_context_of(stream->owner);
+        *pctx = acu_sim_context_handle(stream->context);
     return leave(result);
 }
 

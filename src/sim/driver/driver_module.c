@@ -20,7 +20,7 @@ static CUresult load_module(CUmodule *module, const void *image, size_t size,
     if (!result && !module)
         result = cudaErrorInvalidValue;
     if (!result)
-        result = acu_sim_module_load(acu_sim_owner_now(), image, size, options, where, &made);
+        result = acu_sim_module_load(acu_sim_context_now(), image, size, options, where, &made);
     if (!result)
         *module = (CUmodule)(void *)made;
     return leave(result);
@@ -201,7 +201,7 @@ CUresult acu_sim_cuLibraryGetModule(CUmodule *pMod, CUlibrary library) {
     if (!result)
         result = !pMod ? cudaErrorInvalidValue : !l ? cudaErrorInvalidResourceHandle : cudaSuccess;
     if (!result)
-        result = acu_sim_library_module(l, acu_sim_owner_now(), &module);
+        result = acu_sim_library_module(l, acu_sim_context_now(), &module);
     if (!result)
         *pMod = (CUmodule)(void *)module;
     return leave(result);
@@ -226,7 +226,7 @@ CUresult acu_sim_cuKernelGetFunction(CUfunction *pFunc, CUkernel kernel) {
     acu_sim_function *f;
     cudaError_t result = enter_kernel(SIM_NEEDS_CONTEXT, kernel, pFunc != NULL, &k);
     if (!result)
-        result = acu_sim_kernel_function(k, acu_sim_owner_now(), &f);
+        result = acu_sim_kernel_function(k, acu_sim_context_now(), &f);
     if (!result)
         *pFunc = (CUfunction)(void *)f;
     return leave(result);
@@ -479,7 +479,7 @@ static cudaError_t enter_either(CUfunction handle, bool good, acu_sim_function *
     if (result)
         return result;
     if (kernel)
-        return acu_sim_kernel_function(kernel, acu_sim_owner_now(), function);
+        return acu_sim_kernel_function(kernel, acu_sim_context_now(), function);
     *function = acu_sim_function_of(handle);
     return *function ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }

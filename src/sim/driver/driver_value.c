@@ -201,7 +201,7 @@ static CUresult do_all(CUstream handle, CUDA_BATCH_MEM_OP_NODE_PARAMS params, co
         return why;
     cudaError_t result = acu_sim_enter_stream(handle, &stream);
     if (!result && (params.count || params.flags)) {
-        params.ctx = acu_sim_context_of(stream->owner);
+        params.ctx = acu_sim_context_handle(stream->context);
         result = judge_all(&params, false);
         if (!result)
             result = make(&params, stream->device, &op);

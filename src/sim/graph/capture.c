@@ -141,19 +141,19 @@ static bool is_blocking(const acu_sim_stream *stream) {
     return !(stream->flags & cudaStreamNonBlocking);
 }
 
-static bool blocks(const acu_sim_capture *capture, const acu_sim_owner *owner) {
+static bool blocks(const acu_sim_capture *capture, const acu_sim_context *context) {
     for (const acu_sim_stream *s = capture->streams; s; s = s->next_captured)
-        if (s->owner == owner && is_blocking(s))
+        if (s->context == context && is_blocking(s))
             return true;
     return false;
 }
 
-static bool is_of_owner(const acu_sim_stream *stream, const void *owner) {
-    return stream->owner == owner;
+static bool is_of_owner(const acu_sim_stream *stream, const void *context) {
+    return stream->context == context;
 }
 
-static bool is_of_context(const acu_sim_stream *stream, const void *context) {
-    return acu_sim_context_has(context, stream);
+static bool is_of_context(const acu_sim_stream *stream, const void *execution) {
+    return acu_sim_execution_context_has(execution, stream);
 }
 
 static bool has(const acu_sim_capture *capture,
@@ -168,7 +168,7 @@ static bool has(const acu_sim_capture *capture,
 static cudaError_t judge_legacy(const acu_sim_stream *stream, bool looks) {
     cudaError_t result = cudaSuccess;
     for (acu_sim_capture *c = captures; c; c = c->next)
-        if (blocks(c, stream->owner)) {
+        if (blocks(c, stream->context)) {
             result = cudaErrorStreamCaptureImplicit;
             if (!looks)
                 invalidate(c);
@@ -187,12 +187,12 @@ static cudaError_t allows_waiting(bool (*matches)(const acu_sim_stream *stream, 
     return result;
 }
 
-cudaError_t acu_sim_capture_allows_owner(const acu_sim_owner *owner) {
-    return allows_waiting(is_of_owner, owner);
+cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context) {
+    return allows_waiting(is_of_owner, context);
 }
 
-cudaError_t acu_sim_capture_allows_context(const acu_sim_context *context) {
-    return allows_waiting(is_of_context, context);
+cudaError_t acu_sim_capture_allows_execution_context(const acu_sim_execution_context *execution) {
+    return allows_waiting(is_of_context, execution);
 }
 
 cudaError_t acu_sim_capture_refuse(acu_sim_capture *capture, bool looks) {
@@ -228,8 +228,8 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
     if (!captures)
         return cudaSuccess;
     if (!capture) {
-        cudaError_t why =
-            stream == stream->owner->legacy ? judge_legacy(stream, use == SIM_LOOKS) : cudaSuccess;
+        cudaError_t why = stream == stream->context->legacy ? judge_legacy(stream, use == SIM_LOOKS)
+                                                            : cudaSuccess;
         return !why && use == SIM_WAITS ? acu_sim_capture_allows_unsafe() : why;
     }
     if (use == SIM_LOOKS)
@@ -311,7 +311,7 @@ cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_
     stream->tips.count = 0;
     if (op->type == cudaGraphNodeTypeKernel && acu_sim_kernel_captured(made, stream->priority))
         return cudaErrorMemoryAllocation;
-    made->op->context = (cudaExecutionContext_t)(void *)stream->context;
+    made->op->execution_context = (cudaExecutionContext_t)(void *)stream->execution_context;
     if (stream->capture->again) {
         cudaError_t why = put_back(stream, &made);
         if (why)
@@ -346,11 +346,11 @@ static cudaError_t judge_wait(acu_sim_stream *stream, const acu_sim_event *event
         return cudaErrorStreamCaptureIsolation;
     if (!active)
         return cudaErrorInvalidValue;
-    if (stream->capture || stream == stream->owner->legacy)
+    if (stream->capture || stream == stream->context->legacy)
         invalidate(theirs);
-    return stream->capture                   ? cudaErrorStreamCaptureMerge
-           : stream == stream->owner->legacy ? cudaErrorStreamCaptureImplicit
-                                             : cudaSuccess;
+    return stream->capture                     ? cudaErrorStreamCaptureMerge
+           : stream == stream->context->legacy ? cudaErrorStreamCaptureImplicit
+                                               : cudaSuccess;
 }
 
 cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *event) {
@@ -407,7 +407,7 @@ static cudaError_t judge_joined(const acu_sim_capture *capture) {
 static cudaError_t judge_begin(const acu_sim_stream *stream, enum cudaStreamCaptureMode mode) {
     if ((unsigned)mode > cudaStreamCaptureModeRelaxed)
         return cudaErrorInvalidValue;
-    if (stream == stream->owner->legacy)
+    if (stream == stream->context->legacy)
         return cudaErrorStreamCaptureUnsupported;
     return stream->capture ? cudaErrorIllegalState : cudaSuccess;
 }

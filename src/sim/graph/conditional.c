@@ -138,9 +138,9 @@ static bool can_be_conditional(enum cudaGraphNodeType type) {
 }
 
 static bool is_in_conditional(const acu_sim_graph *graph) {
-    while (graph->owner && graph->owner->op->type != cudaGraphNodeTypeConditional)
-        graph = graph->owner->graph;
-    return graph->owner != NULL;
+    while (graph->parent_node && graph->parent_node->op->type != cudaGraphNodeTypeConditional)
+        graph = graph->parent_node->graph;
+    return graph->parent_node != NULL;
 }
 
 bool acu_sim_conditional_takes(const acu_sim_node *node) {

@@ -71,15 +71,15 @@ static acu_sim_exec *new_exec(const acu_sim_graph *graph, unsigned long long fla
 
 /* Through the nodes that the graph is in, from the outermost. */
 static acu_sim_graph *counterpart(acu_sim_exec *exec, const acu_sim_graph *graph) {
-    if (!graph->owner)
+    if (!graph->parent_node)
         return exec->graph->source == graph->id ? exec->graph : NULL;
-    const acu_sim_node *owner = graph->owner;
-    acu_sim_graph *outer = counterpart(exec, owner->graph);
-    if (!outer || owner->id >= outer->copied)
+    const acu_sim_node *parent = graph->parent_node;
+    acu_sim_graph *outer = counterpart(exec, parent->graph);
+    if (!outer || parent->id >= outer->copied)
         return NULL;
-    for (unsigned i = 0; i < owner->body_count; i++)
-        if (owner->bodies[i] == graph)
-            return outer->nodes[owner->id]->bodies[i];
+    for (unsigned i = 0; i < parent->body_count; i++)
+        if (parent->bodies[i] == graph)
+            return outer->nodes[parent->id]->bodies[i];
     return NULL;
 }
 

@@ -66,8 +66,8 @@ void acu_sim_graph_free(acu_sim_graph *graph) {
 }
 
 acu_sim_graph *acu_sim_graph_root(acu_sim_graph *graph) {
-    while (graph->owner)
-        graph = graph->owner->graph;
+    while (graph->parent_node)
+        graph = graph->parent_node->graph;
     return graph;
 }
 

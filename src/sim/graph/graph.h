@@ -51,11 +51,12 @@ struct acu_sim_graph {
     acu_sim_node **nodes; /* by id; NULL where one was destroyed */
     size_t size, room, count, copied;
     size_t memory_count, body_count; /* nodes that allocate or free; that have graphs */
-    acu_sim_node *owner; /* the node that it is in; NULL: it is the program's, or an instance's */
-    bool moved;          /* into that node, from the program */
-    bool instanced;      /* an instance's: handles never mean it, nor what is in it */
-    unsigned captures;   /* under way, into it and its parts: it is not freed meanwhile */
-    bool doomed;         /* a capture into it failed: it is freed when none is under way */
+    acu_sim_node
+        *parent_node;  /* the node that it is in; NULL: it is the program's, or an instance's */
+    bool moved;        /* into that node, from the program */
+    bool instanced;    /* an instance's: handles never mean it, nor what is in it */
+    unsigned captures; /* under way, into it and its parts: it is not freed meanwhile */
+    bool doomed;       /* a capture into it failed: it is freed when none is under way */
     acu_sim_condition *conditions; /* of the graph that has no owner */
     size_t condition_count;
     acu_sim_keep *keeps;

@@ -17,10 +17,10 @@ struct acu_sim_allocation {
     acu_sim_device *device;
     acu_sim_range *range; /* NULL: gone with the device */
     struct cudaMemAllocNodeParams params;
-    unsigned owner, freed_by; /* ids of graphs; 0: none */
-    bool out;                 /* launched, and not freed since */
-    bool next_out;            /* the same after what is being judged */
-    bool mapped;              /* there are bytes for it */
+    unsigned graph_id, freed_by; /* ids of graphs; 0: none */
+    bool out;                    /* launched, and not freed since */
+    bool next_out;               /* the same after what is being judged */
+    bool mapped;                 /* there are bytes for it */
     acu_sim_allocation *next, *previous;
 };
 
@@ -173,7 +173,7 @@ cudaError_t acu_sim_alloc_op(struct cudaMemAllocNodeParams *params, acu_sim_grap
         acu_sim_op_release(*op);
         return cudaErrorMemoryAllocation;
     }
-    allocation->owner = acu_sim_graph_root(graph)->id;
+    allocation->graph_id = acu_sim_graph_root(graph)->id;
     (*op)->with.allocation = allocation;
     (*op)->drop = drop_op;
     params->dptr = allocation->params.dptr;
@@ -190,7 +190,7 @@ static cudaError_t judge_free(const acu_sim_allocation *allocation, unsigned gra
     if (!allocation || allocation->freed_by == graph)
         return cudaErrorInvalidValue;
     return allocation->freed_by &&
-                   (allocation->owner == graph || allocation->freed_by == allocation->owner)
+                   (allocation->graph_id == graph || allocation->freed_by == allocation->graph_id)
                ? cudaErrorInvalidValue
                : cudaSuccess;
 }
@@ -220,8 +220,8 @@ bool acu_sim_is_memory(const acu_sim_op *op) {
 
 void acu_sim_allocations_move(const acu_sim_graph *from, const acu_sim_graph *to) {
     for (acu_sim_allocation *a = allocations; a; a = a->next) {
-        if (a->owner == from->id)
-            a->owner = to->id;
+        if (a->graph_id == from->id)
+            a->graph_id = to->id;
         if (a->freed_by == from->id)
             a->freed_by = to->id;
     }

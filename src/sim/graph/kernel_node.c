@@ -17,11 +17,11 @@ static cudaError_t judge_function(const struct cudaKernelNodeParamsV2 *params) {
     return known ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
 
-static cudaError_t prepare(acu_sim_owner *owner, const void *handle,
+static cudaError_t prepare(acu_sim_context *context, const void *handle,
                            const cudaLaunchConfig_t *config, void *const *args, void *const *extra,
                            acu_sim_op **op) {
     acu_sim_prepared *prepared = NULL;
-    cudaError_t result = acu_sim_prepare(owner, handle, config, args, extra, &prepared);
+    cudaError_t result = acu_sim_prepare(context, handle, config, args, extra, &prepared);
     if (!result && !(*op = acu_sim_op_kernel(prepared)))
         result = cudaErrorMemoryAllocation;
     return result;
@@ -37,12 +37,13 @@ cudaError_t acu_sim_kernel_op(const struct cudaKernelNodeParamsV2 *params, const
                                        .attrs = before ? before->attributes : NULL,
                                        .numAttrs = before ? before->attribute_count : 0};
     cudaError_t result = judge_function(params);
-    const acu_sim_context *named = acu_sim_execution_context_of(params->ctx);
-    acu_sim_owner *owner = before  ? acu_sim_prepared_owner(before)
-                           : named ? &named->device->own
-                                   : acu_sim_owner_now();
-    return result ? result
-                  : prepare(owner, params->func, &config, params->kernelParams, params->extra, op);
+    const acu_sim_execution_context *named = acu_sim_execution_context_of(params->ctx);
+    acu_sim_context *context = before  ? acu_sim_prepared_context(before)
+                               : named ? &named->device->own
+                                       : acu_sim_context_now();
+    return result
+               ? result
+               : prepare(context, params->func, &config, params->kernelParams, params->extra, op);
 }
 
 void acu_sim_kernel_describe(const acu_sim_op *op, struct cudaKernelNodeParamsV2 *params) {
@@ -149,7 +150,8 @@ static cudaError_t put_attributes(acu_sim_node *node, cudaLaunchAttribute *attri
                                        .dynamicSmemBytes = p->shared,
                                        .attrs = attributes,
                                        .numAttrs = count};
-    cudaError_t result = prepare(acu_sim_prepared_owner(p), p->handle, &config, p->args, NULL, &op);
+    cudaError_t result =
+        prepare(acu_sim_prepared_context(p), p->handle, &config, p->args, NULL, &op);
     if (result)
         return result;
     acu_sim_op_release(node->op);

@@ -66,7 +66,7 @@ bool acu_sim_node_embed(acu_sim_node *node, acu_sim_graph *body) {
     node->bodies = grown;
     node->bodies[node->body_count++] = body;
     node->graph->body_count += node->body_count == 1;
-    body->owner = node;
+    body->parent_node = node;
     return true;
 }
 
@@ -246,7 +246,7 @@ static cudaError_t make_op(acu_sim_graph *graph, struct cudaGraphNodeParams *par
         return cudaErrorInvalidValue;
     cudaError_t result = make_plainly(graph, params, old, op);
     if (!result && context)
-        (*op)->context = *context;
+        (*op)->execution_context = *context;
     return result;
 }
 
@@ -334,7 +334,7 @@ void acu_sim_node_describe(const acu_sim_node *node, struct cudaGraphNodeParams 
     }
     cudaExecutionContext_t *context = context_in(params);
     if (context)
-        *context = op->context;
+        *context = op->execution_context;
 }
 
 cudaError_t acu_sim_node_make(const acu_sim_node *node, const struct cudaGraphNodeParams *params,

@@ -23,7 +23,7 @@ static bool is_same_copy(const struct cudaMemcpy3DParms *a, const struct cudaMem
 
 /* Two of one type. */
 static bool is_same(const acu_sim_op *a, const acu_sim_op *b) {
-    if (a->context != b->context)
+    if (a->execution_context != b->execution_context)
         return false;
     switch ((int)a->type) {
     case cudaGraphNodeTypeKernel:

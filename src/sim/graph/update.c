@@ -47,7 +47,7 @@ static bool can_fill(const struct cudaMemsetParams *from, const struct cudaMemse
 
 static enum cudaGraphExecUpdateResult can_launch(const acu_sim_prepared *from,
                                                  const acu_sim_prepared *to) {
-    if (acu_sim_prepared_owner(from) != acu_sim_prepared_owner(to))
+    if (acu_sim_prepared_context(from) != acu_sim_prepared_context(to))
         return cudaGraphExecUpdateErrorUnsupportedFunctionChange;
     return from->cooperative != to->cooperative ? cudaGraphExecUpdateErrorAttributesChanged
                                                 : cudaGraphExecUpdateSuccess;

@@ -180,7 +180,7 @@ static acu_sim_array *new_array(acu_sim_device *device, const struct cudaChannel
     if (!array)
         return NULL;
     array->device = device;
-    array->owner = acu_sim_owner_now();
+    array->context = acu_sim_context_now();
     array->desc = *desc;
     array->extent = *extent;
     array->flags = flags;
@@ -480,19 +480,19 @@ void acu_sim_arrays_reset(acu_sim_device *device) {
 }
 
 /* A level goes with its mipmapped array, which has its memory. */
-void acu_sim_arrays_drop(const acu_sim_owner *owner) {
+void acu_sim_arrays_drop(const acu_sim_context *context) {
     acu_sim_array *next;
     mip *next_mipmap;
     for (acu_sim_array *a = arrays; a; a = next) {
         next = a->next;
-        if (a->owner != owner)
+        if (a->context != context)
             continue;
         a->device->used -= size_of(&a->desc, &a->extent);
         free_array(a);
     }
     for (mip *m = mipmaps; m; m = next_mipmap) {
         next_mipmap = m->next;
-        if (m->levels[0]->owner == owner)
+        if (m->levels[0]->context == context)
             free_mipmap(m);
     }
 }

@@ -212,7 +212,8 @@ void acu_sim_batch_describe(const acu_sim_op *op, struct cudaMemcpyBatchNodePara
 bool acu_sim_batch_fits(const acu_sim_op *from, const acu_sim_op *to) {
     const struct cudaMemcpyBatchNodeParams *a = &from->with.batch->params;
     const struct cudaMemcpyBatchNodeParams *b = &to->with.batch->params;
-    return a->count == b->count && a->numAttrs == b->numAttrs && from->context == to->context &&
+    return a->count == b->count && a->numAttrs == b->numAttrs &&
+           from->execution_context == to->execution_context &&
            memcmp(a->attrs, b->attrs, a->numAttrs * sizeof *a->attrs) == 0 &&
            memcmp(a->attrsIdxs, b->attrsIdxs, a->numAttrs * sizeof *a->attrsIdxs) == 0;
 }

@@ -244,8 +244,8 @@ static cudaError_t free_range(void *address, bool host) {
     cudaError_t why = acu_sim_capture_allows_unsafe();
     if (why)
         return why;
-    if (!range->pool && range->kind == SIM_DEVICE && range->owner)
-        acu_sim_wait_owner(range->owner);
+    if (!range->pool && range->kind == SIM_DEVICE && range->context)
+        acu_sim_wait_context(range->context);
     else if (!range->pool)
         acu_sim_wait_device(range->kind == SIM_DEVICE ? range->device : NULL);
     /* The lock was given up: another thread may have been faster. */
@@ -448,15 +448,15 @@ cudaError_t acu_sim_cudaMallocManaged(void **devPtr, size_t size, unsigned int f
 /* ---- variables of modules -----------------------------------------------------------------------
  */
 
-cudaError_t acu_sim_variable_new(acu_sim_owner *owner, size_t size, bool managed, void **at) {
+cudaError_t acu_sim_variable_new(acu_sim_context *context, size_t size, bool managed, void **at) {
     cudaError_t result =
-        managed ? allocate_host(owner->device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
-                : allocate(owner->device, size, at, NULL);
+        managed ? allocate_host(context->device, SIM_MANAGED, size, cudaMemAttachGlobal, at, NULL)
+                : allocate(context->device, size, at, NULL);
     if (result || !size)
         return result;
     acu_sim_range *range = acu_sim_range_of(*at);
     range->of_module = true;
-    range->owner = owner;
+    range->context = context;
     memset(acu_sim_view(range, *at), 0, size);
     return cudaSuccess;
 }
@@ -493,11 +493,11 @@ void acu_sim_memory_reset(acu_sim_device *device) {
 }
 
 /* What pools, graphs and modules have is theirs. */
-void acu_sim_memory_drop(const acu_sim_owner *owner) {
+void acu_sim_memory_drop(const acu_sim_context *context) {
     uintptr_t end = 0;
     for (acu_sim_range *range; (range = acu_sim_range_next(end));) {
         end = range->base + range->size;
-        if (range->owner == owner && !range->freed && !range->pool && !range->allocation &&
+        if (range->context == context && !range->freed && !range->pool && !range->allocation &&
             !range->of_module && !range->bytes)
             free_now(range);
     }

@@ -105,7 +105,7 @@ acu_sim_range *acu_sim_range_new(uintptr_t base, size_t size, acu_sim_memory kin
         return NULL;
     *range =
         (acu_sim_range){.base = base, .size = size, .kind = kind, .device = device, .where = where};
-    range->owner = acu_sim_owner_on(device);
+    range->context = acu_sim_context_on(device);
     range->preferred.id = range->prefetched.id = cudaInvalidDeviceId;
     if (acu_sim_range_add(range))
         return range;

@@ -8,7 +8,7 @@
 
 typedef struct object {
     acu_sim_device *device;
-    const acu_sim_owner *owner;
+    const acu_sim_context *context;
     struct cudaResourceDesc resource;
     struct cudaTextureDesc texture;
     bool is_surface;
@@ -32,7 +32,7 @@ static object *new_object(const object *content) {
         return NULL;
     }
     *o = *content;
-    o->owner = acu_sim_owner_now();
+    o->context = acu_sim_context_now();
     o->next = objects;
     if (objects)
         objects->before = o;
@@ -103,9 +103,9 @@ static cudaError_t judge_pitch(const acu_sim_device *device, const struct cudaRe
 
 /* Of the current context; though what may be copied is not so bound. */
 static cudaError_t judge_array(const acu_sim_array *array) {
-    return !array                                ? cudaErrorInvalidResourceHandle
-           : array->owner != acu_sim_owner_now() ? cudaErrorPeerAccessNotEnabled
-                                                 : cudaSuccess;
+    return !array                                    ? cudaErrorInvalidResourceHandle
+           : array->context != acu_sim_context_now() ? cudaErrorPeerAccessNotEnabled
+                                                     : cudaSuccess;
 }
 
 static cudaError_t judge_resource(const acu_sim_device *device,
@@ -209,7 +209,7 @@ static cudaError_t enter(const void *out, unsigned long long handle, bool surfac
                          const object **o) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_CONTEXT, NULL);
     if (!result &&
-        (!out || !(*o = object_of(handle, surface)) || (*o)->owner != acu_sim_owner_now()))
+        (!out || !(*o = object_of(handle, surface)) || (*o)->context != acu_sim_context_now()))
         result = cudaErrorInvalidValue;
     return result;
 }
@@ -309,11 +309,11 @@ void acu_sim_textures_reset(acu_sim_device *device) {
     }
 }
 
-void acu_sim_textures_drop(const acu_sim_owner *owner) {
+void acu_sim_textures_drop(const acu_sim_context *context) {
     object *next;
     for (object *o = objects; o; o = next) {
         next = o->next;
-        if (o->owner == owner)
+        if (o->context == context)
             free_object(o);
     }
 }

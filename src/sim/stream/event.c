@@ -34,7 +34,7 @@ static acu_sim_event *new_event(acu_sim_device *device, unsigned flags, const vo
     }
     *event = (acu_sim_event){
         .device = device, .refs = 1, .flags = flags, .where = where, .next = events};
-    event->owner = acu_sim_owner_now();
+    event->context = acu_sim_context_now();
     if (events)
         events->before = event;
     events = event;
@@ -55,11 +55,11 @@ void acu_sim_events_reset(acu_sim_device *device) {
     }
 }
 
-void acu_sim_events_drop(const acu_sim_owner *owner) {
+void acu_sim_events_drop(const acu_sim_context *context) {
     acu_sim_event *next;
     for (acu_sim_event *e = events; e; e = next) {
         next = e->next;
-        if (e->owner == owner)
+        if (e->context == context)
             free_event(e);
     }
 }
@@ -158,7 +158,7 @@ cudaError_t acu_sim_cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t str
         result = cudaErrorInvalidValue;
     if (!result)
         result = acu_sim_stream_of(stream, &s);
-    if (!result && s->owner != e->owner)
+    if (!result && s->context != e->context)
         result = cudaErrorInvalidResourceHandle;
     if (!result)
         result = acu_sim_capture_allows(s, SIM_ENQUEUES);
@@ -216,7 +216,7 @@ cudaError_t acu_sim_cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent
     const acu_sim_event *from = acu_sim_event_of(start), *to = acu_sim_event_of(end);
     if (!result && !ms)
         result = cudaErrorInvalidValue;
-    if (!result && (!is_timed(from) || !is_timed(to) || from->owner != to->owner))
+    if (!result && (!is_timed(from) || !is_timed(to) || from->context != to->context))
         result = cudaErrorInvalidResourceHandle;
     if (!result && (from->capture || to->capture))
         result = acu_sim_capture_refuse(from->capture ? from->capture : to->capture, true);

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-static acu_sim_context primaries[SIM_DEVICES];
-static acu_sim_context *contexts; /* green */
+static acu_sim_execution_context primaries[SIM_DEVICES];
+static acu_sim_execution_context *contexts; /* green */
 static acu_sim_set handles;
 static char no_stream;
 static unsigned long long last_id = SIM_DEVICES;
@@ -17,59 +17,61 @@ unsigned long long acu_sim_context_new_id(void) {
     return ++last_id;
 }
 
-acu_sim_context *acu_sim_primary_context(acu_sim_device *device) {
-    acu_sim_context *context = &primaries[device->index];
-    if (!context->device)
-        *context = (acu_sim_context){.device = device,
-                                     .id = (unsigned long long)device->index + 1,
-                                     .is_primary = true,
-                                     .owner = &device->own,
-                                     .processors = acu_sim_all_processors(device),
-                                     .queues = acu_sim_queues_of(device)};
-    return context;
+acu_sim_execution_context *acu_sim_primary_execution_context(acu_sim_device *device) {
+    acu_sim_execution_context *execution = &primaries[device->index];
+    if (!execution->device)
+        *execution = (acu_sim_execution_context){.device = device,
+                                                 .id = (unsigned long long)device->index + 1,
+                                                 .is_primary = true,
+                                                 .context = &device->own,
+                                                 .processors = acu_sim_all_processors(device),
+                                                 .queues = acu_sim_queues_of(device)};
+    return execution;
 }
 
-acu_sim_context *acu_sim_whole_context(acu_sim_owner *owner) {
-    acu_sim_context *primary = acu_sim_primary_context(owner->device);
-    if (!owner->made)
+acu_sim_execution_context *acu_sim_whole_execution_context(acu_sim_context *context) {
+    acu_sim_execution_context *primary = acu_sim_primary_execution_context(context->device);
+    if (!context->made)
         return primary;
-    if (!owner->whole && (owner->whole = calloc(1, sizeof *owner->whole)))
-        *owner->whole = (acu_sim_context){.device = owner->device,
-                                          .id = owner->id,
-                                          .owner = owner,
-                                          .processors = primary->processors,
-                                          .queues = primary->queues};
-    return owner->whole;
+    if (!context->whole && (context->whole = calloc(1, sizeof *context->whole)))
+        *context->whole = (acu_sim_execution_context){.device = context->device,
+                                                      .id = context->id,
+                                                      .context = context,
+                                                      .processors = primary->processors,
+                                                      .queues = primary->queues};
+    return context->whole;
 }
 
-void acu_sim_whole_context_drop(acu_sim_owner *owner) {
-    if (owner->whole)
-        acu_sim_op_release(owner->whole->gate);
-    free(owner->whole);
-    owner->whole = NULL;
+void acu_sim_whole_execution_context_drop(acu_sim_context *context) {
+    if (context->whole)
+        acu_sim_op_release(context->whole->gate);
+    free(context->whole);
+    context->whole = NULL;
 }
 
-acu_sim_context *acu_sim_execution_context_of(cudaExecutionContext_t handle) {
-    acu_sim_context *context = (acu_sim_context *)(void *)handle;
+acu_sim_execution_context *acu_sim_execution_context_of(cudaExecutionContext_t handle) {
+    acu_sim_execution_context *execution = (acu_sim_execution_context *)(void *)handle;
     for (int i = 0; i < acu_sim_configuration()->devices; i++)
-        if (context == &primaries[i])
-            return acu_sim_primary_context(acu_sim_device_at(i));
-    return acu_sim_set_has(&handles, context) ? context : NULL;
+        if (execution == &primaries[i])
+            return acu_sim_primary_execution_context(acu_sim_device_at(i));
+    return acu_sim_set_has(&handles, execution) ? execution : NULL;
 }
 
-acu_sim_context *acu_sim_context_of_stream(const acu_sim_stream *stream) {
-    acu_sim_context *whole = stream->owner->whole;
-    return stream->context ? stream->context
-           : whole         ? whole
-                           : acu_sim_primary_context(stream->device);
+acu_sim_execution_context *acu_sim_execution_context_of_stream(const acu_sim_stream *stream) {
+    acu_sim_execution_context *whole = stream->context->whole;
+    return stream->execution_context ? stream->execution_context
+           : whole                   ? whole
+                                     : acu_sim_primary_execution_context(stream->device);
 }
 
-bool acu_sim_context_has(const acu_sim_context *context, const acu_sim_stream *stream) {
-    return stream->context == context || (context->owner && stream->owner == context->owner);
+bool acu_sim_execution_context_has(const acu_sim_execution_context *execution,
+                                   const acu_sim_stream *stream) {
+    return stream->execution_context == execution ||
+           (execution->context && stream->context == execution->context);
 }
 
-static cudaExecutionContext_t handle_of(acu_sim_context *context) {
-    return (cudaExecutionContext_t)(void *)context;
+static cudaExecutionContext_t handle_of(acu_sim_execution_context *execution) {
+    return (cudaExecutionContext_t)(void *)execution;
 }
 
 /* ---- making and destroying ----------------------------------------------------------------------
@@ -77,67 +79,67 @@ static cudaExecutionContext_t handle_of(acu_sim_context *context) {
 
 /* It holds the device's context as one who retains that. */
 static cudaError_t make(cudaDevResourceDesc_t desc, int index, const void *where,
-                        acu_sim_context **made) {
+                        acu_sim_execution_context **made) {
     acu_sim_device *device = acu_sim_device_at(index);
-    acu_sim_context *context = calloc(1, sizeof *context);
+    acu_sim_execution_context *execution = calloc(1, sizeof *execution);
     cudaError_t why = !device ? cudaErrorInvalidDevice : cudaSuccess;
-    if (!why && !context)
+    if (!why && !execution)
         why = cudaErrorMemoryAllocation;
-    if (!why &&
-        (!acu_sim_descriptor_read(desc, &context->device, &context->processors, &context->queues) ||
-         context->device != device))
+    if (!why && (!acu_sim_descriptor_read(desc, &execution->device, &execution->processors,
+                                          &execution->queues) ||
+                 execution->device != device))
         why = cudaErrorInvalidValue;
     const bool of_runtime = device && device->of_runtime;
     if (!why)
         why = acu_sim_device_activate(device);
-    if (!why && !acu_sim_set_add(&handles, context))
+    if (!why && !acu_sim_set_add(&handles, execution))
         why = cudaErrorMemoryAllocation;
     if (why) {
-        free(context);
+        free(execution);
         return why;
     }
     device->of_runtime = of_runtime;
     device->retained++;
-    context->id = acu_sim_context_new_id();
-    context->where = where;
-    context->next = contexts;
-    *made = contexts = context;
+    execution->id = acu_sim_context_new_id();
+    execution->where = where;
+    execution->next = contexts;
+    *made = contexts = execution;
     return cudaSuccess;
 }
 
-static void free_context(acu_sim_context *context) {
-    acu_sim_context **link = &contexts;
-    while (*link != context)
+static void free_context(acu_sim_execution_context *execution) {
+    acu_sim_execution_context **link = &contexts;
+    while (*link != execution)
         link = &(*link)->next;
-    *link = context->next;
-    context->device->retained--;
-    acu_sim_set_remove(&handles, context);
-    acu_sim_op_release(context->gate);
-    free(context);
+    *link = execution->next;
+    execution->device->retained--;
+    acu_sim_set_remove(&handles, execution);
+    acu_sim_op_release(execution->gate);
+    free(execution);
 }
 
-void acu_sim_contexts_reset(const acu_sim_device *device) {
-    acu_sim_context *next, *primary = &primaries[device->index];
-    for (acu_sim_context *c = contexts; c; c = next) {
+void acu_sim_execution_contexts_reset(const acu_sim_device *device) {
+    acu_sim_execution_context *next, *primary = &primaries[device->index];
+    for (acu_sim_execution_context *c = contexts; c; c = next) {
         next = c->next;
         if (c->device == device)
             free_context(c);
     }
     acu_sim_op_release(primary->gate);
-    *primary = (acu_sim_context){0};
+    *primary = (acu_sim_execution_context){0};
 }
 
-int acu_sim_contexts_leaks(int print) {
+int acu_sim_execution_contexts_leaks(int print) {
     int count = 0;
-    for (const acu_sim_context *c = contexts; c; c = c->next, count++)
+    for (const acu_sim_execution_context *c = contexts; c; c = c->next, count++)
         if (print)
-            acu_sim_report("green context", c, 0, c->where);
+            acu_sim_report("green execution", c, 0, c->where);
     return count;
 }
 
 cudaError_t acu_sim_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevResourceDesc_t desc,
                                        int device, unsigned int flags) {
-    acu_sim_context *made = NULL;
+    acu_sim_execution_context *made = NULL;
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     if (!result)
         result = acu_sim_driver_has(&acu_function_cuGreenCtxCreate);
@@ -151,43 +153,44 @@ cudaError_t acu_sim_cudaGreenCtxCreate(cudaExecutionContext_t *phCtx, cudaDevRes
 }
 
 /* Enters, and finds the context, whose device must have its own. */
-static cudaError_t enter(cudaExecutionContext_t handle, bool good, acu_sim_context **context) {
+static cudaError_t enter(cudaExecutionContext_t handle, bool good,
+                         acu_sim_execution_context **execution) {
     cudaError_t result = acu_sim_enter(SIM_NEEDS_DRIVER, NULL);
     if (!result && (!handle || !good))
         result = cudaErrorInvalidValue;
-    if (!result && !(*context = acu_sim_execution_context_of(handle)))
+    if (!result && !(*execution = acu_sim_execution_context_of(handle)))
         result = cudaErrorInvalidResourceHandle;
     return result;
 }
 
 /* The same for what is done with its streams. */
 static cudaError_t enter_active(cudaExecutionContext_t handle, bool good,
-                                acu_sim_context **context) {
-    cudaError_t result = enter(handle, good, context);
+                                acu_sim_execution_context **execution) {
+    cudaError_t result = enter(handle, good, execution);
     if (!result)
-        result =
-            (*context)->device->active ? (*context)->device->sticky : cudaErrorDeviceUninitialized;
+        result = (*execution)->device->active ? (*execution)->device->sticky
+                                              : cudaErrorDeviceUninitialized;
     return result;
 }
 
 /* Its streams stay, and are good for nothing but to be destroyed. */
 cudaError_t acu_sim_cudaExecutionCtxDestroy(cudaExecutionContext_t ctx) {
-    acu_sim_context *context = NULL;
-    cudaError_t result = enter(ctx, true, &context);
-    if (!result && context->is_primary)
+    acu_sim_execution_context *execution = NULL;
+    cudaError_t result = enter(ctx, true, &execution);
+    if (!result && execution->is_primary)
         result = cudaErrorInvalidValue;
     if (!result) {
-        acu_sim_device *device = context->device;
-        (void)acu_sim_capture_allows_context(context);
-        for (acu_sim_stream *s = NULL; (s = acu_sim_stream_in(context, s));) {
+        acu_sim_device *device = execution->device;
+        (void)acu_sim_capture_allows_execution_context(execution);
+        for (acu_sim_stream *s = NULL; (s = acu_sim_stream_in(execution, s));) {
             s->detached = true;
-            s->context = NULL;
+            s->execution_context = NULL;
         }
-        if (context->records) {
-            context->records->context = NULL;
-            acu_sim_stream_close(context->records);
+        if (execution->records) {
+            execution->records->execution_context = NULL;
+            acu_sim_stream_close(execution->records);
         }
-        free_context(context);
+        free_context(execution);
         if (!device->retained && !device->of_runtime)
             acu_sim_device_clear(device, false);
     }
@@ -207,33 +210,33 @@ cudaError_t acu_sim_cudaDeviceGetExecutionCtx(cudaExecutionContext_t *ctx, int d
     if (!result)
         result = acu_sim_device_activate(d);
     if (!result)
-        *ctx = handle_of(acu_sim_primary_context(d));
+        *ctx = handle_of(acu_sim_primary_execution_context(d));
     return acu_sim_leave(result);
 }
 
 cudaError_t acu_sim_cudaExecutionCtxGetDevice(int *device, cudaExecutionContext_t ctx) {
-    acu_sim_context *context = NULL;
-    cudaError_t result = enter(ctx, device != NULL, &context);
+    acu_sim_execution_context *execution = NULL;
+    cudaError_t result = enter(ctx, device != NULL, &execution);
     if (!result)
-        *device = context->device->index;
+        *device = execution->device->index;
     return acu_sim_leave(result);
 }
 
 cudaError_t acu_sim_cudaExecutionCtxGetId(cudaExecutionContext_t ctx, unsigned long long *ctxId) {
-    acu_sim_context *context = NULL;
-    cudaError_t result = enter(ctx, ctxId != NULL, &context);
+    acu_sim_execution_context *execution = NULL;
+    cudaError_t result = enter(ctx, ctxId != NULL, &execution);
     if (!result)
-        *ctxId = context->id;
+        *ctxId = execution->id;
     return acu_sim_leave(result);
 }
 
 cudaError_t acu_sim_cudaExecutionCtxGetDevResource(cudaExecutionContext_t ctx,
                                                    cudaDevResource *resource,
                                                    enum cudaDevResourceType type) {
-    acu_sim_context *context = NULL;
-    cudaError_t result = enter(ctx, resource != NULL, &context);
+    acu_sim_execution_context *execution = NULL;
+    cudaError_t result = enter(ctx, resource != NULL, &execution);
     if (!result)
-        result = acu_sim_resource_get(context, type, resource);
+        result = acu_sim_resource_get(execution, type, resource);
     return acu_sim_leave(result);
 }
 
@@ -249,7 +252,7 @@ cudaError_t acu_sim_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResour
     if (!result && type != cudaDevResourceTypeSm)
         result = cudaErrorInvalidResourceType;
     if (!result)
-        result = acu_sim_resource_get(acu_sim_context_of_stream(s), type, resource);
+        result = acu_sim_resource_get(acu_sim_execution_context_of_stream(s), type, resource);
     return acu_sim_leave(result);
 }
 
@@ -260,12 +263,12 @@ cudaError_t acu_sim_cudaStreamGetDevResource(cudaStream_t hStream, cudaDevResour
  * left a handle that was neither NULL nor a stream's. */
 cudaError_t acu_sim_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExecutionContext_t ctx,
                                                  unsigned int flags, int priority) {
-    acu_sim_context *context = NULL;
+    acu_sim_execution_context *execution = NULL;
     bool good = phStream && !(flags & ~(unsigned)cudaStreamNonBlocking);
-    cudaError_t result = enter_active(ctx, good, &context);
+    cudaError_t result = enter_active(ctx, good, &execution);
     if (!result) {
-        unsigned kind = context->is_primary ? flags : (unsigned)cudaStreamNonBlocking;
-        acu_sim_stream *made = acu_sim_stream_new(context, kind, priority, SIM_CALLER);
+        unsigned kind = execution->is_primary ? flags : (unsigned)cudaStreamNonBlocking;
+        acu_sim_stream *made = acu_sim_stream_new(execution, kind, priority, SIM_CALLER);
         result = made ? cudaSuccess : cudaErrorMemoryAllocation;
         if (made)
             *phStream = (cudaStream_t)(void *)made;
@@ -276,13 +279,13 @@ cudaError_t acu_sim_cudaExecutionCtxStreamCreate(cudaStream_t *phStream, cudaExe
 }
 
 cudaError_t acu_sim_cudaExecutionCtxSynchronize(cudaExecutionContext_t ctx) {
-    acu_sim_context *context = NULL;
-    cudaError_t result = enter_active(ctx, true, &context);
+    acu_sim_execution_context *execution = NULL;
+    cudaError_t result = enter_active(ctx, true, &execution);
     if (!result)
-        result = acu_sim_capture_allows_context(context);
+        result = acu_sim_capture_allows_execution_context(execution);
     if (!result) {
-        acu_sim_device *device = context->device;
-        acu_sim_wait_context(context);
+        acu_sim_device *device = execution->device;
+        acu_sim_wait_execution_context(execution);
         acu_sim_pools_settle();
         acu_sim_guard_check();
         result = device->sticky;
@@ -301,14 +304,14 @@ static bool pass(const acu_sim_op *gate, acu_sim_op *op) {
 }
 
 /* NULL: it has no gate. */
-static const acu_sim_context *whole_of(const acu_sim_owner *owner) {
-    return owner->made ? owner->whole : &primaries[owner->device->index];
+static const acu_sim_execution_context *whole_of(const acu_sim_context *context) {
+    return context->made ? context->whole : &primaries[context->device->index];
 }
 
-bool acu_sim_contexts_order(const acu_sim_stream *stream, acu_sim_op *op) {
-    const acu_sim_context *whole = whole_of(stream->owner);
+bool acu_sim_execution_contexts_order(const acu_sim_stream *stream, acu_sim_op *op) {
+    const acu_sim_execution_context *whole = whole_of(stream->context);
     return (!whole || pass(whole->gate, op)) &&
-           (!stream->context || pass(stream->context->gate, op));
+           (!stream->execution_context || pass(stream->execution_context->gate, op));
 }
 
 static bool is_open(const acu_sim_op *gate) {
@@ -318,18 +321,19 @@ static bool is_open(const acu_sim_op *gate) {
     return !gate || i == gate->wait_count;
 }
 
-bool acu_sim_contexts_are_open(const acu_sim_stream *stream) {
-    const acu_sim_context *whole = whole_of(stream->owner);
-    return (!whole || is_open(whole->gate)) && (!stream->context || is_open(stream->context->gate));
+bool acu_sim_execution_contexts_are_open(const acu_sim_stream *stream) {
+    const acu_sim_execution_context *whole = whole_of(stream->context);
+    return (!whole || is_open(whole->gate)) &&
+           (!stream->execution_context || is_open(stream->execution_context->gate));
 }
 
 /* The event is what all its streams have now; an operation without a stream of the program's. */
-static cudaError_t record(acu_sim_context *context, acu_sim_event *event) {
+static cudaError_t record(acu_sim_execution_context *execution, acu_sim_event *event) {
     acu_sim_op *op = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
     bool good = op != NULL;
-    for (acu_sim_stream *s = NULL; good && (s = acu_sim_stream_in(context, s));)
+    for (acu_sim_stream *s = NULL; good && (s = acu_sim_stream_in(execution, s));)
         good = acu_sim_op_after(op, s->last);
-    acu_sim_stream *own = good ? acu_sim_stream_of_records(context) : NULL;
+    acu_sim_stream *own = good ? acu_sim_stream_of_records(execution) : NULL;
     if (!own) {
         acu_sim_op_release(op);
         return cudaErrorMemoryAllocation;
@@ -339,33 +343,36 @@ static cudaError_t record(acu_sim_context *context, acu_sim_event *event) {
 }
 
 /* It must be one of the context's. */
-cudaError_t acu_sim_context_record(acu_sim_context *context, cudaEvent_t event) {
-    const acu_sim_owner *owner = context->owner ? context->owner : &context->device->own;
+cudaError_t acu_sim_execution_context_record(acu_sim_execution_context *execution,
+                                             cudaEvent_t event) {
+    const acu_sim_context *context =
+        execution->context ? execution->context : &execution->device->own;
     acu_sim_event *e = acu_sim_event_of(event);
-    if (!e || e->owner != owner)
+    if (!e || e->context != context)
         return cudaErrorInvalidResourceHandle;
-    cudaError_t why = acu_sim_capture_allows_context(context);
-    return why ? why : record(context, e);
+    cudaError_t why = acu_sim_capture_allows_execution_context(execution);
+    return why ? why : record(execution, e);
 }
 
 cudaError_t acu_sim_cudaExecutionCtxRecordEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
-    acu_sim_context *context = NULL;
-    cudaError_t result = enter_active(ctx, true, &context);
-    return acu_sim_leave(result ? result : acu_sim_context_record(context, event));
+    acu_sim_execution_context *execution = NULL;
+    cudaError_t result = enter_active(ctx, true, &execution);
+    return acu_sim_leave(result ? result : acu_sim_execution_context_record(execution, event));
 }
 
 /* What is done is forgotten. */
-static cudaError_t close_gate(acu_sim_context *context, acu_sim_op *before) {
+static cudaError_t close_gate(acu_sim_execution_context *execution, acu_sim_op *before) {
     acu_sim_op *gate = acu_sim_op_new(cudaGraphNodeTypeEmpty, NULL);
-    bool good = gate && acu_sim_op_after(gate, before) && pass(context->gate, gate);
-    acu_sim_op_release(good ? context->gate : gate);
+    bool good = gate && acu_sim_op_after(gate, before) && pass(execution->gate, gate);
+    acu_sim_op_release(good ? execution->gate : gate);
     if (good)
-        context->gate = gate;
+        execution->gate = gate;
     return good ? cudaSuccess : cudaErrorMemoryAllocation;
 }
 
 /* The event of a capture is none to wait for: that capture is invalid then. */
-cudaError_t acu_sim_context_wait(acu_sim_context *context, cudaEvent_t event) {
+cudaError_t acu_sim_execution_context_wait(acu_sim_execution_context *execution,
+                                           cudaEvent_t event) {
     const acu_sim_event *e = acu_sim_event_of(event);
     if (!e)
         return cudaErrorInvalidResourceHandle;
@@ -373,12 +380,12 @@ cudaError_t acu_sim_context_wait(acu_sim_context *context, cudaEvent_t event) {
         (void)acu_sim_capture_refuse(e->capture, false);
         return cudaErrorStreamCaptureUnsupported;
     }
-    cudaError_t why = acu_sim_capture_allows_context(context);
-    return why || !e->record || e->record->done ? why : close_gate(context, e->record);
+    cudaError_t why = acu_sim_capture_allows_execution_context(execution);
+    return why || !e->record || e->record->done ? why : close_gate(execution, e->record);
 }
 
 cudaError_t acu_sim_cudaExecutionCtxWaitEvent(cudaExecutionContext_t ctx, cudaEvent_t event) {
-    acu_sim_context *context = NULL;
-    cudaError_t result = enter_active(ctx, true, &context);
-    return acu_sim_leave(result ? result : acu_sim_context_wait(context, event));
+    acu_sim_execution_context *execution = NULL;
+    cudaError_t result = enter_active(ctx, true, &execution);
+    return acu_sim_leave(result ? result : acu_sim_execution_context_wait(execution, event));
 }

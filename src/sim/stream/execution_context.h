@@ -11,17 +11,17 @@ typedef struct acu_sim_processors {
 
 /* A device's own, or a green one: some of its processors, and streams that use only these. Or all
  * of a context that the driver made. */
-struct acu_sim_context {
+struct acu_sim_execution_context {
     acu_sim_device *device;
     unsigned long long id;
-    bool is_primary;      /* the device's own: also the green ones' streams are in it */
-    acu_sim_owner *owner; /* whose streams it has; NULL: it is green */
+    bool is_primary;          /* the device's own: also the green ones' streams are in it */
+    acu_sim_context *context; /* whose streams it has; NULL: it is green */
     acu_sim_processors processors;
     struct cudaDevWorkqueueConfigResource queues;
     acu_sim_op *gate; /* never submitted: it waits for what later work waits for; may be NULL */
     acu_sim_stream *records; /* where its events are recorded; NULL: none was */
     const void *where;
-    acu_sim_context *next;
+    acu_sim_execution_context *next;
 };
 
 /* ---- processors ---------------------------------------------------------------------------------
@@ -38,8 +38,8 @@ bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **devi
                              acu_sim_processors *processors,
                              struct cudaDevWorkqueueConfigResource *queues);
 /* What a context, or a device, has of a type. */
-cudaError_t acu_sim_resource_get(const acu_sim_context *context, enum cudaDevResourceType type,
-                                 cudaDevResource *resource);
+cudaError_t acu_sim_resource_get(const acu_sim_execution_context *execution,
+                                 enum cudaDevResourceType type, cudaDevResource *resource);
 struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *device);
 
 /* ---- contexts -----------------------------------------------------------------------------------
@@ -48,23 +48,25 @@ struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *de
 /* That no other context has had. */
 unsigned long long acu_sim_context_new_id(void);
 /* NULL if there is none. */
-acu_sim_context *acu_sim_execution_context_of(cudaExecutionContext_t handle);
+acu_sim_execution_context *acu_sim_execution_context_of(cudaExecutionContext_t handle);
 /* The device's own; made with it. */
-acu_sim_context *acu_sim_primary_context(acu_sim_device *device);
+acu_sim_execution_context *acu_sim_primary_execution_context(acu_sim_device *device);
 /* The one that a stream was made in. */
-acu_sim_context *acu_sim_context_of_stream(const acu_sim_stream *stream);
-bool acu_sim_context_has(const acu_sim_context *context, const acu_sim_stream *stream);
+acu_sim_execution_context *acu_sim_execution_context_of_stream(const acu_sim_stream *stream);
+bool acu_sim_execution_context_has(const acu_sim_execution_context *execution,
+                                   const acu_sim_stream *stream);
 /* Puts an operation behind what its context, and the green one in that, were told to wait for;
  * false: no memory. */
-bool acu_sim_contexts_order(const acu_sim_stream *stream, acu_sim_op *op);
+bool acu_sim_execution_contexts_order(const acu_sim_stream *stream, acu_sim_op *op);
 /* There is nothing that an operation would wait for. */
-bool acu_sim_contexts_are_open(const acu_sim_stream *stream);
+bool acu_sim_execution_contexts_are_open(const acu_sim_stream *stream);
 
 /* All of a context of the driver's; NULL without memory. And what becomes of it with that. */
-acu_sim_context *acu_sim_whole_context(acu_sim_owner *owner);
-void acu_sim_whole_context_drop(acu_sim_owner *owner);
+acu_sim_execution_context *acu_sim_whole_execution_context(acu_sim_context *context);
+void acu_sim_whole_execution_context_drop(acu_sim_context *context);
 /* Inside of a call: the event is all that there is in the context now; the context waits for it. */
-cudaError_t acu_sim_context_record(acu_sim_context *context, cudaEvent_t event);
-cudaError_t acu_sim_context_wait(acu_sim_context *context, cudaEvent_t event);
+cudaError_t acu_sim_execution_context_record(acu_sim_execution_context *execution,
+                                             cudaEvent_t event);
+cudaError_t acu_sim_execution_context_wait(acu_sim_execution_context *execution, cudaEvent_t event);
 
 #endif

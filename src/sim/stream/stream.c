@@ -325,15 +325,15 @@ static bool is_blocking(const acu_sim_stream *stream) {
 /* The legacy default stream and the blocking streams of a context order each other; execution
  * contexts wait for events. */
 static bool order(acu_sim_stream *stream, acu_sim_op *op) {
-    const acu_sim_stream *legacy = stream->owner->legacy;
-    if (!acu_sim_contexts_order(stream, op))
+    const acu_sim_stream *legacy = stream->context->legacy;
+    if (!acu_sim_execution_contexts_order(stream, op))
         return false;
     if (!is_blocking(stream) || !legacy)
         return true;
     if (stream != legacy)
         return acu_sim_op_after(op, legacy->last);
     for (acu_sim_stream *s = streams; s; s = s->next)
-        if (s != stream && s->owner == stream->owner && is_blocking(s) &&
+        if (s != stream && s->context == stream->context && is_blocking(s) &&
             !acu_sim_op_after(op, s->last))
             return false;
     return true;
@@ -371,19 +371,19 @@ cudaError_t acu_sim_submit(acu_sim_stream *stream, acu_sim_op *op, bool wait) {
 bool acu_sim_is_idle(const acu_sim_stream *stream) {
     if (stream->head)
         return false;
-    if (stream != stream->owner->legacy)
+    if (stream != stream->context->legacy)
         return true;
     for (const acu_sim_stream *s = streams; s; s = s->next)
-        if (s->owner == stream->owner && is_blocking(s) && s->head)
+        if (s->context == stream->context && is_blocking(s) && s->head)
             return false;
     return true;
 }
 
 bool acu_sim_is_free(const acu_sim_stream *stream) {
-    const acu_sim_stream *legacy = stream->owner->legacy;
+    const acu_sim_stream *legacy = stream->context->legacy;
     return acu_sim_is_idle(stream) &&
            (!is_blocking(stream) || !legacy || acu_sim_is_idle(legacy)) &&
-           acu_sim_contexts_are_open(stream);
+           acu_sim_execution_contexts_are_open(stream);
 }
 
 /*
@@ -408,21 +408,21 @@ static void wait_for(bool (*matches)(const acu_sim_stream *stream, const void *d
     free(ops);
 }
 
-static bool is_of_context(const acu_sim_stream *stream, const void *context) {
-    return acu_sim_context_has(context, stream);
+static bool is_of_context(const acu_sim_stream *stream, const void *execution) {
+    return acu_sim_execution_context_has(execution, stream);
 }
 
 static bool is_of_device(const acu_sim_stream *stream, const void *device) {
     return !device || stream->device == device;
 }
 
-static bool is_of_owner(const acu_sim_stream *stream, const void *owner) {
-    return stream->owner == owner;
+static bool is_of_owner(const acu_sim_stream *stream, const void *context) {
+    return stream->context == context;
 }
 
 static bool is_joined_by(const acu_sim_stream *stream, const void *legacy) {
     return stream == legacy ||
-           (is_blocking(stream) && stream->owner == ((const acu_sim_stream *)legacy)->owner);
+           (is_blocking(stream) && stream->context == ((const acu_sim_stream *)legacy)->context);
 }
 
 static bool is_it(const acu_sim_stream *stream, const void *other) {
@@ -433,12 +433,12 @@ void acu_sim_wait_device(acu_sim_device *device) {
     wait_for(is_of_device, device);
 }
 
-void acu_sim_wait_owner(const acu_sim_owner *owner) {
-    wait_for(is_of_owner, owner);
+void acu_sim_wait_context(const acu_sim_context *context) {
+    wait_for(is_of_owner, context);
 }
 
-void acu_sim_wait_context(const acu_sim_context *context) {
-    wait_for(is_of_context, context);
+void acu_sim_wait_execution_context(const acu_sim_execution_context *execution) {
+    wait_for(is_of_context, execution);
 }
 
 /* ---- making and finding -------------------------------------------------------------------------
@@ -448,15 +448,15 @@ int acu_sim_priority(int priority) {
     return priority < -5 ? -5 : priority > 0 ? 0 : priority;
 }
 
-static acu_sim_stream *new_stream(acu_sim_owner *owner, unsigned flags, int priority,
+static acu_sim_stream *new_stream(acu_sim_context *context, unsigned flags, int priority,
                                   const void *where) {
     acu_sim_stream *stream = calloc(1, sizeof *stream);
     if (!stream || pthread_cond_init(&stream->wake, NULL)) {
         free(stream);
         return NULL;
     }
-    stream->device = owner->device;
-    stream->owner = owner;
+    stream->device = context->device;
+    stream->context = context;
     stream->flags = flags;
     stream->priority = acu_sim_priority(priority);
     stream->id = ++last_id;
@@ -482,57 +482,59 @@ void acu_sim_stream_close(acu_sim_stream *stream) {
         free_stream(stream);
 }
 
-acu_sim_stream *acu_sim_stream_new(acu_sim_context *context, unsigned flags, int priority,
-                                   const void *where) {
-    acu_sim_stream *stream = new_stream(&context->device->own, flags, priority, where);
+acu_sim_stream *acu_sim_stream_new(acu_sim_execution_context *execution, unsigned flags,
+                                   int priority, const void *where) {
+    acu_sim_stream *stream = new_stream(&execution->device->own, flags, priority, where);
     if (!stream)
         return NULL;
-    stream->context = context->is_primary ? NULL : context;
+    stream->execution_context = execution->is_primary ? NULL : execution;
     if (acu_sim_set_add(&handles, stream))
         return stream;
     acu_sim_stream_close(stream);
     return NULL;
 }
 
-acu_sim_stream *acu_sim_stream_in(const acu_sim_context *context, acu_sim_stream *after) {
+acu_sim_stream *acu_sim_stream_in(const acu_sim_execution_context *execution,
+                                  acu_sim_stream *after) {
     acu_sim_stream *s = after ? after->next : streams;
-    while (s && (s->closing || !acu_sim_context_has(context, s) ||
-                 s == acu_sim_context_of_stream(s)->records))
+    while (s && (s->closing || !acu_sim_execution_context_has(execution, s) ||
+                 s == acu_sim_execution_context_of_stream(s)->records))
         s = s->next;
     return s;
 }
 
-acu_sim_stream *acu_sim_stream_of_records(acu_sim_context *context) {
-    if (context->records)
-        return context->records;
-    acu_sim_owner *owner = context->owner ? context->owner : &context->device->own;
-    acu_sim_stream *made = new_stream(owner, cudaStreamNonBlocking, 0, NULL);
+acu_sim_stream *acu_sim_stream_of_records(acu_sim_execution_context *execution) {
+    if (execution->records)
+        return execution->records;
+    acu_sim_context *context = execution->context ? execution->context : &execution->device->own;
+    acu_sim_stream *made = new_stream(context, cudaStreamNonBlocking, 0, NULL);
     if (made)
-        made->context = context->owner ? NULL : context;
-    return context->records = made;
+        made->execution_context = execution->context ? NULL : execution;
+    return execution->records = made;
 }
 
-acu_sim_stream *acu_sim_stream_legacy(acu_sim_owner *owner) {
-    if (!owner->legacy)
-        owner->legacy = new_stream(owner, cudaStreamDefault, 0, NULL);
-    return owner->legacy;
+acu_sim_stream *acu_sim_stream_legacy(acu_sim_context *context) {
+    if (!context->legacy)
+        context->legacy = new_stream(context, cudaStreamDefault, 0, NULL);
+    return context->legacy;
 }
 
-static acu_sim_stream *known_own(const acu_sim_thread *self, const acu_sim_owner *owner) {
+static acu_sim_stream *known_own(const acu_sim_thread *self, const acu_sim_context *context) {
     acu_sim_stream *stream = self->own;
-    if (acu_sim_set_has(&handles, stream) && stream->id == self->own_id && stream->owner == owner)
+    if (acu_sim_set_has(&handles, stream) && stream->id == self->own_id &&
+        stream->context == context)
         return stream;
     stream = streams;
-    while (stream && (stream->thread != self->id || stream->owner != owner || stream->closing))
+    while (stream && (stream->thread != self->id || stream->context != context || stream->closing))
         stream = stream->next;
     return stream;
 }
 
-static acu_sim_stream *own_stream(acu_sim_owner *owner) {
+static acu_sim_stream *own_stream(acu_sim_context *context) {
     acu_sim_thread *self = acu_sim_self();
-    acu_sim_stream *stream = known_own(self, owner);
+    acu_sim_stream *stream = known_own(self, context);
     if (!stream) {
-        stream = new_stream(owner, cudaStreamDefault, 0, NULL);
+        stream = new_stream(context, cudaStreamDefault, 0, NULL);
         if (!stream || !acu_sim_set_add(&handles, stream))
             return NULL;
         stream->thread = self->id;
@@ -556,9 +558,9 @@ cudaError_t acu_sim_stream_of(cudaStream_t handle, acu_sim_stream **stream) {
         handle = cudaStreamPerThread;
     acu_sim_stream *named = (acu_sim_stream *)(void *)handle;
     if (!handle || handle == cudaStreamLegacy)
-        *stream = acu_sim_stream_legacy(acu_sim_owner_now());
+        *stream = acu_sim_stream_legacy(acu_sim_context_now());
     else if (handle == cudaStreamPerThread)
-        *stream = own_stream(acu_sim_owner_now());
+        *stream = own_stream(acu_sim_context_now());
     else if (acu_sim_set_has(&handles, named) && !named->is_default)
         *stream = named;
     else
@@ -579,12 +581,12 @@ void acu_sim_streams_reset(acu_sim_device *device) {
     }
 }
 
-void acu_sim_streams_drop(acu_sim_owner *owner) {
+void acu_sim_streams_drop(acu_sim_context *context) {
     acu_sim_stream *next;
-    owner->legacy = NULL;
+    context->legacy = NULL;
     for (acu_sim_stream *s = streams; s; s = next) {
         next = s->next;
-        if (s->owner == owner && !s->closing)
+        if (s->context == context && !s->closing)
             acu_sim_stream_close(s);
     }
 }
@@ -610,9 +612,9 @@ static cudaError_t create(cudaStream_t *stream, unsigned flags, int priority, co
     result = acu_sim_mistake(result, mistaken, cudaErrorInvalidValue);
     if (!result && stream) {
         acu_sim_stream *made =
-            acu_sim_stream_new(acu_sim_primary_context(device), flags, priority, where);
+            acu_sim_stream_new(acu_sim_primary_execution_context(device), flags, priority, where);
         if (made) {
-            made->owner = acu_sim_owner_now();
+            made->context = acu_sim_context_now();
             *stream = (cudaStream_t)(void *)made;
         } else {
             result = cudaErrorMemoryAllocation;
@@ -677,7 +679,7 @@ cudaError_t acu_sim_cudaStreamSynchronize(cudaStream_t stream) {
     if (!result) {
         acu_sim_device *device = s->device;
         const bool worked = s->last != NULL; /* one that never did is not waited for */
-        wait_for(s == s->owner->legacy ? is_joined_by : is_it, s);
+        wait_for(s == s->context->legacy ? is_joined_by : is_it, s);
         if (worked) /* s may be destroyed: the lock was given up */
             acu_sim_pools_settle();
         acu_sim_guard_check();
