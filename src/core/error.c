@@ -151,14 +151,14 @@ static void attribute(const char *call, const char *object) {
     snprintf(record.object, sizeof record.object, "%s", object);
 }
 
-int acu_blame(const char *call, const char *object, int code) {
+int acu_cuda_failed(const char *call, const char *object, int code) {
     if (record.code != code || !*record.message)
         acu_record(code, "%s (%d)", acu_result_name(code), code);
     attribute(call, object);
     return code;
 }
 
-int acu_vfault(const char *call, const char *object, int code, const char *format, va_list args) {
+int acu_vfail(const char *call, const char *object, int code, const char *format, va_list args) {
     set_message(call, format, args);
     record.code = code;
     record.refused = NULL;
@@ -166,10 +166,10 @@ int acu_vfault(const char *call, const char *object, int code, const char *forma
     return code;
 }
 
-int acu_fault(const char *call, const char *object, int code, const char *format, ...) {
+int acu_fail(const char *call, const char *object, int code, const char *format, ...) {
     va_list args;
     va_start(args, format);
-    (void)acu_vfault(call, object, code, format, args);
+    (void)acu_vfail(call, object, code, format, args);
     va_end(args);
     return code;
 }

@@ -45,14 +45,14 @@ void acu_device_reason(char *why, size_t size);
 
 /*
  * The safe layer's failures. `call` is the function that the user called, a literal; `object`
- * describes what it was called on, "" if there is nothing to say. acu_blame: a CUDA call, whose
- * record stands already, failed on its behalf; acu_fault: the failure is found here. Both return
- * the code.
+ * describes what it was called on, "" if there is nothing to say. acu_cuda_failed: a CUDA call,
+ * whose record stands already, failed on its behalf; acu_fail: the failure is found here. Both
+ * return the code.
  */
-int acu_blame(const char *call, const char *object, int code) ACU_COLD;
-int acu_fault(const char *call, const char *object, int code, const char *format, ...)
+int acu_cuda_failed(const char *call, const char *object, int code) ACU_COLD;
+int acu_fail(const char *call, const char *object, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));
-int acu_vfault(const char *call, const char *object, int code, const char *format, va_list args)
+int acu_vfail(const char *call, const char *object, int code, const char *format, va_list args)
     __attribute__((format(printf, 4, 0), cold));
 
 /* What to do about the failure just recorded, where there is more to say than its code's own hint.

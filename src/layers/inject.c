@@ -216,7 +216,7 @@ static bool read_rules(const char *rules, rule_set *set, const char *about) {
     return true;
 }
 
-int acu_faults_set(const char *rules, const char *about) {
+int acu_inject_set(const char *rules, const char *about) {
     int error = 0;
     rule_set *set = NULL;
     if (rules && *rules) {
@@ -240,7 +240,7 @@ int acu_faults_set(const char *rules, const char *about) {
     return error;
 }
 
-bool acu_faults_on(void) {
+bool acu_inject_on(void) {
     return atomic_load(&failing);
 }
 
@@ -340,7 +340,7 @@ static int fault_of(const acu_function *function, char *why, size_t size) {
     return code;
 }
 
-void acu_faults_inject(acu_call *call) {
+void acu_inject_call(acu_call *call) {
     char why[3 * NAME + 64];
     if (!atomic_load(&failing) || call->function->returns != ACU_RETURNS_STATUS)
         return;

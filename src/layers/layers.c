@@ -12,7 +12,7 @@
 
 static void read_environment(void) {
     acu_trace_set(acu_platform_env("ANYCUDA_TRACE"), "ANYCUDA_TRACE");
-    acu_faults_set(acu_platform_env("ANYCUDA_FAIL"), "ANYCUDA_FAIL");
+    acu_inject_set(acu_platform_env("ANYCUDA_FAIL"), "ANYCUDA_FAIL");
 }
 
 static void begin_once(void) {
@@ -38,20 +38,20 @@ int acu_trace_to(const char *target) {
 
 int acu_fail_when(const char *rule) {
     begin_once();
-    int error = acu_faults_set(rule, "acu_fail_when");
+    int error = acu_inject_set(rule, "acu_fail_when");
     rearm();
     return error;
 }
 
 bool acu_layers_on(void) {
     begin_once();
-    return acu_trace_on() || acu_faults_on();
+    return acu_trace_on() || acu_inject_on();
 }
 
 void acu_layers_begin(acu_call *call) {
     int kept = errno;
     call->injected = false;
-    acu_faults_inject(call);
+    acu_inject_call(call);
     call->start_ns = acu_platform_now_ns();
     errno = kept;
 }

@@ -25,8 +25,8 @@ bool acu_trace_on(void);
 int acu_trace_set(const char *target, const char *about); /* acu_trace_to */
 void acu_trace_call(const acu_call *call, uint64_t duration_ns);
 
-bool acu_faults_on(void);
-int acu_faults_set(const char *rules, const char *about); /* acu_fail_when */
-void acu_faults_inject(acu_call *call);
+bool acu_inject_on(void);
+int acu_inject_set(const char *rules, const char *about); /* acu_fail_when */
+void acu_inject_call(acu_call *call);
 
 #endif

@@ -163,12 +163,12 @@ static int capture_closure(const char *call, acu_stream *stream, const acu_closu
 static int call_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
     ACU_TRY(acu_stream_check(call, stream));
     if (!closure->call)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
     if (acu_capture_of(stream))
         return capture_closure(call, stream, closure);
     waiting *w = malloc(sizeof *w);
     if (!w)
-        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a closure");
+        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a closure");
     *w = (waiting){.closure = *closure, .device = stream->object.device};
     int code = add(stream, w);
     if (code)

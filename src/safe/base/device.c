@@ -46,8 +46,8 @@ SAME(ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX, cudaDeviceLmemResizeToMax);
 static int check_known(const char *call, acu_device device, int known) {
     if (device >= 0 && device < known)
         return 0;
-    return acu_fault(call, "", cudaErrorInvalidDevice, "there is no device %d; there are %d",
-                     device, known);
+    return acu_fail(call, "", cudaErrorInvalidDevice, "there is no device %d; there are %d", device,
+                    known);
 }
 
 /* CUDA, told of a device that does not exist, does not tell how many there are. */
@@ -69,7 +69,7 @@ static int outcome(const char *call, acu_device device, int code) {
     if (code == cudaErrorInvalidDevice && explain_device(call, device))
         return code;
     snprintf(text, sizeof text, "device %d", device);
-    return acu_blame(call, text, code);
+    return acu_cuda_failed(call, text, code);
 }
 
 #define OUTCOME(device, code) outcome(__func__, (device), (int)(code))
@@ -107,13 +107,13 @@ acu_result acu_device_count(int *count) {
     int code = (int)cudaGetDeviceCount(count);
     if (code)
         *count = 0;
-    return code ? acu_blame(__func__, "", code) : 0;
+    return code ? acu_cuda_failed(__func__, "", code) : 0;
 }
 
 acu_result acu_device_current(acu_device *device) {
     ACU_NEED_POINTER(device);
     int code = (int)cudaGetDevice(device);
-    return code ? acu_blame(__func__, "", code) : 0;
+    return code ? acu_cuda_failed(__func__, "", code) : 0;
 }
 
 acu_result acu_device_set(acu_device device) {
@@ -166,7 +166,7 @@ acu_result acu_device_attribute(acu_device device, int attribute, int *value) {
     if (!code)
         return 0;
     snprintf(text, sizeof text, "attribute %d of device %d", attribute, device);
-    return acu_blame(__func__, text, code);
+    return acu_cuda_failed(__func__, text, code);
 }
 
 /* An attribute that this runtime or device may lack: 0 then, and no error is left behind. */
@@ -250,7 +250,7 @@ acu_result acu_device_by_pci_id(const char *text, acu_device *device) {
     ACU_NEED_POINTER(text);
     ACU_NEED_POINTER(device);
     int code = (int)cudaDeviceGetByPCIBusId(device, text);
-    return code ? acu_blame(__func__, text, code) : 0;
+    return code ? acu_cuda_failed(__func__, text, code) : 0;
 }
 
 acu_result acu_device_uuid(acu_device device, char text[ACU_UUID_SIZE]) {

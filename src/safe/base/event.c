@@ -66,7 +66,7 @@ acu_result acu_event_create(acu_device device, const acu_event_options *options,
 static int take_event(const char *call, acu_device device, cudaEvent_t raw, bool owned,
                       acu_event **event) {
     if (!event || !raw)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", event ? "raw" : "event");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", event ? "raw" : "event");
     *event = NULL;
     int code = new_event(call, device, raw, owned, true, event);
     if (!code)

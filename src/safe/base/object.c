@@ -110,8 +110,7 @@ static const char *article(const acu_class *kind) {
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device) {
     acu_object *object = acu_object_memory(size);
     if (!object) {
-        acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %s %s", article(kind),
-                  kind->name);
+        acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %s %s", article(kind), kind->name);
         return NULL;
     }
     memset(object, 0, size);
@@ -131,13 +130,13 @@ int acu_bad_handle(const char *call, const void *handle, const acu_class *kind) 
     const acu_object *object = handle;
     char text[ACU_OBJECT_TEXT];
     if (!object)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the %s is NULL", kind->name);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the %s is NULL", kind->name);
     const acu_class *really = __atomic_load_n(&object->kind, __ATOMIC_RELAXED);
     if (really)
-        return acu_fault_on(call, handle, ACU_ERROR_HANDLE, "%s %s is given where %s %s is needed",
-                            article(really), really->name, article(kind), kind->name);
+        return acu_fail_on(call, handle, ACU_ERROR_HANDLE, "%s %s is given where %s %s is needed",
+                           article(really), really->name, article(kind), kind->name);
     snprintf(text, sizeof text, "%s %p", kind->name, handle);
-    return acu_fault(call, text, ACU_ERROR_HANDLE, "the %s was released already", kind->name);
+    return acu_fail(call, text, ACU_ERROR_HANDLE, "the %s was released already", kind->name);
 }
 
 const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) {
@@ -155,18 +154,18 @@ const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) {
     return text;
 }
 
-int acu_fault_on(const char *call, const void *handle, int code, const char *format, ...) {
+int acu_fail_on(const char *call, const void *handle, int code, const char *format, ...) {
     char text[ACU_OBJECT_TEXT];
     va_list args;
     va_start(args, format);
-    (void)acu_vfault(call, acu_describe(handle, text), code, format, args);
+    (void)acu_vfail(call, acu_describe(handle, text), code, format, args);
     va_end(args);
     return code;
 }
 
-int acu_blame_on(const char *call, const void *handle, int code) {
+int acu_cuda_failed_on(const char *call, const void *handle, int code) {
     char text[ACU_OBJECT_TEXT];
-    return acu_blame(call, acu_describe(handle, text), code);
+    return acu_cuda_failed(call, acu_describe(handle, text), code);
 }
 
 /* ---- the end -----------------------------------------------------------------------------------
@@ -223,7 +222,7 @@ ACU_COLD static void keep_failure(const char *call, const acu_class *kind, uintp
                                   int code) {
     char text[64];
     snprintf(text, sizeof text, "%s 0x%" PRIxPTR, kind->name, address);
-    acu_blame(call, text, code);
+    acu_cuda_failed(call, text, code);
     acu_keep_release_error();
 }
 

@@ -124,14 +124,14 @@ static inline bool acu_is(const void *handle, const acu_class *kind) {
 #define ACU_REQUIRE(condition, code, ...)                                                          \
     do {                                                                                           \
         if (!(condition))                                                                          \
-            return acu_fault(__func__, "", (code), __VA_ARGS__);                                   \
+            return acu_fail(__func__, "", (code), __VA_ARGS__);                                    \
     } while (0)
 
 /* The same where an object is what it is about. */
 #define ACU_REQUIRE_OF(object, condition, code, ...)                                               \
     do {                                                                                           \
         if (!(condition))                                                                          \
-            return acu_fault_on(__func__, (object), (code), __VA_ARGS__);                          \
+            return acu_fail_on(__func__, (object), (code), __VA_ARGS__);                           \
     } while (0)
 
 #define ACU_NEED_POINTER(pointer)                                                                  \
@@ -156,13 +156,13 @@ int acu_object_end(const char *call, acu_object *object);
 /* "stream 0x55… on device 0", into `text`, which is returned; "" of no handle. */
 const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
 
-/* acu_fault with an object. */
-int acu_fault_on(const char *call, const void *handle, int code, const char *format, ...)
+/* acu_fail with an object. */
+int acu_fail_on(const char *call, const void *handle, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));
-/* acu_blame with an object; nothing on success. */
-int acu_blame_on(const char *call, const void *handle, int code) ACU_COLD;
+/* acu_cuda_failed with an object; nothing on success. */
+int acu_cuda_failed_on(const char *call, const void *handle, int code) ACU_COLD;
 static inline int acu_outcome(const char *call, const void *handle, int code) {
-    return ACU_LIKELY(code == 0) ? 0 : acu_blame_on(call, handle, code);
+    return ACU_LIKELY(code == 0) ? 0 : acu_cuda_failed_on(call, handle, code);
 }
 
 /*

@@ -334,7 +334,7 @@ static int new_stream(const char *call, acu_device device, cudaStream_t raw, boo
         timeline ? acu_object_new(call, &acu_stream_class, sizeof *stream, device) : NULL;
     if (!stream) {
         free(timeline);
-        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a stream");
+        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a stream");
     }
     stream->timeline = timeline;
     stream->raw = raw;
@@ -511,8 +511,8 @@ static int query_capture(const acu_stream *stream, enum cudaStreamCaptureStatus 
 int acu_stream_refuse(const char *call, const acu_stream *stream) {
     if (!acu_is(stream, &acu_stream_class))
         return acu_bad_handle(call, stream, &acu_stream_class);
-    return acu_fault_on(call, stream, ACU_ERROR_STATE,
-                        "this is the default stream of another thread");
+    return acu_fail_on(call, stream, ACU_ERROR_STATE,
+                       "this is the default stream of another thread");
 }
 
 int acu_stream_not_captured(const acu_stream *stream) {

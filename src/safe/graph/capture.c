@@ -140,10 +140,10 @@ static int raw_nodes(const char *call, const acu_graph *graph, const acu_node *n
         return 0;
     *raw = count < SIZE_MAX / 16 ? malloc(count * sizeof **raw) : NULL;
     if (!*raw)
-        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
+        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", count);
     for (size_t i = 0; i < count && !code; i++) {
         if (nodes[i].graph && nodes[i].graph != graph)
-            code = acu_fault(call, "", ACU_ERROR_ARGUMENT, "node %zu is of another graph", i);
+            code = acu_fail(call, "", ACU_ERROR_ARGUMENT, "node %zu is of another graph", i);
         else
             code = acu_node_check(call, nodes[i], &(*raw)[i]);
     }
@@ -233,23 +233,23 @@ static int begin_raw(const char *call, acu_stream *stream, const acu_capture_opt
 }
 
 static int refuse_legacy(const char *call) {
-    acu_fault(call, "", ACU_ERROR_CAPTURE, "the legacy default stream cannot be captured");
+    acu_fail(call, "", ACU_ERROR_CAPTURE, "the legacy default stream cannot be captured");
     acu_hint("capture a stream of acu_stream_create()");
     return ACU_ERROR_CAPTURE;
 }
 
 static int check_options(const char *call, const acu_stream *stream, const acu_capture_options *o) {
     if ((unsigned)o->mode > ACU_CAPTURE_RELAXED)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "there is no mode %d of capture",
-                         (int)o->mode);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no mode %d of capture",
+                        (int)o->mode);
     if (o->count > 0 && !(o->into && o->after))
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", o->into ? "after" : "into");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", o->into ? "after" : "into");
     if ((o->again && !o->into) || (o->changed && !o->again))
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is not set",
-                         o->again ? "into" : "again");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is not set",
+                        o->again ? "into" : "again");
     if (o->again && o->count > 0)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
-                         "what is captured again depends on what it did before");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "what is captured again depends on what it did before");
     if (o->into && !acu_is(o->into, &acu_graph_class))
         return acu_bad_handle(call, o->into, &acu_graph_class);
     if (stream->raw == cudaStreamLegacy)
@@ -271,7 +271,7 @@ static int begin(const char *call, acu_stream *stream, const acu_capture_options
     acu_graph *graph = !capture ? NULL : o->into ? o->into : acu_graph_new(call);
     if (!graph) {
         free(capture);
-        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a capture");
+        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a capture");
     }
     if (o->into)
         acu_graph_retain(graph);
@@ -370,7 +370,7 @@ static int end(const char *call, acu_stream *stream, graph_capture *capture, acu
 
 static int end_capture(const char *call, acu_stream *stream, acu_graph **graph) {
     if (!graph)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'graph' is NULL");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'graph' is NULL");
     *graph = NULL;
     if (!acu_is(stream, &acu_stream_class))
         return acu_bad_handle(call, stream, &acu_stream_class);
@@ -378,11 +378,10 @@ static int end_capture(const char *call, acu_stream *stream, acu_graph **graph) 
     if (capture && capture->capture.origin == stream)
         return end(call, stream, capture, graph);
     if (capture)
-        acu_fault_on(call, stream, ACU_ERROR_CAPTURE, "the capture began on another stream, %p",
-                     (void *)capture->capture.origin);
+        acu_fail_on(call, stream, ACU_ERROR_CAPTURE, "the capture began on another stream, %p",
+                    (void *)capture->capture.origin);
     else
-        acu_fault_on(call, stream, ACU_ERROR_CAPTURE,
-                     "no capture of anycuda's began on the stream");
+        acu_fail_on(call, stream, ACU_ERROR_CAPTURE, "no capture of anycuda's began on the stream");
     acu_hint("end it on the stream that acu_stream_begin_capture() was given");
     return ACU_ERROR_CAPTURE;
 }
@@ -481,8 +480,8 @@ static int need_active(const char *call, acu_stream *stream, capture_state *s, a
     int code = acu_outcome(call, stream, ask(stream, s));
     *graph = code ? NULL : graph_of(stream, s);
     if (!code && !*graph)
-        code = acu_fault_on(call, stream, ACU_ERROR_STATE,
-                            "no capture of anycuda's is active on the stream");
+        code = acu_fail_on(call, stream, ACU_ERROR_STATE,
+                           "no capture of anycuda's is active on the stream");
     return code;
 }
 

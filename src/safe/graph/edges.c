@@ -31,7 +31,7 @@ typedef struct dependencies {
 static int gather_nodes(const dependencies *d, const acu_node *nodes, cudaGraphNode_t *raw) {
     for (size_t i = 0; i < d->count; i++) {
         if (nodes[i].graph && nodes[i].graph != d->graph)
-            return acu_fault(d->call, "", ACU_ERROR_ARGUMENT, "node %zu is of another graph", i);
+            return acu_fail(d->call, "", ACU_ERROR_ARGUMENT, "node %zu is of another graph", i);
         int code = acu_node_check(d->call, nodes[i], &raw[i]);
         if (code)
             return code;
@@ -60,12 +60,12 @@ static int change_dependencies(const dependencies *d) {
     if (d->count == 0)
         return 0;
     if (!d->from || !d->to)
-        return acu_fault(d->call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", d->from ? "to" : "from");
+        return acu_fail(d->call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", d->from ? "to" : "from");
     cudaGraphNode_t *raw = d->count < SIZE_MAX / 32 ? malloc(2 * d->count * sizeof *raw) : NULL;
     bool room = raw && acu_edges_raw(d->edges, d->count, &edges);
     int code =
         room ? change_with(d, raw, edges)
-             : acu_fault(d->call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", d->count);
+             : acu_fail(d->call, "", ACU_ERROR_HOST_MEMORY, "no memory for %zu nodes", d->count);
     free(edges);
     free(raw);
     return code;
@@ -148,7 +148,7 @@ static int tell(const question *q, size_t count, size_t room) {
 static int answer(const question *q) {
     size_t room, count = 0;
     if (!q->count)
-        return acu_fault(q->call, "", ACU_ERROR_ARGUMENT, "'count' is NULL");
+        return acu_fail(q->call, "", ACU_ERROR_ARGUMENT, "'count' is NULL");
     room = *q->count;
     *q->count = 0;
     if (!acu_is(q->graph, &acu_graph_class))

@@ -154,7 +154,7 @@ static acu_exec *new_exec(const char *call) {
 
 static int take_exec(const char *call, cudaGraphExec_t raw, bool owned, acu_exec **exec) {
     if (!exec || !raw)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", exec ? "raw" : "exec");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", exec ? "raw" : "exec");
     acu_exec *made = *exec = new_exec(call);
     if (!made)
         return ACU_ERROR_HOST_MEMORY;
@@ -208,10 +208,10 @@ static int blame_node(const char *call, acu_graph *graph, const cudaGraphInstant
     if (params->errNode_out)
         acu_node_describe(graph, params->errNode_out, node);
     if (!*node && !*why)
-        return acu_blame(call, object, code);
+        return acu_cuda_failed(call, object, code);
     snprintf(said, sizeof said, "%.70s, %s%s%s", object, *node ? node : "the graph",
              *why ? ": " : "", why);
-    return acu_blame(call, said, code);
+    return acu_cuda_failed(call, said, code);
 }
 
 /* Before 12.0 nothing is told of the node at fault. */

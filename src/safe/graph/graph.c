@@ -138,7 +138,7 @@ acu_result acu_graph_create(acu_graph **graph) {
 
 static int take_graph(const char *call, cudaGraph_t raw, bool owned, acu_graph **graph) {
     if (!graph || !raw)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", graph ? "raw" : "graph");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", graph ? "raw" : "graph");
     acu_graph *made = *graph = acu_graph_new(call);
     if (!made)
         return ACU_ERROR_HOST_MEMORY;
@@ -180,8 +180,7 @@ void acu_graph_cleanup(acu_graph **graph) {
 int acu_graph_not_captured(const char *call, const acu_graph *graph) {
     if (__atomic_load_n(&graph->root->capturing, __ATOMIC_ACQUIRE) == 0)
         return 0;
-    return acu_fault_on(call, graph, ACU_ERROR_CAPTURE,
-                        "a stream is being captured into the graph");
+    return acu_fail_on(call, graph, ACU_ERROR_CAPTURE, "a stream is being captured into the graph");
 }
 
 acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone) {
@@ -348,13 +347,13 @@ static cudaGraphNode_t find_node(acu_node node) {
 
 int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw) {
     if (!node.graph)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the node is none");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the node is none");
     if (!acu_is(node.graph, &acu_graph_class))
         return acu_bad_handle(call, node.graph, &acu_graph_class);
     *raw = find_node(node);
     if (*raw)
         return 0;
-    return acu_fault_on(call, node.graph, ACU_ERROR_HANDLE, "the graph has no such node any more");
+    return acu_fail_on(call, node.graph, ACU_ERROR_HANDLE, "the graph has no such node any more");
 }
 
 struct CUgraphNode_st *acu_node_raw(acu_node node) {
@@ -542,7 +541,7 @@ acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigned flags) {
     acu_graph_lock();
     int code = (int)cudaGraphDebugDotPrint(graph->raw, path, flags);
     acu_graph_unlock();
-    return code ? acu_blame(__func__, path, code) : 0; /* mostly it is the file */
+    return code ? acu_cuda_failed(__func__, path, code) : 0; /* mostly it is the file */
 }
 
 /* ---- memory that graphs allocate ---------------------------------------------------------------

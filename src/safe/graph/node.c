@@ -32,14 +32,14 @@ typedef struct adding {
 } adding;
 
 static int no_memory(const char *call) {
-    return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a node");
+    return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a node");
 }
 
 static int gather(adding *a) {
     for (size_t i = 0; i < a->count; i++) {
         if (a->after[i].graph && a->after[i].graph != a->graph)
-            return acu_fault(a->call, "", ACU_ERROR_ARGUMENT,
-                             "node %zu, which this one shall come after, is of another graph", i);
+            return acu_fail(a->call, "", ACU_ERROR_ARGUMENT,
+                            "node %zu, which this one shall come after, is of another graph", i);
         int code = acu_node_check(a->call, a->after[i], &a->deps[i]);
         if (code)
             return code;
@@ -58,7 +58,7 @@ static int check(adding *a) {
     if (!acu_is(a->graph, &acu_graph_class))
         return acu_bad_handle(a->call, a->graph, &acu_graph_class);
     if (!a->after && a->count > 0)
-        return acu_fault(a->call, "", ACU_ERROR_ARGUMENT, "'after' is NULL");
+        return acu_fail(a->call, "", ACU_ERROR_ARGUMENT, "'after' is NULL");
     a->deps = a->few;
     if (a->count > FEW)
         a->deps = a->count < SIZE_MAX / 16 ? malloc(a->count * sizeof *a->deps) : NULL;
@@ -144,7 +144,7 @@ acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after, size_t 
 
 int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *params) {
     if (!copy)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'copy' is NULL");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'copy' is NULL");
     size_t count = copy->count;
     if (count == 0 && acu_is(copy->from, &acu_buffer_class) && copy->from_at < copy->from->count)
         count = copy->from->count - copy->from_at;
@@ -159,7 +159,7 @@ int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *par
         .count = 2,
         .keeps = {{&copy->to->storage->object, true}, {&copy->from->storage->object, false}}};
     if (count == 0)
-        return acu_fault_on(call, copy->from, ACU_ERROR_RANGE, "there is nothing to copy");
+        return acu_fail_on(call, copy->from, ACU_ERROR_RANGE, "there is nothing to copy");
     return 0;
 }
 
@@ -260,8 +260,8 @@ static bool rows_fit(const acu_buffer *buffer, size_t at, size_t width, size_t h
 
 int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *params) {
     if (!fill || !fill->element)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
-                         fill ? "fill->element" : "fill");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
+                        fill ? "fill->element" : "fill");
     const acu_buffer *buffer = fill->buffer;
     int code = acu_buffer_check(call, buffer, fill->at, fill->dtype, fill->element, 0);
     if (code)
@@ -271,15 +271,15 @@ int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *par
     size_t pitch = fill->pitch ? fill->pitch : width;
     unsigned value = 0, unit = unit_of(fill->element, size, &value);
     if (unit == 0)
-        return acu_fault_on(call, buffer, ACU_ERROR_DTYPE,
-                            "a node cannot set elements of %zu bytes", size);
+        return acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "a node cannot set elements of %zu bytes",
+                           size);
     if (width == 0 || pitch < width || !rows_fit(buffer, fill->at, width, height, pitch))
-        return acu_fault_on(call, buffer, ACU_ERROR_RANGE,
-                            "%zu rows of %zu elements, %zu apart, from element %zu on, of %zu",
-                            height, width, pitch, fill->at, buffer->count);
+        return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
+                           "%zu rows of %zu elements, %zu apart, from element %zu on, of %zu",
+                           height, width, pitch, fill->at, buffer->count);
     if ((uintptr_t)(buffer->pointer + fill->at * size) % unit != 0)
-        return acu_fault_on(call, buffer, ACU_ERROR_DTYPE,
-                            "a node cannot set elements of %zu bytes that are not aligned", size);
+        return acu_fail_on(call, buffer, ACU_ERROR_DTYPE,
+                           "a node cannot set elements of %zu bytes that are not aligned", size);
     *params = (acu_node_params){.device = buffer->object.device,
                                 .fill = {.dst = buffer->pointer + fill->at * size,
                                          .pitch = pitch * size,
@@ -306,7 +306,7 @@ acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after, size_t co
 
 static int add_host(adding *a, const acu_closure *closure) {
     if (!closure->call)
-        return acu_fault(a->call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
+        return acu_fail(a->call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
     acu_kept_closure *kept = acu_closure_keep(a->call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
@@ -430,7 +430,7 @@ static int need_graph_memory(const char *call, const acu_buffer *buffer) {
         return acu_bad_handle(call, buffer, &acu_buffer_class);
     if (buffer->storage->memory == ACU_MEMORY_GRAPH)
         return 0;
-    return acu_fault_on(call, buffer, ACU_ERROR_MEMORY_KIND, "no graph has allocated this memory");
+    return acu_fail_on(call, buffer, ACU_ERROR_MEMORY_KIND, "no graph has allocated this memory");
 }
 
 acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t count,

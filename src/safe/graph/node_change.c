@@ -36,7 +36,7 @@ static int refuse_update(const char *call, acu_exec *exec, acu_graph *graph,
              *node ? ", at " : "", node);
     if (code == cudaErrorGraphExecUpdateFailure)
         (void)cudaGetLastError(); /* an answer */
-    acu_blame(call, said, code);
+    acu_cuda_failed(call, said, code);
     acu_hint("the executable graph is as before; instantiate the other one instead");
     return code;
 }
@@ -46,7 +46,7 @@ static int update_locked(acu_exec *exec, acu_graph *graph, acu_retired *old, acu
     acu_bag *bag = acu_graph_bag(graph);
     int code = acu_outcome("acu_exec_update", exec, acu_exec_reserve(exec, acu_bag_size(bag)));
     if (!code && !acu_nodes_reserve(graph, 1))
-        code = acu_fault("acu_exec_update", "", ACU_ERROR_HOST_MEMORY, "no memory for a node");
+        code = acu_fail("acu_exec_update", "", ACU_ERROR_HOST_MEMORY, "no memory for a node");
     if (!code) {
         code = (int)cudaGraphExecUpdate(exec->raw, graph->raw, &info);
         if (code)
@@ -108,8 +108,8 @@ static int check_change(changing *c) {
     if (code)
         return code;
     if (c->in_exec && c->exec->source && c->node.graph->root->salt != c->exec->source)
-        return acu_fault_on(c->call, c->exec, ACU_ERROR_ARGUMENT,
-                            "the node is not of the graph that was instantiated");
+        return acu_fail_on(c->call, c->exec, ACU_ERROR_ARGUMENT,
+                           "the node is not of the graph that was instantiated");
     return 0;
 }
 
@@ -133,7 +133,7 @@ static int outcome(const changing *c, int code) {
         return acu_outcome(c->call, changed, code);
     snprintf(said, sizeof said, "%.70s, %s", acu_describe(changed, object),
              acu_node_describe(c->node.graph, c->raw, node));
-    return acu_blame(c->call, said, code);
+    return acu_cuda_failed(c->call, said, code);
 }
 
 /* Room for the holding, so that nothing can fail once CUDA has changed the node. */
@@ -267,7 +267,7 @@ acu_result acu_node_set_fill(acu_node node, const acu_fill *fill) {
 /* The closure is destroyed by the caller where this fails. */
 static int set_kept_host(changing *c, const acu_closure *closure) {
     if (!closure->call)
-        return acu_fault(c->call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
+        return acu_fail(c->call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
     acu_kept_closure *kept = acu_closure_keep(c->call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
@@ -412,7 +412,7 @@ static int put_raw(const changing *c, struct cudaGraphNodeParams *params) {
 
 static int set_raw(changing *c, struct cudaGraphNodeParams *params) {
     if (!params)
-        return acu_fault(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
+        return acu_fail(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
     int code = begin(c, -1, NULL, 0);
     if (code)
         return code;
@@ -421,7 +421,7 @@ static int set_raw(changing *c, struct cudaGraphNodeParams *params) {
 
 static int set_memcpy(changing *c, const struct cudaMemcpy3DParms *params) {
     if (!params)
-        return acu_fault(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
+        return acu_fail(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
     int code = begin(c, -1, NULL, 0);
     return code ? code : end(c, SET(c, MemcpyNodeSetParams, params));
 }
@@ -439,7 +439,7 @@ acu_result acu_node_set_memcpy(acu_node node, const struct cudaMemcpy3DParms *pa
 
 static int set_signal(changing *c, const struct cudaExternalSemaphoreSignalNodeParams *params) {
     if (!params)
-        return acu_fault(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
+        return acu_fail(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
     int code = begin(c, -1, NULL, 0);
     return code ? code : end(c, SET(c, ExternalSemaphoresSignalNodeSetParams, params));
 }
@@ -460,7 +460,7 @@ acu_node_set_semaphore_signal(acu_node node,
 
 static int set_wait(changing *c, const struct cudaExternalSemaphoreWaitNodeParams *params) {
     if (!params)
-        return acu_fault(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
+        return acu_fail(c->call, "", ACU_ERROR_ARGUMENT, "'params' is NULL");
     int code = begin(c, -1, NULL, 0);
     return code ? code : end(c, SET(c, ExternalSemaphoresWaitNodeSetParams, params));
 }

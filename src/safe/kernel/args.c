@@ -66,16 +66,16 @@ size_t acu_args_count(const acu_args *args) {
 static int keep(const char *call, acu_arg *kept, acu_arg arg) {
     *kept = arg;
     if (arg.kind > ACU_ARG_BYTES)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the argument is none");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the argument is none");
     if (is_buffer(&arg))
         return acu_object_retain(call, arg.value.buffer, &acu_buffer_class) ? 0 : acu_last_error();
     if (arg.kind != ACU_ARG_BYTES)
         return 0;
     if (!arg.value.pointer)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the argument's bytes are at NULL");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the argument's bytes are at NULL");
     void *copy = malloc(arg.size ? arg.size : 1);
     if (!copy)
-        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %u bytes", arg.size);
+        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %u bytes", arg.size);
     kept->value.pointer = memcpy(copy, arg.value.pointer, arg.size);
     return 0;
 }

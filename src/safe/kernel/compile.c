@@ -242,7 +242,7 @@ static int need_nvrtc(const char *call) {
     bool missing = !acu_loaded(ACU_NVRTC);
     int code = missing ? acu_record_as(result, cudaErrorSharedObjectInitFailed)
                        : acu_translate_nvrtc(result);
-    acu_blame(call, "", code);
+    acu_cuda_failed(call, "", code);
     if (missing)
         acu_hint("install NVRTC (cuda-nvrtc-12-x or nvidia-cuda-nvrtc, of the driver's CUDA major "
                  "or older), or name its file in ANYCUDA_NVRTC");
@@ -290,7 +290,7 @@ acu_result acu_module_compile(acu_device device, const acu_module_program *progr
     ACU_TRY(need_nvrtc(__func__));
     int code = build(&j, device);
     if (code)
-        acu_blame(__func__, program->name ? program->name : "", code);
+        acu_cuda_failed(__func__, program->name ? program->name : "", code);
     else
         code = load(&j, device, module);
     free_job(&j);

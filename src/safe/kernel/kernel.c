@@ -233,7 +233,7 @@ static int ask_name(const acu_kernel_source *source, const char **name) {
 static int wrap(const char *call, acu_device device, const acu_backend *backend, const void *raw,
                 acu_kernel **kernel) {
     if (!kernel || !raw)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", kernel ? "raw" : "kernel");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", kernel ? "raw" : "kernel");
     *kernel = NULL;
     int code = acu_device_resolve(call, &device);
     if (code)
@@ -241,13 +241,13 @@ static int wrap(const char *call, acu_device device, const acu_backend *backend,
     acu_kernel_source source = {.backend = backend, .raw = raw, .place = {.device = device}};
     code = backend->open(&source.place);
     if (code)
-        return acu_blame(call, "", code);
+        return acu_cuda_failed(call, "", code);
     code = ask_name(&source, &source.name);
     if (code)
         (void)backend->close(&source.place);
     else
         code = acu_kernel_new(call, &source, kernel);
-    return code ? acu_blame(call, "", code) : 0;
+    return code ? acu_cuda_failed(call, "", code) : 0;
 }
 
 acu_result acu_kernel_wrap(acu_device device, const void *function, acu_kernel **kernel) {
@@ -359,7 +359,7 @@ static int check_known(const char *call, const acu_kernel *kernel) {
     if (!acu_is(kernel, &acu_kernel_class))
         return acu_bad_handle(call, kernel, &acu_kernel_class);
     if (kernel->check == ACU_CHECK_NOTHING)
-        return acu_fault_on(
+        return acu_fail_on(
             call, kernel, ACU_NOT_SUPPORTED,
             "the parameters of %s are not known: that takes PTX, or a driver and runtime 12.4",
             kernel->name);
@@ -483,8 +483,7 @@ static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *gr
                         int *answer) {
     acu_prepared prepared;
     if (!answer)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
-                         size ? "blocks" : "clusters");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", size ? "blocks" : "clusters");
     *answer = 0;
     if (!acu_is(kernel, &acu_kernel_class))
         return acu_bad_handle(call, kernel, &acu_kernel_class);

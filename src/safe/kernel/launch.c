@@ -28,8 +28,8 @@ static inline bool fill_dim(const acu_size3 *size, const int most[3], dim3 *dim)
 
 ACU_COLD static int refuse_none(const char *call, const acu_kernel *kernel, const char *what,
                                 const acu_size3 *size) {
-    acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
-                 size->y, size->z);
+    acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
+                size->y, size->z);
     acu_hint("a grid for 0 elements, or with 0 threads in a block, has no blocks: there is nothing "
              "to launch then");
     return ACU_ERROR_ARGUMENT;
@@ -41,8 +41,8 @@ ACU_COLD static int refuse_dim(const char *call, const acu_kernel *kernel, const
     if (n[0] == 0)
         return refuse_none(call, kernel, what, size);
     int axis = n[0] > (size_t)most[0] ? 0 : n[1] > (size_t)most[1] ? 1 : 2;
-    return acu_fault_on(call, kernel, ACU_ERROR_LIMIT, "%zu %s in %c: device %d can have %d there",
-                        n[axis], what, axes[axis], kernel->object.device, most[axis]);
+    return acu_fail_on(call, kernel, ACU_ERROR_LIMIT, "%zu %s in %c: device %d can have %d there",
+                       n[axis], what, axes[axis], kernel->object.device, most[axis]);
 }
 
 static size_t threads_of(const acu_prepared *p) {
@@ -51,14 +51,14 @@ static size_t threads_of(const acu_prepared *p) {
 
 ACU_COLD static int refuse_threads(const char *call, const acu_kernel *kernel, size_t threads) {
     if (threads > (size_t)kernel->limits.threads)
-        return acu_fault_on(call, kernel, ACU_ERROR_LIMIT,
-                            "%zu threads per block: device %d can have %d", threads,
-                            kernel->object.device, kernel->limits.threads);
-    acu_fault_on(call, kernel, ACU_ERROR_LIMIT,
-                 "%zu threads per block: %s can have %d on device %d, as it takes %d registers per "
-                 "thread or was compiled for no more",
-                 threads, kernel->name, kernel->max_threads, kernel->object.device,
-                 kernel->registers);
+        return acu_fail_on(call, kernel, ACU_ERROR_LIMIT,
+                           "%zu threads per block: device %d can have %d", threads,
+                           kernel->object.device, kernel->limits.threads);
+    acu_fail_on(call, kernel, ACU_ERROR_LIMIT,
+                "%zu threads per block: %s can have %d on device %d, as it takes %d registers per "
+                "thread or was compiled for no more",
+                threads, kernel->name, kernel->max_threads, kernel->object.device,
+                kernel->registers);
     acu_hint("use smaller blocks, or compile it with __launch_bounds__ or max_registers");
     return ACU_ERROR_LIMIT;
 }
@@ -84,9 +84,8 @@ ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t s
         return acu_outcome(call, kernel, code);
     if (has_room(kernel, shared))
         return 0;
-    acu_fault_on(call, kernel, ACU_ERROR_LIMIT,
-                 "%zu bytes of dynamic shared memory: %s may have %d", shared, kernel->name,
-                 __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED));
+    acu_fail_on(call, kernel, ACU_ERROR_LIMIT, "%zu bytes of dynamic shared memory: %s may have %d",
+                shared, kernel->name, __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED));
     int most = kernel->limits.shared_most - kernel->static_shared;
     if (shared <= (size_t)most)
         acu_hint("acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, %zu) allows it; device %d has %d",
@@ -110,12 +109,12 @@ static int add_event(const char *call, acu_prepared *p, acu_event *event, cudaLa
     if (!acu_is(event, &acu_event_class))
         return acu_bad_handle(call, event, &acu_event_class);
     if (event->object.device != p->kernel->object.device)
-        return acu_fault_on(call, p->kernel, ACU_ERROR_DEVICE,
-                            "the event is on device %d, the kernel on device %d",
-                            event->object.device, p->kernel->object.device);
+        return acu_fail_on(call, p->kernel, ACU_ERROR_DEVICE,
+                           "the event is on device %d, the kernel on device %d",
+                           event->object.device, p->kernel->object.device);
     if (event->owned && event->timed)
-        return acu_fault_on(call, p->kernel, ACU_ERROR_STATE,
-                            "an event that a kernel records must be made with ACU_EVENT_NO_TIMING");
+        return acu_fail_on(call, p->kernel, ACU_ERROR_STATE,
+                           "an event that a kernel records must be made with ACU_EVENT_NO_TIMING");
     cudaLaunchAttributeValue *value = add(p, id);
     if (id == cudaLaunchAttributeProgrammaticEvent) {
         value->programmaticEvent.event = event->raw;
@@ -136,13 +135,13 @@ static int add_cluster(const char *call, const acu_grid *grid, acu_prepared *p) 
     const acu_size3 c = {at_least_one(grid->cluster.x), at_least_one(grid->cluster.y),
                          at_least_one(grid->cluster.z)};
     if (kernel->limits.clusters == 0)
-        return acu_fault_on(call, kernel, ACU_NOT_SUPPORTED,
-                            "device %d has no clusters, which come with compute capability 9.0",
-                            kernel->object.device);
+        return acu_fail_on(call, kernel, ACU_NOT_SUPPORTED,
+                           "device %d has no clusters, which come with compute capability 9.0",
+                           kernel->object.device);
     if (p->blocks.x % c.x || p->blocks.y % c.y || p->blocks.z % c.z)
-        return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
-                            "%u x %u x %u blocks are no whole clusters of %zu x %zu x %zu",
-                            p->blocks.x, p->blocks.y, p->blocks.z, c.x, c.y, c.z);
+        return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
+                           "%u x %u x %u blocks are no whole clusters of %zu x %zu x %zu",
+                           p->blocks.x, p->blocks.y, p->blocks.z, c.x, c.y, c.z);
     cudaLaunchAttributeValue *value = add(p, cudaLaunchAttributeClusterDimension);
     value->clusterDim.x = (unsigned)c.x;
     value->clusterDim.y = (unsigned)c.y;
@@ -170,10 +169,10 @@ static void add_window(acu_prepared *p, const acu_access_window *window) {
 static int add_raw(const char *call, const acu_grid *grid, acu_prepared *p) {
     unsigned left = ACU_MAX_ATTRIBUTES - p->attribute_count;
     if (grid->raw_count > left || (grid->raw_count && !grid->raw))
-        return acu_fault_on(call, p->kernel, ACU_ERROR_ARGUMENT,
-                            grid->raw ? "%u raw attributes, where there is room for %u"
-                                      : "%u raw attributes at NULL",
-                            grid->raw_count, left);
+        return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                           grid->raw ? "%u raw attributes, where there is room for %u"
+                                     : "%u raw attributes at NULL",
+                           grid->raw_count, left);
     for (unsigned i = 0; i < grid->raw_count; i++)
         p->attributes[p->attribute_count++] = grid->raw[i];
     return 0;
@@ -184,15 +183,15 @@ static int add_raw(const char *call, const acu_grid *grid, acu_prepared *p) {
 ACU_COLD static int add_attributes(const char *call, const acu_grid *grid, acu_prepared *p) {
     int code = 0;
     if (is_given(&grid->preferred_cluster) && !is_given(&grid->cluster))
-        return acu_fault_on(call, p->kernel, ACU_ERROR_ARGUMENT,
-                            "a preferred cluster without the cluster that is good enough");
+        return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                           "a preferred cluster without the cluster that is good enough");
     if (grid->at_start && !grid->programmatic_event)
-        return acu_fault_on(call, p->kernel, ACU_ERROR_ARGUMENT,
-                            "'at_start' without a programmatic event");
+        return acu_fail_on(call, p->kernel, ACU_ERROR_ARGUMENT,
+                           "'at_start' without a programmatic event");
     p->cooperative = grid->cooperative;
     if (grid->cooperative && p->kernel->limits.cooperative == 0)
-        return acu_fault_on(call, p->kernel, ACU_NOT_SUPPORTED,
-                            "device %d cannot launch cooperatively", p->kernel->object.device);
+        return acu_fail_on(call, p->kernel, ACU_NOT_SUPPORTED,
+                           "device %d cannot launch cooperatively", p->kernel->object.device);
     if (grid->cooperative)
         add(p, cudaLaunchAttributeCooperative)->cooperative = 1;
     if (grid->priority)
@@ -243,7 +242,7 @@ static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_g
     if (!acu_is(kernel, &acu_kernel_class))
         return acu_bad_handle(call, kernel, &acu_kernel_class);
     if (!grid)
-        return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
+        return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
     const acu_limits *limits = &kernel->limits;
     if (!ACU_LIKELY(fill_dim(&grid->blocks, limits->grid, &p->blocks)))
         return refuse_dim(call, kernel, "blocks", &grid->blocks, limits->grid);
@@ -258,8 +257,8 @@ static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_g
         code = add_attributes(call, grid, p);
     if (!code && __atomic_load_n(&kernel->cluster_needed, __ATOMIC_RELAXED) &&
         !is_given(&grid->cluster))
-        code = acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
-                            "%s needs to be told the size of its clusters", kernel->name);
+        code = acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
+                           "%s needs to be told the size of its clusters", kernel->name);
     return code;
 }
 
@@ -305,8 +304,8 @@ static const unsigned takes[] = {
 
 static int refuse_type(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
     acu_parameter_type type = kernel->parameters[i].type;
-    acu_fault_on(call, kernel, ACU_ERROR_DTYPE, "argument %zu of %s is %s, where it takes %s", i,
-                 kernel->name, kind_names[arg->kind], type_names[type]);
+    acu_fail_on(call, kernel, ACU_ERROR_DTYPE, "argument %zu of %s is %s, where it takes %s", i,
+                kernel->name, kind_names[arg->kind], type_names[type]);
     if (type == ACU_PARAMETER_POINTER)
         acu_hint("are the arguments in order? An address in an integer goes as (void *)");
     else
@@ -315,18 +314,18 @@ static int refuse_type(const char *call, const acu_kernel *kernel, size_t i, con
 }
 
 static int refuse_size(const char *call, const acu_kernel *kernel, size_t i, const acu_arg *arg) {
-    acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
-                 "argument %zu of %s is %s of %u bytes, where it takes %zu", i, kernel->name,
-                 kind_names[arg->kind], arg->size, kernel->parameters[i].size);
+    acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
+                "argument %zu of %s is %s of %u bytes, where it takes %zu", i, kernel->name,
+                kind_names[arg->kind], arg->size, kernel->parameters[i].size);
     if (arg->kind == ACU_ARG_FLOAT || arg->kind <= ACU_ARG_WORD)
         acu_hint("cast it to the type of the kernel's parameter");
     return ACU_ERROR_ARGUMENT;
 }
 
 static int refuse_count(const char *call, const acu_kernel *kernel, size_t given) {
-    return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
-                        "%s takes %zu arguments, but %zu are given", kernel->name, kernel->count,
-                        given);
+    return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
+                       "%s takes %zu arguments, but %zu are given", kernel->name, kernel->count,
+                       given);
 }
 
 static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
@@ -340,9 +339,9 @@ static int refuse_buffer(const char *call, const acu_kernel *kernel, size_t i,
         acu_hint("it is argument %zu of %s", i, kernel->name);
         return code;
     }
-    acu_fault_on(call, kernel, ACU_ERROR_DEVICE,
-                 "argument %zu of %s is a buffer on device %d, the kernel is on device %d", i,
-                 kernel->name, buffer->object.device, kernel->object.device);
+    acu_fail_on(call, kernel, ACU_ERROR_DEVICE,
+                "argument %zu of %s is a buffer on device %d, the kernel is on device %d", i,
+                kernel->name, buffer->object.device, kernel->object.device);
     acu_hint("where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
     return ACU_ERROR_DEVICE;
 }
@@ -357,13 +356,13 @@ static bool fits(const acu_kernel *kernel, size_t i, const acu_arg *arg) {
 ACU_COLD static int refuse_argument(const char *call, const acu_kernel *kernel, size_t i,
                                     const acu_arg *arg) {
     if (arg->kind > ACU_ARG_BYTES)
-        return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu is none", i);
+        return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu is none", i);
     if (!fits(kernel, i, arg))
         return arg->size != kernel->parameters[i].size ? refuse_size(call, kernel, i, arg)
                                                        : refuse_type(call, kernel, i, arg);
     if (KIND(arg->kind) & BUFFERS)
         return refuse_buffer(call, kernel, i, arg->value.buffer);
-    return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu are bytes at NULL", i);
+    return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "argument %zu are bytes at NULL", i);
 }
 
 /* False: it cannot be passed. */
@@ -391,9 +390,9 @@ int acu_prepare(const char *call, acu_kernel *kernel, const acu_grid *grid, cons
     if (kernel->check != ACU_CHECK_NOTHING && count != kernel->count)
         return refuse_count(call, kernel, count);
     if (count > ACU_MAX_ARGUMENTS || (count && !args))
-        return acu_fault_on(call, kernel, ACU_ERROR_ARGUMENT,
-                            args ? "%zu arguments; there can be %d" : "%zu arguments at NULL",
-                            count, ACU_MAX_ARGUMENTS);
+        return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT,
+                           args ? "%zu arguments; there can be %d" : "%zu arguments at NULL", count,
+                           ACU_MAX_ARGUMENTS);
     for (size_t i = 0; i < count; i++)
         if (!ACU_LIKELY(add_argument(p, i, &args[i])))
             return refuse_argument(call, kernel, i, &args[i]);
@@ -492,9 +491,9 @@ acu_result acu_launch_args(acu_stream *stream, acu_kernel *kernel, const acu_gri
     ACU_TRY(acu_stream_check(launch_name, stream));
     ACU_TRY(acu_prepare(launch_name, kernel, grid, args, count, &p));
     if (stream->object.device != kernel->object.device)
-        return acu_fault_on(launch_name, kernel, ACU_ERROR_DEVICE,
-                            "the stream is on device %d, %s on device %d", stream->object.device,
-                            kernel->name, kernel->object.device);
+        return acu_fail_on(launch_name, kernel, ACU_ERROR_DEVICE,
+                           "the stream is on device %d, %s on device %d", stream->object.device,
+                           kernel->name, kernel->object.device);
     int code = launch_prepared(&p, stream);
     if (ACU_LIKELY(code == 0))
         return 0;

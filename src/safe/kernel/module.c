@@ -66,7 +66,7 @@ static bool is_whole_fatbin(const void *bytes, size_t size) {
 static int check_text(const char *call, const char *text) {
     if (!isprint((unsigned char)*text) || strstr(text, ".version"))
         return 0;
-    acu_fault(call, "", ACU_ERROR_ARGUMENT, "the text is no PTX: it has no .version");
+    acu_fail(call, "", ACU_ERROR_ARGUMENT, "the text is no PTX: it has no .version");
     acu_hint("acu_module_compile() compiles CUDA C++");
     return ACU_ERROR_ARGUMENT;
 }
@@ -74,13 +74,13 @@ static int check_text(const char *call, const char *text) {
 static int check_image(const char *call, const acu_image *image) {
     format is = format_of(image->bytes, image->size);
     if (!image->bytes || image->size == 0)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "there is no code: its size is 0");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no code: its size is 0");
     if (is == FORMAT_CUBIN && !is_whole_cubin(image->bytes, image->size))
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
-                         "the cubin of %zu bytes is cut off or broken", image->size);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the cubin of %zu bytes is cut off or broken",
+                        image->size);
     if (is == FORMAT_FATBIN && !is_whole_fatbin(image->bytes, image->size))
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
-                         "the fatbin of %zu bytes is cut off or broken", image->size);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "the fatbin of %zu bytes is cut off or broken", image->size);
     return is == FORMAT_TEXT ? check_text(call, image->bytes) : 0;
 }
 
@@ -245,12 +245,12 @@ static int new_module(const char *call, acu_device device, const acu_backend *ba
 /* CUDA counts their bytes with 32 bits. */
 static int make_logs(const char *call, acu_module *module, size_t bytes) {
     if (bytes >= UINT32_MAX)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "logs of %zu bytes: 4 GiB is too much",
-                         bytes);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "logs of %zu bytes: 4 GiB is too much",
+                        bytes);
     module->info_log = calloc(1, bytes + 1);
     module->error_log = calloc(1, bytes + 1);
     if (!module->info_log || !module->error_log)
-        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for logs of %zu bytes", bytes);
+        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for logs of %zu bytes", bytes);
     return 0;
 }
 
@@ -258,7 +258,7 @@ static int read_ptx(const char *call, acu_module *module, const acu_image *image
     const char *text = image->ptx ? image->ptx : image->bytes;
     module->has_ptx = image->ptx || format_of(image->bytes, image->size) == FORMAT_TEXT;
     if (module->has_ptx && !acu_ptx_read(&module->ptx, text, strlen(text)))
-        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for the kernels' parameters");
+        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for the kernels' parameters");
     return 0;
 }
 
@@ -269,11 +269,11 @@ static int load_image(const char *call, acu_module *module, const acu_image *ima
     acu_backend_guard guard;
     acu_jit jit;
     if ((unsigned)options->level > ACU_JIT_O4)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler has no level %d",
-                         (int)options->level);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler has no level %d",
+                        (int)options->level);
     if ((unsigned)options->cache > ACU_JIT_CACHE_L1)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler knows no cache %d",
-                         (int)options->cache);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the driver's compiler knows no cache %d",
+                        (int)options->cache);
     int code = make_logs(call, module, log_bytes);
     if (!code)
         code = read_ptx(call, module, image);
@@ -285,7 +285,7 @@ static int load_image(const char *call, acu_module *module, const acu_image *ima
         code = with_log(module, module->backend->load(&module->raw, image->bytes, &jit));
     module->backend->leave(&guard);
     module->owned = code == 0;
-    return code ? acu_blame(call, "", code) : 0;
+    return code ? acu_cuda_failed(call, "", code) : 0;
 }
 
 int acu_module_new(const char *call, acu_device device, const acu_image *image,
@@ -296,7 +296,7 @@ int acu_module_new(const char *call, acu_device device, const acu_image *image,
         return code;
     code = new_module(call, device, acu_backend_for_modules(), &made);
     if (code)
-        return acu_blame(call, "", code);
+        return acu_cuda_failed(call, "", code);
     code = load_image(call, made, image);
     if (code)
         (void)acu_object_release(call, made, &acu_module_class);
@@ -342,17 +342,17 @@ static int read_file(const char *call, const char *path, char **bytes, size_t *s
     FILE *file = fopen(path, "rb");
     *bytes = NULL;
     if (!file)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "cannot open %s: %s", path, strerror(errno));
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "cannot open %s: %s", path, strerror(errno));
     *bytes = read_all(file, size);
     int why = ferror(file) ? errno : 0;
     fclose(file);
     if (!*bytes)
-        return acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for what %s holds", path);
+        return acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for what %s holds", path);
     if (!why)
         return 0;
     free(*bytes);
     *bytes = NULL;
-    return acu_fault(call, "", ACU_ERROR_ARGUMENT, "cannot read %s: %s", path, strerror(why));
+    return acu_fail(call, "", ACU_ERROR_ARGUMENT, "cannot read %s: %s", path, strerror(why));
 }
 
 acu_result acu_module_load(acu_device device, const acu_module_source *source,
@@ -384,14 +384,14 @@ acu_result acu_module_load(acu_device device, const acu_module_source *source,
 static int take(const char *call, acu_device device, const acu_backend *backend, void *raw,
                 bool owned, acu_module **module) {
     if (!module || !raw)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", module ? "raw" : "module");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", module ? "raw" : "module");
     *module = NULL;
     int code = acu_device_resolve(call, &device);
     if (code)
         return code;
     code = new_module(call, device, backend, module);
     if (code)
-        return acu_blame(call, "", code);
+        return acu_cuda_failed(call, "", code);
     (*module)->raw = raw;
     (*module)->owned = owned;
     return 0;

@@ -27,8 +27,8 @@ static inline bool is_captured(const acu_stream *stream) {
 
 /* There is memory while a launch is under way, wherever the buffer is then. */
 ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream) {
-    acu_fault_on(call, stream, ACU_ERROR_CAPTURE,
-                 "memory allocated in a capture belongs to the graph");
+    acu_fail_on(call, stream, ACU_ERROR_CAPTURE,
+                "memory allocated in a capture belongs to the graph");
     acu_hint("make the buffer before the capture: the graph keeps it; or make memory of the "
              "graph's own by acu_stream_capture_alloc()");
     return ACU_ERROR_CAPTURE;
@@ -43,29 +43,29 @@ static int check_flags(const char *call, const acu_buffer_options *o) {
         [ACU_MEMORY_REGISTERED] = ACU_BUFFER_PORTABLE + ACU_BUFFER_MAP + ACU_BUFFER_READ_ONLY,
     };
     const unsigned wrong = o->flags & ~(fit[o->memory] | (unsigned)ACU_BUFFER_UNORDERED);
-    return wrong ? acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d has no flags 0x%x",
-                             (int)o->memory, wrong)
+    return wrong ? acu_fail(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d has no flags 0x%x",
+                            (int)o->memory, wrong)
                  : 0;
 }
 
 static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t count,
                   const acu_buffer_options *o, acu_buffer **buffer) {
     if (!buffer)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
     *buffer = NULL;
     acu_destroy_deferred();
     ACU_TRY(acu_stream_check(call, stream));
     if ((unsigned)o->memory >= ACU_MEMORY_REGISTERED)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d cannot be allocated",
-                         (int)o->memory);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "memory of kind %d cannot be allocated",
+                        (int)o->memory);
     ACU_TRY(check_flags(call, o));
     if (!ACU_LIKELY(!is_captured(stream)))
         return refuse_in_capture(call, stream);
     if (o->pool && !acu_is(o->pool, &acu_pool_class))
         return acu_bad_handle(call, o->pool, &acu_pool_class);
     if (o->pool && o->memory != ACU_MEMORY_POOL)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "a pool has no memory of kind %d",
-                         (int)o->memory);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "a pool has no memory of kind %d",
+                        (int)o->memory);
     if (o->pool)
         ACU_TRY(acu_pool_reaches(call, o->pool, stream->object.device));
     acu_request request = {stream, dtype, count, *o, NULL, true, NULL};
@@ -107,7 +107,7 @@ acu_result acu_buffer_from_typed(acu_stream *stream, acu_dtype dtype, const void
     const int code = acu_buffer_write_typed(*buffer, 0, dtype, host, count, NULL);
     if (!code)
         return 0;
-    (void)acu_blame(__func__, "", code);
+    (void)acu_cuda_failed(__func__, "", code);
     acu_error_save(&said);
     if (acu_buffer_release(*buffer))
         acu_keep_release_error();
@@ -126,14 +126,14 @@ static size_t alignment_of(acu_dtype dtype) {
 /* Memory that is there already. */
 static int on_given(const char *call, const acu_request *r, acu_buffer **buffer) {
     if (!buffer)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
     *buffer = NULL;
     ACU_TRY(acu_stream_check(call, r->stream));
     if (!r->given && r->count > 0)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "the pointer is NULL");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the pointer is NULL");
     if ((unsigned)r->options.memory > ACU_MEMORY_REGISTERED)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "there is no memory of kind %d",
-                         (int)r->options.memory);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no memory of kind %d",
+                        (int)r->options.memory);
     ACU_TRY(check_flags(call, &r->options));
     acu_destroy_deferred();
     return acu_storage_new(call, r, buffer);
@@ -149,11 +149,10 @@ acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, 
 /* Only the host's own memory is registered, which is another function's business. */
 static int on_address(const char *call, const acu_request *r, acu_buffer **buffer) {
     if (r->options.memory == ACU_MEMORY_REGISTERED)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
-                         "host memory comes by acu_buffer_register()");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "host memory comes by acu_buffer_register()");
     if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
-        return acu_fault(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
-                         acu_dtype_name(r->dtype));
+        return acu_fail(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
+                        acu_dtype_name(r->dtype));
     return on_given(call, r, buffer);
 }
 
@@ -211,8 +210,8 @@ static int new_view(const char *call, acu_buffer *of, acu_buffer **view) {
 int acu_buffer_has(const char *call, const acu_buffer *buffer, size_t at, size_t count) {
     if (at <= buffer->count && count <= buffer->count - at)
         return 0;
-    return acu_fault_on(call, buffer, ACU_ERROR_RANGE, "%zu elements from element %zu on, of %zu",
-                        count, at, buffer->count);
+    return acu_fail_on(call, buffer, ACU_ERROR_RANGE, "%zu elements from element %zu on, of %zu",
+                       count, at, buffer->count);
 }
 
 acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t count, acu_buffer **slice) {

@@ -83,8 +83,8 @@ static int choose_stream(const char *call, const acu_buffer *buffer, acu_stream 
     if (!*on)
         *on = buffer->storage->home;
     if (!*on)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
-                         "a graph's memory belongs to no stream; name the one to use");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "a graph's memory belongs to no stream; name the one to use");
     return acu_stream_check(call, *on);
 }
 
@@ -119,8 +119,8 @@ static int copy_and_wait(const copy_job *job) {
 
 ACU_COLD static int refuse_type(const char *call, const acu_buffer *buffer, const char *what,
                                 const char *other, acu_dtype dtype) {
-    acu_fault_on(call, buffer, ACU_ERROR_DTYPE, "%s holds %s, %s %s", what,
-                 acu_dtype_name(buffer->dtype), other, acu_dtype_name(dtype));
+    acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "%s holds %s, %s %s", what,
+                acu_dtype_name(buffer->dtype), other, acu_dtype_name(dtype));
     acu_hint("acu_buffer_reinterpret() gives the same memory another type");
     return ACU_ERROR_DTYPE;
 }
@@ -130,7 +130,7 @@ int acu_buffer_check(const char *call, const acu_buffer *buffer, size_t at, acu_
     if (!acu_is(buffer, &acu_buffer_class))
         return acu_bad_handle(call, buffer, &acu_buffer_class);
     if (!host && count > 0)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
     if (!acu_dtype_fits(buffer->dtype, dtype))
         return refuse_type(call, buffer, "the buffer", "the host", dtype);
     ACU_TRY(acu_buffer_has(call, buffer, at, count));
@@ -219,7 +219,7 @@ int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const a
         uintptr_t a = (uintptr_t)(to->pointer + to_at * size),
                   b = (uintptr_t)(from->pointer + from_at * size);
         if (a < b + bytes && b < a + bytes)
-            return acu_fault_on(call, to, ACU_ERROR_RANGE, "the two parts overlap");
+            return acu_fail_on(call, to, ACU_ERROR_RANGE, "the two parts overlap");
     }
     return 0;
 }
@@ -392,20 +392,20 @@ static bool is_empty(const acu_strides *s) {
 static int check_strides(const char *call, const acu_buffer *to, const acu_buffer *from,
                          const acu_strides *s, int64_t *to_steps, int64_t *from_steps) {
     if (!s || s->rank > ACU_MAX_RANK || (s->rank > 0 && !s->shape))
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT,
-                         "'strides' has no shape of up to %d dimensions", ACU_MAX_RANK);
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "'strides' has no shape of up to %d dimensions", ACU_MAX_RANK);
     if (!steps_of(s, s->to, to_steps) || !steps_of(s, s->from, from_steps))
-        return acu_fault(call, "", ACU_ERROR_OVERFLOW, "the shape has too many elements");
+        return acu_fail(call, "", ACU_ERROR_OVERFLOW, "the shape has too many elements");
     if (is_empty(s))
         return 0;
     for (unsigned i = 0; i < s->rank; i++)
         if (to_steps[i] == 0 && s->shape[i] > 1)
-            return acu_fault(call, "", ACU_ERROR_ARGUMENT,
-                             "a step of 0 would write one element many times");
+            return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                            "a step of 0 would write one element many times");
     if (!is_within(to, s->to_at, s, to_steps))
-        return acu_fault_on(call, to, ACU_ERROR_RANGE, "elements lie outside of the destination");
+        return acu_fail_on(call, to, ACU_ERROR_RANGE, "elements lie outside of the destination");
     if (!is_within(from, s->from_at, s, from_steps))
-        return acu_fault_on(call, from, ACU_ERROR_RANGE, "elements lie outside of the source");
+        return acu_fail_on(call, from, ACU_ERROR_RANGE, "elements lie outside of the source");
     return 0;
 }
 

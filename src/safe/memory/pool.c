@@ -97,7 +97,7 @@ acu_result acu_pool_make_current(acu_pool *pool) {
 static int take_pool(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
                      acu_pool **pool) {
     if (!pool || !raw)
-        return acu_fault(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", pool ? "raw" : "pool");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", pool ? "raw" : "pool");
     *pool = NULL;
     int code = acu_device_resolve(call, &device);
     return code ? code : new_pool(call, device, raw, owned, pool);
@@ -207,8 +207,8 @@ int acu_pool_reaches(const char *call, acu_pool *pool, int device) {
     ACU_TRY(acu_pool_access(pool, device, &access));
     if (access != ACU_ACCESS_NONE)
         return 0;
-    acu_fault_on(call, pool, ACU_ERROR_DEVICE,
-                 "the stream is on device %d, which cannot use the pool's memory", device);
+    acu_fail_on(call, pool, ACU_ERROR_DEVICE,
+                "the stream is on device %d, which cannot use the pool's memory", device);
     acu_hint("acu_pool_set_access() lets a device use another one's pool");
     return ACU_ERROR_DEVICE;
 }

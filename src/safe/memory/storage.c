@@ -487,7 +487,7 @@ acu_storage *acu_storage_retain(acu_storage *storage) {
 static acu_storage *new_storage(const char *call, const acu_request *r, int device) {
     acu_storage *s = acu_object_memory(sizeof *s);
     if (!s) {
-        acu_fault(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a buffer");
+        acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a buffer");
         return NULL;
     }
     acu_object_init(&s->object, &acu_storage_class, -1);
@@ -531,8 +531,8 @@ static bool is_there(const acu_request *r) {
 
 ACU_COLD static int refuse_size(const char *call, acu_dtype dtype, size_t count, size_t size) {
     if (size == 0)
-        return acu_fault(call, "", ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
-    return acu_fault(call, "", ACU_ERROR_OVERFLOW, "%zu elements of %zu bytes", count, size);
+        return acu_fail(call, "", ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
+    return acu_fail(call, "", ACU_ERROR_OVERFLOW, "%zu elements of %zu bytes", count, size);
 }
 
 static inline int size_of(const char *call, acu_dtype dtype, size_t count, size_t *bytes) {
@@ -561,7 +561,7 @@ ACU_COLD static int give_up(const char *call, acu_storage *s, int code) {
     snprintf(text, sizeof text, "%zu x %s on device %d", s->first.count,
              acu_dtype_name(s->first.dtype), s->device);
     s->pointer = NULL;
-    acu_blame(call, text, code);
+    acu_cuda_failed(call, text, code);
     (void)acu_object_release(call, &s->first, &acu_buffer_class);
     return code;
 }
