@@ -7,7 +7,7 @@
 #include <anycuda/cudart.h>
 #include <anycuda/load.h>
 
-#include "cudart_tables.h"
+#include "cudart_abi.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

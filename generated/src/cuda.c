@@ -11,7 +11,7 @@
 #include "anycuda/cuda.h"
 
 #include "core/abi.h"
-#include "cuda_tables.h"
+#include "cuda_abi.h"
 #include "core/decisions.h"
 
 /* ---- cuArray3DCreate */

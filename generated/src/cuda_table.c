@@ -2,7 +2,7 @@
 /* All functions of the CUDA driver API; an object of its own, since it drags every one of them along. */
 #include "anycuda/cuda_table.h"
 
-#include "cuda_tables.h"
+#include "cuda_abi.h"
 #include "core/table.h"
 
 static const acu_function *const functions[] = {

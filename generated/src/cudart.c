@@ -12,7 +12,7 @@
 #include "anycuda/cudart_interop.h"
 
 #include "core/abi.h"
-#include "cudart_tables.h"
+#include "cudart_abi.h"
 #include "core/decisions.h"
 
 /* ---- cudaArrayGetInfo */

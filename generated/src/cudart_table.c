@@ -2,7 +2,7 @@
 /* All functions of the CUDA runtime API; an object of its own, since it drags every one of them along. */
 #include "anycuda/cudart_table.h"
 
-#include "cudart_tables.h"
+#include "cudart_abi.h"
 #include "core/table.h"
 
 static const acu_function *const functions[] = {

@@ -11,7 +11,7 @@
 #include "anycuda/nvrtc.h"
 
 #include "core/abi.h"
-#include "nvrtc_tables.h"
+#include "nvrtc_abi.h"
 #include "core/decisions.h"
 
 /* ---- nvrtcAddNameExpression */

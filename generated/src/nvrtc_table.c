@@ -2,7 +2,7 @@
 /* All functions of the NVRTC API; an object of its own, since it drags every one of them along. */
 #include "anycuda/nvrtc_table.h"
 
-#include "nvrtc_tables.h"
+#include "nvrtc_abi.h"
 #include "core/table.h"
 
 static const acu_function *const functions[] = {

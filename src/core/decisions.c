@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cudart_tables.h"
+#include "cudart_abi.h"
 #include "core/error.h"
 #include "loader/loader.h"
 

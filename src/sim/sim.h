@@ -23,8 +23,8 @@
 #pragma GCC visibility pop
 #endif
 
-#include "cuda_tables.h"
-#include "cudart_tables.h"
+#include "cuda_abi.h"
+#include "cudart_abi.h"
 #include "core/abi.h"
 
 #include <pthread.h>

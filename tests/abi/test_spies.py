@@ -109,11 +109,11 @@ def forget_a_check(text: str) -> str:
 @pytest.mark.parametrize(
     ("file", "mutate", "version"),
     [
-        ("cudart_tables.c", flip_a_field, "11.7"),
+        ("cudart_abi.c", flip_a_field, "11.7"),
         ("cudart.c", drop_a_parameter, "12.1"),
         ("cudart.c", swap_two_symbols, "13.5"),
-        ("cudart_tables.c", forget_a_default, "13.3"),
-        ("cudart_tables.c", forget_a_check, "12.5"),
+        ("cudart_abi.c", forget_a_default, "13.3"),
+        ("cudart_abi.c", forget_a_check, "12.5"),
     ],
 )
 def test_a_wrong_adapter_is_noticed(

@@ -266,7 +266,7 @@ def test_a_new_enumerator_has_its_since_in_the_table(changed: Changed) -> None:
     row = bindings.describer.types["acu_cudart_type_cudaMemoryType"]
     assert [value.since for value in row.values] == [0, 0, 0, 0, bindings.presented.version]
     assert f"cudaMemoryTypeMadeUp {macro(toolkit)} = 9," in texts["include/anycuda/cudart_types.h"]
-    table = texts["src/cudart_tables.c"].partition("values_acu_cudart_type_cudaMemoryType[]")[2].partition("};")[0]
+    table = texts["src/cudart_abi.c"].partition("values_acu_cudart_type_cudaMemoryType[]")[2].partition("};")[0]
     assert re.search(rf"{{ 9, {bindings.presented.version} \}}, /\* cudaMemoryTypeMadeUp", table)
 
 

@@ -2,8 +2,8 @@
  */
 #include "smoke.h"
 
-#include "cuda_tables.h"
-#include "cudart_tables.h"
+#include "cuda_abi.h"
+#include "cudart_abi.h"
 
 #include <anycuda/cuda.h>
 

@@ -83,7 +83,7 @@ def build_real(folder: Path, library: Library, *flags: str) -> Path:
     rows = [name for slot in model()[1] for name in (slot.name, *([slot.name + "_ptds"] if slot.ptds else []))]
     table = "".join(f'    {{"{name}", &acu_function_{name}}},\n' for name in rows)
     slots = folder / "slots.c"
-    includes = '#include "slots.h"\n\n#include "cudart_tables.h"\n\n'
+    includes = '#include "slots.h"\n\n#include "cudart_abi.h"\n\n'
     slots.write_text(f"{includes}const struct slot slots[] = {{\n{table}    {{NULL, NULL}},\n}};\n")
     own = [f"-I{HERE}", f"-I{ROOT / 'src'}", f"-I{ROOT / 'generated/src'}"]
     return build(HERE / "real.c", folder, library, slots, *own, *flags)

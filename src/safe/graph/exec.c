@@ -1,7 +1,7 @@
 /* Executable graphs: what they keep until when, and launches. */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "safe/graph/exec.h"
-#include "cudart_tables.h"
+#include "cudart_abi.h"
 
 #include <assert.h>
 #include <sched.h>

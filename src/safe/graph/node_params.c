@@ -1,6 +1,6 @@
 /* What nodes were given, as CUDA has it, and the attributes of kernels. */
 #include "safe/kernel/backend.h"
-#include "cudart_tables.h"
+#include "cudart_abi.h"
 #include "safe/graph/graph.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
  * are the same.
  */
 #include "safe/kernel/backend.h"
-#include "cuda_tables.h"
+#include "cuda_abi.h"
 #include "safe/kernel/launch.h"
 
 #include <anycuda/cuda.h>

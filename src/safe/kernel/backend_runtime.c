@@ -1,7 +1,7 @@
 /* Kernels through the runtime: libraries (since CUDA 12.8), and functions that it knows anyway. */
 #include "safe/kernel/backend.h"
-#include "cuda_tables.h"
-#include "cudart_tables.h"
+#include "cuda_abi.h"
+#include "cudart_abi.h"
 #include "safe/kernel/launch.h"
 
 #include <anycuda/cuda.h>

@@ -5,7 +5,7 @@
  *
  * The names of a type and its parts are one text (acu_part_name), which the linker drops with the type.
  */
-#include "nvrtc_tables.h"
+#include "nvrtc_abi.h"
 
 #include "anycuda/nvrtc_types.h"
 

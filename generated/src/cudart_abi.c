@@ -5,7 +5,7 @@
  *
  * The names of a type and its parts are one text (acu_part_name), which the linker drops with the type.
  */
-#include "cudart_tables.h"
+#include "cudart_abi.h"
 
 #include "anycuda/cudart_types.h"
 

@@ -5,7 +5,7 @@
  *
  * The names of a type and its parts are one text (acu_part_name), which the linker drops with the type.
  */
-#include "cuda_tables.h"
+#include "cuda_abi.h"
 
 #include "anycuda/cuda_types.h"
 
