@@ -21,7 +21,7 @@ C_FILES   = $(shell find $(wildcard bench examples include src tests tools) -nam
 
 .DEFAULT_GOAL := all
 .PHONY: all bench check-generated clean cmake demo docs environment fmt generate help install lint lint-c lint-python lock new-toolkit \
-	test test-build test-gpu toolkits
+	structure test test-build test-gpu toolkits
 
 all: cmake ## build the library
 	@$(CONFIGURE) -B $(BUILD)/release
@@ -87,6 +87,9 @@ lint-c: test-build
 	@echo $(C_FILES) | xargs --no-run-if-empty clang-format --dry-run -Werror
 	@echo $(filter %.c,$(C_FILES)) | xargs --no-run-if-empty --max-procs=$(JOBS) --max-args=4 \
 		clang-tidy --quiet -p $(BUILD)/test
+
+structure: environment ## show what each folder of src/ includes
+	@python tools/structure.py
 
 lock: environment ## pin the newest Python packages (needs uv)
 	@for name in requirements requirements-cmake; do \
