@@ -16,7 +16,7 @@ static void set_capture(acu_stream *stream, acu_capture *capture) {
     __atomic_store_n(&stream->timeline->capture, capture ? capture->id : 0, __ATOMIC_RELEASE);
 }
 
-void acu_capture_begins(acu_capture *capture, acu_stream *origin) {
+void acu_capture_begin(acu_capture *capture, acu_stream *origin) {
     pthread_mutex_lock(&lock);
     capture->id = ++captures_begun;
     capture->origin = origin;
@@ -27,7 +27,7 @@ void acu_capture_begins(acu_capture *capture, acu_stream *origin) {
     pthread_mutex_unlock(&lock);
 }
 
-void acu_capture_joins(uint64_t id, acu_stream *stream) {
+void acu_capture_join(uint64_t id, acu_stream *stream) {
     pthread_mutex_lock(&lock);
     acu_capture *capture = find(id);
     if (capture && !stream->capture) {
@@ -38,7 +38,7 @@ void acu_capture_joins(uint64_t id, acu_stream *stream) {
     pthread_mutex_unlock(&lock);
 }
 
-void acu_capture_ends(acu_capture *capture) {
+void acu_capture_end(acu_capture *capture) {
     pthread_mutex_lock(&lock);
     acu_capture **link = &acu_watched.captures;
     while (*link != capture)
@@ -68,7 +68,7 @@ static int refuse(const char *what) {
     return ACU_ERROR_CAPTURE;
 }
 
-int acu_capture_allows(void) {
+int acu_capture_check(void) {
     return ACU_LIKELY(!acu_capture_delays(NULL)) ? 0 : refuse("this");
 }
 
@@ -79,7 +79,7 @@ static bool is_on(const acu_capture *capture, int device) {
     return on;
 }
 
-int acu_capture_allows_device(int device) {
+int acu_capture_check_device(int device) {
     bool captured = false;
     if (ACU_LIKELY(!ACU_WATCHED(captures)))
         return 0;

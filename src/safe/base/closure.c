@@ -82,7 +82,7 @@ static bool is_lost(int device) {
     return code != 0;
 }
 
-void acu_closures_abandon(int device) {
+void acu_stream_abandon_calls(int device) {
     if (!is_waited_for(device) || acu_is_unloading() || !is_lost(device))
         return;
     while (abandon_one(device)) {
@@ -96,7 +96,7 @@ void acu_closures_abandon(int device) {
 static void run(cudaStream_t unused, cudaError_t status, void *data) {
     waiting *w = data;
     (void)unused;
-    acu_callback_begins();
+    acu_callback_begin();
     if (take_out(w)) {
         if (status == cudaSuccess)
             w->closure.call(w->closure.data);
@@ -104,14 +104,14 @@ static void run(cudaStream_t unused, cudaError_t status, void *data) {
             w->closure.destroy(w->closure.data);
     }
     free(w);
-    acu_callback_ends();
+    acu_callback_end();
 }
 
 static int add(acu_stream *stream, waiting *w) {
     acu_guard guard;
     int code = acu_stream_enter(stream, &guard);
     if (!code)
-        code = acu_stream_not_captured(stream);
+        code = acu_stream_check_uncaptured(stream);
     if (!code) {
         link_in(w);
         code = (int)cudaStreamAddCallback(stream->raw, run, w, 0);
@@ -131,7 +131,7 @@ static int destroy_closure(acu_object *object) {
 
 static const acu_class closure_class = {"closure", destroy_closure, NULL};
 
-acu_kept_closure *acu_closure_keep(const char *call, const acu_closure *closure) {
+acu_kept_closure *acu_closure_new(const char *call, const acu_closure *closure) {
     acu_kept_closure *kept = acu_object_new(call, &closure_class, sizeof *kept, -1);
     if (kept)
         kept->closure = *closure;
@@ -140,15 +140,15 @@ acu_kept_closure *acu_closure_keep(const char *call, const acu_closure *closure)
 
 void acu_closure_run(void *kept) {
     const acu_closure *closure = &((acu_kept_closure *)kept)->closure;
-    acu_callback_begins();
+    acu_callback_begin();
     closure->call(closure->data);
-    acu_callback_ends();
+    acu_callback_end();
 }
 
 /* It is called at each launch of the graph, and destroyed with it; not, where this fails. */
 static int capture_closure(const char *call, acu_stream *stream, const acu_closure *closure) {
     acu_capture *capture = acu_capture_of(stream);
-    acu_kept_closure *kept = acu_closure_keep(call, closure);
+    acu_kept_closure *kept = acu_closure_new(call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
     int code = capture->use(capture, &kept->object, false);

@@ -344,12 +344,12 @@ acu_result acu_device_disable_peer(acu_device device, acu_device peer) {
 }
 
 static int synchronize(acu_device device) {
-    int code = acu_capture_allows_device(device);
+    int code = acu_capture_check_device(device);
     if (code)
         return code;
     code = (int)cudaDeviceSynchronize();
     if (code)
-        acu_closures_abandon(device);
+        acu_stream_abandon_calls(device);
     acu_destroy_deferred(); /* what waited for this */
     return code;
 }

@@ -17,7 +17,7 @@ static int destroy_event(acu_object *object) {
     acu_event *event = (acu_event *)object;
     if (!event->owned || acu_is_unloading())
         return 0;
-    return acu_released((int)cudaEventDestroy(event->raw));
+    return acu_forgive_unloading((int)cudaEventDestroy(event->raw));
 }
 
 const acu_class acu_event_class = {"event", destroy_event, NULL};
@@ -85,7 +85,7 @@ acu_result acu_event_adopt(acu_device device, struct CUevent_st *raw, acu_event 
 struct CUevent_st *acu_event_raw(const acu_event *event) {
     if (!acu_is(event, &acu_event_class))
         return NULL;
-    acu_share((bool *)&event->shared);
+    acu_mark_shared((bool *)&event->shared);
     return event->raw;
 }
 
@@ -128,7 +128,7 @@ acu_result acu_event_record(acu_event *event, acu_stream *stream) {
         __atomic_store_n(&event->capture, capture, __ATOMIC_RELEASE);
         __atomic_store_n(&event->recorded, true, __ATOMIC_RELAXED);
         if (acu_is_shared(&stream->shared))
-            acu_share(&event->shared);
+            acu_mark_shared(&event->shared);
     }
     return OUTCOME(event, code);
 }
@@ -140,12 +140,12 @@ acu_result acu_event_record_external(acu_event *event, acu_stream *stream) {
     NEED_SAME_DEVICE(event, stream);
     int code = acu_stream_enter(stream, &guard);
     if (!code)
-        code = acu_stream_captures(stream, &event->object);
+        code = acu_stream_capture_event(stream, &event->object);
     if (!code)
         code = (int)cudaEventRecordWithFlags(event->raw, stream->raw, cudaEventRecordExternal);
     acu_guard_leave(&guard);
     if (!code)
-        acu_event_is_node(event);
+        acu_event_mark_recorded(event);
     return OUTCOME(stream, code);
 }
 
@@ -159,7 +159,7 @@ static bool is_captured(const acu_event *event) {
     do {                                                                                           \
         ACU_REQUIRE_OF((event), !is_captured(event), ACU_ERROR_CAPTURE,                            \
                        "the event means work that is being captured");                             \
-        ACU_TRY(OUTCOME((event), acu_capture_allows()));                                           \
+        ACU_TRY(OUTCOME((event), acu_capture_check()));                                            \
     } while (0)
 
 acu_result acu_event_query(acu_event *event) {

@@ -17,7 +17,7 @@ struct acu_event {
 extern ACU_OURS const acu_class acu_event_class;
 
 /* Whoever launches a graph may record it. */
-static inline void acu_event_is_node(acu_event *event) {
+static inline void acu_event_mark_recorded(acu_event *event) {
     __atomic_store_n(&event->recorded, true, __ATOMIC_RELAXED);
 }
 

@@ -21,18 +21,18 @@ acu_watch acu_watched __attribute__((aligned(64))) = {.quarantine = QUARANTINE};
 /* ---- counting ----------------------------------------------------------------------------------
  */
 
-int acu_alive[ACU_COUNTED_DEVICES], acu_alive_everywhere;
+int acu_object_counts[ACU_COUNTED_DEVICES], acu_object_count_everywhere;
 
-void acu_count_down(int device) {
-    int *alive = acu_alive_on(device);
+void acu_object_count_down(int device) {
+    int *alive = acu_object_counter(device);
     if (alive)
         __atomic_sub_fetch(alive, 1, __ATOMIC_RELAXED);
 }
 
 int acu_objects_alive(int device) {
-    const int *here = acu_alive_on(device);
-    int everywhere = __atomic_load_n(&acu_alive_everywhere, __ATOMIC_RELAXED);
-    return (here ? __atomic_load_n(here, __ATOMIC_RELAXED) - acu_streams_spares(device) : 0) +
+    const int *here = acu_object_counter(device);
+    int everywhere = __atomic_load_n(&acu_object_count_everywhere, __ATOMIC_RELAXED);
+    return (here ? __atomic_load_n(here, __ATOMIC_RELAXED) - acu_stream_count_spares(device) : 0) +
            everywhere;
 }
 
@@ -80,7 +80,7 @@ static void put_in_quarantine(acu_object *object) {
     free_all(surplus);
 }
 
-void acu_object_bury(acu_object *object) {
+void acu_object_free(acu_object *object) {
     if (ACU_LIKELY(ACU_WATCHED(quarantine) == 0))
         free(object);
     else
@@ -98,7 +98,7 @@ void acu_quarantine(size_t objects) {
 /* ---- making ------------------------------------------------------------------------------------
  */
 
-void *acu_object_memory(size_t size) {
+void *acu_object_alloc(size_t size) {
     return aligned_alloc(ACU_CACHE_LINE,
                          (size + ACU_CACHE_LINE - 1) / ACU_CACHE_LINE * ACU_CACHE_LINE);
 }
@@ -108,7 +108,7 @@ static const char *article(const acu_class *kind) {
 }
 
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device) {
-    acu_object *object = acu_object_memory(size);
+    acu_object *object = acu_object_alloc(size);
     if (!object) {
         acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %s %s", article(kind), kind->name);
         return NULL;
@@ -119,14 +119,14 @@ void *acu_object_new(const char *call, const acu_class *kind, size_t size, int d
 }
 
 void acu_object_discard(acu_object *object) {
-    acu_count_down(object->device);
+    acu_object_count_down(object->device);
     free(object);
 }
 
 /* ---- checking ----------------------------------------------------------------------------------
  */
 
-int acu_bad_handle(const char *call, const void *handle, const acu_class *kind) {
+int acu_object_refuse(const char *call, const void *handle, const acu_class *kind) {
     const acu_object *object = handle;
     char text[ACU_OBJECT_TEXT];
     if (!object)
@@ -139,7 +139,7 @@ int acu_bad_handle(const char *call, const void *handle, const acu_class *kind) 
     return acu_fail(call, text, ACU_ERROR_HANDLE, "the %s was released already", kind->name);
 }
 
-const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) {
+const char *acu_object_describe(const void *handle, char text[ACU_OBJECT_TEXT]) {
     const acu_object *object = handle;
     text[0] = '\0';
     if (!object)
@@ -158,20 +158,20 @@ int acu_fail_on(const char *call, const void *handle, int code, const char *form
     char text[ACU_OBJECT_TEXT];
     va_list args;
     va_start(args, format);
-    (void)acu_vfail(call, acu_describe(handle, text), code, format, args);
+    (void)acu_vfail(call, acu_object_describe(handle, text), code, format, args);
     va_end(args);
     return code;
 }
 
 int acu_cuda_failed_on(const char *call, const void *handle, int code) {
     char text[ACU_OBJECT_TEXT];
-    return acu_cuda_failed(call, acu_describe(handle, text), code);
+    return acu_cuda_failed(call, acu_object_describe(handle, text), code);
 }
 
 /* ---- the end -----------------------------------------------------------------------------------
  */
 
-int acu_released(int result) {
+int acu_forgive_unloading(int result) {
     if (result != cudaErrorCudartUnloading)
         return result;
     __atomic_store_n(&acu_watched.unloading, true, __ATOMIC_RELAXED);
@@ -180,12 +180,12 @@ int acu_released(int result) {
 
 static _Thread_local int in_callback;
 
-void acu_callback_begins(void) {
+void acu_callback_begin(void) {
     in_callback++;
     __atomic_add_fetch(&acu_watched.callbacks, 1, __ATOMIC_RELAXED);
 }
 
-void acu_callback_ends(void) {
+void acu_callback_end(void) {
     __atomic_sub_fetch(&acu_watched.callbacks, 1, __ATOMIC_RELAXED);
     in_callback--;
 }
@@ -212,9 +212,9 @@ static int destroy_object(acu_object *object) {
         defer(object);
         return 0;
     }
-    acu_count_down(device);
+    acu_object_count_down(device);
     if (!embedded)
-        acu_object_bury(object);
+        acu_object_free(object);
     return code;
 }
 
@@ -244,7 +244,7 @@ __attribute__((noinline)) static int destroy_beside_error(const char *call, acu_
     return code;
 }
 
-int acu_object_end(const char *call, acu_object *object) {
+int acu_object_destroy(const char *call, acu_object *object) {
     static const acu_saved_error none;
     int code = destroy_loudly(call, object);
     if (!ACU_LIKELY(acu_last_error() == 0)) /* also where it could be helped in the end */
@@ -253,10 +253,10 @@ int acu_object_end(const char *call, acu_object *object) {
 }
 
 static int destroy_quietly(const char *call, acu_object *object) {
-    return acu_last_error() ? destroy_beside_error(call, object) : acu_object_end(call, object);
+    return acu_last_error() ? destroy_beside_error(call, object) : acu_object_destroy(call, object);
 }
 
-void acu_destroy_what_waits(void) {
+void acu_object_destroy_deferred(void) {
     if (is_in_callback() || acu_capture_delays(NULL))
         return;
     pthread_mutex_lock(&lock);
@@ -273,10 +273,10 @@ void acu_destroy_what_waits(void) {
 void *acu_object_retain(const char *call, void *handle, const acu_class *kind) {
     acu_object *object = handle;
     if (!acu_is(object, kind)) {
-        acu_bad_handle(call, handle, kind);
+        acu_object_refuse(call, handle, kind);
         return NULL;
     }
-    acu_object_own(object);
+    acu_object_add_owner(object);
     return object;
 }
 
@@ -291,7 +291,7 @@ int acu_object_release(const char *call, void *handle, const acu_class *kind) {
     if (!object)
         return 0;
     if (!acu_is(object, kind))
-        return acu_bad_handle(call, handle, kind);
+        return acu_object_refuse(call, handle, kind);
     if (!is_last_owner(object))
         return 0;
     if (is_in_callback() || acu_capture_delays(object)) {

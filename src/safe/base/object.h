@@ -67,18 +67,18 @@ static inline bool acu_nothing_special(void) {
 /* Graphs may have something on each device, and CUDA does not tell on which. */
 enum { ACU_COUNTED_DEVICES = 64, ACU_EVERY_DEVICE = -2 };
 /* Atomic: the objects of each device, and those of all. */
-extern ACU_OURS int acu_alive[ACU_COUNTED_DEVICES], acu_alive_everywhere;
-static inline int *acu_alive_on(int device) {
+extern ACU_OURS int acu_object_counts[ACU_COUNTED_DEVICES], acu_object_count_everywhere;
+static inline int *acu_object_counter(int device) {
     if (device >= 0 && device < ACU_COUNTED_DEVICES)
-        return &acu_alive[device];
-    return device == ACU_EVERY_DEVICE ? &acu_alive_everywhere : NULL;
+        return &acu_object_counts[device];
+    return device == ACU_EVERY_DEVICE ? &acu_object_count_everywhere : NULL;
 }
-static inline void acu_count_up(int device) {
-    int *alive = acu_alive_on(device);
+static inline void acu_object_count_up(int device) {
+    int *alive = acu_object_counter(device);
     if (alive)
         __atomic_add_fetch(alive, 1, __ATOMIC_RELAXED);
 }
-void acu_count_down(int device);
+void acu_object_count_down(int device);
 
 /* Zeroed, with one reference; NULL and a recorded failure where the host has no memory. */
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device);
@@ -89,20 +89,20 @@ static inline void acu_object_init(acu_object *object, const acu_class *kind, in
     object->device = (short)device;
     object->embedded = object->busy = false;
     __atomic_store_n(&object->kind, kind, __ATOMIC_RELAXED);
-    acu_count_up(device);
+    acu_object_count_up(device);
 }
 
 /* Nothing is zeroed, and the first fields share a line of the cache; NULL without a record. */
-void *acu_object_memory(size_t size);
+void *acu_object_alloc(size_t size);
 
 /* Frees it, or puts it in quarantine. */
-void acu_object_bury(acu_object *object);
+void acu_object_free(acu_object *object);
 
 /* Frees one that acu_object_new made and whose construction failed: nothing is destroyed. */
 void acu_object_discard(acu_object *object);
 
 /* Records what is wrong with a handle that is not of this kind; returns the code. */
-int acu_bad_handle(const char *call, const void *handle, const acu_class *kind) ACU_COLD;
+int acu_object_refuse(const char *call, const void *handle, const acu_class *kind) ACU_COLD;
 
 /* Enumerators are signed. */
 static inline bool acu_has(unsigned flags, unsigned flag) {
@@ -118,7 +118,7 @@ static inline bool acu_is(const void *handle, const acu_class *kind) {
 #define ACU_NEED(handle, class)                                                                    \
     do {                                                                                           \
         if (!acu_is((handle), &(class)))                                                           \
-            return acu_bad_handle(__func__, (handle), &(class));                                   \
+            return acu_object_refuse(__func__, (handle), &(class));                                \
     } while (0)
 /* The same for any other condition; the rest is the failure's sentence. */
 #define ACU_REQUIRE(condition, code, ...)                                                          \
@@ -139,7 +139,7 @@ static inline bool acu_is(const void *handle, const acu_class *kind) {
 
 void *acu_object_retain(const char *call, void *handle, const acu_class *kind);
 /* One more owner of what is known to be alive; nothing of NULL. */
-static inline void acu_object_own(void *handle) {
+static inline void acu_object_add_owner(void *handle) {
     if (handle)
         __atomic_add_fetch(&((acu_object *)handle)->references, 1, __ATOMIC_RELAXED);
 }
@@ -151,10 +151,10 @@ static inline void acu_object_own(void *handle) {
 int acu_object_release(const char *call, void *handle, const acu_class *kind);
 
 /* The end of a release by the last owner, before which the thread had no error. */
-int acu_object_end(const char *call, acu_object *object);
+int acu_object_destroy(const char *call, acu_object *object);
 
 /* "stream 0x55… on device 0", into `text`, which is returned; "" of no handle. */
-const char *acu_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
+const char *acu_object_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
 
 /* acu_fail with an object. */
 int acu_fail_on(const char *call, const void *handle, int code, const char *format, ...)
@@ -169,12 +169,12 @@ static inline int acu_outcome(const char *call, const void *handle, int code) {
  * Host callbacks must not call CUDA, so what is released in one is destroyed by the next call that
  * creates, synchronises or releases something.
  */
-void acu_callback_begins(void);
-void acu_callback_ends(void);
-void acu_destroy_what_waits(void) ACU_COLD;
+void acu_callback_begin(void);
+void acu_callback_end(void);
+void acu_object_destroy_deferred(void) ACU_COLD;
 static inline void acu_destroy_deferred(void) {
     if (!ACU_LIKELY(!ACU_WATCHED(deferred)))
-        acu_destroy_what_waits();
+        acu_object_destroy_deferred();
 }
 
 /* Destroying anything now would break a capture, except `object`, whose capture ends with it. */
@@ -184,9 +184,9 @@ static inline bool acu_capture_delays(const acu_object *object) {
 }
 /* 0, or ACU_ERROR_CAPTURE, recorded: before the thread waits, asks or makes what CUDA lets break
  * the captures that are under way; */
-int acu_capture_allows(void);
+int acu_capture_check(void);
 /* or before it waits for a whole device, which breaks even relaxed ones there. */
-int acu_capture_allows_device(int device);
+int acu_capture_check_device(int device);
 
 /* The runtime is being unloaded: nothing of it may be called any more. */
 static inline bool acu_is_unloading(void) {
@@ -194,7 +194,7 @@ static inline bool acu_is_unloading(void) {
 }
 /* The result of a call that releases something: notes that the runtime is unloading, and forgives
  * it. */
-int acu_released(int result);
+int acu_forgive_unloading(int result);
 
 /* Objects that are alive and of a device, or may be. */
 int acu_objects_alive(int device);

@@ -29,7 +29,7 @@ static_assert((int)ACU_SYNC_BLOCK == (int)cudaSyncPolicyBlockingSync, "");
  */
 
 static acu_timeline *timeline_new(int device, cudaStream_t raw) {
-    acu_timeline *timeline = acu_object_memory(sizeof *timeline);
+    acu_timeline *timeline = acu_object_alloc(sizeof *timeline);
     if (!timeline)
         return NULL;
     *timeline = (acu_timeline){.references = 1,
@@ -46,7 +46,7 @@ int acu_timeline_release(acu_timeline *timeline) {
         return 0;
     int code = 0;
     if (timeline->mark && !acu_is_unloading())
-        code = acu_released((int)cudaEventDestroy(timeline->mark));
+        code = acu_forgive_unloading((int)cudaEventDestroy(timeline->mark));
     pthread_mutex_destroy(&timeline->lock);
     free(timeline);
     return code;
@@ -138,7 +138,7 @@ static int join_capture(acu_timeline *timeline, acu_stream *by) {
     if (!code)
         code = (int)cudaStreamWaitEvent(by->raw, event, 0);
     if (!code)
-        acu_share(&by->shared);
+        acu_mark_shared(&by->shared);
     if (event && cudaEventDestroy(event))
         acu_keep_release_error();
     return code;
@@ -176,7 +176,7 @@ int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *by) {
     return code;
 }
 
-int acu_timeline_settle(acu_timeline *timeline, uint64_t number) {
+int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number) {
     bool captured = false;
     pthread_mutex_lock(&timeline->lock);
     bool over = number <= timeline->done;
@@ -188,7 +188,7 @@ int acu_timeline_settle(acu_timeline *timeline, uint64_t number) {
     cudaEvent_t mark = over ? NULL : timeline->mark;
     pthread_mutex_unlock(&timeline->lock);
     if (!code && mark)
-        code = acu_capture_allows();
+        code = acu_capture_check();
     return code || !mark ? code : (int)cudaEventSynchronize(mark);
 }
 
@@ -255,7 +255,7 @@ static int close_timeline(acu_timeline *timeline) {
     pthread_mutex_lock(&timeline->lock);
     bool wanted = __atomic_load_n(&timeline->references, __ATOMIC_ACQUIRE) > 1;
     if (wanted && !acu_is_unloading()) {
-        code = acu_released(record_mark(timeline));
+        code = acu_forgive_unloading(record_mark(timeline));
         if (code && !acu_is_unloading())
             (void)cudaStreamSynchronize(raw_here(timeline));
     }
@@ -288,7 +288,7 @@ static void strike(acu_stream *stream) {
     pthread_mutex_unlock(&lock);
 }
 
-int acu_streams_spares(int device) {
+int acu_stream_count_spares(int device) {
     int spares = 0;
     pthread_mutex_lock(&lock);
     for (const acu_stream *s = all; s; s = s->next)
@@ -306,8 +306,8 @@ static int destroy_stream(acu_object *object) {
         capture->abandon(capture);
     int code = close_timeline(stream->timeline), last = 0;
     if (stream->owned && !acu_is_unloading())
-        last = acu_released((int)cudaStreamDestroy(stream->raw));
-    acu_closures_abandon(object->device);
+        last = acu_forgive_unloading((int)cudaStreamDestroy(stream->raw));
+    acu_stream_abandon_calls(object->device);
     int freed = acu_timeline_release(stream->timeline);
     return last ? last : code ? code : freed;
 }
@@ -398,14 +398,14 @@ acu_result acu_stream_adopt(acu_device device, struct CUstream_st *raw, acu_stre
                 "a default stream cannot be taken over");
     int code = new_stream(__func__, device, raw, true, stream);
     if (!code)
-        acu_share(&(*stream)->shared);
+        acu_mark_shared(&(*stream)->shared);
     return code;
 }
 
 struct CUstream_st *acu_stream_raw(const acu_stream *stream) {
     if (!acu_is(stream, &acu_stream_class))
         return NULL;
-    acu_share((bool *)&stream->shared);
+    acu_mark_shared((bool *)&stream->shared);
     return stream->raw;
 }
 
@@ -417,8 +417,8 @@ static void drop_spare(acu_stream *stream) {
     acu_storage *spare = __atomic_exchange_n(&stream->spare, ACU_NO_MORE_SPARES, __ATOMIC_ACQ_REL);
     if (!acu_is_spare(spare))
         return;
-    acu_count_down(spare->first.object.device);
-    acu_object_bury(&spare->object);
+    acu_object_count_down(spare->first.object.device);
+    acu_object_free(&spare->object);
     (void)acu_object_release(NULL, stream, &acu_stream_class); /* not the last owner */
 }
 
@@ -510,12 +510,12 @@ static int query_capture(const acu_stream *stream, enum cudaStreamCaptureStatus 
 
 int acu_stream_refuse(const char *call, const acu_stream *stream) {
     if (!acu_is(stream, &acu_stream_class))
-        return acu_bad_handle(call, stream, &acu_stream_class);
+        return acu_object_refuse(call, stream, &acu_stream_class);
     return acu_fail_on(call, stream, ACU_ERROR_STATE,
                        "this is the default stream of another thread");
 }
 
-int acu_stream_not_captured(const acu_stream *stream) {
+int acu_stream_check_uncaptured(const acu_stream *stream) {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     int code = query_capture(stream, &status);
     if (!code && status != cudaStreamCaptureStatusNone)
@@ -523,9 +523,9 @@ int acu_stream_not_captured(const acu_stream *stream) {
     return code;
 }
 
-int acu_stream_asks(const acu_stream *stream) {
-    int code = acu_stream_not_captured(stream);
-    return code ? code : acu_capture_allows();
+int acu_stream_check_wait_slow(const acu_stream *stream) {
+    int code = acu_stream_check_uncaptured(stream);
+    return code ? code : acu_capture_check();
 }
 
 acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing) {
@@ -548,7 +548,7 @@ acu_result acu_stream_query(acu_stream *stream) {
     ACU_NEED_STREAM(stream);
     int code = acu_stream_enter(stream, &guard);
     if (!code)
-        code = acu_stream_may_wait(stream);
+        code = acu_stream_check_wait(stream);
     if (!code)
         code = (int)cudaStreamQuery(stream->raw);
     acu_guard_leave(&guard);
@@ -569,7 +569,7 @@ static void is_done(acu_timeline *timeline, uint64_t number) {
 
 static int synchronize(acu_stream *stream) {
     const uint64_t now = acu_timeline_now(stream->timeline);
-    int code = acu_stream_may_wait(stream);
+    int code = acu_stream_check_wait(stream);
     if (!code)
         code = (int)cudaStreamSynchronize(stream->raw);
     if (!code)
@@ -590,7 +590,7 @@ static int wait_for_event(acu_stream *stream, const acu_event *event) {
     if (!code)
         acu_stream_came_after(stream, capture);
     if (acu_is_shared(&event->shared))
-        acu_share(&stream->shared);
+        acu_mark_shared(&stream->shared);
     return code;
 }
 
@@ -599,7 +599,7 @@ acu_result acu_stream_wait(acu_stream *stream, acu_event *event) {
     ON_STREAM(stream, wait_for_event(stream, event));
 }
 
-int acu_stream_captures(acu_stream *stream, acu_object *event) {
+int acu_stream_capture_event(acu_stream *stream, acu_object *event) {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     acu_capture *capture = acu_capture_of(stream);
     if (capture)
@@ -612,7 +612,7 @@ int acu_stream_captures(acu_stream *stream, acu_object *event) {
 }
 
 static int wait_externally(acu_stream *stream, acu_event *event) {
-    int code = acu_stream_captures(stream, &event->object);
+    int code = acu_stream_capture_event(stream, &event->object);
     return code ? code : (int)cudaStreamWaitEvent(stream->raw, event->raw, cudaEventWaitExternal);
 }
 

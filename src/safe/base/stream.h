@@ -23,7 +23,8 @@ typedef struct acu_timeline {
     pthread_t thread; /* whose default stream it is */
     uint64_t issued;  /* atomic: an even number, which is the last one marked; or, once work was put
                          on the stream since then, the odd one after it */
-    uint64_t left;    /* atomic: how often memory that was used here alone ceased to be that */
+    uint64_t
+        shared_count; /* atomic: how often memory that only this stream used got a second user */
     uint64_t capture; /* atomic: the number of the capture that the stream is in; 0: of none */
     pthread_mutex_t lock;
     /* under the lock: */
@@ -52,10 +53,10 @@ typedef struct acu_capture {
 } acu_capture;
 
 /* From now on `origin` is captured; until it ends. */
-void acu_capture_begins(acu_capture *capture, acu_stream *origin);
-void acu_capture_ends(acu_capture *capture);
+void acu_capture_begin(acu_capture *capture, acu_stream *origin);
+void acu_capture_end(acu_capture *capture);
 /* The stream waits for something captured: CUDA captures it, too. Nothing, if it has ended. */
-void acu_capture_joins(uint64_t id, acu_stream *stream);
+void acu_capture_join(uint64_t id, acu_stream *stream);
 bool acu_capture_is_active(uint64_t id);
 
 struct acu_stream {
@@ -98,7 +99,7 @@ static inline bool acu_stream_keep_spare(acu_stream *stream, struct acu_storage 
                                        __ATOMIC_RELAXED);
 }
 /* How many there are on the device. */
-int acu_streams_spares(int device);
+int acu_stream_count_spares(int device);
 
 /* All that work needs which is put on a stream; `foreign`: the thread's, but of another thread. */
 static inline bool acu_stream_is_foreign(const acu_stream *stream) {
@@ -129,7 +130,7 @@ static inline acu_capture *acu_capture_of(const acu_stream *stream) {
 /* From now on only CUDA knows whether the stream, or what waits for the event, is being captured.
  */
 /* NOLINTNEXTLINE(readability-non-const-parameter): it is written */
-static inline void acu_share(bool *shared) {
+static inline void acu_mark_shared(bool *shared) {
     if (!__atomic_load_n(shared, __ATOMIC_RELAXED))
         __atomic_store_n(shared, true, __ATOMIC_RELAXED);
 }
@@ -140,21 +141,21 @@ static inline bool acu_is_shared(const bool *shared) {
 /* What is put on the stream now, waits for what this capture captured. */
 static inline void acu_stream_came_after(acu_stream *stream, uint64_t capture) {
     if (capture)
-        acu_capture_joins(capture, stream);
+        acu_capture_join(capture, stream);
 }
 
 /* Gives an event to the capture that the stream is in; 0, or a recorded failure, also if it is in
  * none. One that anycuda did not begin keeps nothing. */
-int acu_stream_captures(acu_stream *stream, acu_object *event);
+int acu_stream_capture_event(acu_stream *stream, acu_object *event);
 
 /* 0, or ACU_ERROR_CAPTURE, recorded, before CUDA would break the capture. */
-int acu_stream_not_captured(const acu_stream *stream);
+int acu_stream_check_uncaptured(const acu_stream *stream);
 /* The same before the thread waits for the stream or asks after its work, which also breaks the
  * thread's captures of other streams. CUDA need not be asked where a capture would be known. */
-int acu_stream_asks(const acu_stream *stream);
-static inline int acu_stream_may_wait(const acu_stream *stream) {
+int acu_stream_check_wait_slow(const acu_stream *stream);
+static inline int acu_stream_check_wait(const acu_stream *stream) {
     bool known = !ACU_WATCHED(captures) && !acu_is_shared(&stream->shared);
-    return ACU_LIKELY(known) ? 0 : acu_stream_asks(stream);
+    return ACU_LIKELY(known) ? 0 : acu_stream_check_wait_slow(stream);
 }
 
 /* CUDA keeps "not ready" as its last error, where it hides a real one from who asks later. */
@@ -208,12 +209,12 @@ int acu_timeline_mark(acu_timeline *timeline);
 /* Lets `by` wait for all up to the number; the failure is recorded. */
 int acu_timeline_wait(acu_timeline *timeline, uint64_t number, acu_stream *by);
 /* The thread waits. */
-int acu_timeline_settle(acu_timeline *timeline, uint64_t number);
+int acu_timeline_synchronize(acu_timeline *timeline, uint64_t number);
 /* Whether all up to the number is over; false also where a capture forbids to ask. */
 bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number);
 
 /* After a failure: destroys what a lost device will never call. */
-void acu_closures_abandon(int device);
+void acu_stream_abandon_calls(int device);
 
 /* ---- closures that graphs own ------------------------------------------------------------------
  */
@@ -224,7 +225,7 @@ typedef struct acu_kept_closure {
 } acu_kept_closure;
 
 /* Its destruction is the closure's; NULL and a recorded failure where there is no memory. */
-acu_kept_closure *acu_closure_keep(const char *call, const acu_closure *closure);
+acu_kept_closure *acu_closure_new(const char *call, const acu_closure *closure);
 /* A cudaHostFn_t: calls it. */
 void acu_closure_run(void *kept);
 

@@ -91,7 +91,7 @@ static acu_bag *renew_uses(const graph_capture *capture) {
 
 /* The streams are free again, whatever became of it. */
 static void end_all(graph_capture *capture) {
-    acu_capture_ends(&capture->capture);
+    acu_capture_end(&capture->capture);
     free_capture(capture);
     acu_destroy_deferred();
 }
@@ -113,7 +113,7 @@ static bool give_up(const graph_capture *capture) {
 static void abandon(acu_capture *capture) {
     graph_capture *mine = (graph_capture *)capture;
     graph_is_lost(mine, give_up(mine));
-    acu_capture_ends(capture);
+    acu_capture_end(capture);
     free_capture(mine);
 }
 
@@ -170,9 +170,9 @@ static cudaError_t ask_program(void *data, cudaGraphNode_t raw,
             capture->next = at + 1;
         }
     }
-    acu_callback_begins();
+    acu_callback_begin();
     int answer = capture->changed(capture->data, node, (acu_recapture)status);
-    acu_callback_ends();
+    acu_callback_end();
     return answer ? cudaErrorUnknown : cudaSuccess;
 }
 
@@ -251,11 +251,11 @@ static int check_options(const char *call, const acu_stream *stream, const acu_c
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "what is captured again depends on what it did before");
     if (o->into && !acu_is(o->into, &acu_graph_class))
-        return acu_bad_handle(call, o->into, &acu_graph_class);
+        return acu_object_refuse(call, o->into, &acu_graph_class);
     if (stream->raw == cudaStreamLegacy)
         return refuse_legacy(call);
     int code = o->into ? acu_graph_not_captured(call, o->into) : 0;
-    return code ? code : acu_outcome(call, stream, acu_stream_not_captured(stream));
+    return code ? code : acu_outcome(call, stream, acu_stream_check_uncaptured(stream));
 }
 
 static int begin(const char *call, acu_stream *stream, const acu_capture_options *options) {
@@ -286,7 +286,7 @@ static int begin(const char *call, acu_stream *stream, const acu_capture_options
     if (code)
         free_capture(capture);
     else
-        acu_capture_begins(&capture->capture, stream);
+        acu_capture_begin(&capture->capture, stream);
     return code;
 }
 
@@ -322,7 +322,7 @@ acu_result acu_stream_capture_alloc(acu_stream *stream, acu_dtype dtype, size_t 
     ACU_REQUIRE(count > 0, ACU_ERROR_ARGUMENT, "there is nothing to allocate");
     ACU_REQUIRE(begun_on(stream), ACU_ERROR_STATE,
                 "no capture of anycuda's is active on the stream; acu_buffer_create() allocates");
-    ACU_TRY(acu_storage_of_graph(__func__, stream->object.device, dtype, count, &made));
+    ACU_TRY(acu_storage_new_for_graph(__func__, stream->object.device, dtype, count, &made));
     int code = OUTCOME(stream, allocate(stream, made->storage));
     if (code)
         (void)acu_object_release(NULL, made, &acu_buffer_class);
@@ -373,7 +373,7 @@ static int end_capture(const char *call, acu_stream *stream, acu_graph **graph) 
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'graph' is NULL");
     *graph = NULL;
     if (!acu_is(stream, &acu_stream_class))
-        return acu_bad_handle(call, stream, &acu_stream_class);
+        return acu_object_refuse(call, stream, &acu_stream_class);
     graph_capture *capture = begun_on(stream);
     if (capture && capture->capture.origin == stream)
         return end(call, stream, capture, graph);
@@ -476,7 +476,7 @@ acu_result acu_stream_capture_info(acu_stream *stream, acu_capture_info *info) {
 
 static int need_active(const char *call, acu_stream *stream, capture_state *s, acu_graph **graph) {
     if (!acu_is(stream, &acu_stream_class))
-        return acu_bad_handle(call, stream, &acu_stream_class);
+        return acu_object_refuse(call, stream, &acu_stream_class);
     int code = acu_outcome(call, stream, ask(stream, s));
     *graph = code ? NULL : graph_of(stream, s);
     if (!code && !*graph)

@@ -56,7 +56,7 @@ static int change_with(const dependencies *d, cudaGraphNode_t *raw, cudaGraphEdg
 static int change_dependencies(const dependencies *d) {
     cudaGraphEdgeData *edges = NULL;
     if (!acu_is(d->graph, &acu_graph_class))
-        return acu_bad_handle(d->call, d->graph, &acu_graph_class);
+        return acu_object_refuse(d->call, d->graph, &acu_graph_class);
     if (d->count == 0)
         return 0;
     if (!d->from || !d->to)
@@ -152,7 +152,7 @@ static int answer(const question *q) {
     room = *q->count;
     *q->count = 0;
     if (!acu_is(q->graph, &acu_graph_class))
-        return acu_bad_handle(q->call, q->graph, &acu_graph_class);
+        return acu_object_refuse(q->call, q->graph, &acu_graph_class);
     acu_graph_lock();
     int code = ask(q, NULL, NULL, NULL, &count);
     *q->count = code ? 0 : count;

@@ -60,7 +60,7 @@ static void retire(acu_exec *exec, acu_retired *old) {
     *exec->newest = old;
     exec->newest = &old->next;
     exec->stale = true;
-    exec->left = ACU_NOT_ALONE;
+    exec->shared_count = ACU_NOT_ALONE;
 }
 
 void acu_exec_give(acu_exec *exec, uint64_t node, acu_holding *holding, acu_retired *old) {
@@ -93,7 +93,7 @@ int acu_exec_reserve(acu_exec *exec, size_t more) {
     exec->slots = slots;
     exec->use_room = room;
     exec->stale = true;
-    exec->left = ACU_NOT_ALONE;
+    exec->shared_count = ACU_NOT_ALONE;
     return 0;
 }
 
@@ -130,7 +130,7 @@ static void gather_uses(acu_exec *exec) {
 static int destroy_exec(acu_object *object) {
     acu_exec *exec = (acu_exec *)object;
     if (exec->owned && !acu_is_unloading())
-        exec->failed = acu_released((int)cudaGraphExecDestroy(exec->raw));
+        exec->failed = acu_forgive_unloading((int)cudaGraphExecDestroy(exec->raw));
     exec->owned = false;
     if (exec->last && !acu_timeline_is_over(exec->last, exec->number))
         return ACU_LATER;
@@ -204,7 +204,7 @@ static int blame_node(const char *call, acu_graph *graph, const cudaGraphInstant
     char object[ACU_OBJECT_TEXT], said[ACU_OBJECT_TEXT], node[64] = "";
     unsigned result = (unsigned)params->result_out;
     const char *why = result < sizeof failures / sizeof *failures ? failures[result] : "";
-    acu_describe(graph, object);
+    acu_object_describe(graph, object);
     if (params->errNode_out)
         acu_node_describe(graph, params->errNode_out, node);
     if (!*node && !*why)
@@ -251,9 +251,9 @@ acu_result acu_graph_instantiate(acu_graph *graph, const acu_exec_options *optio
     if (o->upload)
         ACU_NEED_STREAM(o->upload);
     ACU_TRY(acu_graph_not_captured(__func__, graph));
-    ACU_TRY(OUTCOME(graph, acu_capture_allows()));
+    ACU_TRY(OUTCOME(graph, acu_capture_check()));
     if (o->upload)
-        ACU_TRY(OUTCOME(o->upload, acu_stream_not_captured(o->upload)));
+        ACU_TRY(OUTCOME(o->upload, acu_stream_check_uncaptured(o->upload)));
     acu_exec *made = new_exec(__func__);
     if (!made)
         return ACU_ERROR_HOST_MEMORY;
@@ -281,7 +281,7 @@ static int launch_raw(acu_exec *exec, acu_stream *stream) {
 static void remember_launch(acu_exec *exec, acu_timeline *timeline, uint64_t left) {
     acu_timeline *before = exec->last;
     exec->number = acu_timeline_issue(timeline);
-    exec->left = left;
+    exec->shared_count = left;
     if (before == timeline)
         return;
     exec->last = acu_timeline_retain(timeline);
@@ -294,11 +294,11 @@ static int begin_uses(acu_exec *exec, acu_stream *stream, size_t *begun, bool *a
     int code = 0;
     for (*alone = true; *begun < exec->use_count && !code; *begun += !code) {
         acu_exec_use *use = &exec->uses[*begun];
-        use->ticket.version = 0;
+        use->version = 0;
         if (acu_storage_is_only_on(use->storage, stream->timeline))
             continue;
         *alone = false;
-        code = acu_use_begin(use->storage, stream, use->writes, &use->ticket);
+        code = acu_storage_begin_use(use->storage, stream, use->writes, &use->version);
     }
     return code;
 }
@@ -309,20 +309,20 @@ static int end_uses(acu_exec *exec, acu_stream *stream, size_t begun) {
         const acu_exec_use *use = &exec->uses[i];
         if (acu_storage_is_only_on(use->storage, stream->timeline))
             continue;
-        int code = acu_use_end(use->storage, stream, use->writes, &use->ticket);
+        int code = acu_storage_end_use(use->storage, stream, use->writes, use->version);
         first = first ? first : code;
     }
     return first;
 }
 
-/* As acu_use_begin and acu_use_end around it. */
+/* As acu_storage_begin_use and acu_storage_end_use around it. */
 static int launch(acu_exec *exec, acu_stream *stream) {
     acu_timeline *timeline = stream->timeline;
-    uint64_t left = __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST);
+    uint64_t left = __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST);
     size_t begun = 0;
     bool alone = false;
     if (acu_capture_of(stream)) /* CUDA refuses it, and then the capture is broken */
-        return acu_stream_not_captured(stream);
+        return acu_stream_check_uncaptured(stream);
     if (exec->stale)
         gather_uses(exec);
     int code = begin_uses(exec, stream, &begun, &alone);
@@ -337,7 +337,7 @@ static int launch(acu_exec *exec, acu_stream *stream) {
 static __attribute__((noinline)) int launch_first(const char *call, acu_exec *exec,
                                                   acu_stream *stream) {
     if (!acu_is(exec, &acu_exec_class))
-        return acu_bad_handle(call, exec, &acu_exec_class);
+        return acu_object_refuse(call, exec, &acu_exec_class);
     ACU_TRY(acu_stream_check(call, stream));
     acu_exec_lock(exec);
     int code = launch(exec, stream);
@@ -349,7 +349,8 @@ static __attribute__((noinline)) int launch_first(const char *call, acu_exec *ex
 static __attribute__((noinline)) int launched(const char *call, acu_exec *exec,
                                               acu_stream *stream) {
     exec->number = acu_timeline_issue(stream->timeline);
-    bool alone = exec->left == __atomic_load_n(&stream->timeline->left, __ATOMIC_SEQ_CST);
+    bool alone =
+        exec->shared_count == __atomic_load_n(&stream->timeline->shared_count, __ATOMIC_SEQ_CST);
     int code = alone ? 0 : end_uses(exec, stream, exec->use_count);
     acu_exec_unlock(exec);
     return acu_outcome(call, exec, code);
@@ -368,9 +369,9 @@ ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_
         return launch_first(__func__, exec, stream);
     acu_timeline *timeline = stream->timeline;
     acu_exec_lock(exec);
-    uint64_t left = exec->left;
+    uint64_t left = exec->shared_count;
     bool same = exec->last == timeline;
-    if (!ACU_LIKELY(same && (left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST)))) {
+    if (!ACU_LIKELY(same && (left == __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST)))) {
         acu_exec_unlock(exec);
         return launch_first(__func__, exec, stream);
     }
@@ -380,7 +381,7 @@ ACU_HOT __attribute__((aligned(ACU_CACHE_LINE))) acu_result acu_exec_launch(acu_
         return OUTCOME(exec, code);
     }
     bool issued = acu_timeline_has_issued(timeline, &exec->number);
-    if (!ACU_LIKELY(issued && (left == __atomic_load_n(&timeline->left, __ATOMIC_SEQ_CST))))
+    if (!ACU_LIKELY(issued && (left == __atomic_load_n(&timeline->shared_count, __ATOMIC_SEQ_CST))))
         return launched(__func__, exec, stream);
     acu_exec_unlock(exec);
     return 0;
@@ -398,7 +399,7 @@ static int upload(acu_exec *exec, acu_stream *stream) {
 acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream) {
     ACU_NEED(exec, acu_exec_class);
     ACU_NEED_STREAM(stream);
-    int code = acu_stream_not_captured(stream);
+    int code = acu_stream_check_uncaptured(stream);
     if (code)
         return OUTCOME(stream, code);
     acu_exec_lock(exec);

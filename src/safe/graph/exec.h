@@ -23,7 +23,7 @@ static const uint64_t ACU_NOT_ALONE = UINT64_MAX;
 /* A launch uses this memory. */
 typedef struct acu_exec_use {
     acu_storage *storage;
-    acu_ticket ticket;
+    uint64_t version;
     bool writes;
 } acu_exec_use;
 
@@ -34,7 +34,8 @@ struct acu_exec {
     cudaGraphExec_t raw;
     acu_timeline *last; /* of the last launch, which the others are before */
     uint64_t number;
-    uint64_t left; /* what that timeline's was when it alone used all; or ACU_NOT_ALONE */
+    uint64_t shared_count; /* that timeline's at its last launch, if it alone used all; or
+                              ACU_NOT_ALONE */
     bool stale, owned;
     acu_exec_use *uses; /* of all that is kept; gathered anew where `stale` */
     size_t use_count;

@@ -60,7 +60,7 @@ static int destroy_graph(acu_object *object) {
     }
     if (graph->owned && !acu_is_unloading()) {
         acu_graph_lock();
-        code = acu_released((int)cudaGraphDestroy(graph->raw));
+        code = acu_forgive_unloading((int)cudaGraphDestroy(graph->raw));
         acu_graph_unlock();
     }
     if (graph->root == graph) {
@@ -263,8 +263,8 @@ acu_result acu_graph_keep(acu_graph *graph, acu_buffer *buffer, bool writes) {
 
 static int keep_data(const char *call, acu_graph *graph, const acu_closure *closure) {
     if (!acu_is(graph, &acu_graph_class))
-        return acu_bad_handle(call, graph, &acu_graph_class);
-    acu_kept_closure *kept = acu_closure_keep(call, closure);
+        return acu_object_refuse(call, graph, &acu_graph_class);
+    acu_kept_closure *kept = acu_closure_new(call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
     int code = keep(graph, &kept->object, false);
@@ -349,7 +349,7 @@ int acu_node_check(const char *call, acu_node node, cudaGraphNode_t *raw) {
     if (!node.graph)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "the node is none");
     if (!acu_is(node.graph, &acu_graph_class))
-        return acu_bad_handle(call, node.graph, &acu_graph_class);
+        return acu_object_refuse(call, node.graph, &acu_graph_class);
     *raw = find_node(node);
     if (*raw)
         return 0;

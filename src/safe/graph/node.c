@@ -56,7 +56,7 @@ static int check(adding *a) {
     if (a->node)
         *a->node = (acu_node){NULL, 0};
     if (!acu_is(a->graph, &acu_graph_class))
-        return acu_bad_handle(a->call, a->graph, &acu_graph_class);
+        return acu_object_refuse(a->call, a->graph, &acu_graph_class);
     if (!a->after && a->count > 0)
         return acu_fail(a->call, "", ACU_ERROR_ARGUMENT, "'after' is NULL");
     a->deps = a->few;
@@ -148,14 +148,14 @@ int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *par
     size_t count = copy->count;
     if (count == 0 && acu_is(copy->from, &acu_buffer_class) && copy->from_at < copy->from->count)
         count = copy->from->count - copy->from_at;
-    int code = acu_copy_check(call, copy->to, copy->to_at, copy->from, copy->from_at, count);
+    int code = acu_buffer_check_copy(call, copy->to, copy->to_at, copy->from, copy->from_at, count);
     if (code)
         return code;
     size_t size = acu_dtype_size(copy->to->dtype);
     *params = (acu_node_params){
         .device = copy->to->object.device,
         .copy = {copy->to->pointer + copy->to_at * size, copy->from->pointer + copy->from_at * size,
-                 count * size, acu_copy_kind(copy->to, copy->from)},
+                 count * size, acu_buffer_copy_kind(copy->to, copy->from)},
         .count = 2,
         .keeps = {{&copy->to->storage->object, true}, {&copy->from->storage->object, false}}};
     if (count == 0)
@@ -165,7 +165,7 @@ int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *par
 
 int acu_copy_advise(const acu_copy *copy, int code) {
     int to = code ? copy->to->object.device : -1, from = code ? copy->from->object.device : -1;
-    if (code == cudaErrorInvalidValue && acu_copy_is_between_devices(copy->to, copy->from))
+    if (code == cudaErrorInvalidValue && acu_buffer_copy_is_peer(copy->to, copy->from))
         acu_hint("a node copies what device %d can access: acu_pool_set_access() opens a pool of "
                  "device %d to it, acu_device_enable_peer() the memory of none",
                  to, from);
@@ -185,7 +185,7 @@ acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t co
 
 static acu_kept_closure *keep_bytes(const char *call, const void *host, size_t bytes) {
     void *data = malloc(bytes);
-    acu_kept_closure *kept = data ? acu_closure_keep(call, &(acu_closure){NULL, data, free}) : NULL;
+    acu_kept_closure *kept = data ? acu_closure_new(call, &(acu_closure){NULL, data, free}) : NULL;
     if (!kept) {
         free(data);
         (void)no_memory(call);
@@ -199,7 +199,7 @@ static int add_write(adding *a, acu_buffer *buffer, size_t at, acu_kept_closure 
                      size_t bytes) {
     acu_kept keeps[] = {{&host->object, false}, {&buffer->storage->object, true}};
     enum cudaMemcpyKind kind =
-        acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+        acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
     int code = begin(a, buffer->object.device, keeps, 2);
     if (code)
         return code;
@@ -212,7 +212,7 @@ acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after, size_t c
                                acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
                                size_t elements, acu_node *node) {
     ADDING(a);
-    ACU_TRY(acu_buffer_check(__func__, buffer, at, dtype, host, elements));
+    ACU_TRY(acu_buffer_check_host_copy(__func__, buffer, at, dtype, host, elements));
     ACU_REQUIRE_OF(buffer, elements > 0, ACU_ERROR_RANGE, "there is nothing to write");
     size_t bytes = elements * acu_dtype_size(buffer->dtype);
     acu_kept_closure *kept = keep_bytes(__func__, host, bytes);
@@ -263,7 +263,7 @@ int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *par
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL",
                         fill ? "fill->element" : "fill");
     const acu_buffer *buffer = fill->buffer;
-    int code = acu_buffer_check(call, buffer, fill->at, fill->dtype, fill->element, 0);
+    int code = acu_buffer_check_host_copy(call, buffer, fill->at, fill->dtype, fill->element, 0);
     if (code)
         return code;
     size_t size = acu_dtype_size(buffer->dtype), height = fill->height ? fill->height : 1;
@@ -307,7 +307,7 @@ acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after, size_t co
 static int add_host(adding *a, const acu_closure *closure) {
     if (!closure->call)
         return acu_fail(a->call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
-    acu_kept_closure *kept = acu_closure_keep(a->call, closure);
+    acu_kept_closure *kept = acu_closure_new(a->call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
     acu_kept keep = {&kept->object, false};
@@ -356,7 +356,7 @@ acu_result acu_graph_add_event_record(acu_graph *graph, const acu_node *after, s
     ACU_NEED(event, acu_event_class);
     acu_kept keep = {&event->object, false};
     ACU_TRY(begin(&a, event->object.device, &keep, 1));
-    acu_event_is_node(event);
+    acu_event_mark_recorded(event);
     return end(&a, (int)cudaGraphAddEventRecordNode(PLACE(a), event->raw));
 }
 
@@ -416,7 +416,7 @@ acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after, size_t c
     ACU_NEED(graph, acu_graph_class);
     ACU_REQUIRE(elements > 0, ACU_ERROR_ARGUMENT, "there is nothing to allocate");
     ACU_TRY(acu_device_resolve(__func__, &device));
-    ACU_TRY(acu_storage_of_graph(__func__, device, dtype, elements, &made));
+    ACU_TRY(acu_storage_new_for_graph(__func__, device, dtype, elements, &made));
     int code = add_alloc(&a, made);
     if (code)
         (void)acu_object_release(NULL, made, &acu_buffer_class);
@@ -427,7 +427,7 @@ acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after, size_t c
 
 static int need_graph_memory(const char *call, const acu_buffer *buffer) {
     if (!acu_is(buffer, &acu_buffer_class))
-        return acu_bad_handle(call, buffer, &acu_buffer_class);
+        return acu_object_refuse(call, buffer, &acu_buffer_class);
     if (buffer->storage->memory == ACU_MEMORY_GRAPH)
         return 0;
     return acu_fail_on(call, buffer, ACU_ERROR_MEMORY_KIND, "no graph has allocated this memory");
@@ -444,16 +444,16 @@ acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t co
 }
 
 static int free_on(acu_storage *s, acu_stream *on) {
-    acu_ticket ticket;
+    uint64_t version;
     acu_guard guard;
-    int code = acu_use_begin(s, on, true, &ticket);
+    int code = acu_storage_begin_use(s, on, true, &version);
     if (code)
         return code;
     code = acu_stream_enter(on, &guard);
     if (!code)
         code = (int)cudaFreeAsync(s->pointer, on->raw);
     acu_guard_leave(&guard);
-    int ended = acu_use_end(s, on, true, &ticket);
+    int ended = acu_storage_end_use(s, on, true, version);
     return code ? code : ended;
 }
 

@@ -29,7 +29,7 @@ static int refuse_update(const char *call, acu_exec *exec, acu_graph *graph,
     char object[ACU_OBJECT_TEXT], said[ACU_OBJECT_TEXT], node[64] = "";
     unsigned result = (unsigned)info->result;
     const char *why = result < sizeof refusals / sizeof *refusals ? refusals[result] : "";
-    acu_describe(exec, object);
+    acu_object_describe(exec, object);
     if (info->errorNode)
         acu_node_describe(graph, info->errorNode, node);
     snprintf(said, sizeof said, "%.50s%s%s%s%s", object, *why ? ": " : "", why,
@@ -103,7 +103,7 @@ typedef struct changing {
 
 static int check_change(changing *c) {
     if (c->in_exec && !acu_is(c->exec, &acu_exec_class))
-        return acu_bad_handle(c->call, c->exec, &acu_exec_class);
+        return acu_object_refuse(c->call, c->exec, &acu_exec_class);
     int code = acu_node_check(c->call, c->node, &c->raw);
     if (code)
         return code;
@@ -131,7 +131,7 @@ static int outcome(const changing *c, int code) {
     char object[ACU_OBJECT_TEXT], said[ACU_OBJECT_TEXT], node[64];
     if (code <= 0)
         return acu_outcome(c->call, changed, code);
-    snprintf(said, sizeof said, "%.70s, %s", acu_describe(changed, object),
+    snprintf(said, sizeof said, "%.70s, %s", acu_object_describe(changed, object),
              acu_node_describe(c->node.graph, c->raw, node));
     return acu_cuda_failed(c->call, said, code);
 }
@@ -268,7 +268,7 @@ acu_result acu_node_set_fill(acu_node node, const acu_fill *fill) {
 static int set_kept_host(changing *c, const acu_closure *closure) {
     if (!closure->call)
         return acu_fail(c->call, "", ACU_ERROR_ARGUMENT, "'closure.call' is NULL");
-    acu_kept_closure *kept = acu_closure_keep(c->call, closure);
+    acu_kept_closure *kept = acu_closure_new(c->call, closure);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
     acu_kept keep = {&kept->object, false};
@@ -331,10 +331,10 @@ static int set_event_of(const changing *c, cudaEvent_t event) {
 
 static int set_event(changing *c, acu_event *event) {
     if (!acu_is(event, &acu_event_class))
-        return acu_bad_handle(c->call, event, &acu_event_class);
+        return acu_object_refuse(c->call, event, &acu_event_class);
     acu_kept keep = {&event->object, false};
     int code = begin(c, event->object.device, &keep, 1);
-    acu_event_is_node(event);
+    acu_event_mark_recorded(event);
     return code ? code : end(c, set_event_of(c, event->raw));
 }
 

@@ -161,7 +161,7 @@ static int destroy_kernel(acu_object *object) {
     acu_kernel *kernel = (acu_kernel *)object;
     int code = acu_object_release(NULL, kernel->module, &acu_module_class), closed = 0;
     if (!kernel->module && !acu_is_unloading())
-        closed = acu_released(kernel->backend->close(&kernel->place));
+        closed = acu_forgive_unloading(kernel->backend->close(&kernel->place));
     free(kernel->name);
     free(kernel->parameters);
     return code ? code : closed;
@@ -357,7 +357,7 @@ acu_parameter_check acu_kernel_check(const acu_kernel *kernel) {
 
 static int check_known(const char *call, const acu_kernel *kernel) {
     if (!acu_is(kernel, &acu_kernel_class))
-        return acu_bad_handle(call, kernel, &acu_kernel_class);
+        return acu_object_refuse(call, kernel, &acu_kernel_class);
     if (kernel->check == ACU_CHECK_NOTHING)
         return acu_fail_on(
             call, kernel, ACU_NOT_SUPPORTED,
@@ -486,7 +486,7 @@ static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *gr
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", size ? "blocks" : "clusters");
     *answer = 0;
     if (!acu_is(kernel, &acu_kernel_class))
-        return acu_bad_handle(call, kernel, &acu_kernel_class);
+        return acu_object_refuse(call, kernel, &acu_kernel_class);
     int code = acu_prepare_grid(call, kernel, grid, &prepared);
     if (code)
         return code;

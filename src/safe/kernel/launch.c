@@ -107,7 +107,7 @@ static cudaLaunchAttributeValue *add(acu_prepared *p, cudaLaunchAttributeID id) 
 static int add_event(const char *call, acu_prepared *p, acu_event *event, cudaLaunchAttributeID id,
                      bool at_start) {
     if (!acu_is(event, &acu_event_class))
-        return acu_bad_handle(call, event, &acu_event_class);
+        return acu_object_refuse(call, event, &acu_event_class);
     if (event->object.device != p->kernel->object.device)
         return acu_fail_on(call, p->kernel, ACU_ERROR_DEVICE,
                            "the event is on device %d, the kernel on device %d",
@@ -240,7 +240,7 @@ static inline int prepare_grid(const char *call, acu_kernel *kernel, const acu_g
     int code = 0;
     clear(p, kernel);
     if (!acu_is(kernel, &acu_kernel_class))
-        return acu_bad_handle(call, kernel, &acu_kernel_class);
+        return acu_object_refuse(call, kernel, &acu_kernel_class);
     if (!grid)
         return acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "'grid' is NULL");
     const acu_limits *limits = &kernel->limits;
@@ -329,13 +329,13 @@ static int refuse_count(const char *call, const acu_kernel *kernel, size_t given
 }
 
 static bool is_elsewhere(const acu_kernel *kernel, const acu_buffer *buffer) {
-    return buffer->object.device != kernel->object.device && acu_buffer_is_devices(buffer);
+    return buffer->object.device != kernel->object.device && acu_buffer_is_device_memory(buffer);
 }
 
 static int refuse_buffer(const char *call, const acu_kernel *kernel, size_t i,
                          const acu_buffer *buffer) {
     if (!acu_is(buffer, &acu_buffer_class)) {
-        int code = acu_bad_handle(call, buffer, &acu_buffer_class);
+        int code = acu_object_refuse(call, buffer, &acu_buffer_class);
         acu_hint("it is argument %zu of %s", i, kernel->name);
         return code;
     }
@@ -435,7 +435,7 @@ static int begin_uses(acu_prepared *p, acu_stream *stream, unsigned *begun) {
     int code = 0;
     for (*begun = 0; *begun < p->use_count && !code; *begun += code == 0) {
         acu_prepared_use *use = &p->uses[*begun];
-        code = acu_use_begin(use->buffer->storage, stream, use->writes, &use->ticket);
+        code = acu_storage_begin_use(use->buffer->storage, stream, use->writes, &use->version);
     }
     return code;
 }
@@ -443,7 +443,7 @@ static int begin_uses(acu_prepared *p, acu_stream *stream, unsigned *begun) {
 static int end_uses(const acu_prepared *p, acu_stream *stream, unsigned begun, int code) {
     for (unsigned i = 0; i < begun; i++) {
         const acu_prepared_use *use = &p->uses[i];
-        int ended = acu_use_end(use->buffer->storage, stream, use->writes, &use->ticket);
+        int ended = acu_storage_end_use(use->buffer->storage, stream, use->writes, use->version);
         code = code ? code : ended;
     }
     return code;
@@ -467,7 +467,7 @@ static void note_events(const acu_prepared *p, const acu_stream *stream) {
     for (unsigned i = 0; i < p->event_count && i < ACU_MAX_EVENTS; i++) {
         __atomic_store_n(&p->events[i]->recorded, true, __ATOMIC_RELAXED);
         if (acu_is_shared(&stream->shared))
-            acu_share(&p->events[i]->shared);
+            acu_mark_shared(&p->events[i]->shared);
     }
 }
 

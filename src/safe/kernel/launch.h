@@ -19,7 +19,7 @@ enum { ACU_MAX_ATTRIBUTES = 16, ACU_MAX_EVENTS = 2 };
 
 typedef struct acu_prepared_use {
     acu_buffer *buffer;
-    acu_ticket ticket;
+    uint64_t version;
     bool writes;
 } acu_prepared_use;
 

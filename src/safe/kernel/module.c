@@ -151,9 +151,9 @@ static int settle(const acu_module *module) {
     acu_guard guard;
     int code = 0;
     for (size_t i = 0; i < ACU_MODULE_STREAMS && module->streams[i] && !code; i++)
-        code = acu_timeline_settle(module->streams[i], ACU_EVERYTHING);
+        code = acu_timeline_synchronize(module->streams[i], ACU_EVERYTHING);
     if (!code && module->crowded)
-        code = acu_capture_allows_device(module->place.device);
+        code = acu_capture_check_device(module->place.device);
     if (code || !module->crowded)
         return code;
     code = acu_guard_enter(&guard, module->place.device);
@@ -203,13 +203,13 @@ static int destroy_module(acu_object *object) {
     int code = 0, gone = 0, closed = 0;
     bool loaded = module->raw && module->owned && !acu_is_unloading();
     if (loaded)
-        code = acu_released(settle(module));
+        code = acu_forgive_unloading(settle(module));
     if (code == ACU_ERROR_CAPTURE)
         return ACU_LATER;
     if (loaded && !acu_is_unloading())
-        gone = acu_released(unload(module));
+        gone = acu_forgive_unloading(unload(module));
     if (module->opened && !acu_is_unloading())
-        closed = acu_released(module->backend->close(&module->place));
+        closed = acu_forgive_unloading(module->backend->close(&module->place));
     for (size_t i = 0; i < ACU_MODULE_STREAMS && module->streams[i]; i++) {
         int released = acu_timeline_release(module->streams[i]);
         code = code ? code : released;
@@ -612,11 +612,11 @@ acu_result acu_module_global(acu_module *module, const char *name, acu_stream *s
                    "\"%s\" has %zu bytes, which are no whole elements of %s", name, bytes,
                    acu_dtype_name(dtype));
     return acu_storage_new(__func__,
-                           &(acu_request){.stream = stream,
-                                          .dtype = dtype,
-                                          .count = bytes / size,
-                                          .options = {.memory = memory_at(at)},
-                                          .given = at,
-                                          .owner = &module->object},
+                           &(acu_storage_request){.stream = stream,
+                                                  .dtype = dtype,
+                                                  .count = bytes / size,
+                                                  .options = {.memory = memory_at(at)},
+                                                  .given = at,
+                                                  .owner = &module->object},
                            buffer);
 }

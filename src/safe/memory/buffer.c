@@ -15,7 +15,7 @@ static const acu_buffer_options defaults;
 ACU_COLD static bool is_captured_by_others(const acu_stream *stream) {
     acu_saved_error before;
     acu_error_save(&before);
-    bool captured = acu_stream_not_captured(stream) == ACU_ERROR_CAPTURE;
+    bool captured = acu_stream_check_uncaptured(stream) == ACU_ERROR_CAPTURE;
     acu_error_restore(&before);
     return captured;
 }
@@ -62,13 +62,13 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
     if (!ACU_LIKELY(!is_captured(stream)))
         return refuse_in_capture(call, stream);
     if (o->pool && !acu_is(o->pool, &acu_pool_class))
-        return acu_bad_handle(call, o->pool, &acu_pool_class);
+        return acu_object_refuse(call, o->pool, &acu_pool_class);
     if (o->pool && o->memory != ACU_MEMORY_POOL)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "a pool has no memory of kind %d",
                         (int)o->memory);
     if (o->pool)
-        ACU_TRY(acu_pool_reaches(call, o->pool, stream->object.device));
-    acu_request request = {stream, dtype, count, *o, NULL, true, NULL};
+        ACU_TRY(acu_pool_check_access(call, o->pool, stream->object.device));
+    acu_storage_request request = {stream, dtype, count, *o, NULL, true, NULL};
     return acu_storage_new(call, &request, buffer);
 }
 
@@ -78,7 +78,7 @@ ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t
     bool usual = buffer && acu_nothing_special() && acu_is(stream, &acu_stream_class) &&
                  !is_captured(stream);
     size_t bytes = 0;
-    acu_storage *s = ACU_LIKELY(usual) ? acu_storage_again(stream, dtype, count, &bytes) : NULL;
+    acu_storage *s = ACU_LIKELY(usual) ? acu_storage_reuse(stream, dtype, count, &bytes) : NULL;
     if (!ACU_LIKELY(s != NULL))
         return create(__func__, stream, dtype, count, &defaults, buffer);
     int code = (int)cudaMallocAsync((void **)&s->pointer, bytes, stream->raw);
@@ -124,7 +124,7 @@ static size_t alignment_of(acu_dtype dtype) {
 }
 
 /* Memory that is there already. */
-static int on_given(const char *call, const acu_request *r, acu_buffer **buffer) {
+static int on_given(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
     if (!buffer)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
     *buffer = NULL;
@@ -141,13 +141,13 @@ static int on_given(const char *call, const acu_request *r, acu_buffer **buffer)
 
 acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, size_t count,
                                unsigned flags, acu_buffer **buffer) {
-    acu_request request = {stream, dtype, count, {.memory = ACU_MEMORY_REGISTERED, .flags = flags},
-                           host,   true,  NULL};
+    acu_storage_request request = {
+        stream, dtype, count, {.memory = ACU_MEMORY_REGISTERED, .flags = flags}, host, true, NULL};
     return on_given(__func__, &request, buffer);
 }
 
 /* Only the host's own memory is registered, which is another function's business. */
-static int on_address(const char *call, const acu_request *r, acu_buffer **buffer) {
+static int on_address(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
     if (r->options.memory == ACU_MEMORY_REGISTERED)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "host memory comes by acu_buffer_register()");
     if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
@@ -158,13 +158,13 @@ static int on_address(const char *call, const acu_request *r, acu_buffer **buffe
 
 acu_result acu_buffer_wrap(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
                            acu_memory memory, acu_buffer **buffer) {
-    acu_request request = {stream, dtype, count, {.memory = memory}, pointer, false, NULL};
+    acu_storage_request request = {stream, dtype, count, {.memory = memory}, pointer, false, NULL};
     return on_address(__func__, &request, buffer);
 }
 
 acu_result acu_buffer_adopt(acu_stream *stream, acu_dtype dtype, void *pointer, size_t count,
                             acu_memory memory, acu_buffer **buffer) {
-    acu_request request = {stream, dtype, count, {.memory = memory}, pointer, true, NULL};
+    acu_storage_request request = {stream, dtype, count, {.memory = memory}, pointer, true, NULL};
     return on_address(__func__, &request, buffer);
 }
 
@@ -185,7 +185,7 @@ ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
     int code = (int)cudaFreeAsync(s->pointer, home->raw);
     if (ACU_LIKELY(code == 0 && acu_stream_keep_spare(home, s)))
         return 0;
-    return acu_storage_end(__func__, s, code);
+    return acu_storage_finish_release(__func__, s, code);
 }
 
 void acu_buffer_cleanup(acu_buffer **buffer) {
@@ -207,7 +207,7 @@ static int new_view(const char *call, acu_buffer *of, acu_buffer **view) {
     return 0;
 }
 
-int acu_buffer_has(const char *call, const acu_buffer *buffer, size_t at, size_t count) {
+int acu_buffer_check_range(const char *call, const acu_buffer *buffer, size_t at, size_t count) {
     if (at <= buffer->count && count <= buffer->count - at)
         return 0;
     return acu_fail_on(call, buffer, ACU_ERROR_RANGE, "%zu elements from element %zu on, of %zu",
@@ -218,7 +218,7 @@ acu_result acu_buffer_slice(acu_buffer *buffer, size_t at, size_t count, acu_buf
     ACU_NEED_POINTER(slice);
     *slice = NULL;
     NEED_BUFFER(buffer);
-    ACU_TRY(acu_buffer_has(__func__, buffer, at, count));
+    ACU_TRY(acu_buffer_check_range(__func__, buffer, at, count));
     ACU_TRY(new_view(__func__, buffer, slice));
     (*slice)->count = count;
     if ((*slice)->pointer)
@@ -280,7 +280,7 @@ acu_stream *acu_buffer_stream(const acu_buffer *buffer) {
 acu_result acu_buffer_synchronize(acu_buffer *buffer) {
     acu_destroy_deferred();
     NEED_BUFFER(buffer);
-    return OUTCOME(buffer, acu_storage_settle(buffer->storage));
+    return OUTCOME(buffer, acu_storage_synchronize(buffer->storage));
 }
 
 acu_result acu_buffer_host(acu_buffer *buffer, void **host) {
@@ -290,22 +290,21 @@ acu_result acu_buffer_host(acu_buffer *buffer, void **host) {
     acu_storage *s = buffer->storage;
     ACU_REQUIRE_OF(buffer, s->host || buffer->count == 0, ACU_ERROR_MEMORY_KIND,
                    "the host cannot reach this memory; acu_buffer_read() copies it");
-    ACU_TRY(OUTCOME(buffer, acu_storage_settle(s)));
+    ACU_TRY(OUTCOME(buffer, acu_storage_synchronize(s)));
     *host = s->host ? s->host + (buffer->pointer - s->pointer) : NULL;
     return 0;
 }
 
 acu_result acu_buffer_begin_use(acu_buffer *buffer, acu_stream *stream, bool writes) {
-    acu_ticket unused;
+    uint64_t unused;
     NEED_BUFFER(buffer);
     ACU_NEED_STREAM(stream);
-    return OUTCOME(buffer, acu_use_begin(buffer->storage, stream, writes, &unused));
+    return OUTCOME(buffer, acu_storage_begin_use(buffer->storage, stream, writes, &unused));
 }
 
-/* Without the ticket nothing is known of the beginning; so nothing is forgotten. */
+/* No version is known from acu_buffer_begin_use(), so no earlier use is forgotten. */
 acu_result acu_buffer_end_use(acu_buffer *buffer, acu_stream *stream, bool writes) {
-    const acu_ticket none = {0};
     NEED_BUFFER(buffer);
     ACU_NEED_STREAM(stream);
-    return OUTCOME(buffer, acu_use_end(buffer->storage, stream, writes, &none));
+    return OUTCOME(buffer, acu_storage_end_use(buffer->storage, stream, writes, 0));
 }

@@ -18,12 +18,12 @@ static_assert((int)ACU_ADVICE_NOT_ACCESSED_BY == (int)cudaMemAdviseUnsetAccessed
 /* ---- one copy ----------------------------------------------------------------------------------
  */
 
-bool acu_buffer_is_hosts(const acu_buffer *buffer) {
+bool acu_buffer_is_host_memory(const acu_buffer *buffer) {
     acu_memory memory = buffer->storage->memory;
     return memory == ACU_MEMORY_PINNED || memory == ACU_MEMORY_REGISTERED;
 }
 
-bool acu_buffer_is_devices(const acu_buffer *buffer) {
+bool acu_buffer_is_device_memory(const acu_buffer *buffer) {
     acu_memory memory = buffer->storage->memory;
     return memory == ACU_MEMORY_POOL || memory == ACU_MEMORY_DEVICE || memory == ACU_MEMORY_GRAPH;
 }
@@ -37,10 +37,10 @@ typedef struct copy_job {
     const void *data;
 } copy_job;
 
-static int end_uses(const copy_job *job, const acu_ticket *to, const acu_ticket *from) {
-    int first = job->to ? acu_use_end(job->to->storage, job->on, true, to) : 0;
+static int end_uses(const copy_job *job, uint64_t to, uint64_t from) {
+    int first = job->to ? acu_storage_end_use(job->to->storage, job->on, true, to) : 0;
     bool both = job->from && (!job->to || job->from->storage != job->to->storage);
-    int second = both ? acu_use_end(job->from->storage, job->on, false, from) : 0;
+    int second = both ? acu_storage_end_use(job->from->storage, job->on, false, from) : 0;
     return first ? first : second;
 }
 
@@ -49,7 +49,7 @@ ACU_COLD static void advise(const copy_job *job) {
     const acu_buffer *both[] = {job->to, job->from};
     const acu_device there = job->on->object.device;
     for (size_t i = 0; i < 2; i++)
-        if (both[i] && !acu_buffer_is_hosts(both[i]) && both[i]->object.device != there)
+        if (both[i] && !acu_buffer_is_host_memory(both[i]) && both[i]->object.device != there)
             acu_hint("the memory is on device %d, the stream on device %d: use a stream of the "
                      "memory's device, or let the other one access it (acu_pool_set_access())",
                      both[i]->object.device, there);
@@ -58,13 +58,13 @@ ACU_COLD static void advise(const copy_job *job) {
 /* A copy within one memory is one use, a write. */
 static int run_job(const copy_job *job) {
     acu_guard guard;
-    acu_ticket to = {0}, from = {0};
-    int code = job->to ? acu_use_begin(job->to->storage, job->on, true, &to) : 0;
+    uint64_t to = 0, from = 0;
+    int code = job->to ? acu_storage_begin_use(job->to->storage, job->on, true, &to) : 0;
     bool both = job->from && (!job->to || job->from->storage != job->to->storage);
     if (!code && both && !job->unordered) {
-        code = acu_use_begin(job->from->storage, job->on, false, &from);
+        code = acu_storage_begin_use(job->from->storage, job->on, false, &from);
         if (code && job->to)
-            (void)acu_use_end(job->to->storage, job->on, true, &to);
+            (void)acu_storage_end_use(job->to->storage, job->on, true, to);
     }
     if (code)
         return code;
@@ -74,7 +74,7 @@ static int run_job(const copy_job *job) {
     if (code == cudaErrorInvalidValue)
         advise(job);
     acu_guard_leave(&guard);
-    int ended = end_uses(job, &to, &from);
+    int ended = end_uses(job, to, from);
     return code ? code : ended;
 }
 
@@ -106,7 +106,7 @@ static int copy_plain(const copy_job *job, const void *data) {
 
 /* Copies that end in or begin at memory of which we only know the address end before we return. */
 static int copy_and_wait(const copy_job *job) {
-    int code = acu_stream_may_wait(job->on);
+    int code = acu_stream_check_wait(job->on);
     if (!code)
         code = run_job(job);
     if (code)
@@ -125,21 +125,21 @@ ACU_COLD static int refuse_type(const char *call, const acu_buffer *buffer, cons
     return ACU_ERROR_DTYPE;
 }
 
-int acu_buffer_check(const char *call, const acu_buffer *buffer, size_t at, acu_dtype dtype,
-                     const void *host, size_t count) {
+int acu_buffer_check_host_copy(const char *call, const acu_buffer *buffer, size_t at,
+                               acu_dtype dtype, const void *host, size_t count) {
     if (!acu_is(buffer, &acu_buffer_class))
-        return acu_bad_handle(call, buffer, &acu_buffer_class);
+        return acu_object_refuse(call, buffer, &acu_buffer_class);
     if (!host && count > 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
     if (!acu_dtype_fits(buffer->dtype, dtype))
         return refuse_type(call, buffer, "the buffer", "the host", dtype);
-    ACU_TRY(acu_buffer_has(call, buffer, at, count));
+    ACU_TRY(acu_buffer_check_range(call, buffer, at, count));
     return 0;
 }
 
 static int check_host_copy(const char *call, acu_buffer *buffer, size_t at, acu_dtype dtype,
                            const void *host, size_t count, acu_stream **on) {
-    int code = acu_buffer_check(call, buffer, at, dtype, host, count);
+    int code = acu_buffer_check_host_copy(call, buffer, at, dtype, host, count);
     return code ? code : choose_stream(call, buffer, on);
 }
 
@@ -150,7 +150,7 @@ acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype
         return 0;
     size_t size = acu_dtype_size(buffer->dtype);
     plain_copy copy = {.to = buffer->pointer + at * size, .from = host, .bytes = count * size};
-    copy.kind = acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+    copy.kind = acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
     copy_job job = {.to = buffer, .on = on, .run = copy_plain, .data = &copy};
     return OUTCOME(buffer, copy_and_wait(&job));
 }
@@ -159,7 +159,7 @@ static int read_job(acu_buffer *buffer, size_t at, void *host, size_t count, acu
                     bool unordered) {
     size_t size = acu_dtype_size(buffer->dtype);
     plain_copy copy = {.to = host, .from = buffer->pointer + at * size, .bytes = count * size};
-    copy.kind = acu_buffer_is_hosts(buffer) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
+    copy.kind = acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
     copy_job job = {
         .from = buffer, .on = on, .unordered = unordered, .run = copy_plain, .data = &copy};
     return copy_and_wait(&job);
@@ -176,7 +176,7 @@ acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at
     ACU_NEED(event, acu_event_class);
     ACU_NEED_STREAM(on);
     ACU_TRY(check_host_copy(__func__, buffer, at, dtype, host, count, &on));
-    int code = acu_stream_may_wait(on);
+    int code = acu_stream_check_wait(on);
     if (!code)
         code = (int)cudaStreamWaitEvent(on->raw, event->raw, 0);
     if (!code && count > 0)
@@ -186,34 +186,34 @@ acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at
 
 static int check_two(const char *call, const acu_buffer *to, const acu_buffer *from) {
     if (!acu_is(to, &acu_buffer_class))
-        return acu_bad_handle(call, to, &acu_buffer_class);
+        return acu_object_refuse(call, to, &acu_buffer_class);
     if (!acu_is(from, &acu_buffer_class))
-        return acu_bad_handle(call, from, &acu_buffer_class);
+        return acu_object_refuse(call, from, &acu_buffer_class);
     if (!acu_dtype_fits(to->dtype, from->dtype))
         return refuse_type(call, to, "the destination", "the source", from->dtype);
     return 0;
 }
 
-enum cudaMemcpyKind acu_copy_kind(const acu_buffer *to, const acu_buffer *from) {
+enum cudaMemcpyKind acu_buffer_copy_kind(const acu_buffer *to, const acu_buffer *from) {
     if (to->object.device != from->object.device) /* the addresses tell whose they are */
         return cudaMemcpyDefault;
-    if (acu_buffer_is_hosts(to))
-        return acu_buffer_is_hosts(from) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
-    return acu_buffer_is_hosts(from) ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
+    if (acu_buffer_is_host_memory(to))
+        return acu_buffer_is_host_memory(from) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
+    return acu_buffer_is_host_memory(from) ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
 }
 
-bool acu_copy_is_between_devices(const acu_buffer *to, const acu_buffer *from) {
-    return to->object.device != from->object.device && acu_buffer_is_devices(to) &&
-           acu_buffer_is_devices(from);
+bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from) {
+    return to->object.device != from->object.device && acu_buffer_is_device_memory(to) &&
+           acu_buffer_is_device_memory(from);
 }
 
-int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const acu_buffer *from,
-                   size_t from_at, size_t count) {
+int acu_buffer_check_copy(const char *call, const acu_buffer *to, size_t to_at,
+                          const acu_buffer *from, size_t from_at, size_t count) {
     int code = check_two(call, to, from);
     if (code)
         return code;
-    ACU_TRY(acu_buffer_has(call, to, to_at, count));
-    ACU_TRY(acu_buffer_has(call, from, from_at, count));
+    ACU_TRY(acu_buffer_check_range(call, to, to_at, count));
+    ACU_TRY(acu_buffer_check_range(call, from, from_at, count));
     size_t size = acu_dtype_size(to->dtype), bytes = count * size;
     if (to->storage == from->storage && bytes > 0) {
         uintptr_t a = (uintptr_t)(to->pointer + to_at * size),
@@ -226,7 +226,7 @@ int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const a
 
 static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer *from,
                       size_t from_at, size_t count, acu_stream *on) {
-    int code = acu_copy_check(call, to, to_at, from, from_at, count);
+    int code = acu_buffer_check_copy(call, to, to_at, from, from_at, count);
     if (!code)
         code = choose_stream(call, to, &on);
     if (code)
@@ -235,8 +235,8 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
     plain_copy copy = {.to = to->pointer + to_at * size,
                        .from = from->pointer + from_at * size,
                        .bytes = count * size,
-                       .kind = acu_copy_kind(to, from)};
-    if (acu_copy_is_between_devices(to, from)) {
+                       .kind = acu_buffer_copy_kind(to, from)};
+    if (acu_buffer_copy_is_peer(to, from)) {
         copy.to_device = to->object.device;
         copy.from_device = from->object.device;
     }
@@ -421,8 +421,8 @@ acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_s
     strided_copy copy = {.to_at = to->pointer + strides->to_at * size,
                          .from_at = from->pointer + strides->from_at * size,
                          .width = size,
-                         .kind = acu_copy_kind(to, from)};
-    if (acu_copy_is_between_devices(to, from)) {
+                         .kind = acu_buffer_copy_kind(to, from)};
+    if (acu_buffer_copy_is_peer(to, from)) {
         copy.to_device = to->object.device;
         copy.from_device = from->object.device;
     }

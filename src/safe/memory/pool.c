@@ -24,7 +24,7 @@ static int destroy_pool(acu_object *object) {
     acu_pool *pool = (acu_pool *)object;
     if (!pool->owned || acu_is_unloading())
         return 0;
-    return acu_released((int)cudaMemPoolDestroy(pool->raw));
+    return acu_forgive_unloading((int)cudaMemPoolDestroy(pool->raw));
 }
 
 const acu_class acu_pool_class = {"pool", destroy_pool, NULL};
@@ -200,7 +200,7 @@ acu_result acu_pool_access(acu_pool *pool, acu_device device, acu_access *access
     return 0;
 }
 
-int acu_pool_reaches(const char *call, acu_pool *pool, int device) {
+int acu_pool_check_access(const char *call, acu_pool *pool, int device) {
     acu_access access = ACU_ACCESS_NONE;
     if (pool->object.device == device)
         return 0;

@@ -14,6 +14,6 @@ struct acu_pool {
 extern ACU_OURS const acu_class acu_pool_class;
 
 /* 0, or ACU_ERROR_DEVICE where that device cannot use the pool's memory. */
-int acu_pool_reaches(const char *call, acu_pool *pool, int device);
+int acu_pool_check_access(const char *call, acu_pool *pool, int device);
 
 #endif

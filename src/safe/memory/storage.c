@@ -38,7 +38,8 @@ static void open_table(acu_storage *storage) {
     if (!sole)
         return;
     __atomic_store_n(&storage->sole, NULL, __ATOMIC_SEQ_CST);
-    __atomic_add_fetch(&sole->left, 1, __ATOMIC_SEQ_CST); /* before its number is asked for */
+    __atomic_add_fetch(&sole->shared_count, 1,
+                       __ATOMIC_SEQ_CST); /* before its number is asked for */
     storage->plain = false;
     uint64_t version = ++storage->version;
     storage->uses[0] = (acu_use){
@@ -71,7 +72,8 @@ static int wait_for_uses(acu_storage *storage, acu_stream *stream, bool writes) 
     return 0;
 }
 
-int acu_use_begins(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket) {
+int acu_storage_begin_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
+                               uint64_t *version) {
     acu_capture *capture = acu_capture_of(stream);
     if (capture)
         return capture->use(capture, &storage->object, writes);
@@ -80,7 +82,7 @@ int acu_use_begins(acu_storage *storage, acu_stream *stream, bool writes, acu_ti
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
     int code = wait_for_uses(storage, stream, writes);
-    ticket->version = storage->version;
+    *version = storage->version;
     pthread_mutex_unlock(&storage->lock);
     return code;
 }
@@ -95,7 +97,7 @@ static int fold_use(acu_storage *storage, acu_stream *stream, bool *writes) {
     const acu_use *use = &storage->uses[oldest];
     int code = acu_timeline_wait(use->timeline, use->number, stream);
     if (code) /* rather wait here than forget it */
-        code = acu_timeline_settle(use->timeline, use->number);
+        code = acu_timeline_synchronize(use->timeline, use->number);
     *writes = *writes || use->written != 0;
     drop_use(storage, oldest);
     return code;
@@ -127,12 +129,13 @@ static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64
     return code;
 }
 
-int acu_use_ends(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket) {
+int acu_storage_end_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
+                             uint64_t version) {
     if (acu_has(storage->flags, ACU_BUFFER_UNORDERED))
         return 0;
     pthread_mutex_lock(&storage->lock);
     open_table(storage);
-    int code = add_use(storage, stream, writes, ticket->version);
+    int code = add_use(storage, stream, writes, version);
     if (storage->use_count == 1 && storage->uses[0].timeline == stream->timeline) {
         storage->use_count = 0; /* its reference moves */
         __atomic_store_n(&storage->sole, stream->timeline, __ATOMIC_SEQ_CST);
@@ -142,7 +145,7 @@ int acu_use_ends(acu_storage *storage, acu_stream *stream, bool writes, const ac
 }
 
 /* Not under the lock: what is waited for may wait for another thread that uses the memory, too. */
-int acu_storage_settle(acu_storage *storage) {
+int acu_storage_synchronize(acu_storage *storage) {
     acu_use uses[ACU_USES];
     int code = 0;
     pthread_mutex_lock(&storage->lock);
@@ -155,7 +158,7 @@ int acu_storage_settle(acu_storage *storage) {
     pthread_mutex_unlock(&storage->lock);
     for (unsigned i = 0; i < count; i++) {
         if (!code)
-            code = acu_timeline_settle(uses[i].timeline, uses[i].number);
+            code = acu_timeline_synchronize(uses[i].timeline, uses[i].number);
         if (acu_timeline_release(uses[i].timeline))
             acu_keep_release_error();
     }
@@ -246,7 +249,7 @@ static int allocate_once(acu_storage *s, void **at) {
 /* Frees before it may still be under way, and what an exec keeps, waits for its last launch. */
 static bool finish_frees(const acu_storage *s) {
     const bool later = ACU_WATCHED(deferred) != NULL;
-    if (acu_stream_may_wait(s->home) || cudaStreamSynchronize(s->home->raw))
+    if (acu_stream_check_wait(s->home) || cudaStreamSynchronize(s->home->raw))
         return false;
     acu_destroy_deferred();
     return !later || !cudaStreamSynchronize(s->home->raw);
@@ -345,7 +348,7 @@ __attribute__((noinline)) static int gather_uses(acu_storage *s) {
         const acu_use *use = &s->uses[i];
         code = acu_timeline_wait(use->timeline, use->number, s->home);
         if (code)
-            code = acu_timeline_settle(use->timeline, use->number);
+            code = acu_timeline_synchronize(use->timeline, use->number);
     }
     pthread_mutex_unlock(&s->lock);
     return code;
@@ -379,7 +382,7 @@ static int free_now(acu_storage *s) {
 }
 
 static bool home_is_captured(const acu_storage *s) {
-    return acu_capture_of(s->home) || acu_stream_not_captured(s->home) == ACU_ERROR_CAPTURE;
+    return acu_capture_of(s->home) || acu_stream_check_uncaptured(s->home) == ACU_ERROR_CAPTURE;
 }
 
 static bool is_unordered(const acu_storage *s) {
@@ -388,15 +391,15 @@ static bool is_unordered(const acu_storage *s) {
 
 /* `before`: what failed until now; the first failure is told, but for that to free it. */
 static int free_after_all(acu_storage *s, int before) {
-    int settled = acu_released(acu_storage_settle(s));
+    int settled = acu_forgive_unloading(acu_storage_synchronize(s));
     if (settled == ACU_ERROR_CAPTURE)
         return ACU_LATER;
-    int freed = s->owned && !acu_is_unloading() ? acu_released(free_now(s)) : 0;
+    int freed = s->owned && !acu_is_unloading() ? acu_forgive_unloading(free_now(s)) : 0;
     return freed ? freed : before ? before : settled;
 }
 
 ACU_COLD static int free_anyhow(acu_storage *s, int failed) {
-    if (acu_released(failed) == 0)
+    if (acu_forgive_unloading(failed) == 0)
         return 0;
     return home_is_captured(s) ? ACU_LATER : free_after_all(s, failed);
 }
@@ -443,10 +446,10 @@ static bool keep_as_spare(acu_storage *s) {
     int device = s->device;
     s->object.references = 1;
     __atomic_store_n(&s->object.kind, &acu_storage_class, __ATOMIC_RELAXED);
-    acu_count_up(device);
+    acu_object_count_up(device);
     bool kept = acu_stream_keep_spare(s->home, s);
     if (!kept)
-        acu_count_down(device);
+        acu_object_count_down(device);
     return kept;
 }
 
@@ -459,7 +462,7 @@ static int destroy_storage(acu_object *object) {
         return 0;
     int rest = s->plain ? 0 : release_rest(s);
     int home = acu_object_release(NULL, s->home, &acu_stream_class);
-    acu_object_bury(object);
+    acu_object_free(object);
     return code ? code : rest ? rest : home;
 }
 
@@ -484,8 +487,8 @@ acu_storage *acu_storage_retain(acu_storage *storage) {
 }
 
 /* Field by field, because most of it is not looked at before there are uses on other streams. */
-static acu_storage *new_storage(const char *call, const acu_request *r, int device) {
-    acu_storage *s = acu_object_memory(sizeof *s);
+static acu_storage *new_storage(const char *call, const acu_storage_request *r, int device) {
+    acu_storage *s = acu_object_alloc(sizeof *s);
     if (!s) {
         acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a buffer");
         return NULL;
@@ -510,9 +513,9 @@ static acu_storage *new_storage(const char *call, const acu_request *r, int devi
     s->not_freed = 0;
     s->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     s->version = s->use_count = 0;
-    acu_object_own(s->home);
-    acu_object_own(s->pool);
-    acu_object_own(s->owner);
+    acu_object_add_owner(s->home);
+    acu_object_add_owner(s->pool);
+    acu_object_add_owner(s->owner);
     return s;
 }
 
@@ -525,7 +528,7 @@ static int adopt(acu_storage *s, void *given) {
     return 0;
 }
 
-static bool is_there(const acu_request *r) {
+static bool is_there(const acu_storage_request *r) {
     return r->given && r->options.memory != ACU_MEMORY_REGISTERED;
 }
 
@@ -541,13 +544,13 @@ static inline int size_of(const char *call, acu_dtype dtype, size_t count, size_
     return ACU_LIKELY(size > 0 && fits) ? 0 : refuse_size(call, dtype, count, size);
 }
 
-int acu_storage_of_graph(const char *call, int device, acu_dtype dtype, size_t count,
-                         acu_buffer **buffer) {
+int acu_storage_new_for_graph(const char *call, int device, acu_dtype dtype, size_t count,
+                              acu_buffer **buffer) {
     size_t bytes = 0;
     int code = size_of(call, dtype, count, &bytes);
     if (code)
         return code;
-    const acu_request request = {
+    const acu_storage_request request = {
         .dtype = dtype, .count = count, .options = {.memory = ACU_MEMORY_GRAPH}};
     acu_storage *s = new_storage(call, &request, device);
     if (!s)
@@ -588,7 +591,7 @@ int acu_storage_retry(const char *call, acu_storage *s, int code, acu_buffer **b
     return 0;
 }
 
-int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer) {
+int acu_storage_new(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
     const acu_buffer_options *o = &r->options;
     size_t bytes = 0;
     int code = size_of(call, r->dtype, r->count, &bytes);
@@ -609,9 +612,9 @@ int acu_storage_new(const char *call, const acu_request *r, acu_buffer **buffer)
     return 0;
 }
 
-int acu_storage_end(const char *call, acu_storage *s, int code) {
+int acu_storage_finish_release(const char *call, acu_storage *s, int code) {
     s->not_freed = code;
     if (!code)
         s->pointer = NULL;
-    return acu_object_end(call, &s->first.object);
+    return acu_object_destroy(call, &s->first.object);
 }

@@ -65,18 +65,15 @@ static inline size_t acu_storage_bytes(const acu_storage *storage) {
     return storage->first.count * acu_dtype_size(storage->first.dtype);
 }
 
-/* What acu_use_begin tells acu_use_end. */
-typedef struct acu_ticket {
-    uint64_t version;
-} acu_ticket;
-
 /*
  * Around each operation on the stream that uses the memory. begin: the stream waits for what the
  * use must come after, or a capture is told. end: follows each successful begin, also where the
  * operation failed. Failures are recorded.
  */
-int acu_use_begins(acu_storage *storage, acu_stream *stream, bool writes, acu_ticket *ticket);
-int acu_use_ends(acu_storage *storage, acu_stream *stream, bool writes, const acu_ticket *ticket);
+int acu_storage_begin_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
+                               uint64_t *version);
+int acu_storage_end_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
+                             uint64_t version);
 
 /* Nobody else has used it: what is done there now need neither wait nor be remembered, beyond its
  * number. */
@@ -85,33 +82,33 @@ static inline bool acu_storage_is_only_on(const acu_storage *storage,
     return ACU_LIKELY(__atomic_load_n(&storage->sole, __ATOMIC_SEQ_CST) == timeline);
 }
 
-static inline int acu_use_begin(acu_storage *storage, acu_stream *stream, bool writes,
-                                acu_ticket *ticket) {
+static inline int acu_storage_begin_use(acu_storage *storage, acu_stream *stream, bool writes,
+                                        uint64_t *version) {
     bool only_here = acu_storage_is_only_on(storage, stream->timeline) && !acu_capture_of(stream);
-    ticket->version = 0;
-    return ACU_LIKELY(only_here) ? 0 : acu_use_begins(storage, stream, writes, ticket);
+    *version = 0;
+    return ACU_LIKELY(only_here) ? 0 : acu_storage_begin_use_slow(storage, stream, writes, version);
 }
 
 /* Whether someone else has come is asked again, once the number was issued. */
-static inline int acu_use_end(acu_storage *storage, acu_stream *stream, bool writes,
-                              const acu_ticket *ticket) {
+static inline int acu_storage_end_use(acu_storage *storage, acu_stream *stream, bool writes,
+                                      uint64_t version) {
     if (acu_capture_of(stream))
         return 0;
     (void)acu_timeline_issue(stream->timeline);
     return acu_storage_is_only_on(storage, stream->timeline)
                ? 0
-               : acu_use_ends(storage, stream, writes, ticket);
+               : acu_storage_end_use_slow(storage, stream, writes, version);
 }
 
 /* The thread waits for all uses. */
-int acu_storage_settle(acu_storage *storage);
+int acu_storage_synchronize(acu_storage *storage);
 
 /*
  * New memory with the buffer `first` on it. `given`: of someone else, or to be registered; NULL: to
  * be allocated. `owned`: to be freed. `owner`: an object that has the memory, to be kept alive.
  * Failures are recorded, in the name of `call`.
  */
-typedef struct acu_request {
+typedef struct acu_storage_request {
     acu_stream *stream;
     acu_dtype dtype;
     size_t count;
@@ -119,14 +116,14 @@ typedef struct acu_request {
     void *given;
     bool owned;
     acu_object *owner;
-} acu_request;
-int acu_storage_new(const char *call, const acu_request *request, acu_buffer **buffer);
+} acu_storage_request;
+int acu_storage_new(const char *call, const acu_storage_request *request, acu_buffer **buffer);
 
 /*
  * The same, where all is as it mostly is: a buffer was released on the stream before. NULL, with
  * nothing done, where anything is not. Then CUDA is asked, and _made says what became of it.
  */
-static inline acu_storage *acu_storage_again(acu_stream *stream, acu_dtype dtype, size_t count,
+static inline acu_storage *acu_storage_reuse(acu_stream *stream, acu_dtype dtype, size_t count,
                                              size_t *bytes) {
     size_t size = acu_dtype_size(dtype);
     if (__builtin_mul_overflow(count, size, bytes) || *bytes - 1 >= PTRDIFF_MAX)
@@ -152,31 +149,31 @@ static inline bool acu_storage_is_simple(const acu_storage *s, const acu_buffer 
            acu_storage_is_only_on(s, s->home->timeline);
 }
 /* It was not freed because of `code`, or was but another is the spare. */
-int acu_storage_end(const char *call, acu_storage *storage, int code) ACU_COLD;
+int acu_storage_finish_release(const char *call, acu_storage *storage, int code) ACU_COLD;
 
 /* Memory that a graph will allocate, where it is written to `storage->pointer` and
  * `first.pointer`. */
-int acu_storage_of_graph(const char *call, int device, acu_dtype dtype, size_t count,
-                         acu_buffer **buffer);
+int acu_storage_new_for_graph(const char *call, int device, acu_dtype dtype, size_t count,
+                              acu_buffer **buffer);
 
 acu_storage *acu_storage_retain(acu_storage *storage);
 
 /* It has these elements; recorded if not. */
-int acu_buffer_has(const char *call, const acu_buffer *buffer, size_t at, size_t count);
+int acu_buffer_check_range(const char *call, const acu_buffer *buffer, size_t at, size_t count);
 /* The checks of copies between a buffer and the host, and between buffers; recorded. */
-int acu_buffer_check(const char *call, const acu_buffer *buffer, size_t at, acu_dtype dtype,
-                     const void *host, size_t count);
-int acu_copy_check(const char *call, const acu_buffer *to, size_t to_at, const acu_buffer *from,
-                   size_t from_at, size_t count);
+int acu_buffer_check_host_copy(const char *call, const acu_buffer *buffer, size_t at,
+                               acu_dtype dtype, const void *host, size_t count);
+int acu_buffer_check_copy(const char *call, const acu_buffer *to, size_t to_at,
+                          const acu_buffer *from, size_t from_at, size_t count);
 
 /* Pinned or registered. */
-bool acu_buffer_is_hosts(const acu_buffer *buffer);
+bool acu_buffer_is_host_memory(const acu_buffer *buffer);
 /* Of its device alone: others reach it only where someone has allowed it. */
-bool acu_buffer_is_devices(const acu_buffer *buffer);
+bool acu_buffer_is_device_memory(const acu_buffer *buffer);
 /* Both are known. */
-enum cudaMemcpyKind acu_copy_kind(const acu_buffer *to, const acu_buffer *from);
+enum cudaMemcpyKind acu_buffer_copy_kind(const acu_buffer *to, const acu_buffer *from);
 
 /* Neither is the host's: CUDA wants to be told both devices. */
-bool acu_copy_is_between_devices(const acu_buffer *to, const acu_buffer *from);
+bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from);
 
 #endif
