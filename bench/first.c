@@ -49,7 +49,7 @@ static void bind_more(void) {
     };
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         double begin = now();
-        (void)acu_bind(functions[i]);
+        (void)acu_call_bind(functions[i]);
         printf("%.0f\n", now() - begin);
     }
 }

@@ -220,7 +220,7 @@ static cudaError_t adapt_cudaChooseDevice_with(acu_fn real, int *device, const s
     cudaError_t result = cudaSuccess;
     acu_temporary(1032) loaded_prop = { {0} };
 
-    result = (cudaError_t)acu_to_loaded(&acu_function_cudaChooseDevice, 1, &loaded_prop, prop, 0);
+    result = (cudaError_t)acu_adapt_to_loaded(&acu_function_cudaChooseDevice, 1, &loaded_prop, prop, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -355,7 +355,7 @@ static cudaError_t adapt_cudaCreateSurfaceObject_with(acu_fn real, cudaSurfaceOb
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaCreateSurfaceObject, 1, pResDesc, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaCreateSurfaceObject, 1, pResDesc, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -437,11 +437,11 @@ static cudaError_t adapt_cudaCreateTextureObject_with(acu_fn real, cudaTextureOb
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaCreateTextureObject, 1, pResDesc, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaCreateTextureObject, 1, pResDesc, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
-    result = (cudaError_t)acu_check_in(&acu_function_cudaCreateTextureObject, 3, pResViewDesc, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaCreateTextureObject, 3, pResViewDesc, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -716,7 +716,7 @@ static cudaError_t adapt_cudaDevResourceGenerateDesc_with(acu_fn real, cudaDevRe
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaDevResourceGenerateDesc, 1, resources,
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaDevResourceGenerateDesc, 1, resources,
             (size_t)nbResources, 0);
     if (result != cudaSuccess) {
         return result;
@@ -804,11 +804,11 @@ static cudaError_t adapt_cudaDevSmResourceSplit_with(acu_fn real, cudaDevResourc
 {
     cudaError_t outcome = cudaSuccess;
 
-    outcome = (cudaError_t)acu_check_in(&acu_function_cudaDevSmResourceSplit, 2, input, 1, 0);
+    outcome = (cudaError_t)acu_adapt_check(&acu_function_cudaDevSmResourceSplit, 2, input, 1, 0);
     if (outcome != cudaSuccess) {
         return outcome;
     }
-    outcome = (cudaError_t)acu_check_in(&acu_function_cudaDevSmResourceSplit, 5, groupParams,
+    outcome = (cudaError_t)acu_adapt_check(&acu_function_cudaDevSmResourceSplit, 5, groupParams,
             (size_t)nbGroups, 0);
     if (outcome != cudaSuccess) {
         return outcome;
@@ -817,9 +817,9 @@ static cudaError_t adapt_cudaDevSmResourceSplit_with(acu_fn real, cudaDevResourc
             unsigned int, cudaDevSmResourceGroupParams *))real)(result, nbGroups, input, remainder, flags,
             groupParams);
     if (outcome == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaDevSmResourceSplit, 0, result, (size_t)nbGroups, 0);
-        acu_fill_out(&acu_function_cudaDevSmResourceSplit, 3, remainder, 1, 0);
-        acu_fill_out(&acu_function_cudaDevSmResourceSplit, 5, groupParams, (size_t)nbGroups, 0);
+        acu_adapt_fill(&acu_function_cudaDevSmResourceSplit, 0, result, (size_t)nbGroups, 0);
+        acu_adapt_fill(&acu_function_cudaDevSmResourceSplit, 3, remainder, 1, 0);
+        acu_adapt_fill(&acu_function_cudaDevSmResourceSplit, 5, groupParams, (size_t)nbGroups, 0);
     }
     return outcome;
 }
@@ -906,7 +906,7 @@ static cudaError_t adapt_cudaDevSmResourceSplitByCount_with(acu_fn real, cudaDev
 {
     cudaError_t outcome = cudaSuccess;
 
-    outcome = (cudaError_t)acu_check_in(&acu_function_cudaDevSmResourceSplitByCount, 2, input, 1, 0);
+    outcome = (cudaError_t)acu_adapt_check(&acu_function_cudaDevSmResourceSplitByCount, 2, input, 1, 0);
     if (outcome != cudaSuccess) {
         return outcome;
     }
@@ -914,9 +914,9 @@ static cudaError_t adapt_cudaDevSmResourceSplitByCount_with(acu_fn real, cudaDev
             cudaDevResource *, unsigned int, unsigned int))real)(result, nbGroups, input, remaining, flags,
             minCount);
     if (outcome == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaDevSmResourceSplitByCount, 0, result,
+        acu_adapt_fill(&acu_function_cudaDevSmResourceSplitByCount, 0, result,
                 (nbGroups == NULL ? 0 : (size_t)*nbGroups), 0);
-        acu_fill_out(&acu_function_cudaDevSmResourceSplitByCount, 3, remaining, 1, 0);
+        acu_adapt_fill(&acu_function_cudaDevSmResourceSplitByCount, 3, remaining, 1, 0);
     }
     return outcome;
 }
@@ -1335,7 +1335,7 @@ static cudaError_t adapt_cudaDeviceGetDevResource_with(acu_fn real, int device, 
     result = ((cudaError_t (*)(int, cudaDevResource *, enum cudaDevResourceType))real)(device, resource,
             type);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaDeviceGetDevResource, 1, resource, 1, 0);
+        acu_adapt_fill(&acu_function_cudaDeviceGetDevResource, 1, resource, 1, 0);
     }
     return result;
 }
@@ -3315,7 +3315,7 @@ static cudaError_t adapt_cudaExecutionCtxGetDevResource_with(acu_fn real, cudaEx
     result = ((cudaError_t (*)(cudaExecutionContext_t, cudaDevResource *,
             enum cudaDevResourceType))real)(ctx, resource, type);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaExecutionCtxGetDevResource, 1, resource, 1, 0);
+        acu_adapt_fill(&acu_function_cudaExecutionCtxGetDevResource, 1, resource, 1, 0);
     }
     return result;
 }
@@ -3693,7 +3693,8 @@ static cudaError_t adapt_cudaExternalMemoryGetMappedBuffer_with(acu_fn real, voi
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaExternalMemoryGetMappedBuffer, 2, bufferDesc, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaExternalMemoryGetMappedBuffer, 2, bufferDesc, 1,
+            0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -3772,7 +3773,7 @@ static cudaError_t adapt_cudaExternalMemoryGetMappedMipmappedArray_with(acu_fn r
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaExternalMemoryGetMappedMipmappedArray, 2,
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaExternalMemoryGetMappedMipmappedArray, 2,
             mipmapDesc, 1, 0);
     if (result != cudaSuccess) {
         return result;
@@ -4076,7 +4077,7 @@ static cudaError_t adapt_cudaFuncGetAttributes_with(acu_fn real, struct cudaFunc
 
     result = ((cudaError_t (*)(struct cudaFuncAttributes *, const void *))real)(attr, func);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaFuncGetAttributes, 0, attr, 1, 0);
+        acu_adapt_fill(&acu_function_cudaFuncGetAttributes, 0, attr, 1, 0);
     }
     return result;
 }
@@ -4956,7 +4957,7 @@ static cudaError_t adapt_cudaGetDeviceProperties_with(acu_fn real, struct cudaDe
     result = ((cudaError_t (*)(struct cudaDeviceProp *,
             int))real)((prop == NULL) ? NULL : (void *)&loaded_prop, device);
     if (result == cudaSuccess) {
-        acu_from_loaded(&acu_function_cudaGetDeviceProperties, 0, prop, &loaded_prop, 0);
+        acu_adapt_from_loaded(&acu_function_cudaGetDeviceProperties, 0, prop, &loaded_prop, 0);
         acu_fill_from_attributes(&acu_attributes_cudaDeviceProp, prop, device);
     }
     return result;
@@ -5579,7 +5580,7 @@ static cudaError_t adapt_cudaGetSurfaceObjectResourceDesc_with(acu_fn real,
 
     result = ((cudaError_t (*)(struct cudaResourceDesc *, cudaSurfaceObject_t))real)(pResDesc, surfObject);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaGetSurfaceObjectResourceDesc, 0, pResDesc, 1, 0);
+        acu_adapt_fill(&acu_function_cudaGetSurfaceObjectResourceDesc, 0, pResDesc, 1, 0);
     }
     return result;
 }
@@ -5732,7 +5733,7 @@ static cudaError_t adapt_cudaGetTextureObjectResourceDesc_with(acu_fn real,
 
     result = ((cudaError_t (*)(struct cudaResourceDesc *, cudaTextureObject_t))real)(pResDesc, texObject);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaGetTextureObjectResourceDesc, 0, pResDesc, 1, 0);
+        acu_adapt_fill(&acu_function_cudaGetTextureObjectResourceDesc, 0, pResDesc, 1, 0);
     }
     return result;
 }
@@ -5806,7 +5807,7 @@ static cudaError_t adapt_cudaGetTextureObjectResourceViewDesc_with(acu_fn real,
     result = ((cudaError_t (*)(struct cudaResourceViewDesc *, cudaTextureObject_t))real)(pResViewDesc,
             texObject);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaGetTextureObjectResourceViewDesc, 0, pResViewDesc, 1, 0);
+        acu_adapt_fill(&acu_function_cudaGetTextureObjectResourceViewDesc, 0, pResViewDesc, 1, 0);
     }
     return result;
 }
@@ -6466,7 +6467,7 @@ static cudaError_t adapt_cudaGraphAddMemAllocNode_with(acu_fn real, cudaGraphNod
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaGraphAddMemAllocNode, 4, nodeParams, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaGraphAddMemAllocNode, 4, nodeParams, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -6474,7 +6475,7 @@ static cudaError_t adapt_cudaGraphAddMemAllocNode_with(acu_fn real, cudaGraphNod
             struct cudaMemAllocNodeParams *))real)(pGraphNode, graph, pDependencies, numDependencies,
             nodeParams);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaGraphAddMemAllocNode, 4, nodeParams, 1, 0);
+        acu_adapt_fill(&acu_function_cudaGraphAddMemAllocNode, 4, nodeParams, 1, 0);
     }
     return result;
 }
@@ -6926,7 +6927,7 @@ static cudaError_t adapt_cudaGraphAddNode_with(acu_fn real, cudaGraphNode_t *pGr
         static const char what[] = "dependencyData";
         return (cudaError_t)acu_refuse_newer(&acu_function_cudaGraphAddNode, what, 12030);
     }
-    result = (cudaError_t)acu_check_in(&acu_function_cudaGraphAddNode, 5, nodeParams, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaGraphAddNode, 5, nodeParams, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -6934,7 +6935,7 @@ static cudaError_t adapt_cudaGraphAddNode_with(acu_fn real, cudaGraphNode_t *pGr
             struct cudaGraphNodeParams *))real)(pGraphNode, graph, pDependencies, numDependencies,
             nodeParams);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaGraphAddNode, 5, nodeParams, 1, 0);
+        acu_adapt_fill(&acu_function_cudaGraphAddNode, 5, nodeParams, 1, 0);
     }
     return result;
 }
@@ -6952,7 +6953,7 @@ static cudaError_t adapt_cudaGraphAddNode1_with(acu_fn real, cudaGraphNode_t *pG
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaGraphAddNode, 5, nodeParams, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaGraphAddNode, 5, nodeParams, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -6960,7 +6961,7 @@ static cudaError_t adapt_cudaGraphAddNode1_with(acu_fn real, cudaGraphNode_t *pG
             const cudaGraphEdgeData *, size_t, struct cudaGraphNodeParams *))real)(pGraphNode, graph,
             pDependencies, dependencyData, numDependencies, nodeParams);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaGraphAddNode, 5, nodeParams, 1, 0);
+        acu_adapt_fill(&acu_function_cudaGraphAddNode, 5, nodeParams, 1, 0);
     }
     return result;
 }
@@ -8331,7 +8332,7 @@ static cudaError_t adapt_cudaGraphExecNodeSetParams_with(acu_fn real, cudaGraphE
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaGraphExecNodeSetParams, 2, nodeParams, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaGraphExecNodeSetParams, 2, nodeParams, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -9229,7 +9230,7 @@ static cudaError_t adapt_cudaGraphKernelNodeGetAttribute_with(acu_fn real, cudaG
     result = ((cudaError_t (*)(cudaGraphNode_t, cudaLaunchAttributeID,
             cudaLaunchAttributeValue *))real)(hNode, attr, value_out);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaGraphKernelNodeGetAttribute, 2, value_out, 1, (int)attr);
+        acu_adapt_fill(&acu_function_cudaGraphKernelNodeGetAttribute, 2, value_out, 1, (int)attr);
     }
     return result;
 }
@@ -9344,7 +9345,8 @@ static cudaError_t adapt_cudaGraphKernelNodeSetAttribute_with(acu_fn real, cudaG
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaGraphKernelNodeSetAttribute, 2, value, 1, (int)attr);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaGraphKernelNodeSetAttribute, 2, value, 1,
+            (int)attr);
     if (result != cudaSuccess) {
         return result;
     }
@@ -9537,7 +9539,7 @@ static cudaError_t adapt_cudaGraphMemAllocNodeGetParams_with(acu_fn real, cudaGr
 
     result = ((cudaError_t (*)(cudaGraphNode_t, struct cudaMemAllocNodeParams *))real)(node, params_out);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaGraphMemAllocNodeGetParams, 1, params_out, 1, 0);
+        acu_adapt_fill(&acu_function_cudaGraphMemAllocNodeGetParams, 1, params_out, 1, 0);
     }
     return result;
 }
@@ -10344,7 +10346,7 @@ static cudaError_t adapt_cudaGraphNodeGetParams_with(acu_fn real, cudaGraphNode_
 
     result = ((cudaError_t (*)(cudaGraphNode_t, struct cudaGraphNodeParams *))real)(node, nodeParams);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaGraphNodeGetParams, 1, nodeParams, 1, 0);
+        acu_adapt_fill(&acu_function_cudaGraphNodeGetParams, 1, nodeParams, 1, 0);
     }
     return result;
 }
@@ -10556,7 +10558,7 @@ static cudaError_t adapt_cudaGraphNodeSetParams_with(acu_fn real, cudaGraphNode_
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaGraphNodeSetParams, 1, nodeParams, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaGraphNodeSetParams, 1, nodeParams, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -11746,7 +11748,7 @@ static cudaError_t adapt_cudaImportExternalMemory_with(acu_fn real, cudaExternal
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaImportExternalMemory, 1, memHandleDesc, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaImportExternalMemory, 1, memHandleDesc, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -11821,7 +11823,7 @@ static cudaError_t adapt_cudaImportExternalSemaphore_with(acu_fn real, cudaExter
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaImportExternalSemaphore, 1, semHandleDesc, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaImportExternalSemaphore, 1, semHandleDesc, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -13992,7 +13994,7 @@ static cudaError_t adapt_cudaMemAdvise1_with(acu_fn real, const void *devPtr, si
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemAdvise, 3, &location, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemAdvise, 3, &location, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -14084,7 +14086,7 @@ static cudaError_t adapt_cudaMemDiscardAndPrefetchBatchAsync_with(acu_fn real, v
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemDiscardAndPrefetchBatchAsync, 3, prefetchLocs,
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemDiscardAndPrefetchBatchAsync, 3, prefetchLocs,
             (size_t)numPrefetchLocs, 0);
     if (result != cudaSuccess) {
         return result;
@@ -14311,7 +14313,7 @@ static cudaError_t adapt_cudaMemGetDefaultMemPool_with(acu_fn real, cudaMemPool_
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemGetDefaultMemPool, 1, location, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemGetDefaultMemPool, 1, location, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -14490,7 +14492,7 @@ static cudaError_t adapt_cudaMemGetMemPool_with(acu_fn real, cudaMemPool_t *memP
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemGetMemPool, 1, location, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemGetMemPool, 1, location, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -14566,7 +14568,7 @@ static cudaError_t adapt_cudaMemPoolCreate_with(acu_fn real, cudaMemPool_t *memP
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemPoolCreate, 1, poolProps, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemPoolCreate, 1, poolProps, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -14776,7 +14778,7 @@ static cudaError_t adapt_cudaMemPoolGetAccess_with(acu_fn real, enum cudaMemAcce
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemPoolGetAccess, 2, location, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemPoolGetAccess, 2, location, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -15002,7 +15004,7 @@ static cudaError_t adapt_cudaMemPoolSetAccess_with(acu_fn real, cudaMemPool_t me
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemPoolSetAccess, 1, descList, (size_t)count, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemPoolSetAccess, 1, descList, (size_t)count, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -15186,7 +15188,7 @@ static cudaError_t adapt_cudaMemPrefetchAsync_with(acu_fn real, const void *devP
     }
     if (!acu_location_valid(&location)) {
         static const char why[] = "location: is neither a device nor {cudaMemLocationTypeHost, 0}, which is the CPU";
-        return (cudaError_t)acu_refuse_as(&acu_function_cudaMemPrefetchAsync, cudaErrorInvalidDevice, why);
+        return (cudaError_t)acu_refuse(&acu_function_cudaMemPrefetchAsync, cudaErrorInvalidDevice, why);
     }
     if (flags != 0) {
         static const char what[] = "flags";
@@ -15214,7 +15216,7 @@ static cudaError_t adapt_cudaMemPrefetchAsync1_with(acu_fn real, const void *dev
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemPrefetchAsync, 2, &location, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemPrefetchAsync, 2, &location, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -15350,7 +15352,7 @@ static cudaError_t adapt_cudaMemPrefetchBatchAsync_with(acu_fn real, void **dptr
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemPrefetchBatchAsync, 3, prefetchLocs,
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemPrefetchBatchAsync, 3, prefetchLocs,
             (size_t)numPrefetchLocs, 0);
     if (result != cudaSuccess) {
         return result;
@@ -15595,7 +15597,7 @@ static cudaError_t adapt_cudaMemSetMemPool_with(acu_fn real, struct cudaMemLocat
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemSetMemPool, 0, location, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemSetMemPool, 0, location, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -16571,7 +16573,7 @@ static cudaError_t adapt_cudaMemcpy3DBatchAsync_with(acu_fn real, size_t numOps,
     cudaError_t result = cudaSuccess;
     size_t failed = SIZE_MAX;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemcpy3DBatchAsync, 1, opList, (size_t)numOps, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemcpy3DBatchAsync, 1, opList, (size_t)numOps, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -16597,7 +16599,7 @@ static cudaError_t adapt_cudaMemcpy3DBatchAsync1_with(acu_fn real, size_t numOps
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemcpy3DBatchAsync, 1, opList, (size_t)numOps, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemcpy3DBatchAsync, 1, opList, (size_t)numOps, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -16863,7 +16865,7 @@ static cudaError_t adapt_cudaMemcpy3DWithAttributesAsync_with(acu_fn real, struc
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemcpy3DWithAttributesAsync, 0, op, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemcpy3DWithAttributesAsync, 0, op, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -17178,7 +17180,7 @@ static cudaError_t adapt_cudaMemcpyBatchAsync_with(acu_fn real, void *const *dst
     cudaError_t result = cudaSuccess;
     size_t failed = SIZE_MAX;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemcpyBatchAsync, 4, attrs, (size_t)numAttrs, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemcpyBatchAsync, 4, attrs, (size_t)numAttrs, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -17208,7 +17210,7 @@ static cudaError_t adapt_cudaMemcpyBatchAsync1_with(acu_fn real, void *const *ds
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemcpyBatchAsync, 4, attrs, (size_t)numAttrs, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemcpyBatchAsync, 4, attrs, (size_t)numAttrs, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -18148,7 +18150,7 @@ static cudaError_t adapt_cudaMemcpyWithAttributesAsync_with(acu_fn real, void *d
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaMemcpyWithAttributesAsync, 3, attr, 1, 0);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaMemcpyWithAttributesAsync, 3, attr, 1, 0);
     if (result != cudaSuccess) {
         return result;
     }
@@ -19144,7 +19146,7 @@ static cudaError_t adapt_cudaPointerGetAttributes_with(acu_fn real, struct cudaP
 
     result = ((cudaError_t (*)(struct cudaPointerAttributes *, const void *))real)(attributes, ptr);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaPointerGetAttributes, 0, attributes, 1, 0);
+        acu_adapt_fill(&acu_function_cudaPointerGetAttributes, 0, attributes, 1, 0);
     }
     return result;
 }
@@ -20276,7 +20278,7 @@ static cudaError_t adapt_cudaStreamGetAttribute_with(acu_fn real, cudaStream_t h
     result = ((cudaError_t (*)(cudaStream_t, cudaLaunchAttributeID,
             cudaLaunchAttributeValue *))real)(hStream, attr, value_out);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaStreamGetAttribute, 2, value_out, 1, (int)attr);
+        acu_adapt_fill(&acu_function_cudaStreamGetAttribute, 2, value_out, 1, (int)attr);
     }
     return result;
 }
@@ -20552,7 +20554,7 @@ static cudaError_t adapt_cudaStreamGetDevResource_with(acu_fn real, cudaStream_t
     result = ((cudaError_t (*)(cudaStream_t, cudaDevResource *, enum cudaDevResourceType))real)(hStream,
             resource, type);
     if (result == cudaSuccess) {
-        acu_fill_out(&acu_function_cudaStreamGetDevResource, 1, resource, 1, 0);
+        acu_adapt_fill(&acu_function_cudaStreamGetDevResource, 1, resource, 1, 0);
     }
     return result;
 }
@@ -21120,7 +21122,7 @@ static cudaError_t adapt_cudaStreamSetAttribute_with(acu_fn real, cudaStream_t h
 {
     cudaError_t result = cudaSuccess;
 
-    result = (cudaError_t)acu_check_in(&acu_function_cudaStreamSetAttribute, 2, value, 1, (int)attr);
+    result = (cudaError_t)acu_adapt_check(&acu_function_cudaStreamSetAttribute, 2, value, 1, (int)attr);
     if (result != cudaSuccess) {
         return result;
     }

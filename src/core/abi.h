@@ -219,10 +219,10 @@ int acu_call_end(acu_call *call);
  * called: the entry, which refuses with the reason, where it cannot be bound, or the way through a
  * layer.
  */
-acu_fn acu_bind(const acu_function *function);
+acu_fn acu_call_bind(const acu_function *function);
 
 /* What is loaded has the function. False where nothing is; nothing is recorded. */
-bool acu_knows(const acu_function *function);
+bool acu_call_exists(const acu_function *function);
 
 /*
  * The cold path of a wrapper: the call returned `result`, which is not zero. Records what failed
@@ -234,31 +234,32 @@ int acu_explain(const acu_function *function, int result, const void *args);
 /*
  * Refusals made by adapters: each records the error (code, function, reason) as the thread's last
  * one and returns the code. `what` names the parameter or field ("nodeParams->kernel.ctx"); since
- * == 0: it is gone. acu_refuse_as takes any code (an injected fault).
+ * == 0: it is gone. acu_refuse takes any code (an injected fault).
  */
 int acu_refuse_newer(const acu_function *function, const char *what, int since);
 int acu_refuse_invalid(const acu_function *function, const char *what, const char *why);
-int acu_refuse_as(const acu_function *function, int code, const char *why);
+int acu_refuse(const acu_function *function, int code, const char *why);
 
 /*
  * Rule 1 for structs whose old layouts are a prefix of the presented one.
- * acu_check_in: refuses newer fields in use and non-zero reserved space; 0 if the loaded library
- * can take it. acu_fill_out: gives the fields which the loaded library did not write their
+ * acu_adapt_check: refuses newer fields in use and non-zero reserved space; 0 if the loaded library
+ * can take it. acu_adapt_fill: gives the fields which the loaded library did not write their
  * defaults. `tag` is the argument that says which union member is meant, or 0.
  */
-int acu_check_in(const acu_function *function, unsigned param, const void *record, size_t count,
-                 int tag);
-void acu_fill_out(const acu_function *function, unsigned param, void *record, size_t count,
-                  int tag);
+int acu_adapt_check(const acu_function *function, unsigned param, const void *record, size_t count,
+                    int tag);
+void acu_adapt_fill(const acu_function *function, unsigned param, void *record, size_t count,
+                    int tag);
 
 /*
  * Rule 2, otherwise: a temporary of the loaded layout. Copies by field.
- * acu_to_loaded refuses like acu_check_in; acu_from_loaded fills like acu_fill_out.
+ * acu_adapt_to_loaded refuses like acu_adapt_check; acu_adapt_from_loaded fills like
+ * acu_adapt_fill.
  */
-int acu_to_loaded(const acu_function *function, unsigned param, void *loaded, const void *presented,
-                  int tag);
-void acu_from_loaded(const acu_function *function, unsigned param, void *presented,
-                     const void *loaded, int tag);
+int acu_adapt_to_loaded(const acu_function *function, unsigned param, void *loaded,
+                        const void *presented, int tag);
+void acu_adapt_from_loaded(const acu_function *function, unsigned param, void *presented,
+                           const void *loaded, int tag);
 
 /*
  * What in the arguments is newer than `version`: an enumerator or flag bit, by value or in what an
@@ -269,25 +270,25 @@ const char *acu_newer_argument(const acu_function *function, const void *args, i
                                int *since);
 
 /* Values as the tables describe them; nothing is assumed about alignment. */
-int64_t acu_read_integer(const acu_type *type, const void *at);
-bool acu_same_value(const acu_type *type, int64_t a, int64_t b); /* alike in the type's bytes */
+int64_t acu_value_read(const acu_type *type, const void *at);
+bool acu_value_equal(const acu_type *type, int64_t a, int64_t b); /* alike in the type's bytes */
 /* A value's name (the first, if it has several), and the type's entry for a name; NULL: none. */
 const char *acu_value_name(const acu_type *type, int64_t value);
-const acu_value *acu_value_named(const acu_type *type, const char *name);
+const acu_value *acu_value_find(const acu_type *type, const char *name);
 int32_t acu_field_tag(const acu_type *type, const acu_field *field, const void *record,
                       int32_t tag);
 const acu_type *acu_field_target(const acu_field *field); /* NULL: it leads to nothing */
 bool acu_field_active(const acu_field *field, int32_t tag);
 /* Where an argument is in the struct of them. */
-const void *acu_argument(const acu_function *function, unsigned param, const void *args);
+const void *acu_argument_at(const acu_function *function, unsigned param, const void *args);
 /* Elements behind an argument, 1 if nothing counts them; the tag that an argument's record is
  * given. */
 size_t acu_argument_count(const acu_function *function, unsigned param, const void *args);
 int32_t acu_argument_tag(const acu_function *function, unsigned param, const void *args);
 /* Elements behind a field that has a target. */
-size_t acu_target_count(const acu_type *type, const acu_field *field, const void *record);
+size_t acu_field_target_count(const acu_type *type, const acu_field *field, const void *record);
 
 /* An error made here, waiting to be returned once by cudaGetLastError; 0 if none. */
-int acu_own_error(bool take);
+int acu_record_own_error(bool take);
 
 #endif

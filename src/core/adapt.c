@@ -12,7 +12,7 @@
 
 /* ---- reading what the tables describe ------------------------------------------------------ */
 
-int64_t acu_read_integer(const acu_type *type, const void *at) {
+int64_t acu_value_read(const acu_type *type, const void *at) {
     bool is_signed = type->kind == ACU_KIND_SIGNED || type->kind == ACU_KIND_ENUM;
     uint8_t u8;
     uint16_t u16;
@@ -59,7 +59,7 @@ static void write_integer(const acu_type *type, void *at, int64_t value) {
 }
 
 /* A table may give 0xffffffff or -1 for the same 32 bits. */
-bool acu_same_value(const acu_type *type, int64_t a, int64_t b) {
+bool acu_value_equal(const acu_type *type, int64_t a, int64_t b) {
     uint64_t differ = (uint64_t)a ^ (uint64_t)b;
     return type->size >= 8 ? differ == 0 : (differ & ((UINT64_C(1) << (8U * type->size)) - 1)) == 0;
 }
@@ -99,7 +99,7 @@ static size_t as_count(int64_t value) {
     return value > 0 ? (size_t)value : 0;
 }
 
-const void *acu_argument(const acu_function *function, unsigned param, const void *args) {
+const void *acu_argument_at(const acu_function *function, unsigned param, const void *args) {
     return (const char *)args + function->params[param].at;
 }
 
@@ -108,26 +108,26 @@ size_t acu_argument_count(const acu_function *function, unsigned param, const vo
     if (by < 0)
         return 1;
     const acu_param *counter = &function->params[by];
-    const void *at = acu_argument(function, (unsigned)by, args);
+    const void *at = acu_argument_at(function, (unsigned)by, args);
     if (counter->depth)
         at = read_pointer(at);
-    return at ? as_count(acu_read_integer(counter->type, at)) : 0;
+    return at ? as_count(acu_value_read(counter->type, at)) : 0;
 }
 
 int32_t acu_argument_tag(const acu_function *function, unsigned param, const void *args) {
     int by = (int)function->params[param].tag;
     return by < 0 ? 0
-                  : (int32_t)acu_read_integer(function->params[by].type,
-                                              acu_argument(function, (unsigned)by, args));
+                  : (int32_t)acu_value_read(function->params[by].type,
+                                            acu_argument_at(function, (unsigned)by, args));
 }
 
-size_t acu_target_count(const acu_type *type, const acu_field *field, const void *record) {
+size_t acu_field_target_count(const acu_type *type, const acu_field *field, const void *record) {
     if (field->target_count < 0)
         return 1;
     for (uint32_t i = 0; i < type->count; i++)
         if (type->fields[i].offset == field->target_count)
             return as_count(
-                acu_read_integer(type->fields[i].type, (const char *)record + field->target_count));
+                acu_value_read(type->fields[i].type, (const char *)record + field->target_count));
     return 0;
 }
 
@@ -245,9 +245,9 @@ static bool in_use(const acu_type *owner, const acu_field *field, const unsigned
         return false;
     if (field->count != 1 || type->kind == ACU_KIND_FLOAT)
         return true;
-    int64_t value = acu_read_integer(type, at);
-    return !acu_same_value(type, value, field->absent) &&
-           !acu_same_value(type, value, field->harmless);
+    int64_t value = acu_value_read(type, at);
+    return !acu_value_equal(type, value, field->absent) &&
+           !acu_value_equal(type, value, field->harmless);
 }
 
 /* ---- on the way in: refuse what would be lost ---------------------------------------------- */
@@ -293,7 +293,7 @@ static int check_field(const walk *w, const acu_type *type, const acu_field *fie
     const void *target = pointed ? read_pointer(at) : NULL;
     if (!target)
         return 0;
-    size_t count = acu_target_count(type, field, record);
+    size_t count = acu_field_target_count(type, field, record);
     return check_each(w, pointed, target, count, own, &path, field->target_count >= 0);
 }
 
@@ -310,8 +310,8 @@ static int check(const walk *w, const acu_type *type, const unsigned char *recor
     return 0;
 }
 
-int acu_check_in(const acu_function *function, unsigned param, const void *record, size_t count,
-                 int tag) {
+int acu_adapt_check(const acu_function *function, unsigned param, const void *record, size_t count,
+                    int tag) {
     walk w = begin(function, param);
     step path = {.names = function->name, .part = param, .pointer = w.param->depth > 0};
     if (!record || w.param->drops)
@@ -324,7 +324,7 @@ int acu_check_in(const acu_function *function, unsigned param, const void *recor
 static void set_absent(const acu_field *field, unsigned char *at, bool keeps_harmless) {
     const acu_type *type = field->type;
     if (keeps_harmless && field->harmless && field->count == 1 &&
-        acu_same_value(type, acu_read_integer(type, at), field->harmless))
+        acu_value_equal(type, acu_value_read(type, at), field->harmless))
         return;
     memset(at, 0, field_size(field));
     for (uint32_t i = 0; i < field->count; i++, at += type->size) {
@@ -360,8 +360,8 @@ static void fill(const walk *w, const acu_type *type, unsigned char *record, int
     }
 }
 
-void acu_fill_out(const acu_function *function, unsigned param, void *record, size_t count,
-                  int tag) {
+void acu_adapt_fill(const acu_function *function, unsigned param, void *record, size_t count,
+                    int tag) {
     walk w = begin(function, param);
     unsigned char *at = record;
     for (size_t i = 0; at && i < count; i++, at += w.param->type->size)
@@ -401,10 +401,10 @@ static void convert(int version, const acu_type *type, unsigned char *to, const 
     }
 }
 
-int acu_to_loaded(const acu_function *function, unsigned param, void *loaded, const void *presented,
-                  int tag) {
+int acu_adapt_to_loaded(const acu_function *function, unsigned param, void *loaded,
+                        const void *presented, int tag) {
     walk w = begin(function, param);
-    int refused = acu_check_in(function, param, presented, 1, tag);
+    int refused = acu_adapt_check(function, param, presented, 1, tag);
     if (refused || !presented)
         return refused;
     memset(loaded, 0, loaded_size(w.param->type, w.version));
@@ -412,8 +412,8 @@ int acu_to_loaded(const acu_function *function, unsigned param, void *loaded, co
     return 0;
 }
 
-void acu_from_loaded(const acu_function *function, unsigned param, void *presented,
-                     const void *loaded, int tag) {
+void acu_adapt_from_loaded(const acu_function *function, unsigned param, void *presented,
+                           const void *loaded, int tag) {
     walk w = begin(function, param);
     if (!presented)
         return;
@@ -438,7 +438,7 @@ static const acu_value *newer_value(const acu_type *type, int64_t value, int ver
     const acu_value *newer = NULL;
     const acu_value *v = type->values;
     for (uint32_t i = 0; i < type->count; i++, v++) {
-        if (!acu_same_value(type, v->value, value))
+        if (!acu_value_equal(type, v->value, value))
             continue;
         if (v->since <= version)
             return NULL;
@@ -489,7 +489,8 @@ static const acu_value *find_in_field(search *s, const acu_type *type, const acu
     path.pointer = true;
     path.indexed = field->target_count >= 0;
     at = read_pointer(at);
-    return at ? find_in_each(s, pointed, at, acu_target_count(type, field, record), own, &path)
+    return at ? find_in_each(s, pointed, at, acu_field_target_count(type, field, record), own,
+                             &path)
               : NULL;
 }
 
@@ -500,9 +501,9 @@ static const acu_value *find_in(search *s, const acu_type *type, const unsigned 
         for (uint32_t i = 0; !newer && i < type->count; i++)
             newer = find_in_field(s, type, &type->fields[i], at, tag, path);
     else if (type->kind == ACU_KIND_ENUM)
-        newer = newer_value(type, acu_read_integer(type, at), s->version);
+        newer = newer_value(type, acu_value_read(type, at), s->version);
     else if (type->kind == ACU_KIND_FLAGS)
-        newer = newer_flag(type, (uint64_t)acu_read_integer(type, at), s->version);
+        newer = newer_flag(type, (uint64_t)acu_value_read(type, at), s->version);
     if (!newer || type->kind == ACU_KIND_RECORD)
         return newer;
     if (path->up || path->pointer) {
@@ -522,10 +523,10 @@ static const acu_value *find_in_argument(search *s, const acu_function *function
     if (!p->type || p->depth > 1 || p->drops || (p->depth && p->direction == ACU_OUT))
         return NULL;
     if (!p->depth)
-        return find_in_each(s, p->type, acu_argument(function, param, args), 1, tag, &path);
+        return find_in_each(s, p->type, acu_argument_at(function, param, args), 1, tag, &path);
     path.pointer = true;
     path.indexed = p->length >= 0;
-    const void *at = read_pointer(acu_argument(function, param, args));
+    const void *at = read_pointer(acu_argument_at(function, param, args));
     return at ? find_in_each(s, p->type, at, acu_argument_count(function, param, args), tag, &path)
               : NULL;
 }

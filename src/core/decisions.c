@@ -34,7 +34,7 @@ cudaError_t acu_capture_edges(const acu_function *function, const cudaGraphEdgeD
 
     if (edges != NULL && count > MOST) {
         *edges = NULL;
-        return (cudaError_t)acu_refuse_as(
+        return (cudaError_t)acu_refuse(
             function, cudaErrorNotSupported,
             "the stream depends on more than 4096 nodes; ask without edge data");
     }
@@ -118,7 +118,7 @@ void acu_update_result(cudaGraphExecUpdateResultInfo *info, enum cudaGraphExecUp
 
 void acu_note_index(cudaError_t result, const char *what, size_t index) {
     if (result != cudaSuccess && index != SIZE_MAX) {
-        acu_error_note(what, index);
+        acu_record_note(what, index);
     }
 }
 
@@ -201,14 +201,14 @@ struct cudaChannelFormatDesc acu_hook_cudaCreateChannelDesc(acu_fn real, int x, 
 /* An error made here is newer than any the library holds: whatever the library reported since has
  * replaced it. */
 cudaError_t acu_hook_cudaGetLastError(acu_fn real) {
-    cudaError_t own = (cudaError_t)acu_own_error(true);
+    cudaError_t own = (cudaError_t)acu_record_own_error(true);
     cudaError_t theirs = real == NULL ? cudaSuccess : ((cudaError_t (*)(void))real)();
 
     return own != cudaSuccess ? own : theirs;
 }
 
 cudaError_t acu_hook_cudaPeekAtLastError(acu_fn real) {
-    cudaError_t own = (cudaError_t)acu_own_error(false);
+    cudaError_t own = (cudaError_t)acu_record_own_error(false);
 
     if (own != cudaSuccess) {
         return own;

@@ -49,7 +49,7 @@ int acu_record(int code, const char *format, ...) {
     return code;
 }
 
-const char *acu_one_line(const char *log, char *line, size_t size) {
+const char *acu_record_one_line(const char *log, char *line, size_t size) {
     size_t used = 0;
     for (; *log && used + 4 < size; log++) {
         if (*log != '\n')
@@ -61,13 +61,13 @@ const char *acu_one_line(const char *log, char *line, size_t size) {
     return line;
 }
 
-int acu_record_as(int from, int to) {
+int acu_record_recode(int from, int to) {
     if (record.code == from)
         record.code = to;
     return to;
 }
 
-void acu_error_note(const char *what, size_t index) {
+void acu_record_note(const char *what, size_t index) {
     size_t used = record.refused ? strlen(record.message) : 0;
     if (record.refused) /* the call failed here, and its message is written */
         snprintf(record.message + used, sizeof record.message - used, " (%s %zu)", what, index);
@@ -75,12 +75,12 @@ void acu_error_note(const char *what, size_t index) {
         snprintf(record.note, sizeof record.note, " (%s %zu)", what, index);
 }
 
-bool acu_has_quirk(const acu_function *function, unsigned quirk) {
+bool acu_function_has_quirk(const acu_function *function, unsigned quirk) {
     unsigned quirks = function->quirks;
     return (quirks & quirk) != 0;
 }
 
-bool acu_is_answer(const acu_function *function, int result) {
+bool acu_function_is_answer(const acu_function *function, int result) {
     for (const int *answer = function->not_failures; answer && *answer; answer++)
         if (*answer == result)
             return true;
@@ -88,12 +88,12 @@ bool acu_is_answer(const acu_function *function, int result) {
 }
 
 static bool repeats_errors(const acu_function *function) {
-    return acu_has_quirk(function, ACU_QUIRK_GET_LAST_ERROR) ||
-           acu_has_quirk(function, ACU_QUIRK_PEEK_LAST_ERROR);
+    return acu_function_has_quirk(function, ACU_QUIRK_GET_LAST_ERROR) ||
+           acu_function_has_quirk(function, ACU_QUIRK_PEEK_LAST_ERROR);
 }
 
-int acu_refuse(const acu_function *function, int code, const char *format, ...) {
-    if (repeats_errors(function) || acu_is_answer(function, code))
+int acu_refuse_format(const acu_function *function, int code, const char *format, ...) {
+    if (repeats_errors(function) || acu_function_is_answer(function, code))
         return code;
     va_list args;
     va_start(args, format);
@@ -107,7 +107,7 @@ int acu_refuse(const acu_function *function, int code, const char *format, ...) 
     return code;
 }
 
-int acu_own_error(bool take) {
+int acu_record_own_error(bool take) {
     int own = record.own;
     if (take)
         record.own = 0;
@@ -133,7 +133,7 @@ acu_error acu_last_error_details(void) {
                        .call = record.call ? record.call : "",
                        .object = record.object,
                        .message = record.message,
-                       .hint = *record.hint ? record.hint : acu_hint_for(record.code)};
+                       .hint = *record.hint ? record.hint : acu_status_hint(record.code)};
 }
 
 /* ---- failures of the safe layer ----------------------------------------------------------------
@@ -174,7 +174,7 @@ int acu_fail(const char *call, const char *object, int code, const char *format,
     return code;
 }
 
-void acu_hint(const char *format, ...) {
+void acu_fail_hint(const char *format, ...) {
     va_list args;
     va_start(args, format);
     vsnprintf(record.hint, sizeof record.hint, format, args);
@@ -211,7 +211,7 @@ size_t acu_release_error(acu_error *error) {
     return count;
 }
 
-void acu_keep_release_error(void) {
+void acu_record_release_error(void) {
     acu_error error = acu_last_error_details();
     pthread_mutex_lock(&kept_lock);
     if (kept_count++ == 0) {
@@ -224,14 +224,14 @@ void acu_keep_release_error(void) {
     pthread_mutex_unlock(&kept_lock);
 }
 
-void acu_error_save(acu_saved_error *saved) {
+void acu_record_save(acu_saved_record *saved) {
     static_assert(sizeof record <= sizeof saved->bytes, "ACU_SAVED_ERROR_SIZE is too small");
     saved->any = record.code != 0;
     if (saved->any)
         memcpy(saved->bytes, &record, sizeof record);
 }
 
-void acu_error_restore(const acu_saved_error *saved) {
+void acu_record_restore(const acu_saved_record *saved) {
     int own = record.own; /* cudaGetLastError tells what CUDA last refused, whoever asked for it */
     if (saved->any)
         memcpy(&record, saved->bytes, sizeof record);
@@ -243,8 +243,8 @@ void acu_error_restore(const acu_saved_error *saved) {
 /* ---- what is loaded -----------------------------------------------------------------------------
  */
 
-const char *acu_loaded_text(const acu_library *library, const char *between,
-                            char text[ACU_LOADED_SIZE]) {
+const char *acu_explain_loaded(const acu_library *library, const char *between,
+                               char text[ACU_LOADED_SIZE]) {
     if (acu_library_version(library))
         snprintf(text, ACU_LOADED_SIZE, "%s%s %d.%d (%s)", library->info->name, between,
                  ACU_MAJOR(library->loaded.version), ACU_MINOR(library->loaded.version),
@@ -260,22 +260,22 @@ const char *acu_loaded_text(const acu_library *library, const char *between,
 int acu_refuse_newer(const acu_function *function, const char *what, int since) {
     char text[ACU_LOADED_SIZE];
     const acu_library *library = function->library;
-    acu_loaded_text(library, " is", text);
+    acu_explain_loaded(library, " is", text);
     if (since)
-        return acu_refuse(function, library->info->error_unavailable,
-                          "%s: %s needs CUDA %d.%d; loaded %s", function->name, what,
-                          ACU_MAJOR(since), ACU_MINOR(since), text);
-    return acu_refuse(function, library->info->error_unavailable, "%s: %s is gone; loaded %s",
-                      function->name, what, text);
+        return acu_refuse_format(function, library->info->error_unavailable,
+                                 "%s: %s needs CUDA %d.%d; loaded %s", function->name, what,
+                                 ACU_MAJOR(since), ACU_MINOR(since), text);
+    return acu_refuse_format(function, library->info->error_unavailable,
+                             "%s: %s is gone; loaded %s", function->name, what, text);
 }
 
 int acu_refuse_invalid(const acu_function *function, const char *what, const char *why) {
-    return acu_refuse(function, function->library->info->error_invalid, "%s: %s %s", function->name,
-                      what, why);
+    return acu_refuse_format(function, function->library->info->error_invalid, "%s: %s %s",
+                             function->name, what, why);
 }
 
-int acu_refuse_as(const acu_function *function, int code, const char *why) {
-    return acu_refuse(function, code, "%s: %s", function->name, why);
+int acu_refuse(const acu_function *function, int code, const char *why) {
+    return acu_refuse_format(function, code, "%s: %s", function->name, why);
 }
 
 /* The first known version that lacks the function again; 0 if that is not known. */
@@ -286,59 +286,60 @@ static int gone_since(const acu_function *function) {
     return 0;
 }
 
-int acu_refuse_absent(const acu_function *function) {
+int acu_refuse_missing_function(const acu_function *function) {
     char text[ACU_LOADED_SIZE], feature[80] = "";
     const acu_library *library = function->library;
     const char *name = function->name;
     int code = library->info->error_unavailable, version = library->loaded.version;
     int since = function->since, until = function->until;
-    acu_loaded_text(library, " is", text);
+    acu_explain_loaded(library, " is", text);
     if (function->feature)
         snprintf(feature, sizeof feature, " (%s)", function->feature);
     if (since > version)
-        return acu_refuse(function, code, "%s needs CUDA %d.%d%s; loaded %s", name,
-                          ACU_MAJOR(since), ACU_MINOR(since), feature, text);
+        return acu_refuse_format(function, code, "%s needs CUDA %d.%d%s; loaded %s", name,
+                                 ACU_MAJOR(since), ACU_MINOR(since), feature, text);
     int gone = gone_since(function);
     if (until && until < version && gone && gone <= version)
-        return acu_refuse(
+        return acu_refuse_format(
             function, code, "%s%s is gone since CUDA %d.%d (last in %d.%d); loaded %s", name,
             feature, ACU_MAJOR(gone), ACU_MINOR(gone), ACU_MAJOR(until), ACU_MINOR(until), text);
     if (until && until < version)
-        return acu_refuse(function, code, "%s%s is gone (last in CUDA %d.%d); loaded %s", name,
-                          feature, ACU_MAJOR(until), ACU_MINOR(until), text);
-    return acu_refuse(function, code, "%s does not exist in this version; loaded %s", name, text);
+        return acu_refuse_format(function, code, "%s%s is gone (last in CUDA %d.%d); loaded %s",
+                                 name, feature, ACU_MAJOR(until), ACU_MINOR(until), text);
+    return acu_refuse_format(function, code, "%s does not exist in this version; loaded %s", name,
+                             text);
 }
 
-int acu_refuse_unresolved(const acu_function *function, const char *symbol) {
+int acu_refuse_missing_symbol(const acu_function *function, const char *symbol) {
     char text[ACU_LOADED_SIZE];
     const acu_library *library = function->library;
     if (library->loaded.is_sim)
-        return acu_refuse(function, library->info->error_unavailable,
-                          "%s: the simulator does not play %s; loaded %s", function->name, symbol,
-                          acu_loaded_text(library, " is", text));
-    return acu_refuse(function, library->info->error_unavailable,
-                      "%s: the symbol %s should be there, but is missing; loaded %s",
-                      function->name, symbol, acu_loaded_text(library, " is", text));
+        return acu_refuse_format(function, library->info->error_unavailable,
+                                 "%s: the simulator does not play %s; loaded %s", function->name,
+                                 symbol, acu_explain_loaded(library, " is", text));
+    return acu_refuse_format(function, library->info->error_unavailable,
+                             "%s: the symbol %s should be there, but is missing; loaded %s",
+                             function->name, symbol, acu_explain_loaded(library, " is", text));
 }
 
-int acu_refuse_unloaded(const acu_function *function) {
+int acu_refuse_missing_library(const acu_function *function) {
     char why[MESSAGE_SIZE];
     int code = acu_library_why(function->library, why, sizeof why);
     if (!code)
         return 0;
-    return acu_refuse(function, code, "%s: %s", function->name, why);
+    return acu_refuse_format(function, code, "%s: %s", function->name, why);
 }
 
 /* ---- errors of the library ----------------------------------------------------------------------
  */
 
-const char *acu_code_name(const acu_library *library, int result) {
+const char *acu_explain_code(const acu_library *library, int result) {
     const char *name = acu_value_name(library->info->result_type, result);
     return name ? name : "an unknown error";
 }
 
 /* Any driver of a major version carries all its runtimes. */
-void acu_driver_reason(const acu_library *library, char *why, size_t size) {
+void acu_explain_driver(const acu_library *library, char *why, size_t size) {
     int driver = acu_driver_version(library), major = ACU_MAJOR(library->loaded.version);
     if (driver == 0)
         snprintf(why, size, "no NVIDIA driver is installed");
@@ -352,7 +353,7 @@ void acu_driver_reason(const acu_library *library, char *why, size_t size) {
                  ACU_MAJOR(driver), ACU_MINOR(driver));
 }
 
-void acu_device_reason(char *why, size_t size) {
+void acu_explain_device(char *why, size_t size) {
     const char *visible = acu_platform_env("CUDA_VISIBLE_DEVICES");
     if (visible && (!*visible || strcmp(visible, "-1") == 0))
         snprintf(why, size, "no device is visible, because CUDA_VISIBLE_DEVICES is \"%s\"",
@@ -378,16 +379,16 @@ static int explain_result(const acu_function *function, int result, const char *
     const acu_library *library = function->library;
     const acu_library_info *info = library->info;
     if (result == info->error_no_driver && info->error_no_driver)
-        acu_driver_reason(library, why, sizeof why);
+        acu_explain_driver(library, why, sizeof why);
     else if (result == info->error_no_device && info->error_no_device)
-        acu_device_reason(why, sizeof why);
+        acu_explain_device(why, sizeof why);
     else if (result == info->error_newer_driver && info->error_newer_driver)
         newer_driver_reason(function, why, sizeof why);
     else if (result == info->error_stub && info->error_stub != info->error_missing)
         snprintf(why, sizeof why, "a stub library was loaded");
     acu_record(result, "%s failed with %s (%d)%s%s%s; %s", function->name,
-               acu_code_name(library, result), result, note, *why ? ": " : "", why,
-               acu_loaded_text(library, "", text));
+               acu_explain_code(library, result), result, note, *why ? ": " : "", why,
+               acu_explain_loaded(library, "", text));
     record.call = function->name;
     return result;
 }
@@ -396,7 +397,7 @@ int acu_explain(const acu_function *function, int result, const void *args) {
     char note[sizeof record.note];
     memcpy(note, record.note, sizeof note);
     record.note[0] = '\0'; /* it was about this call, whatever becomes of it */
-    if (result == 0 || repeats_errors(function) || acu_is_answer(function, result))
+    if (result == 0 || repeats_errors(function) || acu_function_is_answer(function, result))
         return result;
     if (record.refused == function->name && record.code == result) {
         record.refused = NULL; /* said by who refused it */

@@ -85,7 +85,7 @@ static const words *find(const words *list, size_t count, acu_result code) {
     return NULL;
 }
 
-const char *acu_hint_for(int code) {
+const char *acu_status_hint(int code) {
     if (code == cudaErrorInsufficientDriver && acu_driver_version(&acu_cudart) == 0)
         return "install an NVIDIA driver"; /* CUDA says "insufficient" where there is none, too */
     const words *known = find(ours, COUNT(ours), code);

@@ -57,7 +57,7 @@ static int ask_library(const acu_feature_info *feature) {
     if (code)
         return code;
     char text[ACU_LOADED_SIZE];
-    acu_loaded_text(library, " is", text);
+    acu_explain_loaded(library, " is", text);
     int version = library->loaded.version;
     if (feature->since > version)
         return acu_record(cudaErrorNotSupported, "%s: needs CUDA %d.%d; loaded %s", feature->title,
@@ -88,7 +88,7 @@ static int ask_driver(const acu_feature_info *feature) {
                    ACU_MAJOR(version) >= ACU_MAJOR(acu_cudart.loaded.version);
     if (version == 0 || !carries) {
         char why[160];
-        acu_driver_reason(&acu_cudart, why, sizeof why);
+        acu_explain_driver(&acu_cudart, why, sizeof why);
         return acu_record(cudaErrorInsufficientDriver, "%s: %s", feature->title, why);
     }
     if (version > 0 && feature->driver > version)
@@ -129,11 +129,11 @@ static bool bind_driver(acu_library *library, asked_driver *driver) {
 static int failed(const acu_feature_info *feature, const char *call, CUresult result) {
     char why[160];
     if (result == CUDA_ERROR_NO_DEVICE) {
-        acu_device_reason(why, sizeof why);
+        acu_explain_device(why, sizeof why);
         return acu_record(cudaErrorNoDevice, "%s: %s", feature->title, why);
     }
     return acu_record((int)result, "%s: %s failed with %s (%d)", feature->title, call,
-                      acu_code_name(&acu_cuda, (int)result), (int)result);
+                      acu_explain_code(&acu_cuda, (int)result), (int)result);
 }
 
 static int find_device(const acu_feature_info *feature, const asked_driver *driver, int ordinal,

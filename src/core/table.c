@@ -5,6 +5,6 @@
 int acu_table_bind(acu_library *library, const acu_function *const *functions, size_t count) {
     int code = acu_load(&(acu_load_options){.library = library->id});
     for (size_t i = 0; i < count; i++)
-        (void)acu_bind(functions[i]);
+        (void)acu_call_bind(functions[i]);
     return code;
 }

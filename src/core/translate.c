@@ -14,12 +14,12 @@ typedef struct pair {
 static int translate(const pair *pairs, size_t count, int result, int otherwise) {
     for (size_t i = 0; i < count; i++)
         if (pairs[i].theirs == result)
-            return acu_record_as(result, pairs[i].ours);
-    return acu_record_as(result, otherwise);
+            return acu_record_recode(result, pairs[i].ours);
+    return acu_record_recode(result, otherwise);
 }
 
 /* The runtime has the driver's errors, under the same numbers, but for those it never meets. */
-int acu_translate_driver(int result) {
+int acu_translate_driver_error(int result) {
     static const pair pairs[] = {
         {CUDA_ERROR_MULTICAST_RESOURCE_FULL, cudaErrorUnknown},
         {CUDA_ERROR_CONTEXT_ALREADY_CURRENT, cudaErrorUnknown},

@@ -11,12 +11,12 @@ const char *acu_part_name(const char *names, size_t part) {
 
 const char *acu_value_name(const acu_type *type, int64_t value) {
     for (uint32_t i = 0; i < type->count; i++)
-        if (acu_same_value(type, type->values[i].value, value))
+        if (acu_value_equal(type, type->values[i].value, value))
             return acu_part_name(type->name, i);
     return NULL;
 }
 
-const acu_value *acu_value_named(const acu_type *type, const char *name) {
+const acu_value *acu_value_find(const acu_type *type, const char *name) {
     const char *names = type->name;
     for (uint32_t i = 0; i < type->count; i++) {
         names = acu_part_name(names, 0);

@@ -75,12 +75,12 @@ static const mistake too_long = {"is too long for a rule",
 
 static void say_mistake(const char *about, const char *item, size_t size, const mistake *m) {
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_put_complaint(&out, about, " makes no call fail: ", item, size);
-    acu_put(&out, " ");
-    acu_put(&out, m->wrong);
-    acu_put(&out, "\n  expected: ");
-    acu_put(&out, m->expected);
-    acu_write_line(&out, STDERR_FILENO);
+    acu_line_put_complaint(&out, about, " makes no call fail: ", item, size);
+    acu_line_put(&out, " ");
+    acu_line_put(&out, m->wrong);
+    acu_line_put(&out, "\n  expected: ");
+    acu_line_put(&out, m->expected);
+    acu_line_write(&out, STDERR_FILENO);
 }
 
 /* Locale-free: the environment of a program must not change what a rule means. */
@@ -291,17 +291,17 @@ static bool is_due(const fault *r, const acu_function *function, uint64_t seed, 
 static void say_unknown_error(const fault *r, const acu_library_info *about) {
     const char *example = acu_value_name(about->result_type, 2);
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-    acu_put_complaint(&out, "fault", " rule ", r->text, sizeof r->text);
-    acu_put(&out, " spares ");
-    acu_put(&out, about->name);
-    acu_put(&out, ", which has no error of that name\n"
-                  "  expected: one of its names, or a number, as in ");
+    acu_line_put_complaint(&out, "fault", " rule ", r->text, sizeof r->text);
+    acu_line_put(&out, " spares ");
+    acu_line_put(&out, about->name);
+    acu_line_put(&out, ", which has no error of that name\n"
+                       "  expected: one of its names, or a number, as in ");
     if (example) {
-        acu_put(&out, example);
-        acu_put(&out, " or ");
+        acu_line_put(&out, example);
+        acu_line_put(&out, " or ");
     }
-    acu_put(&out, "2");
-    acu_write_line(&out, STDERR_FILENO);
+    acu_line_put(&out, "2");
+    acu_line_write(&out, STDERR_FILENO);
 }
 
 /* The rule's result as this library numbers it; 0, said once, if it has none of that name. */
@@ -309,7 +309,7 @@ static int code_of(fault *r, const acu_function *function) {
     const acu_library_info *about = acu_library_about(function->library);
     if (r->code)
         return r->code;
-    const acu_value *error = acu_value_named(about->result_type, r->result);
+    const acu_value *error = acu_value_find(about->result_type, r->result);
     if (error)
         return (int)error->value;
     if (!r->complained)
@@ -349,7 +349,7 @@ void acu_inject_call(acu_call *call) {
         return;
     call->fn = NULL;
     call->made_here = call->injected = true;
-    call->result = acu_refuse_as(call->function, code, why);
+    call->result = acu_refuse(call->function, code, why);
 }
 
 /* ---- at exit ------------------------------------------------------------------------------- */
@@ -365,10 +365,11 @@ __attribute__((destructor)) static void say_unmet(void) {
         acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
         if (r->met)
             continue;
-        acu_put_complaint(&out, "fault", " rule ", r->text, sizeof r->text);
-        acu_put(&out, r->is_prefix ? " met no call: no function whose name begins so was called"
-                                   : " met no call: no function of that name was called");
-        acu_write_line(&out, STDERR_FILENO);
+        acu_line_put_complaint(&out, "fault", " rule ", r->text, sizeof r->text);
+        acu_line_put(&out, r->is_prefix
+                               ? " met no call: no function whose name begins so was called"
+                               : " met no call: no function of that name was called");
+        acu_line_write(&out, STDERR_FILENO);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -24,9 +24,9 @@ static void begin_once(void) {
 static void rearm(void) {
     if (!acu_layers_on())
         return;
-    acu_unpublish(&acu_cudart);
-    acu_unpublish(&acu_cuda);
-    acu_unpublish(&acu_nvrtc);
+    acu_slot_unpublish(&acu_cudart);
+    acu_slot_unpublish(&acu_cuda);
+    acu_slot_unpublish(&acu_nvrtc);
 }
 
 int acu_trace_to(const char *target) {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-void acu_put_bytes(acu_line *out, const char *piece, size_t size) {
+void acu_line_put_bytes(acu_line *out, const char *piece, size_t size) {
     if (out->cut)
         return;
     if (size > out->limit - out->used) {
@@ -19,45 +19,45 @@ void acu_put_bytes(acu_line *out, const char *piece, size_t size) {
     out->used += size;
 }
 
-void acu_put(acu_line *out, const char *piece) {
-    acu_put_bytes(out, piece, strlen(piece));
+void acu_line_put(acu_line *out, const char *piece) {
+    acu_line_put_bytes(out, piece, strlen(piece));
 }
 
-void acu_print(acu_line *out, const char *format, ...) {
+void acu_line_print(acu_line *out, const char *format, ...) {
     char piece[64];
     va_list list;
     va_start(list, format);
     vsnprintf(piece, sizeof piece, format, list);
     va_end(list);
-    acu_put(out, piece);
+    acu_line_put(out, piece);
 }
 
-void acu_put_quoted(acu_line *out, const char *text, size_t size) {
+void acu_line_put_quoted(acu_line *out, const char *text, size_t size) {
     size_t length = strnlen(text, size);
-    acu_put(out, "\"");
+    acu_line_put(out, "\"");
     for (size_t i = 0; i < length && i < ACU_TEXT_SHOWN; i++) {
         unsigned char c = (unsigned char)text[i];
         if (c == '\n')
-            acu_put(out, "\\n");
+            acu_line_put(out, "\\n");
         else if (c < ' ' || c == 0x7f)
-            acu_print(out, "\\x%02x", c);
+            acu_line_print(out, "\\x%02x", c);
         else if (c == '"' || c == '\\')
-            acu_print(out, "\\%c", c);
+            acu_line_print(out, "\\%c", c);
         else
-            acu_put_bytes(out, (const char *)&c, 1);
+            acu_line_put_bytes(out, (const char *)&c, 1);
     }
-    acu_put(out, length > ACU_TEXT_SHOWN ? ACU_ELLIPSIS "\"" : "\"");
+    acu_line_put(out, length > ACU_TEXT_SHOWN ? ACU_ELLIPSIS "\"" : "\"");
 }
 
-void acu_put_complaint(acu_line *out, const char *about, const char *what, const char *item,
-                       size_t size) {
-    acu_put(out, "anycuda: ");
-    acu_put(out, about);
-    acu_put(out, what);
-    acu_put_quoted(out, item, size);
+void acu_line_put_complaint(acu_line *out, const char *about, const char *what, const char *item,
+                            size_t size) {
+    acu_line_put(out, "anycuda: ");
+    acu_line_put(out, about);
+    acu_line_put(out, what);
+    acu_line_put_quoted(out, item, size);
 }
 
-void acu_write_line(acu_line *out, int fd) {
+void acu_line_write(acu_line *out, int fd) {
     out->text[out->used++] = '\n';
     while (write(fd, out->text, out->used) < 0 && errno == EINTR)
         continue;

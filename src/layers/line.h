@@ -24,16 +24,16 @@ typedef struct acu_line {
     bool cut;
 } acu_line;
 
-void acu_put(acu_line *out, const char *piece);
-void acu_put_bytes(acu_line *out, const char *piece, size_t size);
+void acu_line_put(acu_line *out, const char *piece);
+void acu_line_put_bytes(acu_line *out, const char *piece, size_t size);
 /* Up to 63 characters. */
-__attribute__((format(printf, 2, 3))) void acu_print(acu_line *out, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void acu_line_print(acu_line *out, const char *format, ...);
 /* At most `size` characters, which need not end with a zero; unprintable ones escaped. */
-void acu_put_quoted(acu_line *out, const char *text, size_t size);
+void acu_line_put_quoted(acu_line *out, const char *text, size_t size);
 /* anycuda: ABOUT WHAT "ITEM"; `what` brings its blanks. */
-void acu_put_complaint(acu_line *out, const char *about, const char *what, const char *item,
-                       size_t size);
+void acu_line_put_complaint(acu_line *out, const char *about, const char *what, const char *item,
+                            size_t size);
 /* Ends the line. What cannot be written is lost: a layer stops no program. */
-void acu_write_line(acu_line *out, int fd);
+void acu_line_write(acu_line *out, int fd);
 
 #endif

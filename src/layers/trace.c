@@ -32,9 +32,9 @@ static const void *read_pointer(const void *at) {
 
 static void put_pointer(acu_line *out, const void *pointer) {
     if (pointer)
-        acu_print(out, "0x%" PRIxPTR, (uintptr_t)pointer);
+        acu_line_print(out, "0x%" PRIxPTR, (uintptr_t)pointer);
     else
-        acu_put(out, "NULL");
+        acu_line_put(out, "NULL");
 }
 
 /* A name of the whole value, else the names of its single bits and what is left as a number. */
@@ -42,20 +42,20 @@ static void put_flags(acu_line *out, const acu_type *type, uint64_t bits) {
     const char *whole = acu_value_name(type, (int64_t)bits);
     const char *between = "";
     if (whole || bits == 0) {
-        acu_put(out, whole ? whole : "0");
+        acu_line_put(out, whole ? whole : "0");
         return;
     }
     for (uint32_t i = 0; i < type->count; i++) {
         uint64_t bit = (uint64_t)type->values[i].value;
         if (bit == 0 || (bit & bits) != bit)
             continue;
-        acu_print(out, "%s", between);
-        acu_put(out, acu_part_name(type->name, i));
+        acu_line_print(out, "%s", between);
+        acu_line_put(out, acu_part_name(type->name, i));
         bits &= ~bit;
         between = "|";
     }
     if (bits)
-        acu_print(out, "%s0x%" PRIx64, between, bits);
+        acu_line_print(out, "%s0x%" PRIx64, between, bits);
 }
 
 static void put_float(acu_line *out, const acu_type *type, const void *at) {
@@ -72,18 +72,18 @@ static void put_float(acu_line *out, const acu_type *type, const void *at) {
     for (char *c = text; *c; c++) /* the locale's decimal comma would look like the next argument */
         if (*c == ',')
             *c = '.';
-    acu_put(out, text);
+    acu_line_put(out, text);
 }
 
 static void put_named(acu_line *out, const acu_type *type, const void *at) {
-    int64_t value = acu_read_integer(type, at);
+    int64_t value = acu_value_read(type, at);
     const char *name = acu_value_name(type, value);
     if (name)
-        acu_put(out, name);
+        acu_line_put(out, name);
     else if (type->kind == ACU_KIND_HANDLE)
         put_pointer(out, read_pointer(at));
     else
-        acu_print(out, "%" PRId64, value);
+        acu_line_print(out, "%" PRId64, value);
 }
 
 static void put_record(acu_line *out, const acu_type *type, const char *record, int32_t tag,
@@ -94,10 +94,10 @@ static void put_value(acu_line *out, const acu_type *type, const void *at, int32
     switch (type->kind) {
     case ACU_KIND_SIGNED:
     case ACU_KIND_CHAR:
-        acu_print(out, "%" PRId64, acu_read_integer(type, at));
+        acu_line_print(out, "%" PRId64, acu_value_read(type, at));
         break;
     case ACU_KIND_UNSIGNED:
-        acu_print(out, "%" PRIu64, (uint64_t)acu_read_integer(type, at));
+        acu_line_print(out, "%" PRIu64, (uint64_t)acu_value_read(type, at));
         break;
     case ACU_KIND_FLOAT:
         put_float(out, type, at);
@@ -107,7 +107,7 @@ static void put_value(acu_line *out, const acu_type *type, const void *at, int32
         put_named(out, type, at);
         break;
     case ACU_KIND_FLAGS:
-        put_flags(out, type, (uint64_t)acu_read_integer(type, at));
+        put_flags(out, type, (uint64_t)acu_value_read(type, at));
         break;
     case ACU_KIND_POINTER:
     case ACU_KIND_FUNCTION:
@@ -116,9 +116,9 @@ static void put_value(acu_line *out, const acu_type *type, const void *at, int32
     case ACU_KIND_TEXT:
         text = read_pointer(at);
         if (text)
-            acu_put_quoted(out, text, ACU_TEXT_SHOWN + 1);
+            acu_line_put_quoted(out, text, ACU_TEXT_SHOWN + 1);
         else
-            acu_put(out, "NULL");
+            acu_line_put(out, "NULL");
         break;
     case ACU_KIND_RECORD:
         put_record(out, type, at, tag, depth);
@@ -129,17 +129,17 @@ static void put_value(acu_line *out, const acu_type *type, const void *at, int32
 static void put_array(acu_line *out, const acu_type *type, const char *at, size_t count,
                       int32_t tag, int depth) {
     if (type->kind == ACU_KIND_CHAR) {
-        acu_put_quoted(out, at, count);
+        acu_line_put_quoted(out, at, count);
         return;
     }
-    acu_put(out, "[");
+    acu_line_put(out, "[");
     for (size_t i = 0; i < count && i < SHOWN; i++) {
-        acu_put(out, i ? ", " : "");
+        acu_line_put(out, i ? ", " : "");
         put_value(out, type, at + i * type->size, tag, depth);
     }
     if (count > SHOWN)
-        acu_print(out, ", " ACU_ELLIPSIS "%zu in all", count);
-    acu_put(out, "]");
+        acu_line_print(out, ", " ACU_ELLIPSIS "%zu in all", count);
+    acu_line_put(out, "]");
 }
 
 static void put_field(acu_line *out, const acu_type *type, const acu_field *field,
@@ -147,10 +147,10 @@ static void put_field(acu_line *out, const acu_type *type, const acu_field *fiel
     const char *at = record + field->offset;
     const acu_type *pointed = acu_field_target(field);
     const void *target = pointed ? read_pointer(at) : NULL;
-    acu_put(out, acu_part_name(type->name, (size_t)(field - type->fields)));
-    acu_put(out, "=");
+    acu_line_put(out, acu_part_name(type->name, (size_t)(field - type->fields)));
+    acu_line_put(out, "=");
     if (target && depth < DEPTH_SHOWN)
-        put_array(out, pointed, target, acu_target_count(type, field, record), tag, depth);
+        put_array(out, pointed, target, acu_field_target_count(type, field, record), tag, depth);
     else if (field->count > 1)
         put_array(out, field->type, at, field->count, tag, depth);
     else
@@ -173,20 +173,20 @@ static bool is_filler(const acu_type *type, const acu_field *field) {
 static void put_record(acu_line *out, const acu_type *type, const char *record, int32_t tag,
                        int depth) {
     int shown = 0;
-    acu_put(out, "{");
+    acu_line_put(out, "{");
     for (uint32_t i = 0; i < type->count; i++) {
         const acu_field *field = &type->fields[i];
         int32_t own = acu_field_tag(type, field, record, tag);
         if (field->reserved || !acu_field_active(field, own) || is_filler(type, field))
             continue;
-        acu_put(out, shown ? ", " : "");
+        acu_line_put(out, shown ? ", " : "");
         if (shown++ == FIELDS_SHOWN || depth == DEPTH_SHOWN) {
-            acu_put(out, ACU_ELLIPSIS);
+            acu_line_put(out, ACU_ELLIPSIS);
             break;
         }
         put_field(out, type, field, record, own, depth + 1);
     }
-    acu_put(out, "}");
+    acu_line_put(out, "}");
 }
 
 /* ---- a call -------------------------------------------------------------------------------- */
@@ -203,13 +203,13 @@ static bool can_follow(const acu_param *param, const void *pointer, bool written
 static void put_argument(acu_line *out, const acu_call *call, unsigned i, bool written) {
     const acu_param *param = &call->function->params[i];
     int32_t tag = acu_argument_tag(call->function, i, call->args);
-    const void *argument = acu_argument(call->function, i, call->args);
+    const void *argument = acu_argument_at(call->function, i, call->args);
     const void *pointer = param->depth ? read_pointer(argument) : NULL;
     bool follow = can_follow(param, pointer, written);
     if (follow && param->length < 0)
-        acu_put(out, "*");
-    acu_put(out, acu_part_name(call->function->name, i));
-    acu_put(out, "=");
+        acu_line_put(out, "*");
+    acu_line_put(out, acu_part_name(call->function->name, i));
+    acu_line_put(out, "=");
     if (!param->depth)
         put_value(out, param->type, argument, tag, 0);
     else if (!follow)
@@ -227,35 +227,36 @@ static void put_result(acu_line *out, const acu_call *call) {
     const acu_type *results = acu_library_about(call->function->library)->result_type;
     if (call->function->returns == ACU_RETURNS_STATUS) {
         const char *name = acu_value_name(results, call->result);
-        acu_put(out, " = ");
+        acu_line_put(out, " = ");
         if (name)
-            acu_put(out, name);
+            acu_line_put(out, name);
         else
-            acu_print(out, "%d", call->result);
+            acu_line_print(out, "%d", call->result);
     }
     if (call->injected)
-        acu_put(out, " (injected)");
+        acu_line_put(out, " (injected)");
     else if (call->made_here && call->result)
-        acu_put(out, " (refused)");
+        acu_line_put(out, " (refused)");
 }
 
 static void write_call(const acu_call *call, int fd, uint64_t duration_ns) {
     const acu_function *function = call->function;
     acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
     bool succeeded = function->returns != ACU_RETURNS_STATUS || call->result == 0;
-    acu_print(&out, "[%ld] ", syscall(SYS_gettid));
-    acu_put(&out, function->name);
-    acu_put(&out, "(");
+    acu_line_print(&out, "[%ld] ", syscall(SYS_gettid));
+    acu_line_put(&out, function->name);
+    acu_line_put(&out, "(");
     for (unsigned i = 0; i < function->param_count; i++) {
-        acu_put(&out, i ? ", " : "");
+        acu_line_put(&out, i ? ", " : "");
         put_argument(&out, call, i, succeeded && !call->made_here);
     }
     out.cut = false;
     out.limit = ACU_LINE - sizeof ACU_ELLIPSIS - 1; /* the result has its room, and a line end */
-    acu_put(&out, ")");
+    acu_line_put(&out, ")");
     put_result(&out, call);
-    acu_print(&out, "  %" PRIu64 ".%" PRIu64 " us", duration_ns / 1000, duration_ns % 1000 / 100);
-    acu_write_line(&out, fd);
+    acu_line_print(&out, "  %" PRIu64 ".%" PRIu64 " us", duration_ns / 1000,
+                   duration_ns % 1000 / 100);
+    acu_line_write(&out, fd);
 }
 
 /* ---- where it goes ------------------------------------------------------------------------- */
@@ -284,10 +285,10 @@ int acu_trace_set(const char *target, const char *about) {
     pthread_mutex_unlock(&lock);
     if (error) {
         acu_line out = {.limit = ACU_LINE - ACU_LINE_TAIL};
-        acu_put_complaint(&out, about, " cannot open ", target, strlen(target));
-        acu_put(&out, ": ");
-        acu_put(&out, strerror(error));
-        acu_write_line(&out, STDERR_FILENO);
+        acu_line_put_complaint(&out, about, " cannot open ", target, strlen(target));
+        acu_line_put(&out, ": ");
+        acu_line_put(&out, strerror(error));
+        acu_line_write(&out, STDERR_FILENO);
     }
     return error;
 }

@@ -25,7 +25,7 @@ static bool is_absent(const acu_function *function, const acu_era *era) {
                                (function->until && function->until < loaded->version)));
 }
 
-bool acu_knows(const acu_function *function) {
+bool acu_call_exists(const acu_function *function) {
     if (!acu_library_ready(function->library))
         return false;
     acu_era era = era_of(function, function->library->abi);
@@ -36,39 +36,39 @@ static acu_fn bind_symbol(const acu_function *function, const acu_era *era) {
     acu_fn symbol = acu_library_symbol(function->library, era->symbol);
     acu_fn fn = symbol && era->adapter ? era->adapter : symbol;
     if (symbol)
-        acu_publish(function, symbol, fn);
+        acu_slot_publish(function, symbol, fn);
     return fn;
 }
 
 static int refused_result(const acu_function *function, int code) {
-    if (acu_has_quirk(function, ACU_QUIRK_GET_LAST_ERROR))
-        return acu_own_error(true);
-    if (acu_has_quirk(function, ACU_QUIRK_PEEK_LAST_ERROR))
-        return acu_own_error(false);
+    if (acu_function_has_quirk(function, ACU_QUIRK_GET_LAST_ERROR))
+        return acu_record_own_error(true);
+    if (acu_function_has_quirk(function, ACU_QUIRK_PEEK_LAST_ERROR))
+        return acu_record_own_error(false);
     return function->returns == ACU_RETURNS_STATUS ? code : 0;
 }
 
 static void find(acu_call *call) {
     const acu_function *function = call->function;
-    bool has_fallback = acu_has_quirk(function, ACU_QUIRK_NO_LIBRARY);
+    bool has_fallback = acu_function_has_quirk(function, ACU_QUIRK_NO_LIBRARY);
     int code = 0;
     while (!code && !acu_library_ready(function->library)) {
         if (has_fallback)
             break;
-        code = acu_refuse_unloaded(function);
+        code = acu_refuse_missing_library(function);
     }
     if (!code && acu_library_version(function->library)) {
         acu_era era = era_of(function, function->library->abi);
         if (is_absent(function, &era))
-            code = has_fallback ? 0 : acu_refuse_absent(function);
+            code = has_fallback ? 0 : acu_refuse_missing_function(function);
         else if ((call->fn = bind_symbol(function, &era)) == NULL)
-            code = has_fallback ? 0 : acu_refuse_unresolved(function, era.symbol);
+            code = has_fallback ? 0 : acu_refuse_missing_symbol(function, era.symbol);
     }
     if (!call->fn)
         call->result = refused_result(function, code);
 }
 
-acu_fn acu_bind(const acu_function *function) {
+acu_fn acu_call_bind(const acu_function *function) {
     if (acu_library_ready(function->library)) {
         acu_era era = era_of(function, function->library->abi);
         if (!is_absent(function, &era))

@@ -33,13 +33,13 @@ static int version_by_markers(const acu_library_info *info, int major, has_symbo
 static int version_by_name(const acu_search *s, const char *real, int major) {
     int numbers[3];
     if (!s->library->wheel ||
-        !acu_parse_name(s->library->info->name, acu_base_name(real), numbers) ||
+        !acu_soname_parse(s->library->info->name, acu_soname_base(real), numbers) ||
         numbers[0] != major || numbers[2] < 0)
         return 0;
     return numbers[0] * 1000 + numbers[1] * 10;
 }
 
-int acu_ask_version(const acu_library *library, int major) {
+int acu_validate_ask_version(const acu_library *library, int major) {
     const acu_library_info *info = library->info;
     acu_fn symbol = info->version_symbol ? acu_library_find(library, info->version_symbol) : NULL;
     int version = symbol ? library->ask(symbol) : 0;
@@ -57,7 +57,7 @@ static bool is_in_stubs(const char *path) {
            (end - path == 5 || end[-6] == '/');
 }
 
-bool acu_judge_version(acu_search *s, const char *path, int version) {
+bool acu_validate_version(acu_search *s, const char *path, int version) {
     const acu_library_info *info = s->library->info;
     if (s->library->by_symbol || acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN))
         return true;
@@ -78,7 +78,7 @@ bool acu_judge_version(acu_search *s, const char *path, int version) {
 static bool judge_soname(acu_search *s, acu_candidate *c) {
     const acu_library_info *info = s->library->info;
     int numbers[3];
-    const char *from_so = acu_parse_name(info->name, c->soname, numbers);
+    const char *from_so = acu_soname_parse(info->name, c->soname, numbers);
     /* Never instead of a runtime that was looked for. */
     if (s->chosen && s->library->needs_driver && strcmp(c->soname, ACU_SIM_SONAME) == 0)
         return true;
@@ -86,7 +86,7 @@ static bool judge_soname(acu_search *s, acu_candidate *c) {
         return acu_search_refuse(s, c->path, info->error_missing, "its soname is \"%s\", not %s's",
                                  c->soname, info->name);
     c->major = numbers[0] > 0 ? numbers[0] : 0;
-    if (!acu_is_known_soname(info, from_so) && !acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN))
+    if (!acu_soname_is_known(info, from_so) && !acu_search_allows(s, ACU_LOAD_ALLOW_UNKNOWN))
         return acu_search_refuse(
             s, c->path, info->error_missing, "its soname %s is of an %s version", c->soname,
             c->major && c->major < ACU_MAJOR(info->oldest) ? "old, unsupported" : "unknown");
@@ -112,7 +112,7 @@ static bool judge_symbols(acu_search *s, const char *path, has_symbol *has, void
         ACU_MAJOR(info->oldest), ACU_MINOR(info->oldest));
 }
 
-bool acu_judge_opened(acu_search *s, const char *path) {
+bool acu_validate_opened(acu_search *s, const char *path) {
     return judge_symbols(s, path, library_has, s->library); /* by name now, not by hash */
 }
 
@@ -136,11 +136,12 @@ static bool judge_file(acu_search *s, acu_candidate *c, acu_elf *elf) {
     if (!version && !s->in_order)
         version = version_by_markers(info, s->library->wheel ? c->major : 0, elf_has, elf);
     c->rank = s->in_order ? c->major : version;
-    return !version || acu_judge_version(s, c->path, version); /* 0: some known one of its major */
+    return !version ||
+           acu_validate_version(s, c->path, version); /* 0: some known one of its major */
 }
 
 /* All that can be said of a file without executing it; `wrong`: it cannot be read. */
-bool acu_judge(acu_search *s, acu_candidate *c, acu_elf *elf, const char *wrong) {
+bool acu_validate_file(acu_search *s, acu_candidate *c, acu_elf *elf, const char *wrong) {
     const acu_library_info *info = s->library->info;
     bool good = false;
     if (is_in_stubs(c->path) || (elf->real && is_in_stubs(elf->real)))
@@ -151,7 +152,7 @@ bool acu_judge(acu_search *s, acu_candidate *c, acu_elf *elf, const char *wrong)
     } else if (s->mapped) {
         /* Mapped, so it is a library; its file was replaced or lies in another file system. */
         c->unread = true;
-        snprintf(c->soname, sizeof c->soname, "%.100s", acu_base_name(c->path));
+        snprintf(c->soname, sizeof c->soname, "%.100s", acu_soname_base(c->path));
         good = judge_soname(s, c);
         c->rank = c->major * 1000;
     } else {

@@ -90,13 +90,13 @@ static acu_fn resolve(const acu_library *library, const char *symbol) {
 }
 
 /* Not CUDA, but a resolver or the simulator. */
-bool acu_library_is_played(const acu_library *library) {
+bool acu_library_is_replaced(const acu_library *library) {
     return library->resolve || library->loaded.is_sim;
 }
 
 /* Also while it is being loaded. The simulator may be a file. */
 acu_fn acu_library_find(const acu_library *library, const char *symbol) {
-    return acu_library_is_played(library) && !library->handle
+    return acu_library_is_replaced(library) && !library->handle
                ? resolve(library, symbol)
                : acu_platform_symbol(library->handle, symbol);
 }
@@ -116,12 +116,12 @@ static int ask_driver(acu_fn get_version) {
 
 acu_library *acu_driver_of(acu_library *library) {
     bool plays = library->needs_driver && acu_library_state(library) == ACU_LOADED &&
-                 acu_library_is_played(library);
+                 acu_library_is_replaced(library);
     return plays ? library : &acu_cuda;
 }
 
 int acu_driver_version(const acu_library *library) {
-    if (acu_library_state(library) == ACU_LOADED && acu_library_is_played(library)) {
+    if (acu_library_state(library) == ACU_LOADED && acu_library_is_replaced(library)) {
         acu_fn get_version = acu_library_find(library, "cuDriverGetVersion");
         return get_version ? ask_driver(get_version) : ACU_DRIVER_NONE;
     }
@@ -163,7 +163,7 @@ static void publish(acu_library *library, const acu_function *function, acu_fn f
     __atomic_store_n(function->slot, fn, __ATOMIC_RELEASE);
 }
 
-void acu_publish(const acu_function *function, acu_fn symbol, acu_fn fn) {
+void acu_slot_publish(const acu_function *function, acu_fn symbol, acu_fn fn) {
     acu_platform_lock(ACU_LOCK_SLOTS);
     /* First what the adapter reads, then, by release, the slot that leads to it. Written once:
      * other threads' adapters may be reading it when a second thread comes here. */
@@ -175,7 +175,7 @@ void acu_publish(const acu_function *function, acu_fn symbol, acu_fn fn) {
     acu_platform_unlock(ACU_LOCK_SLOTS);
 }
 
-void acu_unpublish(acu_library *library) {
+void acu_slot_unpublish(acu_library *library) {
     acu_platform_lock(ACU_LOCK_SLOTS);
     for (size_t i = 0; i < library->published_count; i++) {
         const acu_published *p = &library->published[i];

@@ -39,8 +39,8 @@ static bool load_resolver(acu_search *s) {
     library->handle = NULL;
     library->resolve = s->options->resolve;
     library->data = s->options->data;
-    int version = s->options->version ? s->options->version : acu_ask_version(library, 0);
-    if (acu_judge_version(s, "resolver", version)) {
+    int version = s->options->version ? s->options->version : acu_validate_ask_version(library, 0);
+    if (acu_validate_version(s, "resolver", version)) {
         acu_search_succeed(s, "resolver", version);
         return true;
     }
@@ -90,7 +90,7 @@ static bool load_any(acu_search *s) {
     acu_library *l = s->library;
     if (!l->code) {
         char names[256];
-        acu_list_sonames(info, names, sizeof names);
+        acu_soname_list(info, names, sizeof names);
         l->code = info->error_missing;
         snprintf(l->why, sizeof l->why, "looked for %s in the process, through the system loader%s",
                  names,
@@ -225,7 +225,7 @@ static bool is_same_choice(const acu_library *library, const acu_load_options *o
         return library->resolve == options->resolve && library->data == options->data;
     if (!options->path)
         return true;
-    if (acu_library_is_played(library) && !library->handle)
+    if (acu_library_is_replaced(library) && !library->handle)
         return library->loaded.is_sim && strcmp(options->path, "sim") == 0;
     return find_choice(library, options, &a) && acu_platform_file_id(library->path, &b) &&
            a.device == b.device && a.inode == b.inode;
@@ -277,7 +277,7 @@ const char *acu_load_trace(acu_library_id library) {
 }
 
 static void forget(acu_library *library) {
-    acu_unpublish(library);
+    acu_slot_unpublish(library);
     free(library->published);
     free(library->trace);
     free(library->path);
@@ -300,5 +300,5 @@ void acu_unload_for_tests(void) {
     forget(&acu_nvrtc);
     acu_driver_forget();
     acu_clear_error();
-    acu_own_error(true);
+    acu_record_own_error(true);
 }

@@ -66,7 +66,7 @@ extern const acu_sim *acu_sim_provider;
 
 acu_load_state acu_library_state(const acu_library *library);
 /* No file, but a resolver or the simulator. */
-bool acu_library_is_played(const acu_library *library);
+bool acu_library_is_replaced(const acu_library *library);
 /* Also while it is being loaded; NULL if it is not there. */
 acu_fn acu_library_find(const acu_library *library, const char *symbol);
 /* In this thread. */
@@ -83,9 +83,9 @@ acu_fn acu_library_symbol(acu_library *library, const char *symbol);
 /* What plays a runtime plays its driver, too: whom to ask for symbols of a library's driver. */
 acu_library *acu_driver_of(acu_library *library);
 /* Stores the library's symbol for the adapters and, unless a layer is on, `fn` in the slot. */
-void acu_publish(const acu_function *function, acu_fn symbol, acu_fn fn);
+void acu_slot_publish(const acu_function *function, acu_fn symbol, acu_fn fn);
 /* Sends every published slot of the library back through acu_call_begin. */
-void acu_unpublish(acu_library *library);
+void acu_slot_unpublish(acu_library *library);
 
 enum { ACU_DRIVER_SILENT = -1, ACU_DRIVER_NONE = 0 };
 /*

@@ -4,12 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *acu_base_name(const char *path) {
+const char *acu_soname_base(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-const char *acu_parse_name(const char *stem, const char *name, int numbers[3]) {
+const char *acu_soname_parse(const char *stem, const char *name, int numbers[3]) {
     size_t length = strlen(stem);
     numbers[0] = numbers[1] = numbers[2] = -1;
     if (strncmp(name, stem, length) != 0)
@@ -30,7 +30,7 @@ const char *acu_parse_name(const char *stem, const char *name, int numbers[3]) {
     return *at ? NULL : name;
 }
 
-void acu_list_sonames(const acu_library_info *info, char *list, size_t size) {
+void acu_soname_list(const acu_library_info *info, char *list, size_t size) {
     size_t used = 0;
     for (const char *const *name = info->sonames; *name && used < size; name++)
         used += (size_t)snprintf(list + used, size - used, "%s%s",
@@ -40,7 +40,7 @@ void acu_list_sonames(const acu_library_info *info, char *list, size_t size) {
                                  *name);
 }
 
-bool acu_is_known_soname(const acu_library_info *info, const char *from_so) {
+bool acu_soname_is_known(const acu_library_info *info, const char *from_so) {
     for (const char *const *name = info->sonames; *name; name++)
         if (strcmp(*name + strlen(info->name), from_so) == 0)
             return true;

@@ -8,7 +8,7 @@
 static bool has_its_name(void *data, const char *path) {
     const acu_search *s = data;
     int numbers[3];
-    return acu_parse_name(s->library->info->name, acu_base_name(path), numbers) != NULL;
+    return acu_soname_parse(s->library->info->name, acu_soname_base(path), numbers) != NULL;
 }
 
 static void visit_any_name(void *data, const char *path) {
@@ -35,7 +35,7 @@ static bool take_now(void *data) {
     if (s->count == 0)
         return false;
     const acu_candidate *last = &s->candidates[s->count - 1];
-    return strcmp(last->soname, acu_base_name(last->path)) == 0 && acu_search_take_best(s);
+    return strcmp(last->soname, acu_soname_base(last->path)) == 0 && acu_search_take_best(s);
 }
 
 static void look_at_system(acu_search *s, const char *unused) {

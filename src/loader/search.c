@@ -104,7 +104,7 @@ static void consider_file(acu_search *s, const char *path, void *handle, acu_elf
     s->seen++;
     *c = (acu_candidate){.id = id, .handle = handle};
     c->path = strlen(path) < ACU_PATH_SIZE ? strdup(path) : NULL;
-    if (c->path && acu_judge(s, c, elf, wrong))
+    if (c->path && acu_validate_file(s, c, elf, wrong))
         s->count++;
     else
         free(c->path);
@@ -162,10 +162,10 @@ static bool open_candidate(acu_search *s, acu_candidate *c) {
     if (!handle)
         return acu_search_refuse(s, c->path, library->info->error_missing, "%s", why);
     library->handle = handle;
-    if (!acu_judge_opened(s, c->path))
+    if (!acu_validate_opened(s, c->path))
         return false;
-    int version = acu_ask_version(library, c->major);
-    if (!acu_judge_version(s, c->path, version))
+    int version = acu_validate_ask_version(library, c->major);
+    if (!acu_validate_version(s, c->path, version))
         return false;
     memcpy(library->soname, c->soname, sizeof library->soname);
     library->loaded.is_sim = ask_sim_abi(library) != 0;

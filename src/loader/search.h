@@ -40,25 +40,25 @@ static inline bool acu_search_allows(const acu_search *s, unsigned flag) {
 
 /* ---- names --------------------------------------------------------------------------------- */
 
-const char *acu_base_name(const char *path);
+const char *acu_soname_base(const char *path);
 /*
  * Takes apart "libcudart.so", "libcudart.so.12", "libcudart.so.12.4.127" and what wheels make of
  * it, "libcudart-d0da41ae.so.11.0": returns the part from ".so" on, or NULL for any other name.
  */
-const char *acu_parse_name(const char *stem, const char *name, int numbers[3]);
+const char *acu_soname_parse(const char *stem, const char *name, int numbers[3]);
 /* "libcudart.so.13, libcudart.so.12 or libcudart.so.11.0" */
-void acu_list_sonames(const acu_library_info *info, char *list, size_t size);
-bool acu_is_known_soname(const acu_library_info *info, const char *from_so);
+void acu_soname_list(const acu_library_info *info, char *list, size_t size);
+bool acu_soname_is_known(const acu_library_info *info, const char *from_so);
 
 /* ---- what is good; each notes why something is not ------------------------------------------- */
 
 /* All that can be said of a file without executing it; `wrong`: it cannot be read. */
-bool acu_judge(acu_search *s, acu_candidate *c, acu_elf *elf, const char *wrong);
+bool acu_validate_file(acu_search *s, acu_candidate *c, acu_elf *elf, const char *wrong);
 /* What can be said of it again once it is opened. */
-bool acu_judge_opened(acu_search *s, const char *path);
-bool acu_judge_version(acu_search *s, const char *path, int version);
+bool acu_validate_opened(acu_search *s, const char *path);
+bool acu_validate_version(acu_search *s, const char *path, int version);
 /* What an opened library, or one that is played, says of itself; else what its symbols say. */
-int acu_ask_version(const acu_library *library, int major);
+int acu_validate_ask_version(const acu_library *library, int major);
 
 /* ---- the trace; without memory it ends early and the search goes on ---------------------------
  */

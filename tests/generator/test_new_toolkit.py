@@ -223,7 +223,7 @@ def test_a_moved_field_goes_through_a_temporary(changed: Changed) -> None:
         ("attr", "copy")
     ]
     assert "loaded_attr" in text
-    assert "acu_from_loaded(&acu_function_cudaFuncGetAttributes, 0, attr, &loaded_attr, 0);" in text
+    assert "acu_adapt_from_loaded(&acu_function_cudaFuncGetAttributes, 0, attr, &loaded_attr, 0);" in text
     # The toolkit that has the presented layout is called as it is.
     assert found.eras[-1].adapter is None
     assert found.eras[-2].adapter is not None
@@ -231,10 +231,10 @@ def test_a_moved_field_goes_through_a_temporary(changed: Changed) -> None:
 
 def test_an_appended_field_is_filled_or_checked(changed: Changed) -> None:
     found, text = slot(changed, "cudaPointerGetAttributes")
-    assert "acu_fill_out(&acu_function_cudaPointerGetAttributes, 0, attributes, 1, 0);" in text
+    assert "acu_adapt_fill(&acu_function_cudaPointerGetAttributes, 0, attributes, 1, 0);" in text
     assert "prefix" in {struct.mode for adapter in found.adapters for struct in adapter.structs}
     _, text = slot(changed, "cudaMemPoolCreate")
-    assert "acu_check_in(&acu_function_cudaMemPoolCreate, 1, poolProps, 1, 0);" in text
+    assert "acu_adapt_check(&acu_function_cudaMemPoolCreate, 1, poolProps, 1, 0);" in text
     bindings, texts, toolkit, _ = changed
     mark = macro(toolkit).replace("ACU_SINCE", "ACU_FIELD_SINCE")
     assert texts["include/anycuda/cudart_types.h"].count(f"long added {mark};") == 2

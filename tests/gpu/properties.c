@@ -20,7 +20,7 @@ static void show(char *text, size_t size, const unsigned char *at, const acu_fie
                 used += (size_t)snprintf(text + used, size - used, "%02x", at[k]);
         else
             used += (size_t)snprintf(text + used, size - used, "%s%lld", i ? " " : "",
-                                     (long long)acu_read_integer(f->type, at));
+                                     (long long)acu_value_read(f->type, at));
 }
 
 static void plausible(void) {
@@ -65,11 +65,11 @@ static const acu_field *field_named(const char *name) {
 
 /* Who answered; NOWHERE if neither the runtime nor the driver knows the attribute. */
 static int ask(const char *attribute, int *answer) {
-    const acu_value *v = acu_value_named(&acu_cudart_type_cudaDeviceAttr, attribute);
+    const acu_value *v = acu_value_find(&acu_cudart_type_cudaDeviceAttr, attribute);
     if (v && v->since <= runtime())
         return cudaDeviceGetAttribute(answer, (enum cudaDeviceAttr)v->value, 0) ? NOWHERE : RUNTIME;
     if (!v)
-        v = acu_value_named(&acu_cuda_type_CUdevice_attribute_enum, attribute);
+        v = acu_value_find(&acu_cuda_type_CUdevice_attribute_enum, attribute);
     return v && cuDeviceGetAttribute(answer, (CUdevice_attribute)v->value, 0) == CUDA_SUCCESS
                ? DRIVER
                : NOWHERE;
@@ -88,7 +88,7 @@ static void compare(char *line, const struct cudaDeviceProp *prop) {
     for (uint32_t i = 0; (attribute = strtok(NULL, " :[],\n")) != NULL; i++) {
         const unsigned char *at =
             (const unsigned char *)prop + f->offset + (size_t)i * f->type->size;
-        long long field = (long long)acu_read_integer(f->type, at);
+        long long field = (long long)acu_value_read(f->type, at);
         int answer = 0;
         if (ask(attribute, &answer) == NOWHERE)
             unanswered++;

@@ -341,7 +341,7 @@ static void enumerator_too_new(void) {
     CHECK_CONTAINS(acu_last_error_message(), "acutestShiny");
     CHECK_CONTAINS(acu_last_error_message(),
                    "needs CUDA 12.8; loaded libacutest is 12.4 (resolver)");
-    assert_int_equal(acu_own_error(true), UNAVAILABLE);
+    assert_int_equal(acu_record_own_error(true), UNAVAILABLE);
     assert_int_equal(call(&malloc_function, 1), INVALID); /* known: just wrong */
     CHECK_CONTAINS(acu_last_error_message(), "failed with acutestErrorInvalidValue (1)");
     slot_malloc = enter_malloc;
@@ -369,13 +369,13 @@ static void note_of_what_failed(void) {
     made_up library = {.version = 12040};
     int size = 1;
     assert_int_equal(load_made_up(&library, 0), 0);
-    acu_error_note("copy", 3);
+    acu_record_note("copy", 3);
     assert_int_equal(acu_explain(&malloc_function, OUT_OF_MEMORY, &size), OUT_OF_MEMORY);
     CHECK_CONTAINS(acu_last_error_message(), "acutestErrorMemoryAllocation (2) (copy 3); lib");
     assert_int_equal(acu_explain(&malloc_function, OUT_OF_MEMORY, &size), OUT_OF_MEMORY);
     CHECK_CONTAINS(acu_last_error_message(), "acutestErrorMemoryAllocation (2); lib");
     acu_refuse_invalid(&malloc_function, "p", "must not be NULL");
-    acu_error_note("copy", 4);
+    acu_record_note("copy", 4);
     CHECK_CONTAINS(acu_last_error_message(), "p must not be NULL (copy 4)");
 }
 
@@ -383,12 +383,12 @@ static void last_error_repeats_and_never_overwrites(void) {
     made_up library = {.version = 12010};
     assert_int_equal(load_made_up(&library, 0), 0);
     assert_int_equal(call(&newer_function, 0), UNAVAILABLE);
-    assert_int_equal(acu_own_error(false), UNAVAILABLE);
+    assert_int_equal(acu_record_own_error(false), UNAVAILABLE);
     assert_int_equal(acu_explain(&last_function, OUT_OF_MEMORY, NULL), OUT_OF_MEMORY);
     assert_int_equal(acu_last_error(), UNAVAILABLE);
     /* A later failure of the library is the last error instead. */
     assert_int_equal(call(&malloc_function, -OUT_OF_MEMORY), OUT_OF_MEMORY);
-    assert_int_equal(acu_own_error(true), 0);
+    assert_int_equal(acu_record_own_error(true), 0);
 }
 
 static void last_error_without_a_library(void) {
@@ -408,7 +408,7 @@ static void the_drivers_errors_are_not_the_runtimes(void) {
     setenv("ANYCUDA_CUDA", in_scratch("none"), 1);
     assert_int_equal(enter(&named, 1), MISSING);
     assert_int_equal(acu_last_error(), MISSING);
-    assert_int_equal(acu_own_error(true), 0);
+    assert_int_equal(acu_record_own_error(true), 0);
 }
 
 static void long_and_odd_messages(void) {

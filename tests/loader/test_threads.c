@@ -293,7 +293,7 @@ static void *ask_in_all_ways(void *data) {
         wrong += values[0] != 5 || values[1] != 6;
         wrong += acu_driver_entry_status(cudaErrorSymbolNotFound, NULL, NULL) != cudaSuccess;
         wrong += acu_explain(&malloc_function, NO_DRIVER, NULL) != NO_DRIVER;
-        wrong += acu_bind(&malloc_function) == NULL;
+        wrong += acu_call_bind(&malloc_function) == NULL;
     }
     return (void *)wrong;
 }

@@ -40,7 +40,7 @@ static const acu_function *find(const char *name) {
 
 /* Behind an adapter the library's symbol is kept apart. */
 static void is_bound_to(const acu_function *function, const char *name, void *symbol) {
-    acu_fn fn = acu_bind(function);
+    acu_fn fn = acu_call_bind(function);
     if (function->real)
         fn = *function->real ? *function->real : fn;
     check(symbol && memcmp(&fn, &symbol, sizeof symbol) == 0, "bound to another symbol", name);

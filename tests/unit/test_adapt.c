@@ -156,7 +156,7 @@ static const acu_function add_nodes = {
 static int check(const void *record, int version) {
     library.version = version;
     refused[0] = '\0';
-    return acu_check_in(&add_node, 0, record, 1, 0);
+    return acu_adapt_check(&add_node, 0, record, 1, 0);
 }
 
 static void a_newer_field_of_the_active_member_is_refused_by_its_path(void **state) {
@@ -221,19 +221,19 @@ static void elements_of_an_array_are_checked_and_numbered(void **state) {
     struct node nodes[3] = {
         {.kind = KERNEL}, {.kind = MEMSET}, {.kind = KERNEL, .kernel.ctx = nodes}};
     library.version = 12000;
-    assert_int_equal(acu_check_in(&add_nodes, 0, nodes, 3, 0), NEWER);
+    assert_int_equal(acu_adapt_check(&add_nodes, 0, nodes, 3, 0), NEWER);
     assert_string_equal(refused, "nodes[2].kernel.ctx since 13010");
-    assert_int_equal(acu_check_in(&add_nodes, 0, nodes, 2, 0), 0);
-    assert_int_equal(acu_check_in(&add_nodes, 0, nodes, 0, 0), 0);
+    assert_int_equal(acu_adapt_check(&add_nodes, 0, nodes, 2, 0), 0);
+    assert_int_equal(acu_adapt_check(&add_nodes, 0, nodes, 0, 0), 0);
 }
 
 static void null_records_are_left_to_the_library(void **state) {
     (void)state;
     library.version = 11070;
-    assert_int_equal(acu_check_in(&add_node, 0, NULL, 1, 0), 0);
-    acu_fill_out(&add_node, 0, NULL, 1, 0);
-    assert_int_equal(acu_to_loaded(&add_node, 0, &(struct node){0}, NULL, 0), 0);
-    acu_from_loaded(&add_node, 0, NULL, &(struct node){0}, 0);
+    assert_int_equal(acu_adapt_check(&add_node, 0, NULL, 1, 0), 0);
+    acu_adapt_fill(&add_node, 0, NULL, 1, 0);
+    assert_int_equal(acu_adapt_to_loaded(&add_node, 0, &(struct node){0}, NULL, 0), 0);
+    acu_adapt_from_loaded(&add_node, 0, NULL, &(struct node){0}, 0);
 }
 
 static void records_may_stand_at_odd_addresses(void **state) {
@@ -242,7 +242,7 @@ static void records_may_stand_at_odd_addresses(void **state) {
     struct node node = {.kind = KERNEL, .kernel.ctx = room};
     memcpy(room + 1, &node, sizeof node);
     assert_int_equal(check(room + 1, 12000), NEWER);
-    acu_fill_out(&add_node, 0, room + 1, 1, 0);
+    acu_adapt_fill(&add_node, 0, room + 1, 1, 0);
     memcpy(&node, room + 1, sizeof node);
     assert_null(node.kernel.ctx);
 }
@@ -251,7 +251,7 @@ static void an_in_out_record_keeps_what_the_caller_gave(void **state) {
     (void)state;
     struct node node = {.kind = KERNEL, .kernel = {.func = &node, .shared = 7, .mode = 1}};
     library.version = 11070;
-    acu_fill_out(&add_node, 0, &node, 1, 0);
+    acu_adapt_fill(&add_node, 0, &node, 1, 0);
     assert_ptr_equal(node.kernel.func, &node);
     assert_int_equal(node.kernel.shared, 7);
     assert_int_equal(node.kernel.mode, 1);
@@ -296,7 +296,7 @@ static void what_was_not_written_gets_its_default(void **state) {
         memset(out, 0xaa, sizeof out);
         out[0].type = 3;
         library.version = version;
-        acu_fill_out(&get_attributes, 0, out, 2, 0);
+        acu_adapt_fill(&get_attributes, 0, out, 2, 0);
         assert_int_equal(out[0].type, 3);
         assert_int_equal(out[1].type, (int)0xaaaaaaaa);
         assert_int_equal(out[0].ordinal, version < 13040 ? -1 : (int)0xaaaaaaaa);
@@ -396,12 +396,12 @@ static void the_tag_may_be_an_argument(void **state) {
     (void)state;
     union value v = {.late = {0, 5}};
     library.version = 11080;
-    assert_int_equal(acu_check_in(&launch, 2, &v, 1, 1), 0);
-    assert_int_equal(acu_check_in(&launch, 2, &v, 1, 4), NEWER);
+    assert_int_equal(acu_adapt_check(&launch, 2, &v, 1, 1), 0);
+    assert_int_equal(acu_adapt_check(&launch, 2, &v, 1, 4), NEWER);
     assert_string_equal(refused, "value->late since 12000");
     memset(&v, 0xff, sizeof v);
     library.version = 11070;
-    acu_fill_out(&launch, 2, &v, 1, 2);
+    acu_adapt_fill(&launch, 2, &v, 1, 2);
     assert_int_equal(v.pad[31], (char)0xff);
     assert_int_equal(v.pad[32], 0);
     assert_int_equal(v.pad[63], 0);
@@ -412,12 +412,12 @@ static void records_behind_a_field_are_checked_with_the_tag_of_their_own(void **
     struct attribute attrs[2] = {{.id = 1, .val.cooperative = 1}, {.id = 3, .val.late = {1, 0}}};
     struct config config = {.attrs = attrs, .count = 2};
     library.version = 11080;
-    assert_int_equal(acu_check_in(&launch, 0, &config, 1, 0), NEWER);
+    assert_int_equal(acu_adapt_check(&launch, 0, &config, 1, 0), NEWER);
     assert_string_equal(refused, "config->attrs[1].val.late since 12000");
     config.count = 1;
-    assert_int_equal(acu_check_in(&launch, 0, &config, 1, 0), 0);
+    assert_int_equal(acu_adapt_check(&launch, 0, &config, 1, 0), 0);
     config.hint = &(struct kernel){.ctx = attrs};
-    assert_int_equal(acu_check_in(&launch, 0, &config, 1, 0), NEWER);
+    assert_int_equal(acu_adapt_check(&launch, 0, &config, 1, 0), NEWER);
     assert_string_equal(refused, "config->hint->ctx since 13010");
 }
 
@@ -577,7 +577,7 @@ static void moved_fields_go_to_their_old_places(void **state) {
     struct old_properties loaded;
     memset(&loaded, 0xee, sizeof loaded);
     library.version = 11080;
-    assert_int_equal(acu_to_loaded(&properties, 0, &loaded, &in, 0), 0);
+    assert_int_equal(acu_adapt_to_loaded(&properties, 0, &loaded, &in, 0), 0);
     assert_string_equal(loaded.name, "abcdefg");
     assert_int_equal(loaded.pairs[0].a, 1);
     assert_int_equal(loaded.pairs[0].b, 2);
@@ -590,7 +590,7 @@ static void moved_fields_go_to_their_old_places(void **state) {
     assert_true(loaded.ratio == 0.5F);
     in.kind = KERNEL;
     in.wide = INT64_MAX;
-    assert_int_equal(acu_to_loaded(&properties, 0, &loaded, &in, 0), 0);
+    assert_int_equal(acu_adapt_to_loaded(&properties, 0, &loaded, &in, 0), 0);
     assert_true(loaded.wide == INT64_MAX);
 }
 
@@ -599,17 +599,17 @@ static void what_the_loaded_layout_lacks_is_refused_or_dropped(void **state) {
     struct properties in = {.numa = 1};
     struct old_properties loaded;
     library.version = 11080;
-    assert_int_equal(acu_to_loaded(&properties, 0, &loaded, &in, 0), NEWER);
+    assert_int_equal(acu_adapt_to_loaded(&properties, 0, &loaded, &in, 0), NEWER);
     assert_string_equal(refused, "in->numa since 13000");
     in = (struct properties){.reserved = {0, 0, 0, 9}};
-    assert_int_equal(acu_to_loaded(&properties, 0, &loaded, &in, 0), INVALID);
+    assert_int_equal(acu_adapt_to_loaded(&properties, 0, &loaded, &in, 0), INVALID);
     in.numa = 7;
-    assert_int_equal(acu_to_loaded(&properties, 2, &loaded, &in, 0), 0);
+    assert_int_equal(acu_adapt_to_loaded(&properties, 2, &loaded, &in, 0), 0);
     /* Gone, not newer: there is no version to name. */
     char room[200];
     library.version = 13000;
     in = (struct properties){.gone_later = 1};
-    assert_int_equal(acu_to_loaded(&properties, 0, room, &in, 0), NEWER);
+    assert_int_equal(acu_adapt_to_loaded(&properties, 0, room, &in, 0), NEWER);
     assert_string_equal(refused, "in->gone_later since 0");
 }
 
@@ -624,7 +624,7 @@ static void what_comes_back_is_complete(void **state) {
     struct properties out;
     memset(&out, 0xee, sizeof out);
     library.version = 11080;
-    acu_from_loaded(&properties, 1, &out, &loaded, 0);
+    acu_adapt_from_loaded(&properties, 1, &out, &loaded, 0);
     assert_memory_equal(out.name, "01234567", 8);
     assert_int_equal(out.pairs[0].a, 6);
     assert_int_equal(out.pairs[0].b, 5);
@@ -641,8 +641,8 @@ static void the_presented_layout_is_copied_as_it_is(void **state) {
     struct properties in = {.name = "x", .kind = KERNEL, .wide = 3}, there, back;
     library.version = 12000; /* in no layout: as presented */
     in.numa = -1;
-    assert_int_equal(acu_to_loaded(&properties, 0, &there, &in, 0), 0);
-    acu_from_loaded(&properties, 1, &back, &there, 0);
+    assert_int_equal(acu_adapt_to_loaded(&properties, 0, &there, &in, 0), 0);
+    acu_adapt_from_loaded(&properties, 1, &back, &there, 0);
     assert_int_equal(back.wide, 3);
     assert_string_equal(back.name, "x");
 }
@@ -695,16 +695,16 @@ static void a_newer_record_is_in_use_by_its_active_fields(void **state) {
     (void)state;
     struct holder h = {.old = 1, .extra[1].only_kernel = 5};
     library.version = 12030;
-    assert_int_equal(acu_check_in(&hold, 0, &h, 1, 0), 0);
+    assert_int_equal(acu_adapt_check(&hold, 0, &h, 1, 0), 0);
     h.extra[1].ordinal = -1; /* what it is where it is absent */
-    assert_int_equal(acu_check_in(&hold, 0, &h, 1, 0), 0);
+    assert_int_equal(acu_adapt_check(&hold, 0, &h, 1, 0), 0);
     h.extra[1].ordinal = 3;
-    assert_int_equal(acu_check_in(&hold, 0, &h, 1, 0), NEWER);
+    assert_int_equal(acu_adapt_check(&hold, 0, &h, 1, 0), NEWER);
     assert_string_equal(refused, "value.extra since 12040");
-    assert_int_equal(acu_check_in(&hold, 1, &h, 1, 0), NEWER);
+    assert_int_equal(acu_adapt_check(&hold, 1, &h, 1, 0), NEWER);
     assert_string_equal(refused, "inout->extra since 12040");
     h.extra[1] = (struct newer){.kind = KERNEL};
-    assert_int_equal(acu_check_in(&hold, 0, &h, 1, 0), NEWER);
+    assert_int_equal(acu_adapt_check(&hold, 0, &h, 1, 0), NEWER);
 }
 
 static void a_newer_record_is_filled_with_its_own_defaults(void **state) {
@@ -712,7 +712,7 @@ static void a_newer_record_is_filled_with_its_own_defaults(void **state) {
     struct holder h;
     memset(&h, 0xaa, sizeof h);
     library.version = 12030;
-    acu_fill_out(&hold, 2, &h, 1, 0);
+    acu_adapt_fill(&hold, 2, &h, 1, 0);
     assert_int_equal(h.old, (int)0xaaaaaaaa);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(h.extra[i].kind, 0);
@@ -726,10 +726,10 @@ static void an_in_out_temporary_brings_back_what_the_call_wrote(void **state) {
     struct holder h = {.old = 1};
     int loaded[2];
     library.version = 11080;
-    assert_int_equal(acu_to_loaded(&hold, 1, loaded, &h, 0), 0);
+    assert_int_equal(acu_adapt_to_loaded(&hold, 1, loaded, &h, 0), 0);
     assert_int_equal(loaded[1], 1);
     loaded[1] = 2;
-    acu_from_loaded(&hold, 1, &h, loaded, 0);
+    acu_adapt_from_loaded(&hold, 1, &h, loaded, 0);
     assert_int_equal(h.old, 2);
     assert_int_equal(h.extra[0].ordinal, -1);
 }
@@ -739,14 +739,14 @@ static void an_in_out_temporary_brings_back_what_the_call_wrote(void **state) {
 static void integers_are_read_by_their_kind(void **state) {
     (void)state;
     const unsigned char ff[8] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
-    assert_true(acu_read_integer(&int_type, ff) == -1);
-    assert_true(acu_read_integer(&short_type, ff) == -1);
-    assert_true(acu_read_integer(&byte_type, ff) == 255);
-    assert_true(acu_read_integer(&unsigned_type, ff) == 0xffffffff);
-    assert_true(acu_read_integer(&kind_type, ff) == -1);
-    assert_true(acu_read_integer(&size_type, ff) == -1);
-    assert_true(acu_same_value(&kind_type, -1, 0xffffffff));
-    assert_false(acu_same_value(&long_type, -1, 0xffffffff));
+    assert_true(acu_value_read(&int_type, ff) == -1);
+    assert_true(acu_value_read(&short_type, ff) == -1);
+    assert_true(acu_value_read(&byte_type, ff) == 255);
+    assert_true(acu_value_read(&unsigned_type, ff) == 0xffffffff);
+    assert_true(acu_value_read(&kind_type, ff) == -1);
+    assert_true(acu_value_read(&size_type, ff) == -1);
+    assert_true(acu_value_equal(&kind_type, -1, 0xffffffff));
+    assert_false(acu_value_equal(&long_type, -1, 0xffffffff));
 }
 
 /* The same sequence everywhere. */
@@ -773,11 +773,11 @@ static void any_bytes_are_survived(void **state) {
         node->kind = (int)any(5);
         in->kind = (int)any(3);
         library.version = versions[any(8)];
-        (void)acu_check_in(&add_node, 0, node, 1, 0);
-        acu_fill_out(&add_node, 0, node, 1, 0);
+        (void)acu_adapt_check(&add_node, 0, node, 1, 0);
+        acu_adapt_fill(&add_node, 0, node, 1, 0);
         memset(loaded, 0, 200);
-        (void)acu_to_loaded(&properties, 2, loaded, in, 0);
-        acu_from_loaded(&properties, 1, in, loaded, 0);
+        (void)acu_adapt_to_loaded(&properties, 2, loaded, in, 0);
+        acu_adapt_from_loaded(&properties, 1, in, loaded, 0);
         free(node);
         free(in);
         free(loaded);

@@ -26,7 +26,7 @@
 
 static _Thread_local char refusal[512];
 
-int acu_refuse_as(const acu_function *function, int code, const char *why) {
+int acu_refuse(const acu_function *function, int code, const char *why) {
     (void)function;
     snprintf(refusal, sizeof refusal, "%s", why);
     return code;
@@ -44,12 +44,12 @@ int acu_library_version(const acu_library *l) {
 
 int acu_refuse_newer(const acu_function *function, const char *what, int since) {
     (void)since;
-    return acu_refuse_as(function, 801, what);
+    return acu_refuse(function, 801, what);
 }
 
 int acu_refuse_invalid(const acu_function *function, const char *what, const char *why) {
     (void)why;
-    return acu_refuse_as(function, 1, what);
+    return acu_refuse(function, 1, what);
 }
 
 /* ---- descriptions -------------------------------------------------------------------------- */
@@ -64,9 +64,9 @@ static const acu_type result_type = {
 static const acu_library_info info = {.name = "libcudart", .result_type = &result_type};
 static acu_library library = {.info = &info};
 acu_library acu_cudart, acu_cuda, acu_nvrtc;
-static _Thread_local int taken_back; /* calls of acu_unpublish */
+static _Thread_local int taken_back; /* calls of acu_slot_unpublish */
 
-void acu_unpublish(acu_library *l) {
+void acu_slot_unpublish(acu_library *l) {
     assert_true(l == &acu_cudart || l == &acu_cuda || l == &acu_nvrtc);
     taken_back++;
 }

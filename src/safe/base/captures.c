@@ -64,7 +64,7 @@ bool acu_capture_is_active(uint64_t id) {
 
 static int refuse(const char *what) {
     acu_record(ACU_ERROR_CAPTURE, "%s would break the capture that is under way", what);
-    acu_hint("do it before the capture begins or after its end");
+    acu_fail_hint("do it before the capture begins or after its end");
     return ACU_ERROR_CAPTURE;
 }
 

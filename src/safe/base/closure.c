@@ -70,15 +70,15 @@ static bool abandon_one(int device) {
 
 /* Any call that needs the context says so. */
 static bool is_lost(int device) {
-    acu_saved_error saved;
+    acu_saved_record saved;
     acu_guard guard;
     size_t available, total;
-    acu_error_save(&saved);
+    acu_record_save(&saved);
     int code = acu_guard_enter(&guard, device);
     if (!code)
         code = (int)cudaMemGetInfo(&available, &total);
     acu_guard_leave(&guard);
-    acu_error_restore(&saved);
+    acu_record_restore(&saved);
     return code != 0;
 }
 

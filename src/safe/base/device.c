@@ -53,11 +53,11 @@ static int check_known(const char *call, acu_device device, int known) {
 /* CUDA, told of a device that does not exist, does not tell how many there are. */
 static int explain_device(const char *call, acu_device device) {
     int known = 0;
-    acu_saved_error said;
-    acu_error_save(&said);
+    acu_saved_record said;
+    acu_record_save(&said);
     if (!cudaGetDeviceCount(&known) && check_known(call, device, known))
         return cudaErrorInvalidDevice;
-    acu_error_restore(&said);
+    acu_record_restore(&said);
     return 0;
 }
 
@@ -137,11 +137,11 @@ acu_result acu_device_leave(acu_device_guard *guard) {
 }
 
 void acu_device_guard_cleanup(acu_device_guard *guard) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     if (acu_device_leave(guard))
-        acu_keep_release_error();
-    acu_error_restore(&before);
+        acu_record_release_error();
+    acu_record_restore(&before);
 }
 
 /* Runs `call` with the device current. */
@@ -171,14 +171,14 @@ acu_result acu_device_attribute(acu_device device, int attribute, int *value) {
 
 /* An attribute that this runtime or device may lack: 0 then, and no error is left behind. */
 static int optional(enum cudaDeviceAttr attribute, acu_device device, int *value) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     int code = (int)cudaDeviceGetAttribute(value, attribute, device);
     if (code != cudaErrorInvalidValue && code != cudaErrorNotSupported)
         return code;
     *value = 0;
     (void)cudaGetLastError();
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     return 0;
 }
 
@@ -311,24 +311,24 @@ acu_result acu_device_can_access(acu_device device, acu_device peer, bool *can) 
 }
 
 /* One code of the call means that nothing was to be done; then CUDA remembers no error either. */
-static int forgive(int code, int forgiven, const acu_saved_error *before) {
+static int forgive(int code, int forgiven, const acu_saved_record *before) {
     if (code != forgiven)
         return code;
     (void)cudaGetLastError();
-    acu_error_restore(before);
+    acu_record_restore(before);
     return 0;
 }
 
 static int enable_peer(acu_device peer) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     int code = (int)cudaDeviceEnablePeerAccess(peer, 0);
     return forgive(code, cudaErrorPeerAccessAlreadyEnabled, &before);
 }
 
 static int disable_peer(acu_device peer) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     int code = (int)cudaDeviceDisablePeerAccess(peer);
     return forgive(code, cudaErrorPeerAccessNotEnabled, &before);
 }

@@ -223,7 +223,7 @@ ACU_COLD static void keep_failure(const char *call, const acu_class *kind, uintp
     char text[64];
     snprintf(text, sizeof text, "%s 0x%" PRIxPTR, kind->name, address);
     acu_cuda_failed(call, text, code);
-    acu_keep_release_error();
+    acu_record_release_error();
 }
 
 static int destroy_loudly(const char *call, acu_object *object) {
@@ -237,18 +237,18 @@ static int destroy_loudly(const char *call, acu_object *object) {
 
 /* Apart, as its frame is large and seldom needed. */
 __attribute__((noinline)) static int destroy_beside_error(const char *call, acu_object *object) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     int code = destroy_loudly(call, object);
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     return code;
 }
 
 int acu_object_destroy(const char *call, acu_object *object) {
-    static const acu_saved_error none;
+    static const acu_saved_record none;
     int code = destroy_loudly(call, object);
     if (!ACU_LIKELY(acu_last_error() == 0)) /* also where it could be helped in the end */
-        acu_error_restore(&none);
+        acu_record_restore(&none);
     return code;
 }
 

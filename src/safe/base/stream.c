@@ -140,7 +140,7 @@ static int join_capture(acu_timeline *timeline, acu_stream *by) {
     if (!code)
         acu_mark_shared(&by->shared);
     if (event && cudaEventDestroy(event))
-        acu_keep_release_error();
+        acu_record_release_error();
     return code;
 }
 
@@ -236,16 +236,16 @@ static bool is_over(acu_timeline *timeline, uint64_t number) {
 }
 
 bool acu_timeline_is_over(acu_timeline *timeline, uint64_t number) {
-    acu_saved_error before;
+    acu_saved_record before;
     if (acu_is_unloading())
         return true;
     if (acu_capture_delays(NULL))
         return false;
-    acu_error_save(&before);
+    acu_record_save(&before);
     pthread_mutex_lock(&timeline->lock);
     bool over = is_over(timeline, number);
     pthread_mutex_unlock(&timeline->lock);
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     return over;
 }
 

@@ -43,7 +43,7 @@ static void free_capture(graph_capture *capture) {
     acu_graph *graph = capture->graph;
     __atomic_sub_fetch(&graph->root->capturing, 1, __ATOMIC_ACQ_REL);
     if (acu_bag_release(capture->uses))
-        acu_keep_release_error();
+        acu_record_release_error();
     free(capture->raw);
     free(capture->nodes);
     free(capture);
@@ -76,16 +76,16 @@ static void graph_is_lost(const graph_capture *capture, bool ended_well) {
 static acu_bag *renew_uses(const graph_capture *capture) {
     acu_graph *graph = capture->graph;
     acu_bag *before = NULL;
-    acu_saved_error saved;
+    acu_saved_record saved;
     if (!capture->again || graph->root != graph || graph->parts)
         return NULL;
-    acu_error_save(&saved);
+    acu_record_save(&saved);
     acu_graph_lock();
     pthread_mutex_lock(&graph->bag_lock);
     (void)acu_bag_renew(&graph->bag, capture->uses, &before);
     pthread_mutex_unlock(&graph->bag_lock);
     acu_graph_unlock();
-    acu_error_restore(&saved);
+    acu_record_restore(&saved);
     return before;
 }
 
@@ -99,14 +99,14 @@ static void end_all(graph_capture *capture) {
 /* Ends it without a graph; false if CUDA refuses. */
 static bool give_up(const graph_capture *capture) {
     cudaGraph_t raw = NULL;
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     cudaError_t code = cudaStreamEndCapture(capture->capture.origin->raw, &raw);
     if (code)
         (void)cudaGetLastError();
     if (raw && !capture->into)
         (void)cudaGraphDestroy(raw);
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     return !code;
 }
 
@@ -234,7 +234,7 @@ static int begin_raw(const char *call, acu_stream *stream, const acu_capture_opt
 
 static int refuse_legacy(const char *call) {
     acu_fail(call, "", ACU_ERROR_CAPTURE, "the legacy default stream cannot be captured");
-    acu_hint("capture a stream of acu_stream_create()");
+    acu_fail_hint("capture a stream of acu_stream_create()");
     return ACU_ERROR_CAPTURE;
 }
 
@@ -337,11 +337,11 @@ acu_result acu_stream_capture_alloc(acu_stream *stream, acu_dtype dtype, size_t 
 /* CUDA may refuse to end it here and now; then it goes on. */
 static bool goes_on(const acu_stream *stream) {
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    acu_saved_error failure;
-    acu_error_save(&failure);
+    acu_saved_record failure;
+    acu_record_save(&failure);
     if (cudaStreamIsCapturing(stream->raw, &status))
         (void)cudaGetLastError();
-    acu_error_restore(&failure);
+    acu_record_restore(&failure);
     return status != cudaStreamCaptureStatusNone;
 }
 
@@ -364,7 +364,7 @@ static int end(const char *call, acu_stream *stream, graph_capture *capture, acu
         graph_is_lost(capture, ended_well);
     end_all(capture);
     if (acu_bag_release(unused))
-        acu_keep_release_error();
+        acu_record_release_error();
     return code;
 }
 
@@ -382,7 +382,7 @@ static int end_capture(const char *call, acu_stream *stream, acu_graph **graph) 
                     (void *)capture->capture.origin);
     else
         acu_fail_on(call, stream, ACU_ERROR_CAPTURE, "no capture of anycuda's began on the stream");
-    acu_hint("end it on the stream that acu_stream_begin_capture() was given");
+    acu_fail_hint("end it on the stream that acu_stream_begin_capture() was given");
     return ACU_ERROR_CAPTURE;
 }
 
@@ -393,13 +393,13 @@ acu_result acu_stream_end_capture(acu_stream *stream, acu_graph **graph) {
 /* The function's failure stands, whatever becomes of the end. */
 static int end_failed(const char *call, acu_stream *stream, int code) {
     acu_graph *unwanted = NULL;
-    acu_saved_error failure;
-    acu_error_save(&failure);
+    acu_saved_record failure;
+    acu_record_save(&failure);
     if (acu_is(stream, &acu_stream_class) && begun_on(stream))
         (void)end_capture(call, stream, &unwanted);
     (void)cudaGetLastError();
     (void)acu_graph_release(unwanted);
-    acu_error_restore(&failure);
+    acu_record_restore(&failure);
     return code;
 }
 

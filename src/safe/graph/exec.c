@@ -37,7 +37,7 @@ void acu_retired_free(acu_retired *retired) {
         int holding = acu_holding_release(old->holding), bag = acu_bag_release(old->bag);
         int gone = acu_timeline_release(old->timeline);
         if (holding || bag || gone)
-            acu_keep_release_error();
+            acu_record_release_error();
         free(old);
     }
 }
@@ -217,7 +217,7 @@ static int blame_node(const char *call, acu_graph *graph, const cudaGraphInstant
 /* Before 12.0 nothing is told of the node at fault. */
 static int instantiate(acu_graph *graph, const acu_exec_options *o, cudaGraphExec_t *raw,
                        cudaGraphInstantiateParams *params) {
-    if (!acu_knows(&acu_function_cudaGraphInstantiateWithParams))
+    if (!acu_call_exists(&acu_function_cudaGraphInstantiateWithParams))
         return (int)cudaGraphInstantiate(raw, graph->raw, o->flags);
     params->flags = o->flags;
     params->uploadStream = o->upload ? o->upload->raw : NULL;
@@ -286,7 +286,7 @@ static void remember_launch(acu_exec *exec, acu_timeline *timeline, uint64_t lef
         return;
     exec->last = acu_timeline_retain(timeline);
     if (acu_timeline_release(before))
-        acu_keep_release_error();
+        acu_record_release_error();
 }
 
 /* Begins the use of as many as can be, which is all of them unless it fails. */

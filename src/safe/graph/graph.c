@@ -422,11 +422,11 @@ static const char *const kinds[] = {"kernel",         "memcpy",       "memset",
 
 const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[64]) {
     enum cudaGraphNodeType type = cudaGraphNodeTypeCount;
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     if (cudaGraphNodeGetType(raw, &type))
         (void)cudaGetLastError();
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     bool known = (unsigned)type < sizeof kinds / sizeof *kinds;
     uint32_t number = graph->node_room ? *slot_of(graph, raw) : 0;
     if (number)
@@ -438,13 +438,13 @@ const char *acu_node_describe(acu_graph *graph, cudaGraphNode_t raw, char text[6
 
 /* Runtimes before 13.0 say "unknown" of their own conditional nodes; the driver knows them. */
 int acu_node_type_of(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
-    acu_saved_error before;
+    acu_saved_record before;
     CUgraphNodeType theirs;
-    acu_error_save(&before);
+    acu_record_save(&before);
     int code = (int)cudaGraphNodeGetType(raw, type);
     if (code != cudaErrorUnknown || cuGraphNodeGetType(raw, &theirs) != CUDA_SUCCESS)
         return code;
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     (void)cudaGetLastError();
     *type = (enum cudaGraphNodeType)theirs;
     return 0;

@@ -71,11 +71,11 @@ int acu_holding_release(acu_holding *holding) {
 }
 
 void acu_holding_free(acu_holding *holding) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     if (acu_holding_release(holding))
-        acu_keep_release_error();
-    acu_error_restore(&before);
+        acu_record_release_error();
+    acu_record_restore(&before);
 }
 
 /* ---- bags --------------------------------------------------------------------------------------

@@ -166,9 +166,10 @@ int acu_copy_params(const char *call, const acu_copy *copy, acu_node_params *par
 int acu_copy_advise(const acu_copy *copy, int code) {
     int to = code ? copy->to->object.device : -1, from = code ? copy->from->object.device : -1;
     if (code == cudaErrorInvalidValue && acu_buffer_copy_is_peer(copy->to, copy->from))
-        acu_hint("a node copies what device %d can access: acu_pool_set_access() opens a pool of "
-                 "device %d to it, acu_device_enable_peer() the memory of none",
-                 to, from);
+        acu_fail_hint(
+            "a node copies what device %d can access: acu_pool_set_access() opens a pool of "
+            "device %d to it, acu_device_enable_peer() the memory of none",
+            to, from);
     return code;
 }
 

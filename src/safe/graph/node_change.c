@@ -37,7 +37,7 @@ static int refuse_update(const char *call, acu_exec *exec, acu_graph *graph,
     if (code == cudaErrorGraphExecUpdateFailure)
         (void)cudaGetLastError(); /* an answer */
     acu_cuda_failed(call, said, code);
-    acu_hint("the executable graph is as before; instantiate the other one instead");
+    acu_fail_hint("the executable graph is as before; instantiate the other one instead");
     return code;
 }
 
@@ -399,14 +399,14 @@ static bool is_the_drivers(int code, const struct cudaGraphNodeParams *params) {
 }
 
 static int put_raw(const changing *c, struct cudaGraphNodeParams *params) {
-    acu_saved_error before;
-    acu_error_save(&before);
-    int code = acu_knows(&acu_function_cudaGraphNodeSetParams) ? SET(c, NodeSetParams, params)
-                                                               : set_raw_of_kind(c, params);
+    acu_saved_record before;
+    acu_record_save(&before);
+    int code = acu_call_exists(&acu_function_cudaGraphNodeSetParams) ? SET(c, NodeSetParams, params)
+                                                                     : set_raw_of_kind(c, params);
     if (!is_the_drivers(code, params))
         return code;
     (void)cudaGetLastError();
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     return acu_driver_backend.put_node(exec_of(c), c->raw, &params->kernel);
 }
 

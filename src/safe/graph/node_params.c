@@ -7,13 +7,13 @@
 
 /* Kernels that the driver has loaded are none of the runtime's. */
 static int get_kernel(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     int code = acu_runtime_backend.get_node(node, params);
     if (code != cudaErrorInvalidDeviceFunction)
         return code;
     (void)cudaGetLastError();
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     return acu_driver_backend.get_node(node, params);
 }
 
@@ -92,14 +92,14 @@ static int get_of_kind(cudaGraphNode_t node, struct cudaGraphNodeParams *params)
 
 /* A driver may be older than the runtime, which then cannot. */
 static int get(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
-    acu_saved_error before;
-    acu_error_save(&before);
-    if (acu_knows(&acu_function_cudaGraphNodeGetParams)) {
+    acu_saved_record before;
+    acu_record_save(&before);
+    if (acu_call_exists(&acu_function_cudaGraphNodeGetParams)) {
         int code = (int)cudaGraphNodeGetParams(node, params);
         if (code != cudaErrorCallRequiresNewerDriver)
             return code;
         (void)cudaGetLastError();
-        acu_error_restore(&before);
+        acu_record_restore(&before);
     }
     int code = acu_node_type_of(node, &params->type);
     return code ? code : get_of_kind(node, params);

@@ -35,41 +35,41 @@ static CUfunction function_of(const void *raw) {
 
 static int open_place(acu_place *place) {
     CUdevice device = 0;
-    int code = acu_of_driver(cuInit(0));
+    int code = acu_translate_driver(cuInit(0));
     if (!code)
-        code = acu_of_driver(cuDeviceGet(&device, place->device));
+        code = acu_translate_driver(cuDeviceGet(&device, place->device));
     if (!code)
-        code = acu_of_driver(cuDevicePrimaryCtxRetain(&place->context, device));
+        code = acu_translate_driver(cuDevicePrimaryCtxRetain(&place->context, device));
     return code;
 }
 
 static int close_place(const acu_place *place) {
     CUdevice device = 0;
-    int code = acu_of_driver(cuDeviceGet(&device, place->device));
-    return code ? code : acu_of_driver(cuDevicePrimaryCtxRelease(device));
+    int code = acu_translate_driver(cuDeviceGet(&device, place->device));
+    return code ? code : acu_translate_driver(cuDevicePrimaryCtxRelease(device));
 }
 
 static int enter(const acu_place *place, acu_backend_guard *guard) {
     CUcontext current = NULL;
     *guard = (acu_backend_guard){.pushed = false};
-    int code = acu_of_driver(cuCtxGetCurrent(&current));
+    int code = acu_translate_driver(cuCtxGetCurrent(&current));
     if (code || current == place->context)
         return code;
-    code = acu_of_driver(cuCtxPushCurrent(place->context));
+    code = acu_translate_driver(cuCtxPushCurrent(place->context));
     guard->pushed = code == 0;
     return code;
 }
 
 static void leave(acu_backend_guard *guard) {
     CUcontext popped;
-    acu_saved_error before;
+    acu_saved_record before;
     if (!guard->pushed)
         return;
     guard->pushed = false;
-    acu_error_save(&before);
-    if (acu_of_driver(cuCtxPopCurrent(&popped)))
-        acu_keep_release_error();
-    acu_error_restore(&before);
+    acu_record_save(&before);
+    if (acu_translate_driver(cuCtxPopCurrent(&popped)))
+        acu_record_release_error();
+    acu_record_restore(&before);
 }
 
 /* ---- modules ------------------------------------------------------------------------------------
@@ -77,20 +77,20 @@ static void leave(acu_backend_guard *guard) {
 
 static int load(void **module, const void *image, acu_jit *jit) {
     CUmodule loaded = NULL;
-    int code = acu_of_driver(cuModuleLoadDataEx(&loaded, image, jit->count,
-                                                (CUjit_option *)(void *)jit->options, jit->values));
+    int code = acu_translate_driver(cuModuleLoadDataEx(
+        &loaded, image, jit->count, (CUjit_option *)(void *)jit->options, jit->values));
     *module = loaded;
     return code;
 }
 
 static int unload(void *module) {
-    return acu_of_driver(cuModuleUnload(module));
+    return acu_translate_driver(cuModuleUnload(module));
 }
 
 /* The driver calls a name that is another thing's, or none, a wrong value; the runtime finds
  * nothing. */
 static int found(CUresult result) {
-    int code = acu_of_driver(result);
+    int code = acu_translate_driver(result);
     return code == cudaErrorInvalidValue ? (int)cudaErrorSymbolNotFound : code;
 }
 
@@ -109,16 +109,16 @@ static int global(void **at, size_t *bytes, void *module, const char *name) {
 }
 
 static int count(unsigned *kernels, void *module) {
-    return acu_of_driver(cuModuleGetFunctionCount(kernels, module));
+    return acu_translate_driver(cuModuleGetFunctionCount(kernels, module));
 }
 
 static int list(const void **functions, unsigned kernels, void *module) {
-    return acu_of_driver(
+    return acu_translate_driver(
         cuModuleEnumerateFunctions((CUfunction *)(void *)functions, kernels, module));
 }
 
 static int name(const char **text, const void *function) {
-    return acu_of_driver(cuFuncGetName(text, function_of(function)));
+    return acu_translate_driver(cuFuncGetName(text, function_of(function)));
 }
 
 /* ---- kernels ------------------------------------------------------------------------------------
@@ -132,13 +132,14 @@ typedef struct asked {
 /* What the driver is too old to know is 0. */
 static int ask(const asked *list_of, size_t length, CUfunction function, bool optional) {
     int code = 0;
-    acu_saved_error before;
+    acu_saved_record before;
     for (size_t i = 0; i < length && !code; i++) {
-        acu_error_save(&before);
-        code = acu_of_driver(cuFuncGetAttribute(list_of[i].value, list_of[i].attribute, function));
+        acu_record_save(&before);
+        code = acu_translate_driver(
+            cuFuncGetAttribute(list_of[i].value, list_of[i].attribute, function));
         bool unknown = code == cudaErrorInvalidValue || code == ACU_NOT_SUPPORTED;
         if (optional && unknown) {
-            acu_error_restore(&before);
+            acu_record_restore(&before);
             *list_of[i].value = 0;
             code = 0;
         }
@@ -182,32 +183,32 @@ static int attributes(struct cudaFuncAttributes *all, const void *raw) {
 }
 
 static int set(const void *function, enum cudaFuncAttribute attribute, int value) {
-    return acu_of_driver(
+    return acu_translate_driver(
         cuFuncSetAttribute(function_of(function), (CUfunction_attribute)attribute, value));
 }
 
 static int parameter(const void *function, size_t index, size_t *offset, size_t *size) {
-    acu_saved_error before;
+    acu_saved_record before;
     *offset = *size = 0;
-    if (!acu_knows(&acu_function_cuFuncGetParamInfo))
+    if (!acu_call_exists(&acu_function_cuFuncGetParamInfo))
         return ACU_NOT_SUPPORTED;
-    acu_error_save(&before);
-    int code = acu_of_driver(cuFuncGetParamInfo(function_of(function), index, offset, size));
+    acu_record_save(&before);
+    int code = acu_translate_driver(cuFuncGetParamInfo(function_of(function), index, offset, size));
     if (code != cudaErrorInvalidValue)
         return code;
-    acu_error_restore(&before); /* it is beyond the last one */
+    acu_record_restore(&before); /* it is beyond the last one */
     *size = 0;
     return 0;
 }
 
 static int occupancy(int *blocks, const void *function, int threads, size_t shared,
                      unsigned flags) {
-    return acu_of_driver(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    return acu_translate_driver(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         blocks, function_of(function), threads, shared, flags));
 }
 
 static int available_shared(size_t *bytes, const void *function, int blocks, int threads) {
-    return acu_of_driver(
+    return acu_translate_driver(
         cuOccupancyAvailableDynamicSMemPerBlock(bytes, function_of(function), blocks, threads));
 }
 
@@ -226,12 +227,13 @@ static CUlaunchConfig config_of(const acu_prepared *p, cudaStream_t stream) {
 
 static int clusters(int *most, const acu_prepared *p) {
     CUlaunchConfig config = config_of(p, NULL);
-    return acu_of_driver(cuOccupancyMaxActiveClusters(most, function_of(p->kernel->raw), &config));
+    return acu_translate_driver(
+        cuOccupancyMaxActiveClusters(most, function_of(p->kernel->raw), &config));
 }
 
 static int cluster_size(int *blocks, const acu_prepared *p) {
     CUlaunchConfig config = config_of(p, NULL);
-    return acu_of_driver(
+    return acu_translate_driver(
         cuOccupancyMaxPotentialClusterSize(blocks, function_of(p->kernel->raw), &config));
 }
 
@@ -242,15 +244,15 @@ static int launch_on(const acu_prepared *p, cudaStream_t stream) {
     CUfunction function = function_of(p->kernel->raw);
     void **params = (void **)p->params;
     if (ACU_LIKELY(p->attribute_count == 0))
-        return acu_of_driver(cuLaunchKernel(function, p->blocks.x, p->blocks.y, p->blocks.z,
-                                            p->threads.x, p->threads.y, p->threads.z,
-                                            p->shared_bytes, stream, params, NULL));
+        return acu_translate_driver(cuLaunchKernel(function, p->blocks.x, p->blocks.y, p->blocks.z,
+                                                   p->threads.x, p->threads.y, p->threads.z,
+                                                   p->shared_bytes, stream, params, NULL));
     if (p->cooperative && p->attribute_count == 1)
-        return acu_of_driver(
+        return acu_translate_driver(
             cuLaunchCooperativeKernel(function, p->blocks.x, p->blocks.y, p->blocks.z, p->threads.x,
                                       p->threads.y, p->threads.z, p->shared_bytes, stream, params));
     CUlaunchConfig config = config_of(p, stream);
-    return acu_of_driver(cuLaunchKernelEx(&config, function, params, NULL));
+    return acu_translate_driver(cuLaunchKernelEx(&config, function, params, NULL));
 }
 
 static int launch(const acu_prepared *p, const acu_stream *stream) {
@@ -277,7 +279,7 @@ static CUDA_KERNEL_NODE_PARAMS node_of(const acu_prepared *p) {
 static int set_attributes(const acu_prepared *p, cudaGraphNode_t node) {
     int code = 0;
     for (unsigned i = 0; i < p->attribute_count && !code; i++)
-        code = acu_of_driver(cuGraphKernelNodeSetAttribute(
+        code = acu_translate_driver(cuGraphKernelNodeSetAttribute(
             node, (CUkernelNodeAttrID)p->attributes[i].id,
             (const CUkernelNodeAttrValue *)(const void *)&p->attributes[i].val));
     return code;
@@ -291,7 +293,7 @@ static int find_old(const acu_function *function, void *call, size_t size) {
     int code = 0;
     void *found = NULL;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
-    if (!acu_knows(function))
+    if (!acu_call_exists(function))
         code = (int)cudaGetDriverEntryPoint(function->name, &found, cudaEnableDefault, &status);
     memcpy(call, &found, size);
     return code;
@@ -308,8 +310,9 @@ static int add_node(const acu_prepared *p, cudaGraph_t graph, const cudaGraphNod
     int (*old)(CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const void *);
     int code = find_old(function, &old, sizeof old);
     if (!code)
-        code = old ? of_old(function, old(node, graph, after, afters, &params))
-                   : acu_of_driver(cuGraphAddKernelNode(node, graph, after, afters, &params));
+        code =
+            old ? of_old(function, old(node, graph, after, afters, &params))
+                : acu_translate_driver(cuGraphAddKernelNode(node, graph, after, afters, &params));
     return code ? code : set_attributes(p, *node);
 }
 
@@ -320,7 +323,7 @@ static int get_node(cudaGraphNode_t node, struct cudaKernelNodeParamsV2 *params)
     int code = find_old(function, &old, sizeof old);
     if (!code)
         code = old ? of_old(function, old(node, &p))
-                   : acu_of_driver(cuGraphKernelNodeGetParams(node, &p));
+                   : acu_translate_driver(cuGraphKernelNodeGetParams(node, &p));
     *params =
         (struct cudaKernelNodeParamsV2){.func = p.func ? (void *)p.func : (void *)p.kern,
                                         .gridDim = {p.gridDimX, p.gridDimY, p.gridDimZ},
@@ -340,7 +343,7 @@ static int set_params(cudaGraphNode_t node, const CUDA_KERNEL_NODE_PARAMS *param
     if (code)
         return code;
     return old ? of_old(function, old(node, params))
-               : acu_of_driver(cuGraphKernelNodeSetParams(node, params));
+               : acu_translate_driver(cuGraphKernelNodeSetParams(node, params));
 }
 
 static int set_exec_params(cudaGraphExec_t exec, cudaGraphNode_t node,
@@ -351,7 +354,7 @@ static int set_exec_params(cudaGraphExec_t exec, cudaGraphNode_t node,
     if (code)
         return code;
     return old ? of_old(function, old(exec, node, params))
-               : acu_of_driver(cuGraphExecKernelNodeSetParams(exec, node, params));
+               : acu_translate_driver(cuGraphExecKernelNodeSetParams(exec, node, params));
 }
 
 static int put_node(cudaGraphExec_t exec, cudaGraphNode_t node,

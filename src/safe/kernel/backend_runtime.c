@@ -7,8 +7,8 @@
 #include <anycuda/cuda.h>
 
 const acu_backend *acu_backend_for_modules(void) {
-    return acu_knows(&acu_function_cudaLibraryLoadData) ? &acu_runtime_backend
-                                                        : &acu_driver_backend;
+    return acu_call_exists(&acu_function_cudaLibraryLoadData) ? &acu_runtime_backend
+                                                              : &acu_driver_backend;
 }
 
 /* ---- where --------------------------------------------------------------------------------------
@@ -40,13 +40,13 @@ static void leave(acu_backend_guard *guard) {
 static int load(void **module, const void *image, acu_jit *jit) {
     cudaLibrary_t library = NULL;
     unsigned kernels;
-    acu_saved_error why;
+    acu_saved_record why;
     int code = (int)cudaLibraryLoadData(&library, image, jit->options, jit->values, jit->count,
                                         NULL, NULL, 0);
     if (!code && (code = (int)cudaLibraryGetKernelCount(&kernels, library)) != 0) {
-        acu_error_save(&why);
+        acu_record_save(&why);
         (void)cudaLibraryUnload(library);
-        acu_error_restore(&why);
+        acu_record_restore(&why);
         library = NULL;
     }
     *module = library;
@@ -68,15 +68,15 @@ static int kernel(const void **function, void *module, const char *name) {
  * counts.
  */
 static int global(void **at, size_t *bytes, void *module, const char *name) {
-    acu_saved_error first;
+    acu_saved_record first;
     int code = (int)cudaLibraryGetGlobal(at, bytes, module, name);
     if (code == cudaErrorInvalidValue) /* the name of a kernel */
         return cudaErrorSymbolNotFound;
     if (code != cudaErrorSymbolNotFound)
         return code;
-    acu_error_save(&first);
+    acu_record_save(&first);
     int managed = (int)cudaLibraryGetManaged(at, bytes, module, name);
-    acu_error_restore(&first);
+    acu_record_restore(&first);
     (void)cudaGetLastError();
     return managed ? code : 0;
 }
@@ -109,21 +109,21 @@ static int set(const void *function, enum cudaFuncAttribute attribute, int value
 static int ask_driver(const void *function, size_t index, size_t *offset, size_t *size) {
     cudaFunction_t same = NULL;
     int code = (int)cudaGetFuncBySymbol(&same, function);
-    return code ? code : acu_of_driver(cuFuncGetParamInfo(same, index, offset, size));
+    return code ? code : acu_translate_driver(cuFuncGetParamInfo(same, index, offset, size));
 }
 
 static int parameter(const void *function, size_t index, size_t *offset, size_t *size) {
-    acu_saved_error before;
-    bool told = acu_knows(&acu_function_cudaFuncGetParamInfo);
+    acu_saved_record before;
+    bool told = acu_call_exists(&acu_function_cudaFuncGetParamInfo);
     *offset = *size = 0;
-    if (!told && !acu_knows(&acu_function_cuFuncGetParamInfo))
+    if (!told && !acu_call_exists(&acu_function_cuFuncGetParamInfo))
         return ACU_NOT_SUPPORTED;
-    acu_error_save(&before);
+    acu_record_save(&before);
     int code = told ? (int)cudaFuncGetParamInfo(function, index, offset, size)
                     : ask_driver(function, index, offset, size);
     if (code != cudaErrorInvalidValue)
         return code;
-    acu_error_restore(&before); /* it is beyond the last one */
+    acu_record_restore(&before); /* it is beyond the last one */
     (void)cudaGetLastError();
     *size = 0;
     return 0;

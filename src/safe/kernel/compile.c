@@ -150,7 +150,7 @@ static int read_log(const job *j) {
 /* The failure's message has the beginning of what the compiler said. */
 static int compile(job *j) {
     char line[700];
-    acu_saved_error failure;
+    acu_saved_record failure;
     size_t count = count_texts(j->program->options);
     const char **options = calloc(count + 1, sizeof *options);
     if (!options)
@@ -161,14 +161,14 @@ static int compile(job *j) {
         options[count++] = j->architecture;
     int code = of_nvrtc(nvrtcCompileProgram(j->compiler, (int)count, options));
     free(options);
-    acu_error_save(&failure);
+    acu_record_save(&failure);
     int unread = read_log(j);
     if (!code)
         return unread;
-    acu_error_restore(&failure);
+    acu_record_restore(&failure);
     if (unread || !*acu_compile_log())
         return code;
-    return acu_record(code, "%s", acu_one_line(acu_compile_log(), line, sizeof line));
+    return acu_record(code, "%s", acu_record_one_line(acu_compile_log(), line, sizeof line));
 }
 
 /* ---- what came of it ----------------------------------------------------------------------------
@@ -220,11 +220,11 @@ static int read_names(job *j) {
 }
 
 static void free_job(job *j) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     if (j->compiler && of_nvrtc(nvrtcDestroyProgram(&j->compiler)) != 0)
-        acu_keep_release_error();
-    acu_error_restore(&before);
+        acu_record_release_error();
+    acu_record_restore(&before);
     for (size_t i = 0; i < j->lowered_count; i++) {
         free(j->lowered[i].expression);
         free(j->lowered[i].name);
@@ -240,12 +240,13 @@ static int need_nvrtc(const char *call) {
     if (result == NVRTC_SUCCESS)
         return 0;
     bool missing = !acu_loaded(ACU_NVRTC);
-    int code = missing ? acu_record_as(result, cudaErrorSharedObjectInitFailed)
+    int code = missing ? acu_record_recode(result, cudaErrorSharedObjectInitFailed)
                        : acu_translate_nvrtc(result);
     acu_cuda_failed(call, "", code);
     if (missing)
-        acu_hint("install NVRTC (cuda-nvrtc-12-x or nvidia-cuda-nvrtc, of the driver's CUDA major "
-                 "or older), or name its file in ANYCUDA_NVRTC");
+        acu_fail_hint(
+            "install NVRTC (cuda-nvrtc-12-x or nvidia-cuda-nvrtc, of the driver's CUDA major "
+            "or older), or name its file in ANYCUDA_NVRTC");
     return code;
 }
 

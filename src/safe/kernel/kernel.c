@@ -29,12 +29,12 @@ typedef struct limit {
 
 /* What the runtime is too old to know is -1. */
 static int ask_optional(int *value, enum cudaDeviceAttr attribute, int device) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     int code = (int)cudaDeviceGetAttribute(value, attribute, device);
     if (code != cudaErrorInvalidValue && code != ACU_NOT_SUPPORTED)
         return code;
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     (void)cudaGetLastError();
     *value = -1;
     return 0;
@@ -212,16 +212,16 @@ int acu_kernel_new(const char *call, const acu_kernel_source *source, acu_kernel
 
 /* The name of someone else's, "" where the runtime does not tell. */
 static int ask_name(const acu_kernel_source *source, const char **name) {
-    acu_saved_error before;
+    acu_saved_record before;
     acu_backend_guard guard;
     *name = NULL;
-    acu_error_save(&before);
+    acu_record_save(&before);
     int code = source->backend->enter(&source->place, &guard);
     if (!code)
         code = source->backend->name(name, source->raw);
     source->backend->leave(&guard);
     if (code == ACU_NOT_SUPPORTED) {
-        acu_error_restore(&before);
+        acu_record_restore(&before);
         (void)cudaGetLastError();
         code = 0;
     }

@@ -30,8 +30,9 @@ ACU_COLD static int refuse_none(const char *call, const acu_kernel *kernel, cons
                                 const acu_size3 *size) {
     acu_fail_on(call, kernel, ACU_ERROR_ARGUMENT, "the %s are %zu x %zu x %zu", what, size->x,
                 size->y, size->z);
-    acu_hint("a grid for 0 elements, or with 0 threads in a block, has no blocks: there is nothing "
-             "to launch then");
+    acu_fail_hint(
+        "a grid for 0 elements, or with 0 threads in a block, has no blocks: there is nothing "
+        "to launch then");
     return ACU_ERROR_ARGUMENT;
 }
 
@@ -59,7 +60,7 @@ ACU_COLD static int refuse_threads(const char *call, const acu_kernel *kernel, s
                 "thread or was compiled for no more",
                 threads, kernel->name, kernel->max_threads, kernel->object.device,
                 kernel->registers);
-    acu_hint("use smaller blocks, or compile it with __launch_bounds__ or max_registers");
+    acu_fail_hint("use smaller blocks, or compile it with __launch_bounds__ or max_registers");
     return ACU_ERROR_LIMIT;
 }
 
@@ -88,10 +89,11 @@ ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t s
                 shared, kernel->name, __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED));
     int most = kernel->limits.shared_most - kernel->static_shared;
     if (shared <= (size_t)most)
-        acu_hint("acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, %zu) allows it; device %d has %d",
-                 shared, kernel->object.device, most);
+        acu_fail_hint(
+            "acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, %zu) allows it; device %d has %d",
+            shared, kernel->object.device, most);
     else
-        acu_hint("device %d has %d bytes per block at most", kernel->object.device, most);
+        acu_fail_hint("device %d has %d bytes per block at most", kernel->object.device, most);
     return ACU_ERROR_LIMIT;
 }
 
@@ -307,9 +309,10 @@ static int refuse_type(const char *call, const acu_kernel *kernel, size_t i, con
     acu_fail_on(call, kernel, ACU_ERROR_DTYPE, "argument %zu of %s is %s, where it takes %s", i,
                 kernel->name, kind_names[arg->kind], type_names[type]);
     if (type == ACU_PARAMETER_POINTER)
-        acu_hint("are the arguments in order? An address in an integer goes as (void *)");
+        acu_fail_hint("are the arguments in order? An address in an integer goes as (void *)");
     else
-        acu_hint("are the arguments in order? Else cast it to the type of the kernel's parameter");
+        acu_fail_hint(
+            "are the arguments in order? Else cast it to the type of the kernel's parameter");
     return ACU_ERROR_DTYPE;
 }
 
@@ -318,7 +321,7 @@ static int refuse_size(const char *call, const acu_kernel *kernel, size_t i, con
                 "argument %zu of %s is %s of %u bytes, where it takes %zu", i, kernel->name,
                 kind_names[arg->kind], arg->size, kernel->parameters[i].size);
     if (arg->kind == ACU_ARG_FLOAT || arg->kind <= ACU_ARG_WORD)
-        acu_hint("cast it to the type of the kernel's parameter");
+        acu_fail_hint("cast it to the type of the kernel's parameter");
     return ACU_ERROR_ARGUMENT;
 }
 
@@ -336,13 +339,14 @@ static int refuse_buffer(const char *call, const acu_kernel *kernel, size_t i,
                          const acu_buffer *buffer) {
     if (!acu_is(buffer, &acu_buffer_class)) {
         int code = acu_object_refuse(call, buffer, &acu_buffer_class);
-        acu_hint("it is argument %zu of %s", i, kernel->name);
+        acu_fail_hint("it is argument %zu of %s", i, kernel->name);
         return code;
     }
     acu_fail_on(call, kernel, ACU_ERROR_DEVICE,
                 "argument %zu of %s is a buffer on device %d, the kernel is on device %d", i,
                 kernel->name, buffer->object.device, kernel->object.device);
-    acu_hint("where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
+    acu_fail_hint(
+        "where peer access is enabled, pass acu_buffer_raw() and order the streams yourself");
     return ACU_ERROR_DEVICE;
 }
 
@@ -419,13 +423,14 @@ ACU_COLD static int explain(const acu_prepared *p, int code) {
 
 static void hint_at_refusal(const acu_prepared *p, int code) {
     if (code == cudaErrorCooperativeLaunchTooLarge)
-        acu_hint("use fewer blocks: acu_kernel_blocks_per_multiprocessor() tells how many fit");
+        acu_fail_hint(
+            "use fewer blocks: acu_kernel_blocks_per_multiprocessor() tells how many fit");
     else if (code == cudaErrorInvalidClusterSize)
-        acu_hint("clusters of more than 8 blocks need acu_kernel_set(kernel, "
-                 "ACU_KERNEL_BIG_CLUSTERS, 1); acu_kernel_max_cluster_size() tells what fits");
+        acu_fail_hint("clusters of more than 8 blocks need acu_kernel_set(kernel, "
+                      "ACU_KERNEL_BIG_CLUSTERS, 1); acu_kernel_max_cluster_size() tells what fits");
     else if (code == cudaErrorLaunchOutOfResources)
-        acu_hint("use smaller blocks: %s takes %d registers per thread", p->kernel->name,
-                 p->kernel->registers);
+        acu_fail_hint("use smaller blocks: %s takes %d registers per thread", p->kernel->name,
+                      p->kernel->registers);
 }
 
 /* ---- on a stream --------------------------------------------------------------------------------

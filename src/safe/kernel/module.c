@@ -67,7 +67,7 @@ static int check_text(const char *call, const char *text) {
     if (!isprint((unsigned char)*text) || strstr(text, ".version"))
         return 0;
     acu_fail(call, "", ACU_ERROR_ARGUMENT, "the text is no PTX: it has no .version");
-    acu_hint("acu_module_compile() compiles CUDA C++");
+    acu_fail_hint("acu_module_compile() compiles CUDA C++");
     return ACU_ERROR_ARGUMENT;
 }
 
@@ -124,7 +124,7 @@ static int with_log(const acu_module *module, int code) {
         return code;
     snprintf(said, sizeof said, "%s", acu_last_error_message());
     return acu_record(code, "%s; the compiler said: %s", said,
-                      acu_one_line(module->error_log, (char[512]){0}, 512));
+                      acu_record_one_line(module->error_log, (char[512]){0}, 512));
 }
 
 /* ---- life ---------------------------------------------------------------------------------------
@@ -167,12 +167,12 @@ static int settle(const acu_module *module) {
  * loaded for good. That failure is the one to be told. */
 static int unload_anyhow(const acu_module *module) {
     acu_guard guard;
-    acu_saved_error first;
-    acu_error_save(&first);
+    acu_saved_record first;
+    acu_record_save(&first);
     if (!acu_guard_enter(&guard, module->place.device) && !cudaFree(NULL))
         (void)module->backend->unload(module->raw);
     acu_guard_leave(&guard);
-    acu_error_restore(&first);
+    acu_record_restore(&first);
     return acu_last_error();
 }
 
@@ -464,17 +464,17 @@ static void hint_at_names(const acu_module *module, const char *name) {
     size_t used = 0;
     for (size_t i = 0; i < module->ptx.count; i++)
         if (*name && strstr(module->ptx.entries[i].name, name)) {
-            acu_hint("\"%s\" may be meant: C++ names are told by .expressions, or declare the "
-                     "kernel extern \"C\"",
-                     module->ptx.entries[i].name);
+            acu_fail_hint("\"%s\" may be meant: C++ names are told by .expressions, or declare the "
+                          "kernel extern \"C\"",
+                          module->ptx.entries[i].name);
             return;
         }
     for (size_t i = 0; i < module->ptx.count && i < NAMES_TOLD && used < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? ", " : "",
                                  module->ptx.entries[i].name);
     if (module->has_ptx)
-        acu_hint("its kernels: %s%s", *text ? text : "none",
-                 module->ptx.count > NAMES_TOLD ? ", …" : "");
+        acu_fail_hint("its kernels: %s%s", *text ? text : "none",
+                      module->ptx.count > NAMES_TOLD ? ", …" : "");
 }
 
 acu_result acu_module_kernel(acu_module *module, const char *name, acu_kernel **kernel) {
@@ -587,11 +587,11 @@ static int find_global(const acu_module *module, const char *name, void **at, si
 /* Of a variable: managed ones can be the host's, too. */
 static acu_memory memory_at(const void *at) {
     struct cudaPointerAttributes attributes = {.type = cudaMemoryTypeDevice};
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     if (cudaPointerGetAttributes(&attributes, at))
         (void)cudaGetLastError();
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     return attributes.type == cudaMemoryTypeManaged ? ACU_MEMORY_MANAGED : ACU_MEMORY_DEVICE;
 }
 

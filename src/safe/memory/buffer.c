@@ -13,10 +13,10 @@ static const acu_buffer_options defaults;
 
 /* By others, of whom only CUDA knows. */
 ACU_COLD static bool is_captured_by_others(const acu_stream *stream) {
-    acu_saved_error before;
-    acu_error_save(&before);
+    acu_saved_record before;
+    acu_record_save(&before);
     bool captured = acu_stream_check_uncaptured(stream) == ACU_ERROR_CAPTURE;
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     return captured;
 }
 
@@ -29,8 +29,8 @@ static inline bool is_captured(const acu_stream *stream) {
 ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream) {
     acu_fail_on(call, stream, ACU_ERROR_CAPTURE,
                 "memory allocated in a capture belongs to the graph");
-    acu_hint("make the buffer before the capture: the graph keeps it; or make memory of the "
-             "graph's own by acu_stream_capture_alloc()");
+    acu_fail_hint("make the buffer before the capture: the graph keeps it; or make memory of the "
+                  "graph's own by acu_stream_capture_alloc()");
     return ACU_ERROR_CAPTURE;
 }
 
@@ -99,7 +99,7 @@ acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t co
 
 acu_result acu_buffer_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
                                  size_t count, acu_buffer **buffer) {
-    acu_saved_error said;
+    acu_saved_record said;
     ACU_NEED_POINTER(buffer);
     *buffer = NULL;
     ACU_REQUIRE(host || count == 0, ACU_ERROR_ARGUMENT, "'host' is NULL");
@@ -108,10 +108,10 @@ acu_result acu_buffer_from_typed(acu_stream *stream, acu_dtype dtype, const void
     if (!code)
         return 0;
     (void)acu_cuda_failed(__func__, "", code);
-    acu_error_save(&said);
+    acu_record_save(&said);
     if (acu_buffer_release(*buffer))
-        acu_keep_release_error();
-    acu_error_restore(&said);
+        acu_record_release_error();
+    acu_record_restore(&said);
     *buffer = NULL;
     return code;
 }

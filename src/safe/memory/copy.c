@@ -50,9 +50,10 @@ ACU_COLD static void advise(const copy_job *job) {
     const acu_device there = job->on->object.device;
     for (size_t i = 0; i < 2; i++)
         if (both[i] && !acu_buffer_is_host_memory(both[i]) && both[i]->object.device != there)
-            acu_hint("the memory is on device %d, the stream on device %d: use a stream of the "
-                     "memory's device, or let the other one access it (acu_pool_set_access())",
-                     both[i]->object.device, there);
+            acu_fail_hint(
+                "the memory is on device %d, the stream on device %d: use a stream of the "
+                "memory's device, or let the other one access it (acu_pool_set_access())",
+                both[i]->object.device, there);
 }
 
 /* A copy within one memory is one use, a write. */
@@ -121,7 +122,7 @@ ACU_COLD static int refuse_type(const char *call, const acu_buffer *buffer, cons
                                 const char *other, acu_dtype dtype) {
     acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "%s holds %s, %s %s", what,
                 acu_dtype_name(buffer->dtype), other, acu_dtype_name(dtype));
-    acu_hint("acu_buffer_reinterpret() gives the same memory another type");
+    acu_fail_hint("acu_buffer_reinterpret() gives the same memory another type");
     return ACU_ERROR_DTYPE;
 }
 
@@ -459,14 +460,14 @@ enum { NO_CONTEXT = 201, OTHER_CONTEXT = 400 };
 static bool fill_words(const fill *f, cudaStream_t on, int *code) {
     const char *symbol = f->size == 2 ? "cuMemsetD16Async" : "cuMemsetD32Async";
     void *found = NULL;
-    acu_saved_error before;
+    acu_saved_record before;
     enum cudaDriverEntryPointQueryResult status = cudaDriverEntryPointSymbolNotFound;
     if ((f->size != 2 && f->size != 4) || (uintptr_t)f->at % f->size != 0)
         return false;
-    acu_error_save(&before);
+    acu_record_save(&before);
     if (cudaGetDriverEntryPoint(symbol, &found, cudaEnableDefault, &status))
         (void)cudaGetLastError();
-    acu_error_restore(&before);
+    acu_record_restore(&before);
     if (!found || status != cudaDriverEntryPointSuccess)
         return false;
     if (f->size == 2) {

@@ -209,6 +209,6 @@ int acu_pool_check_access(const char *call, acu_pool *pool, int device) {
         return 0;
     acu_fail_on(call, pool, ACU_ERROR_DEVICE,
                 "the stream is on device %d, which cannot use the pool's memory", device);
-    acu_hint("acu_pool_set_access() lets a device use another one's pool");
+    acu_fail_hint("acu_pool_set_access() lets a device use another one's pool");
     return ACU_ERROR_DEVICE;
 }

@@ -54,7 +54,7 @@ static void open_table(acu_storage *storage) {
 
 static void drop_use(acu_storage *storage, unsigned index) {
     if (let_go(storage, storage->uses[index].timeline))
-        acu_keep_release_error();
+        acu_record_release_error();
     storage->uses[index] = storage->uses[--storage->use_count];
 }
 
@@ -160,7 +160,7 @@ int acu_storage_synchronize(acu_storage *storage) {
         if (!code)
             code = acu_timeline_synchronize(uses[i].timeline, uses[i].number);
         if (acu_timeline_release(uses[i].timeline))
-            acu_keep_release_error();
+            acu_record_release_error();
     }
     return code;
 }
@@ -286,10 +286,10 @@ static const char *human(size_t bytes, char text[24]) {
 static int explain_no_room(const acu_storage *s, bool trimmed) {
     char want[24], left[24], all[24], said[ACU_OBJECT_TEXT];
     size_t free_bytes = 0, total = 0;
-    acu_saved_error failure;
-    acu_error_save(&failure);
+    acu_saved_record failure;
+    acu_record_save(&failure);
     bool asked = cudaMemGetInfo(&free_bytes, &total) == cudaSuccess;
-    acu_error_restore(&failure);
+    acu_record_restore(&failure);
     if (!asked)
         return acu_record(cudaErrorMemoryAllocation, "no room for %zu bytes (%s) on device %d",
                           acu_storage_bytes(s), human(acu_storage_bytes(s), want), s->device);
