@@ -4,9 +4,11 @@
  */
 #define _GNU_SOURCE /* dladdr */
 
-#include "sim/sim.h"
+#include "sim/caller.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

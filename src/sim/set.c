@@ -1,5 +1,5 @@
 /* A set of pointers, open addressing. A handle that is not in it is never looked into. */
-#include "sim/sim.h"
+#include "sim/set.h"
 
 #include <stdlib.h>
 

@@ -1,10 +1,31 @@
 /* The provider, the configuration, and what every call does first and last. */
 #define _GNU_SOURCE /* dladdr1 */
 
-#include "sim/driver/driver.h"
-#include "sim/code/nvrtc.h"
 #include "loader/loader.h"
 #include "loader/platform.h"
+#include "sim/caller.h"
+#include "sim/code/module.h"
+#include "sim/code/nvrtc.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/device/notify.h"
+#include "sim/driver/driver.h"
+#include "sim/graph/exec.h"
+#include "sim/graph/graph.h"
+#include "sim/graph/user_object.h"
+#include "sim/memory/array.h"
+#include "sim/memory/external_memory.h"
+#include "sim/memory/external_semaphore.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/pool.h"
+#include "sim/memory/texture.h"
+#include "sim/memory/virtual.h"
+#include "sim/stream/device_resource.h"
+#include "sim/stream/event.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/schedule.h"
+#include "sim/stream/stream.h"
 
 #include <dlfcn.h>
 #include <errno.h>

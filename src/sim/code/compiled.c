@@ -5,6 +5,9 @@
  * pushed, and popped by a stub that was generated for the kernel.
  */
 #include "sim/code/compiled.h"
+#include "sim/code/image.h"
+#include "sim/code/module.h"
+#include "sim/device/context.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #define ACU_SIM_COMPILED_H
 
 #include "sim/code/module.h"
+#include "sim/device/context.h"
 
 /* What that code calls, as its compiler declares it. */
 #define COMPILED(returns, name, params)                                                            \

@@ -5,7 +5,7 @@
  */
 #define _POSIX_C_SOURCE 200809L /* strdup */
 #include "sim/bytes.h"
-#include "sim/code/module.h"
+#include "sim/code/image.h"
 
 #include <elf.h>
 #include <stdlib.h>

@@ -1,5 +1,12 @@
 /* What functions say of themselves: attributes, parameters, occupancy. */
+#include "sim/code/function.h"
+#include "sim/code/image.h"
 #include "sim/code/module.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/stream/device_resource.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/stream.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * is: else what is in it says so.
  */
 #define _POSIX_C_SOURCE 200809L /* strnlen */
+#include "sim/code/image.h"
 #include "sim/bytes.h"
-#include "sim/code/module.h"
 
 #include <limits.h>
 #include <stdio.h>

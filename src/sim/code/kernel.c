@@ -4,7 +4,18 @@
  * Every launch is prepared first: judged, with its arguments copied. A stream's operation runs what
  * was prepared, and so does a graph's node.
  */
+#include "sim/code/kernel.h"
+#include "sim/code/function.h"
+#include "sim/code/image.h"
 #include "sim/code/module.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/range.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/event.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <setjmp.h>
 #include <stdio.h>

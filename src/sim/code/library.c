@@ -1,5 +1,8 @@
 /* The runtime's libraries: each call finds its handle, and asks module.c. */
+#include "sim/code/image.h"
 #include "sim/code/module.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* What devices can do with the host's memory, and with each other's, over the links between them.
  */
-#include "sim/sim.h"
+#include "sim/device/device.h"
 
 static bool are_operations(const enum cudaAtomicOperation *operations, unsigned count) {
     for (unsigned i = 0; i < count; i++)

@@ -1,5 +1,15 @@
 /* Images, modules and libraries: loading, unloading, and what is in them by name. */
+#include "sim/code/module.h"
+#include "sim/caller.h"
 #include "sim/code/compiled.h"
+#include "sim/code/function.h"
+#include "sim/code/image.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/range.h"
+#include "sim/set.h"
+#include "sim/stream/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* NVRTC, for machines without one: its calls; source.c reads the source. */
 #include "sim/code/nvrtc.h"
-
-#include "sim/code/module.h"
+#include "sim/caller.h"
+#include "sim/code/image.h"
 #include "sim/code/source.h"
+#include "sim/set.h"
 
 #include <anycuda/nvrtc.h>
 

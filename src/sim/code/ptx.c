@@ -2,7 +2,7 @@
  * PTX, as far as it declares something: kernels with their parameters and limits, variables, and
  * the shared memory of bodies. What instructions do is not looked at.
  */
-#include "sim/code/module.h"
+#include "sim/code/image.h"
 
 #include <stdarg.h>
 #include <stdio.h>

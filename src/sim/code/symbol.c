@@ -3,6 +3,7 @@
  * for its memory. Those of modules that the program loaded, cudaLibraryGetGlobal() finds.
  */
 #include "sim/code/compiled.h"
+#include "sim/device/context.h"
 
 /* Part of a variable. */
 typedef struct place {

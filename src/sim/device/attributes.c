@@ -1,5 +1,5 @@
 /* What a device says of itself: attributes, properties, its place on the bus. */
-#include "sim/sim.h"
+#include "sim/device/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,24 @@
  * attributes.c. */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
+#include "sim/device/device.h"
+#include "sim/code/module.h"
+#include "sim/device/context.h"
+#include "sim/graph/exec.h"
+#include "sim/graph/graph.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/memory/array.h"
+#include "sim/memory/external_memory.h"
+#include "sim/memory/external_semaphore.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/pool.h"
+#include "sim/memory/texture.h"
+#include "sim/memory/virtual.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/event.h"
 #include "sim/stream/execution_context.h"
+#include "sim/stream/stream.h"
 
 #include <string.h>
 #include <sys/mman.h>

@@ -4,8 +4,11 @@
  * A resource is a struct that the program keeps and copies, so all that is known of it is in it:
  * which processors it has, in the bytes that have no name.
  */
-#include "sim/stream/execution_context.h"
 #include "loader/platform.h"
+#include "sim/device/device.h"
+#include "sim/set.h"
+#include "sim/stream/device_resource.h"
+#include "sim/stream/execution_context.h"
 
 #include <stdlib.h>
 #include <string.h>

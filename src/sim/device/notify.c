@@ -3,7 +3,9 @@
  * tell: no memory is over a budget, and what went wrong the call says. So callbacks are kept, and
  * not called, and the log is empty.
  */
-#include "sim/sim.h"
+#include "sim/device/notify.h"
+#include "sim/device/device.h"
+#include "sim/set.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,6 +5,7 @@
  * work.
  */
 #include "sim/driver/driver.h"
+#include "sim/device/device.h"
 
 #include <stdio.h>
 #include <string.h>

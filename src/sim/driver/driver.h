@@ -59,4 +59,7 @@ CUcontext acu_sim_context_handle(const acu_sim_context *context);
 CUdriverProcAddressQueryResult acu_sim_find_driver(const char *symbol, int version, bool per_thread,
                                                    void **found);
 
+void acu_sim_linkers_reset(void);
+int acu_sim_linkers_leaks(int print);
+
 #endif

@@ -3,8 +3,21 @@
  * make besides. What is made while one is current is its own, and goes with it; so are its default
  * streams, limits, and what libraries have there. Memory's addresses and pools are the device's.
  */
-#include "sim/stream/execution_context.h"
+#include "sim/caller.h"
+#include "sim/code/module.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
 #include "sim/driver/driver.h"
+#include "sim/memory/array.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/pool.h"
+#include "sim/memory/texture.h"
+#include "sim/set.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/event.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 

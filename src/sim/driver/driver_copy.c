@@ -1,5 +1,8 @@
 /* The driver's copies of boxes and arrays, and between devices: the runtime's by other names. */
+#include "sim/device/device.h"
 #include "sim/driver/driver.h"
+#include "sim/memory/array.h"
+#include "sim/memory/copy.h"
 
 #include <string.h>
 

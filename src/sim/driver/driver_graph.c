@@ -2,9 +2,14 @@
  * The driver's graphs: the runtime's by other names, but for kernel nodes, whose parameters have
  * another layout and may name a function.
  */
-#include "sim/driver/driver.h"
-#include "sim/graph/graph.h"
+#include "sim/code/kernel.h"
 #include "sim/code/module.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/driver/driver.h"
+#include "sim/graph/node.h"
+#include "sim/graph/update.h"
+#include "sim/stream/op.h"
 
 #include <string.h>
 

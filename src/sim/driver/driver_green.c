@@ -1,6 +1,9 @@
 /* The driver's view of execution contexts and the resources of devices. */
-#include "sim/stream/execution_context.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
 #include "sim/driver/driver.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/stream.h"
 
 /* The structs are the same, field by field. */
 _Static_assert(sizeof(CUdevResource) == sizeof(cudaDevResource), "resources are laid out alike");

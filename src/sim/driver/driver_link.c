@@ -2,8 +2,10 @@
  * The driver's linker, as far as it is used to compile PTX: what was added is put together, and is
  * what comes out; machine code and libraries are not linked.
  */
+#include "sim/caller.h"
+#include "sim/code/image.h"
 #include "sim/driver/driver.h"
-#include "sim/code/module.h"
+#include "sim/set.h"
 
 #include <stdio.h>
 #include <stdlib.h>

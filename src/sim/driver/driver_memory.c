@@ -1,5 +1,9 @@
 /* The driver's memory, streams and events: the runtime's by other names. */
+#include "sim/device/device.h"
 #include "sim/driver/driver.h"
+#include "sim/memory/copy.h"
+#include "sim/memory/range.h"
+#include "sim/stream/stream.h"
 
 #include <string.h>
 

@@ -1,6 +1,11 @@
 /* The driver's modules, libraries, kernels and functions, launches and occupancy. */
-#include "sim/driver/driver.h"
+#include "sim/code/function.h"
+#include "sim/code/image.h"
+#include "sim/code/kernel.h"
 #include "sim/code/module.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/driver/driver.h"
 
 #include <stdlib.h>
 #include <string.h>

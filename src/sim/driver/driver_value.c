@@ -2,8 +2,15 @@
  * Values in memory that streams and nodes of graphs wait for, and write. Who writes one may be
  * another stream, or the host: what waits looks when something else is done, and every millisecond.
  */
+#include "sim/device/device.h"
 #include "sim/driver/driver.h"
-#include "sim/graph/graph.h"
+#include "sim/graph/node.h"
+#include "sim/graph/plan.h"
+#include "sim/graph/update.h"
+#include "sim/graph/value_node.h"
+#include "sim/memory/range.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

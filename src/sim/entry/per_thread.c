@@ -2,7 +2,9 @@
  * The variants for files compiled with the per-thread default stream: the same calls, where no
  * stream means the thread's own.
  */
-#include "sim/sim.h"
+#include "sim/memory/array.h"
+#include "sim/memory/copy.h"
+#include "sim/memory/pool.h"
 
 static cudaStream_t own(cudaStream_t stream) {
     return stream ? stream : cudaStreamPerThread;

@@ -5,8 +5,20 @@
  * knows its tips: the nodes that its next node depends on; an event, those of when it was recorded.
  * What a capture does not allow makes it invalid, and then it must still be ended.
  */
-#include "sim/stream/execution_context.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/kernel_node.h"
+#include "sim/graph/node.h"
+#include "sim/graph/recapture.h"
+#include "sim/graph/user_object.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/edge_list.h"
+#include "sim/stream/event.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 
@@ -22,7 +34,7 @@ struct acu_sim_capture {
     size_t next_node, limit;
     struct cudaGraphRecaptureCallbackData asked;
     acu_sim_stream *origin, *streams;
-    acu_sim_links lost; /* tips of streams that were destroyed */
+    acu_sim_edge_list lost; /* tips of streams that were destroyed */
     acu_sim_capture *next;
 };
 
@@ -45,7 +57,7 @@ static void join(acu_sim_capture *capture, acu_sim_stream *stream) {
 
 static void leave(acu_sim_stream *stream) {
     stream->capture = NULL;
-    acu_sim_links_clear(&stream->tips);
+    acu_sim_edge_list_clear(&stream->tips);
 }
 
 /* `graph` NULL: a new one. */
@@ -94,7 +106,7 @@ static void finish(acu_sim_capture *capture, bool keep) {
             invalidate(c);
     if (root->doomed && !root->captures)
         acu_sim_graph_free(root);
-    acu_sim_links_clear(&capture->lost);
+    acu_sim_edge_list_clear(&capture->lost);
     capture->status = cudaStreamCaptureStatusNone;
     capture->graph = NULL;
     capture->streams = NULL;
@@ -113,8 +125,8 @@ void acu_sim_capture_forget_stream(acu_sim_stream *stream) {
     while (*link != stream)
         link = &(*link)->next_captured;
     *link = stream->next_captured;
-    if (!acu_sim_links_merge(&capture->lost, stream->tips.nodes, stream->tips.data,
-                             stream->tips.count))
+    if (!acu_sim_edge_list_merge(&capture->lost, stream->tips.nodes, stream->tips.data,
+                                 stream->tips.count))
         invalidate(capture);
     leave(stream);
 }
@@ -122,7 +134,7 @@ void acu_sim_capture_forget_stream(acu_sim_stream *stream) {
 void acu_sim_capture_forget_event(acu_sim_event *event) {
     release(event->capture);
     event->capture = NULL;
-    acu_sim_links_clear(&event->tips);
+    acu_sim_edge_list_clear(&event->tips);
 }
 
 void acu_sim_captures_reset(acu_sim_device *device) {
@@ -249,7 +261,7 @@ cudaError_t acu_sim_capture_allows(acu_sim_stream *stream, acu_sim_use use) {
 /* ---- what becomes of work -----------------------------------------------------------------------
  */
 
-static bool link_tips(const acu_sim_links *tips, acu_sim_node *node) {
+static bool link_tips(const acu_sim_edge_list *tips, acu_sim_node *node) {
     for (size_t i = 0; i < tips->count; i++) {
         acu_sim_node *from = acu_sim_node_of(tips->nodes[i]);
         bool plain = acu_sim_edge_is_plain(tips->data[i]);
@@ -319,15 +331,15 @@ cudaError_t acu_sim_capture_add(acu_sim_stream *stream, acu_sim_op *op, acu_sim_
     }
     if (node)
         *node = made;
-    return acu_sim_links_add(&stream->tips, acu_sim_node_handle(made), (cudaGraphEdgeData){0})
+    return acu_sim_edge_list_add(&stream->tips, acu_sim_node_handle(made), (cudaGraphEdgeData){0})
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }
 
 cudaError_t acu_sim_capture_record(const acu_sim_stream *stream, acu_sim_event *event) {
-    const acu_sim_links *tips = &stream->tips;
+    const acu_sim_edge_list *tips = &stream->tips;
     acu_sim_capture_forget_event(event);
-    if (!acu_sim_links_merge(&event->tips, tips->nodes, tips->data, tips->count))
+    if (!acu_sim_edge_list_merge(&event->tips, tips->nodes, tips->data, tips->count))
         return cudaErrorMemoryAllocation;
     event->capture = stream->capture;
     event->capture->refs++;
@@ -361,8 +373,8 @@ cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *ev
         return why;
     if (!stream->capture && event->capture)
         join(event->capture, stream);
-    return acu_sim_links_merge(&stream->tips, event->tips.nodes, event->tips.data,
-                               event->tips.count)
+    return acu_sim_edge_list_merge(&stream->tips, event->tips.nodes, event->tips.data,
+                                   event->tips.count)
                ? cudaSuccess
                : cudaErrorMemoryAllocation;
 }
@@ -370,7 +382,7 @@ cudaError_t acu_sim_capture_wait(acu_sim_stream *stream, const acu_sim_event *ev
 /* ---- joined -------------------------------------------------------------------------------------
  */
 
-static bool mark_tips(const acu_sim_links *tips, uint64_t mark, acu_sim_node **stack,
+static bool mark_tips(const acu_sim_edge_list *tips, uint64_t mark, acu_sim_node **stack,
                       size_t *count) {
     bool all = true;
     for (size_t i = 0; i < tips->count; i++) {
@@ -446,7 +458,8 @@ cudaError_t acu_sim_cudaStreamBeginCaptureToGraph(cudaStream_t stream, cudaGraph
         result = cudaErrorIllegalState;
     if (!result)
         result = begin(s, g, mode);
-    if (!result && !acu_sim_links_merge(&s->tips, dependencies, dependencyData, numDependencies)) {
+    if (!result &&
+        !acu_sim_edge_list_merge(&s->tips, dependencies, dependencyData, numDependencies)) {
         finish(s->capture, false);
         result = cudaErrorMemoryAllocation;
     }
@@ -533,7 +546,7 @@ cudaError_t acu_sim_cudaStreamIsCapturing(cudaStream_t stream,
     return acu_sim_leave(result);
 }
 
-static bool loses(const acu_sim_links *tips) {
+static bool loses(const acu_sim_edge_list *tips) {
     for (size_t i = 0; i < tips->count; i++)
         if (!acu_sim_edge_is_plain(tips->data[i]))
             return true;
@@ -582,8 +595,8 @@ static cudaError_t update(acu_sim_stream *stream, const cudaGraphNode_t *nodes,
         return why;
     if (set)
         stream->tips.count = 0;
-    return acu_sim_links_merge(&stream->tips, nodes, data, count) ? cudaSuccess
-                                                                  : cudaErrorMemoryAllocation;
+    return acu_sim_edge_list_merge(&stream->tips, nodes, data, count) ? cudaSuccess
+                                                                      : cudaErrorMemoryAllocation;
 }
 
 cudaError_t acu_sim_cudaStreamUpdateCaptureDependencies(cudaStream_t stream,

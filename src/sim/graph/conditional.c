@@ -4,9 +4,12 @@
  * A handle is a number of its graph's, and so is the value's default; the value itself is an
  * instance's. Another graph's handle is the own one of that number.
  */
-#include "sim/stream/execution_context.h"
+#include "sim/graph/conditional.h"
 #include "sim/driver/driver.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/node.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/op.h"
 
 #include <stdio.h>
 #include <stdlib.h>

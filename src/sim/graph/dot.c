@@ -1,5 +1,8 @@
 /* Drawing graphs, as Graphviz reads it. */
+#include "sim/code/kernel.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/node.h"
+#include "sim/stream/op.h"
 
 #include <stdio.h>
 

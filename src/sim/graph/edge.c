@@ -1,112 +1,26 @@
 /* The edges of graphs, and the order that they make. */
+#include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/graph/node.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/edge_list.h"
+#include "sim/stream/op.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- lists --------------------------------------------------------------------------------------
- */
-
-static void move(acu_sim_links *links, size_t to, size_t from, size_t count) {
-    memmove(links->nodes + to, links->nodes + from, count * sizeof *links->nodes);
-    memmove(links->data + to, links->data + from, count * sizeof *links->data);
-}
-
-/* The room before the first is given up. */
-static void close_gap(acu_sim_links *links) {
-    if (!links->gap)
-        return;
-    links->nodes -= links->gap;
-    links->data -= links->gap;
-    move(links, 0, links->gap, links->count);
-    links->gap = 0;
-}
-
-static bool grow(acu_sim_links *links) {
-    size_t room = links->room * 2 + 2;
-    cudaGraphNode_t *nodes = realloc(links->nodes, room * sizeof *nodes);
-    if (!nodes)
-        return false;
-    links->nodes = nodes;
-    cudaGraphEdgeData *data = realloc(links->data, room * sizeof *data);
-    if (!data)
-        return false;
-    links->data = data;
-    links->room = room;
-    return true;
-}
-
-bool acu_sim_links_add(acu_sim_links *links, cudaGraphNode_t node, cudaGraphEdgeData data) {
-    if (links->gap + links->count == links->room) {
-        close_gap(links);
-        if (2 * links->count >= links->room && !grow(links))
-            return false;
-    }
-    links->nodes[links->count] = node;
-    links->data[links->count++] = data;
-    return true;
-}
-
-static bool is_same(cudaGraphEdgeData a, cudaGraphEdgeData b) {
-    return memcmp(&a, &b, sizeof a) == 0;
-}
-
-bool acu_sim_links_differ(const acu_sim_links *a, const acu_sim_links *b, size_t i) {
-    return !is_same(a->data[i], b->data[i]);
-}
-
-size_t acu_sim_links_find(const acu_sim_links *links, cudaGraphNode_t node,
-                          cudaGraphEdgeData data) {
-    size_t i = 0;
-    while (i < links->count && (links->nodes[i] != node || !is_same(links->data[i], data)))
-        i++;
-    return i;
-}
-
-bool acu_sim_links_merge(acu_sim_links *links, const cudaGraphNode_t *nodes,
-                         const cudaGraphEdgeData *data, size_t count) {
-    for (size_t i = 0; i < count; i++) {
-        cudaGraphEdgeData edge = data ? data[i] : (cudaGraphEdgeData){0};
-        if (acu_sim_links_find(links, nodes[i], edge) == links->count &&
-            !acu_sim_links_add(links, nodes[i], edge))
-            return false;
-    }
-    return true;
-}
-
-void acu_sim_links_clear(acu_sim_links *links) {
-    close_gap(links);
-    free(links->nodes);
-    free(links->data);
-    *links = (acu_sim_links){0};
-}
-
-/* Keeps the order of the others, and moves the fewer: many are removed from the first on. */
-static void remove_at(acu_sim_links *links, size_t at) {
-    if (at == links->count)
-        return;
-    links->count--;
-    if (at > links->count / 2) {
-        move(links, at, at + 1, links->count - at);
-        return;
-    }
-    move(links, 1, 0, at);
-    links->nodes++;
-    links->data++;
-    links->gap++;
-}
-
 /* ---- edges --------------------------------------------------------------------------------------
  */
 
-static acu_sim_node *node_at(const acu_sim_links *links, size_t i) {
+static acu_sim_node *node_at(const acu_sim_edge_list *links, size_t i) {
     return (acu_sim_node *)(void *)links->nodes[i];
 }
 
 bool acu_sim_link(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData data) {
-    if (!acu_sim_links_add(&from->after, acu_sim_node_handle(to), data))
+    if (!acu_sim_edge_list_add(&from->after, acu_sim_node_handle(to), data))
         return false;
-    if (acu_sim_links_add(&to->before, acu_sim_node_handle(from), data))
+    if (acu_sim_edge_list_add(&to->before, acu_sim_node_handle(from), data))
         return true;
     from->after.count--;
     return false;
@@ -114,15 +28,17 @@ bool acu_sim_link(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData data) 
 
 static bool is_linked(const acu_sim_node *from, const acu_sim_node *to, cudaGraphEdgeData data) {
     return from->after.count < to->before.count
-               ? acu_sim_links_find(&from->after, (cudaGraphNode_t)(void *)(uintptr_t)to, data) <
-                     from->after.count
-               : acu_sim_links_find(&to->before, (cudaGraphNode_t)(void *)(uintptr_t)from, data) <
-                     to->before.count;
+               ? acu_sim_edge_list_find(&from->after, (cudaGraphNode_t)(void *)(uintptr_t)to,
+                                        data) < from->after.count
+               : acu_sim_edge_list_find(&to->before, (cudaGraphNode_t)(void *)(uintptr_t)from,
+                                        data) < to->before.count;
 }
 
 static void unlink_edge(acu_sim_node *from, acu_sim_node *to, cudaGraphEdgeData data) {
-    remove_at(&from->after, acu_sim_links_find(&from->after, acu_sim_node_handle(to), data));
-    remove_at(&to->before, acu_sim_links_find(&to->before, acu_sim_node_handle(from), data));
+    acu_sim_edge_list_remove(&from->after,
+                             acu_sim_edge_list_find(&from->after, acu_sim_node_handle(to), data));
+    acu_sim_edge_list_remove(&to->before,
+                             acu_sim_edge_list_find(&to->before, acu_sim_node_handle(from), data));
 }
 
 void acu_sim_unlink_all(acu_sim_node *node) {
@@ -133,7 +49,8 @@ void acu_sim_unlink_all(acu_sim_node *node) {
 }
 
 bool acu_sim_edge_is_plain(cudaGraphEdgeData data) {
-    return is_same(data, (cudaGraphEdgeData){0});
+    const cudaGraphEdgeData plain = {0};
+    return memcmp(&data, &plain, sizeof data) == 0;
 }
 
 /* Only kernels have ports, and only kernels can start before another has ended. */
@@ -234,8 +151,8 @@ static bool have_data(void) {
                          cudaGraphDependencyTypeProgrammatic);
 }
 
-static cudaError_t list(const acu_sim_links *links, cudaGraphNode_t *nodes, cudaGraphEdgeData *data,
-                        size_t *count) {
+static cudaError_t list(const acu_sim_edge_list *links, cudaGraphNode_t *nodes,
+                        cudaGraphEdgeData *data, size_t *count) {
     if (!count || (data && !nodes && have_data()))
         return cudaErrorInvalidValue;
     for (size_t i = 0; nodes && !data && i < links->count; i++)

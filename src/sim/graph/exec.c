@@ -1,5 +1,17 @@
 /* What is instantiated from graphs, and launching it. */
+#include "sim/graph/exec.h"
+#include "sim/caller.h"
+#include "sim/device/device.h"
+#include "sim/graph/conditional.h"
+#include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/graph/node.h"
+#include "sim/graph/plan.h"
+#include "sim/set.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 

@@ -4,7 +4,19 @@
  * A launch is one operation in its stream. Where something else than the device is waited for, it
  * runs as far as it can, and is run again when that is over.
  */
+#include "sim/device/device.h"
+#include "sim/graph/conditional.h"
+#include "sim/graph/exec.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/graph/plan.h"
+#include "sim/graph/value_node.h"
+#include "sim/memory/external_semaphore.h"
+#include "sim/stream/event.h"
+#include "sim/stream/host_function.h"
+#include "sim/stream/op.h"
+#include "sim/stream/schedule.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,14 @@
 /* Graphs: making, copying and destroying them, and asking what is in them. Their edges: edge.c. */
 #include "sim/graph/graph.h"
+#include "sim/caller.h"
+#include "sim/device/device.h"
+#include "sim/graph/conditional.h"
+#include "sim/graph/edge.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/graph/node.h"
+#include "sim/graph/user_object.h"
+#include "sim/set.h"
+#include "sim/stream/op.h"
 
 #include <stdlib.h>
 

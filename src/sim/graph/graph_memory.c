@@ -5,7 +5,14 @@
  * is something at the address from when the node has run until it is freed. What a program may do
  * is decided when it calls, by what it launched before; what a copy meets, by what was done before.
  */
+#include "sim/graph/graph_memory.h"
+#include "sim/device/device.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/node.h"
+#include "sim/graph/plan.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/range.h"
+#include "sim/stream/op.h"
 
 #include <stdlib.h>
 #include <string.h>

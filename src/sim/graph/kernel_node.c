@@ -1,7 +1,13 @@
 /* Kernels as nodes: their parameters, and their attributes, which are those of the launch. */
-#include "sim/stream/execution_context.h"
-#include "sim/graph/graph.h"
+#include "sim/graph/kernel_node.h"
+#include "sim/code/kernel.h"
 #include "sim/code/module.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/graph/node.h"
+#include "sim/graph/update.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/op.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,21 @@
 /* Nodes of graphs: what they are, what they do, and changing it. */
-#include "sim/stream/execution_context.h"
+#include "sim/graph/node.h"
 #include "sim/driver/driver.h"
+#include "sim/graph/conditional.h"
+#include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/graph/kernel_node.h"
+#include "sim/graph/value_node.h"
+#include "sim/memory/batch.h"
+#include "sim/memory/copy.h"
+#include "sim/memory/external_semaphore.h"
+#include "sim/set.h"
+#include "sim/stream/edge_list.h"
+#include "sim/stream/event.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/host_function.h"
+#include "sim/stream/op.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,8 +94,8 @@ void acu_sim_node_free(acu_sim_node *node) {
     for (unsigned i = 0; i < node->body_count; i++)
         acu_sim_graph_free(node->bodies[i]);
     free(node->bodies);
-    acu_sim_links_clear(&node->before);
-    acu_sim_links_clear(&node->after);
+    acu_sim_edge_list_clear(&node->before);
+    acu_sim_edge_list_clear(&node->after);
     acu_sim_op_release(node->op);
     free(node);
 }

@@ -1,5 +1,7 @@
 /* The calls for one type of node each, by those for all types. */
-#include "sim/graph/graph.h"
+#include "sim/graph/node.h"
+#include "sim/graph/update.h"
+#include "sim/memory/copy.h"
 
 /* ---- nodes that only order ----------------------------------------------------------------------
  */

@@ -6,7 +6,15 @@
  * does not depend on them goes on meanwhile. Of a graph with such nodes the plan knows what each
  * step waits for, and so it does where a seed is to decide the order.
  */
+#include "sim/graph/plan.h"
+#include "sim/graph/edge.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/graph/node.h"
+#include "sim/graph/value_node.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/edge_list.h"
+#include "sim/stream/op.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +182,7 @@ static bool plan_graph(builder *b, acu_sim_graph *graph, size_t entry) {
     acu_sim_node **order = acu_sim_graph_order(graph, &odd);
     bool good = order != NULL && !odd;
     for (size_t i = 0; good && i < graph->count; i++) {
-        const acu_sim_links *before = &order[i]->before;
+        const acu_sim_edge_list *before = &order[i]->before;
         const size_t begin = b->plan->count;
         good = plan_node(b, order[i]);
         order[i]->degree = b->plan->count - 1; /* the step that it ends with */

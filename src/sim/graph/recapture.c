@@ -2,8 +2,16 @@
  * Capturing a graph again: each node that a capture makes is held against the one that the graph
  * has there, in the order in which they were made, and its parameters are taken over.
  */
-#include "sim/graph/graph.h"
-#include "sim/code/module.h"
+#include "sim/graph/recapture.h"
+#include "sim/code/function.h"
+#include "sim/code/kernel.h"
+#include "sim/graph/edge.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/graph/node.h"
+#include "sim/graph/update.h"
+#include "sim/graph/value_node.h"
+#include "sim/stream/edge_list.h"
+#include "sim/stream/op.h"
 
 #include <string.h>
 
@@ -50,8 +58,8 @@ static bool is_same(const acu_sim_op *a, const acu_sim_op *b) {
 static bool is_linked_alike(const acu_sim_node *a, const acu_sim_node *b) {
     bool alike = a->before.count == b->before.count;
     for (size_t i = 0; alike && i < a->before.count; i++)
-        alike =
-            acu_sim_links_find(&b->before, a->before.nodes[i], a->before.data[i]) < b->before.count;
+        alike = acu_sim_edge_list_find(&b->before, a->before.nodes[i], a->before.data[i]) <
+                b->before.count;
     return alike;
 }
 

@@ -4,7 +4,21 @@
  * The nodes of the two graphs are paired from the last ones on, against the edges, in the order in
  * which the edges were made.
  */
+#include "sim/graph/update.h"
+#include "sim/code/kernel.h"
+#include "sim/device/device.h"
+#include "sim/graph/conditional.h"
+#include "sim/graph/edge.h"
+#include "sim/graph/exec.h"
 #include "sim/graph/graph.h"
+#include "sim/graph/node.h"
+#include "sim/graph/user_object.h"
+#include "sim/graph/value_node.h"
+#include "sim/memory/batch.h"
+#include "sim/memory/external_semaphore.h"
+#include "sim/memory/range.h"
+#include "sim/stream/edge_list.h"
+#include "sim/stream/op.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -211,7 +225,7 @@ static bool pair_before(const acu_sim_node *mine, acu_sim_node *other, acu_sim_n
         acu_sim_node *a = before(mine, i), *b = before(other, i);
         if (!a->pair && !b->pair)
             pair(a, b, stack, count);
-        if (a->pair != b || acu_sim_links_differ(&mine->before, &other->before, i)) {
+        if (a->pair != b || acu_sim_edge_list_differ(&mine->before, &other->before, i)) {
             fail(info, cudaGraphExecUpdateErrorTopologyChanged, other, b);
             return false;
         }

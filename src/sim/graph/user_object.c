@@ -2,7 +2,11 @@
  * User objects: what graphs keep alive for a program. Their destructors are called by a thread of
  * the simulator's own, some time after the last reference is gone.
  */
+#include "sim/graph/user_object.h"
+#include "sim/caller.h"
 #include "sim/graph/graph.h"
+#include "sim/set.h"
+#include "sim/stream/stream.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -2,7 +2,14 @@
  * Arrays and mipmapped arrays: how they are made, and what they are. Their elements lie row by row,
  * which no program can see: it reaches them by copies only.
  */
-#include "sim/sim.h"
+#include "sim/memory/array.h"
+#include "sim/caller.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/memory/memory.h"
+#include "sim/set.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,11 @@
  * Copies that name an array and bytes of its rows: one box, or, in the older calls, a run of bytes
  * that goes on in the next row. All of them are copies of boxes of elements (copy.c).
  */
-#include "sim/sim.h"
+#include "sim/device/device.h"
+#include "sim/memory/array.h"
+#include "sim/memory/copy.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 /* ---- boxes --------------------------------------------------------------------------------------
  */

@@ -1,5 +1,12 @@
 /* Calls with attributes, or with many ranges: copies, prefetches, discards. */
-#include "sim/graph/graph.h"
+#include "sim/memory/batch.h"
+#include "sim/memory/array.h"
+#include "sim/memory/copy.h"
+#include "sim/memory/managed.h"
+#include "sim/memory/range.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

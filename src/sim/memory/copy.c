@@ -6,7 +6,15 @@
  * device memory; an asynchronous one waits where pageable memory takes part, except that a small
  * pageable source is copied first.
  */
-#include "sim/sim.h"
+#include "sim/memory/copy.h"
+#include "sim/device/device.h"
+#include "sim/memory/array.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/range.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,12 @@
  */
 #define _GNU_SOURCE /* memfd_create */
 
-#include "sim/sim.h"
+#include "sim/memory/external_memory.h"
+#include "sim/caller.h"
+#include "sim/device/device.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/range.h"
+#include "sim/set.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,13 @@
  */
 #define _GNU_SOURCE /* memfd_create */
 
-#include "sim/graph/graph.h"
+#include "sim/memory/external_semaphore.h"
+#include "sim/caller.h"
+#include "sim/device/device.h"
+#include "sim/memory/external_memory.h"
+#include "sim/set.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <fcntl.h>
 #include <stdio.h>

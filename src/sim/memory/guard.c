@@ -8,7 +8,10 @@
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
 
-#include "sim/sim.h"
+#include "sim/memory/guard.h"
+#include "sim/caller.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/range.h"
 
 #include <stdio.h>
 #include <string.h>

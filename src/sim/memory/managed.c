@@ -1,5 +1,9 @@
 /* Managed memory: what is advised, prefetched and attached, and what can be asked of it. */
-#include "sim/sim.h"
+#include "sim/memory/managed.h"
+#include "sim/device/device.h"
+#include "sim/memory/range.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/stream.h"
 
 /* The managed range that has all these bytes. */
 acu_sim_range *acu_sim_managed_range(const void *address, size_t size) {

@@ -7,7 +7,17 @@
  */
 #define _GNU_SOURCE /* madvise */
 
-#include "sim/sim.h"
+#include "sim/memory/memory.h"
+#include "sim/caller.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/pool.h"
+#include "sim/memory/range.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <stdio.h>
 #include <stdlib.h>

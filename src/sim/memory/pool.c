@@ -5,7 +5,16 @@
  * bytes of freed memory go back in stream order. Synchronising gives back what exceeds the
  * threshold.
  */
-#include "sim/graph/graph.h"
+#include "sim/memory/pool.h"
+#include "sim/caller.h"
+#include "sim/device/device.h"
+#include "sim/graph/graph_memory.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/range.h"
+#include "sim/set.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

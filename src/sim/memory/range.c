@@ -1,5 +1,10 @@
 /* Ranges of memory: which addresses are whose, and what a pointer is. */
-#include "sim/sim.h"
+#include "sim/memory/range.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/memory/external_memory.h"
+#include "sim/memory/pool.h"
+#include "sim/memory/virtual.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,13 @@
  * Texture and surface objects: handles that remember what they were made of. Nothing samples them:
  * what a kernel does is a C function. They are their context's, and of its arrays.
  */
-#include "sim/sim.h"
+#include "sim/memory/texture.h"
+#include "sim/caller.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/memory/array.h"
+#include "sim/memory/range.h"
+#include "sim/set.h"
 
 #include <stdlib.h>
 

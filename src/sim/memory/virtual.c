@@ -7,7 +7,14 @@
  */
 #define _GNU_SOURCE /* memfd_create */
 
+#include "sim/memory/virtual.h"
+#include "sim/caller.h"
+#include "sim/device/device.h"
 #include "sim/driver/driver.h"
+#include "sim/memory/memory.h"
+#include "sim/memory/range.h"
+#include "sim/set.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,15 @@
 /* Events: each points at the operation that recorded it last. */
-#include "sim/sim.h"
+#include "sim/stream/event.h"
+#include "sim/caller.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/pool.h"
+#include "sim/set.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/op.h"
+#include "sim/stream/schedule.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 

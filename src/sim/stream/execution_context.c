@@ -4,6 +4,17 @@
  * streams of all contexts work at once.
  */
 #include "sim/stream/execution_context.h"
+#include "sim/caller.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/pool.h"
+#include "sim/set.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/device_resource.h"
+#include "sim/stream/event.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <stdlib.h>
 

@@ -1,13 +1,12 @@
 /* Execution contexts, and the processors of a device that they have. */
-#ifndef ACU_SIM_CONTEXT_H
-#define ACU_SIM_CONTEXT_H
+#ifndef ACU_SIM_STREAM_EXECUTION_CONTEXT_H
+#define ACU_SIM_STREAM_EXECUTION_CONTEXT_H
 
 #include "sim/sim.h"
+#include "sim/stream/device_resource.h"
 
-/* Which of a device's processors, a bit each. */
-typedef struct acu_sim_processors {
-    uint64_t bits[3];
-} acu_sim_processors;
+void acu_sim_execution_contexts_reset(const acu_sim_device *device);
+int acu_sim_execution_contexts_leaks(int print);
 
 /* A device's own, or a green one: some of its processors, and streams that use only these. Or all
  * of a context that the driver made. */
@@ -24,46 +23,28 @@ struct acu_sim_execution_context {
     acu_sim_execution_context *next;
 };
 
-/* ---- processors ---------------------------------------------------------------------------------
- */
-
-acu_sim_processors acu_sim_all_processors(const acu_sim_device *device);
-unsigned acu_sim_processors_count(const acu_sim_processors *processors);
-/* How many clusters of so many blocks they can work on at once, each on so many blocks. */
-unsigned acu_sim_processors_clusters(const acu_sim_processors *processors, unsigned size,
-                                     unsigned blocks);
-
-/* The descriptor's; false if there is none such. */
-bool acu_sim_descriptor_read(cudaDevResourceDesc_t handle, acu_sim_device **device,
-                             acu_sim_processors *processors,
-                             struct cudaDevWorkqueueConfigResource *queues);
-/* What a context, or a device, has of a type. */
-cudaError_t acu_sim_resource_get(const acu_sim_execution_context *execution,
-                                 enum cudaDevResourceType type, cudaDevResource *resource);
-struct cudaDevWorkqueueConfigResource acu_sim_queues_of(const acu_sim_device *device);
-
-/* ---- contexts -----------------------------------------------------------------------------------
- */
-
-/* That no other context has had. */
-unsigned long long acu_sim_context_new_id(void);
 /* NULL if there is none. */
 acu_sim_execution_context *acu_sim_execution_context_of(cudaExecutionContext_t handle);
+
 /* The device's own; made with it. */
 acu_sim_execution_context *acu_sim_primary_execution_context(acu_sim_device *device);
+
 /* The one that a stream was made in. */
 acu_sim_execution_context *acu_sim_execution_context_of_stream(const acu_sim_stream *stream);
 bool acu_sim_execution_context_has(const acu_sim_execution_context *execution,
                                    const acu_sim_stream *stream);
+
 /* Puts an operation behind what its context, and the green one in that, were told to wait for;
  * false: no memory. */
 bool acu_sim_execution_contexts_order(const acu_sim_stream *stream, acu_sim_op *op);
+
 /* There is nothing that an operation would wait for. */
 bool acu_sim_execution_contexts_are_open(const acu_sim_stream *stream);
 
 /* All of a context of the driver's; NULL without memory. And what becomes of it with that. */
 acu_sim_execution_context *acu_sim_whole_execution_context(acu_sim_context *context);
 void acu_sim_whole_execution_context_drop(acu_sim_context *context);
+
 /* Inside of a call: the event is all that there is in the context now; the context waits for it. */
 cudaError_t acu_sim_execution_context_record(acu_sim_execution_context *execution,
                                              cudaEvent_t event);

@@ -5,7 +5,11 @@
  * that has nothing else to do calls them itself, if none of the device's is being called; else, and
  * where something else is to go on meanwhile, they are queued for a thread of the device's.
  */
-#include "sim/sim.h"
+#include "sim/stream/host_function.h"
+#include "sim/device/device.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 /* ---- calling them -------------------------------------------------------------------------------
  */

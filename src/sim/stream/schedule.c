@@ -10,7 +10,9 @@
  */
 #define _GNU_SOURCE /* clock_gettime */
 
-#include "sim/sim.h"
+#include "sim/stream/schedule.h"
+#include "sim/stream/op.h"
+#include "sim/stream/stream.h"
 
 #include <time.h>
 

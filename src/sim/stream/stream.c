@@ -7,8 +7,19 @@
  */
 #define _GNU_SOURCE /* sigset_t */
 
-#include "sim/stream/execution_context.h"
+#include "sim/stream/stream.h"
 #include "loader/platform.h"
+#include "sim/caller.h"
+#include "sim/device/context.h"
+#include "sim/device/device.h"
+#include "sim/memory/guard.h"
+#include "sim/memory/pool.h"
+#include "sim/set.h"
+#include "sim/stream/capture.h"
+#include "sim/stream/execution_context.h"
+#include "sim/stream/host_function.h"
+#include "sim/stream/op.h"
+#include "sim/stream/schedule.h"
 
 #include <signal.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
 /* What a stream says of itself, and what can be set on it. */
-#include "sim/sim.h"
+#include "sim/device/device.h"
+#include "sim/stream/stream.h"
 
 cudaError_t acu_sim_cudaStreamGetFlags(cudaStream_t hStream, unsigned int *flags) {
     acu_sim_stream *s;

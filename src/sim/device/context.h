@@ -1,0 +1,47 @@
+/* Contexts of the driver: the one of a device, which the runtime uses, and those that programs
+ * create. */
+#ifndef ACU_SIM_DEVICE_CONTEXT_H
+#define ACU_SIM_DEVICE_CONTEXT_H
+
+#include "sim/sim.h"
+
+/*
+ * A context of the driver's: a device's own, or one that the program made. What is made while it is
+ * current is its own, and goes with it.
+ */
+struct acu_sim_context {
+    acu_sim_device *device;
+    bool made, ended; /* by the program; the handle of one that ended is still taken */
+    unsigned flags;   /* of one that was made */
+    unsigned long long id;
+    size_t limits[16];
+    enum cudaFuncCache cache;
+    acu_sim_stream *legacy; /* its default stream */
+    acu_sim_execution_context
+        *whole; /* all of one that was made, once that was asked for; or NULL */
+    const void *where;
+    acu_sim_context *next;
+};
+
+/* One that was made, and has not ended. */
+bool acu_sim_context_lives(const acu_sim_context *context);
+
+/* The thread's current context; its device's own where none is current; NULL: no such device. */
+acu_sim_context *acu_sim_context_now(void);
+
+/* The same, if it is that device's; else the device's own. */
+acu_sim_context *acu_sim_context_on(acu_sim_device *device);
+
+/* Contexts of the device that were made, and have not ended. */
+bool acu_sim_contexts_are_on(const acu_sim_device *device);
+
+/* Waits for its work, and takes back what is its own. */
+void acu_sim_context_drop(acu_sim_context *context);
+void acu_sim_context_defaults(acu_sim_context *context);
+void acu_sim_contexts_reset(const acu_sim_device *device);
+int acu_sim_contexts_leaks(int print);
+
+/* That no other context has had. */
+unsigned long long acu_sim_context_new_id(void);
+
+#endif

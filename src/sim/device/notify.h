@@ -1,0 +1,9 @@
+/* Asynchronous notifications and logs. */
+#ifndef ACU_SIM_DEVICE_NOTIFY_H
+#define ACU_SIM_DEVICE_NOTIFY_H
+
+#include "sim/sim.h"
+
+void acu_sim_listeners_reset(void);
+
+#endif

@@ -1,0 +1,19 @@
+/* User objects, and the references to them that graphs have. */
+#ifndef ACU_SIM_GRAPH_USER_OBJECT_H
+#define ACU_SIM_GRAPH_USER_OBJECT_H
+
+#include "sim/sim.h"
+
+void acu_sim_user_objects_reset(void);
+int acu_sim_user_objects_leaks(int print);
+
+/* References to a user object. */
+typedef struct acu_sim_keep {
+    acu_sim_user_object *object;
+    uint64_t count;
+} acu_sim_keep;
+
+bool acu_sim_keeps_copy(acu_sim_graph *to, const acu_sim_graph *from);
+void acu_sim_keeps_clear(acu_sim_graph *graph);
+
+#endif

@@ -1,0 +1,13 @@
+/* Managed memory. */
+#ifndef ACU_SIM_MEMORY_MANAGED_H
+#define ACU_SIM_MEMORY_MANAGED_H
+
+#include "sim/sim.h"
+
+/* The managed range that has all these bytes; NULL if there is none. */
+acu_sim_range *acu_sim_managed_range(const void *address, size_t size);
+
+/* A place to prefetch to. */
+cudaError_t acu_sim_judge_location(struct cudaMemLocation location);
+
+#endif

@@ -1,0 +1,13 @@
+/* Virtual memory management. */
+#ifndef ACU_SIM_MEMORY_VIRTUAL_H
+#define ACU_SIM_MEMORY_VIRTUAL_H
+
+#include "sim/sim.h"
+
+bool acu_sim_is_reserved(const void *address);
+
+/* A device's memory; NULL: all, and the addresses. */
+void acu_sim_virtual_reset(const acu_sim_device *device);
+int acu_sim_virtual_leaks(int print);
+
+#endif
