@@ -110,7 +110,7 @@ static void launches(void) {
     if (acu_sim_register && acu_sim_register("nothing", nothing))
         return;
     OK(acu_module_load(0, &(acu_module_source){.ptx = ptx}, &module));
-    OK(acu_module_kernel(module, "nothing", &kernel));
+    OK(acu_module_get_kernel(module, "nothing", &kernel));
     if (acu_kernel_raw(kernel))
         compare("acu_launch, against cudaLaunchKernel", raw_launch, safe_launch, QUEUED,
                 synchronize);
@@ -124,7 +124,7 @@ static void launches(void) {
 
 int main(void) {
     int devices = 0;
-    if (acu_device_count(&devices) || devices == 0) {
+    if (acu_device_get_count(&devices) || devices == 0) {
         printf("%s\n", acu_last_error_message());
         return 77;
     }

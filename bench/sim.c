@@ -205,7 +205,7 @@ int main(void) {
     int devices = 0;
     acu_module *module;
     acu_kernel *loaded;
-    if (acu_device_count(&devices) || devices == 0) {
+    if (acu_device_get_count(&devices) || devices == 0) {
         printf("%s\n", acu_last_error_message());
         return 77;
     }
@@ -215,7 +215,7 @@ int main(void) {
     if (complain("preparing"))
         return 1;
     if (acu_module_load(0, &(acu_module_source){.ptx = ptx}, &module) ||
-        acu_module_kernel(module, "nothing", &loaded)) {
+        acu_module_get_kernel(module, "nothing", &loaded)) {
         fprintf(stderr, "%s\n", acu_last_error_message());
         return 1;
     }

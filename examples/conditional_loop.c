@@ -57,7 +57,7 @@ static acu_result build(acu_graph *graph, acu_kernel *kernel, acu_buffer *x, dou
     acu_graph *body;
     const acu_grid one_thread = acu_grid_1d(1, 1);
     ACU_TRY(acu_conditional_create(graph, 1, ACU_CONDITIONAL_ASSIGN_DEFAULT, &more));
-    ACU_TRY(acu_graph_add_conditional(graph, NULL, 0, more, ACU_WHILE, &body, 1, NULL));
+    ACU_TRY(acu_graph_add_conditional(graph, NULL, 0, more, ACU_CONDITIONAL_WHILE, &body, 1, NULL));
     const acu_arg args[] = {acu_inout(x), acu_arg_of(a), acu_arg_of(more.raw)};
     return acu_graph_add_kernel(body, NULL, 0, kernel, &one_thread, args, 3, NULL);
 }
@@ -74,7 +74,7 @@ static acu_result square_root(double a, double result[2]) {
     ACU_TRY(acu_buffer_create(stream, ACU_F64, 2, &x));
     ACU_TRY(acu_buffer_write(x, first_guess, 2));
     ACU_TRY(acu_module_load(0, &(acu_module_source){.ptx = improve_ptx}, &module));
-    ACU_TRY(acu_module_kernel(module, "improve", &kernel));
+    ACU_TRY(acu_module_get_kernel(module, "improve", &kernel));
     ACU_TRY(acu_graph_create(&graph));
     ACU_TRY(build(graph, kernel, x, a));
     ACU_TRY(acu_graph_instantiate(graph, NULL, &exec));

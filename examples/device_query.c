@@ -36,7 +36,7 @@ static acu_result print_peers(acu_device device, int count) {
         bool can = false;
         if (peer == device)
             continue;
-        ACU_TRY(acu_device_can_access(device, peer, &can));
+        ACU_TRY(acu_device_can_access_peer(device, peer, &can));
         printf("  memory of device %-3d %s\n", peer, can ? "in reach" : "out of reach");
     }
     return ACU_SUCCESS;
@@ -47,10 +47,10 @@ static acu_result print_device(acu_device device, int count) {
     char uuid[ACU_UUID_SIZE];
     size_t free_bytes, total_bytes;
     ACU_TRY(acu_device_get_info(device, &info));
-    ACU_TRY(acu_device_uuid(device, uuid));
-    ACU_TRY(acu_device_memory(device, &free_bytes, &total_bytes));
+    ACU_TRY(acu_device_get_uuid(device, uuid));
+    ACU_TRY(acu_device_get_memory(device, &free_bytes, &total_bytes));
     printf("\ndevice %d: %s\n", device, info.name);
-    printf("  PCI, UUID            %s, %s\n", info.pci_id, uuid);
+    printf("  PCI, UUID            %s, %s\n", info.pci_bus_id, uuid);
     print_info(&info);
     printf("  free now             %.1f of %.1f GiB\n", gib(free_bytes), gib(total_bytes));
     return print_peers(device, count);
@@ -59,7 +59,7 @@ static acu_result print_device(acu_device device, int count) {
 static acu_result run(void) {
     int count;
     ACU_TRY(example_begin());
-    ACU_TRY(acu_device_count(&count));
+    ACU_TRY(acu_device_get_count(&count));
     for (int device = 0; device < count; device++)
         ACU_TRY(print_device(device, count));
     return ACU_SUCCESS;

@@ -104,7 +104,7 @@ static acu_result run(int *wrong) {
     ACU_TRY(acu_buffer_create(stream, ACU_I32, COUNT, &x));
     ACU_TRY(acu_buffer_zero(x, NULL));
     ACU_TRY(acu_module_load(0, &(acu_module_source){.ptx = increment_ptx}, &module));
-    ACU_TRY(acu_module_kernel(module, "increment", &kernel));
+    ACU_TRY(acu_module_get_kernel(module, "increment", &kernel));
     ACU_TRY(compare(stream, &(work){kernel, x}));
     ACU_TRY(acu_buffer_read(x, back, COUNT));
     for (int i = 0; i < COUNT; i++)

@@ -56,7 +56,7 @@ static acu_result saxpy(void) {
     ACU_AUTO(acu_buffer) *device_x = NULL;
     ACU_AUTO(acu_buffer) *device_y = NULL;
     ACU_TRY(compile(&module));
-    ACU_TRY(acu_module_kernel(module, "saxpy<float>", &kernel));
+    ACU_TRY(acu_module_get_kernel(module, "saxpy<float>", &kernel));
     ACU_TRY(acu_stream_create(0, NULL, &stream));
     ACU_TRY(acu_buffer_create(stream, ACU_F32, COUNT, &device_x));
     ACU_TRY(acu_buffer_create(stream, ACU_F32, COUNT, &device_y));

@@ -54,19 +54,19 @@ static acu_result measure(lane *lanes, int count, float *milliseconds) {
     ACU_TRY(acu_device_synchronize(0));
     ACU_TRY(acu_event_record(start, lanes[0].stream));
     for (int i = 1; i < count; i++)
-        ACU_TRY(acu_stream_wait(lanes[i].stream, start));
+        ACU_TRY(acu_stream_wait_event(lanes[i].stream, start));
     for (int i = 0; i < CHUNKS; i++)
         ACU_TRY(queue_chunk(&lanes[i % count]));
     for (int i = 1; i < count; i++)
         ACU_TRY(acu_stream_wait_stream(lanes[0].stream, lanes[i].stream));
     ACU_TRY(acu_event_record(end, lanes[0].stream));
     ACU_TRY(acu_event_synchronize(end));
-    return acu_event_elapsed(start, end, milliseconds);
+    return acu_event_get_elapsed_time(start, end, milliseconds);
 }
 
 static acu_result check(lane *l, bool *right) {
     void *host;
-    ACU_TRY(acu_buffer_host(l->output, &host));
+    ACU_TRY(acu_buffer_get_host(l->output, &host));
     for (int i = 0; i < COUNT; i++)
         *right = *right && ((const float *)host)[i] == 1;
     return ACU_SUCCESS;

@@ -70,7 +70,7 @@ static acu_result vector_add(void) {
     ACU_TRY(acu_buffer_write(device_a, a, COUNT));
     ACU_TRY(acu_buffer_write(device_b, b, COUNT));
     ACU_TRY(acu_module_load(0, &(acu_module_source){.ptx = vector_add_ptx}, &module));
-    ACU_TRY(acu_module_kernel(module, "vector_add", &kernel));
+    ACU_TRY(acu_module_get_kernel(module, "vector_add", &kernel));
     ACU_TRY(acu_launch(stream, kernel, acu_grid_1d(COUNT, 256), acu_in(device_a), acu_in(device_b),
                        acu_out(device_sum), COUNT));
     return acu_buffer_read(device_sum, sum, COUNT);

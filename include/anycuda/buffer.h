@@ -121,7 +121,7 @@ void *acu_buffer_raw(const acu_buffer *buffer);
  * The host may then write or read until the buffer is used again. ACU_ERROR_MEMORY_KIND for memory
  * that the host cannot reach; ACU_ERROR_CAPTURE as of acu_stream_synchronize().
  */
-ACU_CHECKED acu_result acu_buffer_host(acu_buffer *buffer, void **host);
+ACU_CHECKED acu_result acu_buffer_get_host(acu_buffer *buffer, void **host);
 
 /** The type of its elements; ACU_ANY if it is no buffer. */
 acu_dtype acu_buffer_dtype(const acu_buffer *buffer);
@@ -151,10 +151,10 @@ ACU_CHECKED acu_result acu_buffer_synchronize(acu_buffer *buffer);
  * Says that something of the caller's, such as a raw launch, is about to use the buffer on a
  * stream: the stream waits for what it must come after. To be followed by acu_buffer_end_use().
  */
-ACU_CHECKED acu_result acu_buffer_begin_use(acu_buffer *buffer, acu_stream *stream, bool writes);
+ACU_CHECKED acu_result acu_buffer_begin_use(acu_buffer *buffer, bool writes, acu_stream *on);
 
 /** Says that it is on the stream now. */
-ACU_CHECKED acu_result acu_buffer_end_use(acu_buffer *buffer, acu_stream *stream, bool writes);
+ACU_CHECKED acu_result acu_buffer_end_use(acu_buffer *buffer, bool writes, acu_stream *on);
 
 /* ---- copies ----
  *
@@ -167,15 +167,16 @@ ACU_CHECKED acu_result acu_buffer_end_use(acu_buffer *buffer, acu_stream *stream
     acu_buffer_write_typed((buffer), 0, ACU_DTYPE_OF(host), (host), (count), NULL)
 
 /** Makes a buffer of the device's of `count` elements of the host; the type is the pointer's. */
-#define acu_buffer_from(stream, host, count, buffer)                                               \
-    acu_buffer_from_typed((stream), ACU_DTYPE_OF(host), (host), (count), (buffer))
+#define acu_buffer_create_from(stream, host, count, buffer)                                        \
+    acu_buffer_create_from_typed((stream), ACU_DTYPE_OF(host), (host), (count), (buffer))
 
 /**
  * Makes a buffer as acu_buffer_create() does, and writes to all of it, which waits; the caller owns
  * it. The errors of both; there is no buffer then.
  */
-ACU_CHECKED acu_result acu_buffer_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
-                                             size_t count, acu_buffer **buffer);
+ACU_CHECKED acu_result acu_buffer_create_from_typed(acu_stream *stream, acu_dtype dtype,
+                                                    const void *host, size_t count,
+                                                    acu_buffer **buffer);
 
 /** Reads `count` elements to the host, from the beginning; the type is the pointer's. Waits. */
 #define acu_buffer_read(buffer, host, count)                                                       \
@@ -190,9 +191,9 @@ ACU_CHECKED acu_result acu_buffer_read_typed(acu_buffer *buffer, size_t at, acu_
                                              void *host, size_t count, acu_stream *on);
 
 /**
- * Reads to the host what is there when an event has come: `on`, which cannot be NULL, waits for the
- * event, copies, and is the only stream that is waited for. Uses after the event are not, so the
- * event alone makes it right.
+ * Reads to the host what is there when an event is done: `on` waits for the event and copies, and
+ * the thread waits for `on` alone. Uses of the buffer after the event are not waited for, unless
+ * `on` is the stream that they are on: name another one to read while the next batch runs.
  */
 ACU_CHECKED acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at,
                                              acu_dtype dtype, void *host, size_t count,
@@ -252,30 +253,30 @@ ACU_CHECKED acu_result acu_buffer_zero(acu_buffer *buffer, acu_stream *on);
 ACU_CHECKED acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream *on);
 
 /** How managed memory will be used. */
-typedef enum acu_advice {
-    ACU_ADVICE_READ_MOSTLY = 1,
-    ACU_ADVICE_NOT_READ_MOSTLY = 2,
-    ACU_ADVICE_PREFERRED_LOCATION = 3,
-    ACU_ADVICE_NO_PREFERRED_LOCATION = 4,
-    ACU_ADVICE_ACCESSED_BY = 5,
-    ACU_ADVICE_NOT_ACCESSED_BY = 6
-} acu_advice;
+typedef enum acu_advise {
+    ACU_ADVISE_SET_READ_MOSTLY = 1,
+    ACU_ADVISE_UNSET_READ_MOSTLY = 2,
+    ACU_ADVISE_SET_PREFERRED_LOCATION = 3,
+    ACU_ADVISE_UNSET_PREFERRED_LOCATION = 4,
+    ACU_ADVISE_SET_ACCESSED_BY = 5,
+    ACU_ADVISE_UNSET_ACCESSED_BY = 6
+} acu_advise;
 
 /** Says how managed memory will be used; `device` may be ACU_DEVICE_HOST. */
-ACU_CHECKED acu_result acu_buffer_advise(acu_buffer *buffer, acu_advice advice, acu_device device);
+ACU_CHECKED acu_result acu_buffer_advise(acu_buffer *buffer, acu_advise advice, acu_device device);
 
 /** Whose managed memory is, where host and device cannot use it at the same time. */
 typedef enum acu_attach {
-    ACU_ATTACH_ALL = 1,   /* all streams'; the host's while the device has nothing to do */
-    ACU_ATTACH_HOST = 2,  /* the host's: what ACU_BUFFER_ATTACH_HOST begins with */
-    ACU_ATTACH_STREAM = 4 /* one stream's; the host's while that one has nothing to do */
+    ACU_ATTACH_GLOBAL = 1, /* all streams'; the host's while the device has nothing to do */
+    ACU_ATTACH_HOST = 2,   /* the host's: what ACU_BUFFER_ATTACH_HOST begins with */
+    ACU_ATTACH_SINGLE = 4  /* one stream's; the host's while that one has nothing to do */
 } acu_attach;
 
 /**
  * Says whose managed memory is, from here on in the order of `on`; all of it, slices as well.
  *
  * It matters on devices without cudaDevAttrConcurrentManagedAccess; others take it and need it not.
- * ACU_ERROR_ARGUMENT also where ACU_ATTACH_STREAM is to be the default stream of all threads.
+ * ACU_ERROR_ARGUMENT also where ACU_ATTACH_SINGLE is to be the default stream of all threads.
  */
 ACU_CHECKED acu_result acu_buffer_attach(acu_buffer *buffer, acu_attach to, acu_stream *on);
 

@@ -35,7 +35,7 @@ typedef struct acu_capture_options {
     acu_graph *into;       /* NULL: a new graph; else since CUDA 12.3 */
     const acu_node *after; /* with `into`: what the first nodes depend on */
     const acu_edge *edges; /* NULL, or what is special about each of `after` */
-    size_t count;          /* of `after` */
+    size_t after_count;
 
     /* With `into`, which was captured before, since CUDA 13.3: the same work in the same order is
      * captured once more, and its nodes take over what is different. Other work, or other memory
@@ -80,7 +80,7 @@ ACU_CHECKED acu_result acu_stream_capture(acu_stream *stream, const acu_capture_
  * Captures an allocation: memory of the graph's own, at one address for all launches.
  *
  * The buffer is as that of acu_graph_add_alloc(): there is memory from this place of a launch on,
- * until acu_buffer_free_graph_memory() frees it, which is captured, too, on a stream of the capture
+ * until acu_graph_memory_free() frees it, which is captured, too, on a stream of the capture
  * that comes after all uses. acu_buffer_create() is refused in a capture, since nobody could say
  * when its memory goes. Errors: ACU_ERROR_STATE if the stream is not captured by anycuda, and those
  * of acu_graph_add_alloc().
@@ -96,7 +96,8 @@ typedef enum acu_capture_status {
 } acu_capture_status;
 
 /** Whether a stream is captured, and well. */
-ACU_CHECKED acu_result acu_stream_capture_status(acu_stream *stream, acu_capture_status *status);
+ACU_CHECKED acu_result acu_stream_get_capture_status(acu_stream *stream,
+                                                     acu_capture_status *status);
 
 /** A capture that is under way. */
 typedef struct acu_capture_info {
@@ -108,11 +109,11 @@ typedef struct acu_capture_info {
 } acu_capture_info;
 
 /** What is known of a stream's capture. */
-ACU_CHECKED acu_result acu_stream_capture_info(acu_stream *stream, acu_capture_info *info);
+ACU_CHECKED acu_result acu_stream_get_capture_info(acu_stream *stream, acu_capture_info *info);
 
-/** What the next node that is captured depends on; `count` as of acu_graph_nodes(). */
-ACU_CHECKED acu_result acu_stream_capture_dependencies(acu_stream *stream, acu_node *nodes,
-                                                       acu_edge *edges, size_t *count);
+/** What the next node that is captured depends on; `count` as of acu_graph_get_nodes(). */
+ACU_CHECKED acu_result acu_stream_get_capture_dependencies(acu_stream *stream, acu_node *nodes,
+                                                           acu_edge *edges, size_t *count);
 
 /** Sets what the next node that is captured depends on; with `add`, besides what it does already.
  * `edges` is NULL or has one entry for each of `nodes`; not all zero since CUDA 12.3. */

@@ -22,10 +22,10 @@ enum {
 };
 
 /** How many devices there are; 0 with the reason as result where CUDA cannot run. */
-ACU_CHECKED acu_result acu_device_count(int *count);
+ACU_CHECKED acu_result acu_device_get_count(int *count);
 
 /** This thread's current device. */
-ACU_CHECKED acu_result acu_device_current(acu_device *device);
+ACU_CHECKED acu_result acu_device_get_current(acu_device *device);
 
 /**
  * Makes a device current in this thread.
@@ -33,7 +33,7 @@ ACU_CHECKED acu_result acu_device_current(acu_device *device);
  * Only CUDA's own calls and ACU_DEVICE_CURRENT depend on it: an object of the safe layer knows its
  * device, and its functions leave the current one as it was.
  */
-ACU_CHECKED acu_result acu_device_set(acu_device device);
+ACU_CHECKED acu_result acu_device_set_current(acu_device device);
 
 /** What a scope changes back when it ends. */
 typedef struct acu_device_guard {
@@ -57,7 +57,7 @@ void acu_device_guard_cleanup(acu_device_guard *guard);
 
 /** Attributes that are asked for often; any other is asked for by CUDA's number (cudaDeviceAttr).
  */
-enum acu_device_attribute_id {
+enum acu_device_attribute {
     ACU_DEVICE_MAX_THREADS_PER_BLOCK = 1,
     ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK = 8,
     ACU_DEVICE_WARP_SIZE = 10,
@@ -81,14 +81,14 @@ enum acu_device_attribute_id {
     ACU_DEVICE_MEMORY_POOLS = 115
 };
 
-/** One attribute, by acu_device_attribute_id or CUDA's number. */
-ACU_CHECKED acu_result acu_device_attribute(acu_device device, int attribute, int *value);
+/** One attribute, by acu_device_attribute or CUDA's number. */
+ACU_CHECKED acu_result acu_device_get_attribute(acu_device device, int attribute, int *value);
 
 /** A device as programs ask for it: the same whatever the runtime's own struct looks like. */
 typedef struct acu_device_info {
     char name[256];
     unsigned char uuid[16];
-    char pci_id[16]; /* "0000:3b:00.0" */
+    char pci_bus_id[16]; /* "0000:3b:00.0" */
     int compute_major, compute_minor;
     int multiprocessors;
     int warp_size;
@@ -109,40 +109,40 @@ typedef struct acu_device_info {
 /** All that acu_device_info holds. */
 ACU_CHECKED acu_result acu_device_get_info(acu_device device, acu_device_info *info);
 
-enum { ACU_PCI_ID_SIZE = 16, ACU_UUID_SIZE = 41 };
+enum { ACU_PCI_BUS_ID_SIZE = 16, ACU_UUID_SIZE = 41 };
 
 /** Where the device is plugged in: "0000:3b:00.0". */
-ACU_CHECKED acu_result acu_device_pci_id(acu_device device, char text[ACU_PCI_ID_SIZE]);
+ACU_CHECKED acu_result acu_device_get_pci_bus_id(acu_device device, char text[ACU_PCI_BUS_ID_SIZE]);
 
 /** The device that is plugged in there. */
-ACU_CHECKED acu_result acu_device_by_pci_id(const char *text, acu_device *device);
+ACU_CHECKED acu_result acu_device_get_by_pci_bus_id(const char *text, acu_device *device);
 
 /** What tells it from every other: "GPU-5ee2b1ad-…", as nvidia-smi prints it. */
-ACU_CHECKED acu_result acu_device_uuid(acu_device device, char text[ACU_UUID_SIZE]);
+ACU_CHECKED acu_result acu_device_get_uuid(acu_device device, char text[ACU_UUID_SIZE]);
 
 /** Free and total memory in bytes; either may be NULL. */
-ACU_CHECKED acu_result acu_device_memory(acu_device device, size_t *free_bytes,
-                                         size_t *total_bytes);
+ACU_CHECKED acu_result acu_device_get_memory(acu_device device, size_t *free_bytes,
+                                             size_t *total_bytes);
 
 /** The priorities that its streams can have; the greatest is the smaller number. */
-ACU_CHECKED acu_result acu_device_priorities(acu_device device, int *least, int *greatest);
+ACU_CHECKED acu_result acu_device_get_priority_range(acu_device device, int *least, int *greatest);
 
 /** Limits of a device, with CUDA's numbers (cudaLimit). */
-typedef enum acu_device_limit_id {
+typedef enum acu_device_limit {
     ACU_LIMIT_STACK_SIZE = 0,
     ACU_LIMIT_PRINTF_FIFO_SIZE = 1,
     ACU_LIMIT_MALLOC_HEAP_SIZE = 2,
     ACU_LIMIT_PENDING_LAUNCHES = 4,
     ACU_LIMIT_L2_FETCH_GRANULARITY = 5,
     ACU_LIMIT_PERSISTING_L2_SIZE = 6
-} acu_device_limit_id;
+} acu_device_limit;
 
 /** A limit of the device. */
-ACU_CHECKED acu_result acu_device_limit(acu_device device, acu_device_limit_id limit,
-                                        size_t *value);
+ACU_CHECKED acu_result acu_device_get_limit(acu_device device, acu_device_limit limit,
+                                            size_t *value);
 
 /** Asks for another limit; the device may take a value near it. */
-ACU_CHECKED acu_result acu_device_set_limit(acu_device device, acu_device_limit_id limit,
+ACU_CHECKED acu_result acu_device_set_limit(acu_device device, acu_device_limit limit,
                                             size_t value);
 
 /** How a thread waits for the device, and what its contexts allow. */
@@ -155,19 +155,19 @@ enum acu_device_flag {
 };
 
 /** The device's flags; CUDA may add bits of its own. */
-ACU_CHECKED acu_result acu_device_flags(acu_device device, unsigned *flags);
+ACU_CHECKED acu_result acu_device_get_flags(acu_device device, unsigned *flags);
 
 /** Sets the device's flags (acu_device_flag bits). */
 ACU_CHECKED acu_result acu_device_set_flags(acu_device device, unsigned flags);
 
 /** Whether `device` can read and write the memory of `peer` directly. */
-ACU_CHECKED acu_result acu_device_can_access(acu_device device, acu_device peer, bool *can);
+ACU_CHECKED acu_result acu_device_can_access_peer(acu_device device, acu_device peer, bool *can);
 
 /** Lets `device` use the memory of `peer`; success if it could already. */
-ACU_CHECKED acu_result acu_device_enable_peer(acu_device device, acu_device peer);
+ACU_CHECKED acu_result acu_device_enable_peer_access(acu_device device, acu_device peer);
 
 /** Ends that; success if it could not. */
-ACU_CHECKED acu_result acu_device_disable_peer(acu_device device, acu_device peer);
+ACU_CHECKED acu_result acu_device_disable_peer_access(acu_device device, acu_device peer);
 
 /** Waits until all work of the device is done, and returns the error of any that failed;
  * ACU_ERROR_CAPTURE while any of its streams is captured, which CUDA would break. */

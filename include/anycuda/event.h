@@ -14,9 +14,9 @@ ACU_BEGIN_C
 
 /** Bits of acu_event_options.flags. */
 enum acu_event_flag {
-    ACU_EVENT_BLOCKING_SYNC = 1, /* who waits for it sleeps */
-    ACU_EVENT_NO_TIMING = 2,     /* cheaper; acu_event_elapsed() cannot use it */
-    ACU_EVENT_INTERPROCESS = 4   /* needs ACU_EVENT_NO_TIMING, too */
+    ACU_EVENT_BLOCKING_SYNC = 1,  /* who waits for it sleeps */
+    ACU_EVENT_DISABLE_TIMING = 2, /* cheaper; acu_event_get_elapsed_time() cannot use it */
+    ACU_EVENT_INTERPROCESS = 4    /* needs ACU_EVENT_DISABLE_TIMING, too */
 };
 
 /** How an event is made; zero is what CUDA does by default: with timing. */
@@ -73,7 +73,8 @@ ACU_CHECKED acu_result acu_event_synchronize(acu_event *event);
  * ACU_ERROR_STATE if one has no timing or was never recorded, ACU_ERROR_DEVICE if they are of two
  * devices, ACU_NOT_READY if one is not done yet.
  */
-ACU_CHECKED acu_result acu_event_elapsed(acu_event *start, acu_event *end, float *milliseconds);
+ACU_CHECKED acu_result acu_event_get_elapsed_time(acu_event *start, acu_event *end,
+                                                  float *milliseconds);
 
 ACU_END_C
 

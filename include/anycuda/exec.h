@@ -78,15 +78,15 @@ ACU_CHECKED acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream);
 ACU_CHECKED acu_result acu_exec_launch(acu_exec *exec, acu_stream *stream);
 
 /** The flags it was instantiated with, as CUDA tells them; since CUDA 12.0. */
-ACU_CHECKED acu_result acu_exec_flags(acu_exec *exec, uint64_t *flags);
+ACU_CHECKED acu_result acu_exec_get_flags(acu_exec *exec, uint64_t *flags);
 
 /** CUDA's number of the exec, as tools show it; since CUDA 13.1. */
-ACU_CHECKED acu_result acu_exec_id(acu_exec *exec, unsigned *id);
+ACU_CHECKED acu_result acu_exec_get_id(acu_exec *exec, unsigned *id);
 
 /* ---- changes ---- */
 
 /** Why a graph cannot take the place of another. */
-typedef enum acu_update_outcome {
+typedef enum acu_exec_update_result {
     ACU_UPDATE_SUCCESS = 0,
     ACU_UPDATE_ERROR = 1,
     ACU_UPDATE_TOPOLOGY_CHANGED = 2,
@@ -96,13 +96,13 @@ typedef enum acu_update_outcome {
     ACU_UPDATE_NOT_SUPPORTED = 6,
     ACU_UPDATE_UNSUPPORTED_FUNCTION_CHANGE = 7,
     ACU_UPDATE_ATTRIBUTES_CHANGED = 8
-} acu_update_outcome;
+} acu_exec_update_result;
 
 /** What became of an update. */
-typedef struct acu_update {
-    acu_update_outcome outcome;
+typedef struct acu_exec_update_info {
+    acu_exec_update_result result;
     acu_node error_node; /* of the new graph; all zero if no node is at fault */
-} acu_update;
+} acu_exec_update_info;
 
 /**
  * Takes over what another graph of the same shape does, from the next launch on.
@@ -111,7 +111,8 @@ typedef struct acu_update {
  * says why, and the exec is as before: instantiate the graph instead. `update` may be NULL.
  * ACU_ERROR_CAPTURE while the graph is being captured into.
  */
-ACU_CHECKED acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_update *update);
+ACU_CHECKED acu_result acu_exec_update(acu_exec *exec, acu_graph *graph,
+                                       acu_exec_update_info *update);
 
 /* Each of these changes a node for the next launches; the graph stays as it is. The node is one of
  * the graph that was instantiated, or of its parts, and of the kind that the name says. What it
@@ -141,15 +142,15 @@ ACU_CHECKED acu_result acu_exec_set_semaphore_signal(
 ACU_CHECKED acu_result acu_exec_set_semaphore_wait(
     acu_exec *exec, acu_node node, const struct cudaExternalSemaphoreWaitNodeParams *params);
 
-/** Any node, by CUDA's own parameters, as acu_node_set_raw(); children since CUDA 12.2. */
-ACU_CHECKED acu_result acu_exec_set_raw(acu_exec *exec, acu_node node,
-                                        struct cudaGraphNodeParams *params);
+/** Any node, by CUDA's own parameters, as acu_node_set_params(); children since CUDA 12.2. */
+ACU_CHECKED acu_result acu_exec_set_params(acu_exec *exec, acu_node node,
+                                           struct cudaGraphNodeParams *params);
 
 /** Lets a kernel, copy or fill be left out of the next launches, or not. */
 ACU_CHECKED acu_result acu_exec_set_enabled(acu_exec *exec, acu_node node, bool enabled);
 
 /** Whether a node is not left out. */
-ACU_CHECKED acu_result acu_exec_enabled(acu_exec *exec, acu_node node, bool *enabled);
+ACU_CHECKED acu_result acu_exec_is_enabled(acu_exec *exec, acu_node node, bool *enabled);
 
 ACU_END_C
 

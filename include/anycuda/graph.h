@@ -70,7 +70,7 @@ void acu_graph_cleanup(acu_graph **graph);
 ACU_CHECKED acu_result acu_graph_clone(acu_graph *graph, acu_graph **clone);
 
 /** The node of a clone that was made of a node; 1 (cudaErrorInvalidValue) if there is none. */
-ACU_CHECKED acu_result acu_node_in_clone(acu_node node, acu_graph *clone, acu_node *copy);
+ACU_CHECKED acu_result acu_node_find_in_clone(acu_node node, acu_graph *clone, acu_node *copy);
 
 /** Lets the graph own a buffer that only raw parameters name, and treats each launch as its use. */
 ACU_CHECKED acu_result acu_graph_keep(acu_graph *graph, acu_buffer *buffer, bool writes);
@@ -81,19 +81,21 @@ ACU_CHECKED acu_result acu_graph_keep_data(acu_graph *graph, acu_closure closure
 
 /* ---- nodes ----
  *
- * Each is added to a graph behind `count` nodes `after` it depends on, of the same graph; `node`
- * may be NULL. Errors of all: ACU_ERROR_ARGUMENT, ACU_ERROR_HANDLE, ACU_ERROR_HOST_MEMORY, CUDA's
- * own; ACU_NOT_SUPPORTED, with the version that has it, where the runtime lacks the kind of node.
+ * Each is added to a graph behind the `after_count` nodes `after` that it depends on, of the same
+ * graph; `node` may be NULL. Errors of all: ACU_ERROR_ARGUMENT, ACU_ERROR_HANDLE,
+ * ACU_ERROR_HOST_MEMORY, CUDA's own; ACU_NOT_SUPPORTED, with the version that has it, where the
+ * runtime lacks the kind of node.
  */
 
 /** A node that does nothing but come after others. */
-ACU_CHECKED acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after, size_t count,
-                                           acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after,
+                                           size_t after_count, acu_node *node);
 
 /** A kernel's launch; all is checked as acu_launch_args() does, with its errors. */
-ACU_CHECKED acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after, size_t count,
-                                            acu_kernel *kernel, const acu_grid *grid,
-                                            const acu_arg *args, size_t arg_count, acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after,
+                                            size_t after_count, acu_kernel *kernel,
+                                            const acu_grid *grid, const acu_arg *args,
+                                            size_t arg_count, acu_node *node);
 
 /** Elements that a node copies: from one buffer to another, either of which may be the host's
  * (pinned or registered). */
@@ -107,22 +109,24 @@ typedef struct acu_copy {
  * A copy between buffers; ACU_ERROR_DTYPE, ACU_ERROR_RANGE as acu_buffer_copy_range().
  *
  * From one device to another the destination's must be able to access the source, which needs
- * acu_pool_set_access() on the source's pool, or acu_device_enable_peer() for memory of no pool:
- * unlike acu_buffer_copy(), a node cannot name devices, and CUDA refuses it with 1.
+ * acu_pool_set_access() on the source's pool, or acu_device_enable_peer_access() for memory of no
+ * pool: unlike acu_buffer_copy(), a node cannot name devices, and CUDA refuses it with 1.
  */
-ACU_CHECKED acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t count,
-                                          const acu_copy *copy, acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after,
+                                          size_t after_count, const acu_copy *copy, acu_node *node);
 
 /**
- * A copy of `elements` elements from the host: what is there now, which the graph keeps, so that
+ * A copy of `count` elements from the host: what is there now, which the graph keeps, so that
  * `host` may change. ACU_ERROR_DTYPE, ACU_ERROR_RANGE as acu_buffer_write_typed().
  */
-ACU_CHECKED acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after, size_t count,
-                                           acu_buffer *buffer, size_t at, acu_dtype dtype,
-                                           const void *host, size_t elements, acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after,
+                                           size_t after_count, acu_buffer *buffer, size_t at,
+                                           acu_dtype dtype, const void *host, size_t count,
+                                           acu_node *node);
 
 /** Any copy that CUDA knows, 3D and arrays; the memory is the caller's to keep. */
-ACU_CHECKED acu_result acu_graph_add_memcpy(acu_graph *graph, const acu_node *after, size_t count,
+ACU_CHECKED acu_result acu_graph_add_memcpy(acu_graph *graph, const acu_node *after,
+                                            size_t after_count,
                                             const struct cudaMemcpy3DParms *params, acu_node *node);
 
 /** Elements that a node sets; rows of them where height is not 0. */
@@ -137,8 +141,8 @@ typedef struct acu_fill {
 } acu_fill;
 
 /** A fill; ACU_ERROR_DTYPE, ACU_ERROR_RANGE if the elements do not fit the buffer. */
-ACU_CHECKED acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after, size_t count,
-                                          const acu_fill *fill, acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after,
+                                          size_t after_count, const acu_fill *fill, acu_node *node);
 
 /**
  * A call of a function of the host, on a thread of CUDA.
@@ -146,50 +150,52 @@ ACU_CHECKED acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *afte
  * The graph takes the data over in any case: `destroy` runs exactly once, when nothing needs the
  * node any more, or at once if this call fails. Neither may call CUDA.
  */
-ACU_CHECKED acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after, size_t count,
-                                          acu_closure closure, acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after,
+                                          size_t after_count, acu_closure closure, acu_node *node);
 
 /** A copy of another graph as one node. */
-ACU_CHECKED acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after, size_t count,
-                                           acu_graph *child, acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after,
+                                           size_t after_count, acu_graph *child, acu_node *node);
 
 /** Records an event. */
 ACU_CHECKED acu_result acu_graph_add_event_record(acu_graph *graph, const acu_node *after,
-                                                  size_t count, acu_event *event, acu_node *node);
+                                                  size_t after_count, acu_event *event,
+                                                  acu_node *node);
 
 /** Waits for an event. */
 ACU_CHECKED acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node *after,
-                                                size_t count, acu_event *event, acu_node *node);
+                                                size_t after_count, acu_event *event,
+                                                acu_node *node);
 
 /**
  * Allocates memory of a device, at one address for all launches.
  *
  * `buffer` is for later nodes, and for streams that come after a launch: to use it on a stream
  * before one has allocated it is an illegal address (700). It is not freed with its handle but by
- * acu_graph_add_free(), acu_buffer_free_graph_memory(), or at the next launch (ACU_EXEC_AUTO_FREE).
+ * acu_graph_add_free(), acu_graph_memory_free(), or at the next launch (ACU_EXEC_AUTO_FREE).
  * Errors also: ACU_ERROR_OVERFLOW, ACU_ERROR_DTYPE.
  */
-ACU_CHECKED acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after, size_t count,
-                                           acu_device device, acu_dtype dtype, size_t elements,
-                                           acu_buffer **buffer, acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after,
+                                           size_t after_count, acu_device device, acu_dtype dtype,
+                                           size_t count, acu_buffer **buffer, acu_node *node);
 
 /** Frees what acu_graph_add_alloc(), of this graph or one launched before, allocated;
  * ACU_ERROR_MEMORY_KIND of other memory. */
-ACU_CHECKED acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t count,
-                                          acu_buffer *buffer, acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after,
+                                          size_t after_count, acu_buffer *buffer, acu_node *node);
 
 /** Frees on a stream what a launch left allocated, or, captured, what the graph has allocated
  * before; ACU_ERROR_MEMORY_KIND of other memory. */
-ACU_CHECKED acu_result acu_buffer_free_graph_memory(acu_buffer *buffer, acu_stream *on);
+ACU_CHECKED acu_result acu_graph_memory_free(acu_buffer *buffer, acu_stream *stream);
 
 /** Signals external semaphores, which are the caller's to keep. */
 ACU_CHECKED acu_result acu_graph_add_semaphore_signal(
-    acu_graph *graph, const acu_node *after, size_t count,
+    acu_graph *graph, const acu_node *after, size_t after_count,
     const struct cudaExternalSemaphoreSignalNodeParams *params, acu_node *node);
 
 /** Waits for external semaphores, which are the caller's to keep. */
 ACU_CHECKED acu_result acu_graph_add_semaphore_wait(
-    acu_graph *graph, const acu_node *after, size_t count,
+    acu_graph *graph, const acu_node *after, size_t after_count,
     const struct cudaExternalSemaphoreWaitNodeParams *params, acu_node *node);
 
 /** What decides a conditional node; kernels are given `raw` and set it by
@@ -209,11 +215,12 @@ ACU_CHECKED acu_result acu_conditional_create(acu_graph *graph, unsigned default
                                               unsigned flags, acu_conditional *conditional);
 
 /** What a conditional node does with its bodies. */
-typedef enum acu_conditional_kind {
-    ACU_IF = 0,    /* one body, for any value but 0; with a second one, since CUDA 12.8, for 0 */
-    ACU_WHILE = 1, /* one body, again and again until the value is 0 */
-    ACU_SWITCH = 2 /* the body whose index is the value, or none; since CUDA 12.8 */
-} acu_conditional_kind;
+typedef enum acu_conditional_type {
+    ACU_CONDITIONAL_IF =
+        0, /* one body, for any value but 0; with a second one, since CUDA 12.8, for 0 */
+    ACU_CONDITIONAL_WHILE = 1, /* one body, again and again until the value is 0 */
+    ACU_CONDITIONAL_SWITCH = 2 /* the body whose index is the value, or none; since CUDA 12.8 */
+} acu_conditional_type;
 
 /**
  * A node with graphs in it, which run as the value decides; since CUDA 12.3.
@@ -222,8 +229,8 @@ typedef enum acu_conditional_kind {
  * they live as long as it does.
  */
 ACU_CHECKED acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after,
-                                                 size_t count, acu_conditional conditional,
-                                                 acu_conditional_kind kind, acu_graph **bodies,
+                                                 size_t after_count, acu_conditional conditional,
+                                                 acu_conditional_type type, acu_graph **bodies,
                                                  unsigned body_count, acu_node *node);
 
 /** What is special about a dependency; all zero is the usual kind. See cudaGraphEdgeData. */
@@ -237,9 +244,9 @@ typedef struct acu_edge {
  * `edges` is NULL or has one entry for each of `after`. What the parameters name is the caller's to
  * keep, or given to the graph by acu_graph_keep(). CUDA writes its answers into them.
  */
-ACU_CHECKED acu_result acu_graph_add_raw(acu_graph *graph, const acu_node *after, size_t count,
-                                         const acu_edge *edges, struct cudaGraphNodeParams *params,
-                                         acu_node *node);
+ACU_CHECKED acu_result acu_graph_add_node(acu_graph *graph, const acu_node *after,
+                                          size_t after_count, const acu_edge *edges,
+                                          struct cudaGraphNodeParams *params, acu_node *node);
 
 /* ---- changing nodes ----
  *
@@ -249,7 +256,7 @@ ACU_CHECKED acu_result acu_graph_add_raw(acu_graph *graph, const acu_node *after
  * before; what came by a capture it keeps all the same, and a clone what its original had. Errors
  * as of what adds such a node.
  *
- * A child's graph is changed in place: acu_node_child(). CUDA cannot change what memory and
+ * A child's graph is changed in place: acu_node_get_child(). CUDA cannot change what memory and
  * conditional nodes were given.
  */
 
@@ -279,7 +286,7 @@ ACU_CHECKED acu_result acu_node_set_semaphore_wait(
  * Before CUDA 12.2 kernels, copies, fills, host functions, events and semaphores; others are
  * ACU_NOT_SUPPORTED there.
  */
-ACU_CHECKED acu_result acu_node_set_raw(acu_node node, struct cudaGraphNodeParams *params);
+ACU_CHECKED acu_result acu_node_set_params(acu_node node, struct cudaGraphNodeParams *params);
 
 /**
  * What a node was given, as CUDA has it; pointers in it hold until the node changes.
@@ -287,13 +294,14 @@ ACU_CHECKED acu_result acu_node_set_raw(acu_node node, struct cudaGraphNodeParam
  * `func` of a kernel that the driver has loaded (acu_kernel_raw_driver()) is a CUfunction.
  * ACU_NOT_SUPPORTED of conditional nodes before CUDA 13.2.
  */
-ACU_CHECKED acu_result acu_node_get_raw(acu_node node, struct cudaGraphNodeParams *params);
+ACU_CHECKED acu_result acu_node_get_params(acu_node node, struct cudaGraphNodeParams *params);
 
 /** The attribute of a kernel node that `attribute->id` names (priority, cluster, …) into its `val`;
  * CUDA's error of other nodes, and of what is no attribute of nodes. */
-ACU_CHECKED acu_result acu_node_attribute(acu_node node, struct cudaLaunchAttribute_st *attribute);
+ACU_CHECKED acu_result acu_node_get_attribute(acu_node node,
+                                              struct cudaLaunchAttribute_st *attribute);
 
-/** Sets an attribute of a kernel node; errors as of acu_node_attribute(). */
+/** Sets an attribute of a kernel node; errors as of acu_node_get_attribute(). */
 ACU_CHECKED acu_result acu_node_set_attribute(acu_node node,
                                               const struct cudaLaunchAttribute_st *attribute);
 
@@ -330,25 +338,25 @@ ACU_CHECKED acu_result acu_graph_remove_dependencies(acu_graph *graph, const acu
  */
 
 /** All nodes of the graph, without those of its parts. */
-ACU_CHECKED acu_result acu_graph_nodes(acu_graph *graph, acu_node *nodes, size_t *count);
+ACU_CHECKED acu_result acu_graph_get_nodes(acu_graph *graph, acu_node *nodes, size_t *count);
 
 /** The nodes that depend on nothing. */
-ACU_CHECKED acu_result acu_graph_roots(acu_graph *graph, acu_node *nodes, size_t *count);
+ACU_CHECKED acu_result acu_graph_get_root_nodes(acu_graph *graph, acu_node *nodes, size_t *count);
 
 /** All dependencies. */
-ACU_CHECKED acu_result acu_graph_edges(acu_graph *graph, acu_node *from, acu_node *to,
-                                       acu_edge *edges, size_t *count);
+ACU_CHECKED acu_result acu_graph_get_edges(acu_graph *graph, acu_node *from, acu_node *to,
+                                           acu_edge *edges, size_t *count);
 
 /** What a node depends on. */
-ACU_CHECKED acu_result acu_node_dependencies(acu_node node, acu_node *nodes, acu_edge *edges,
-                                             size_t *count);
+ACU_CHECKED acu_result acu_node_get_dependencies(acu_node node, acu_node *nodes, acu_edge *edges,
+                                                 size_t *count);
 
 /** What depends on a node. */
-ACU_CHECKED acu_result acu_node_dependents(acu_node node, acu_node *nodes, acu_edge *edges,
-                                           size_t *count);
+ACU_CHECKED acu_result acu_node_get_dependent_nodes(acu_node node, acu_node *nodes, acu_edge *edges,
+                                                    size_t *count);
 
 /** Kinds of nodes, by CUDA's numbers; there may be others. */
-typedef enum acu_node_kind {
+typedef enum acu_node_type {
     ACU_NODE_KERNEL = 0,
     ACU_NODE_COPY = 1,
     ACU_NODE_FILL = 2,
@@ -363,24 +371,24 @@ typedef enum acu_node_kind {
     ACU_NODE_FREE = 11,
     ACU_NODE_BATCH_MEM_OP = 12,
     ACU_NODE_CONDITIONAL = 13
-} acu_node_kind;
+} acu_node_type;
 
 /** What a node does. */
-ACU_CHECKED acu_result acu_node_type(acu_node node, acu_node_kind *kind);
+ACU_CHECKED acu_result acu_node_get_type(acu_node node, acu_node_type *type);
 
 /** The graph in a child node, borrowed: a part that lives as long as the whole. */
-ACU_CHECKED acu_result acu_node_child(acu_node node, acu_graph **child);
+ACU_CHECKED acu_result acu_node_get_child(acu_node node, acu_graph **child);
 
 /** CUDA's number of the graph, as tools show it; since CUDA 13.1. */
-ACU_CHECKED acu_result acu_graph_id(acu_graph *graph, unsigned *id);
+ACU_CHECKED acu_result acu_graph_get_id(acu_graph *graph, unsigned *id);
 
 /** CUDA's number of the node in its graph, as tools show it; since CUDA 13.1. */
-ACU_CHECKED acu_result acu_node_id(acu_node node, unsigned *id);
+ACU_CHECKED acu_result acu_node_get_local_id(acu_node node, unsigned *id);
 
 /** CUDA's number of the node among all of the process, as tools show it; since CUDA 13.1. */
-ACU_CHECKED acu_result acu_node_tools_id(acu_node node, uint64_t *id);
+ACU_CHECKED acu_result acu_node_get_tools_id(acu_node node, uint64_t *id);
 
-/** Bits of acu_graph_dot()'s flags: what is told of the nodes. */
+/** Bits of acu_graph_print_dot()'s flags: what is told of the nodes. */
 enum acu_dot_flag {
     ACU_DOT_VERBOSE = 1,
     ACU_DOT_KERNELS = 4,
@@ -396,24 +404,26 @@ enum acu_dot_flag {
 };
 
 /** Writes the graph into a file, in the language of Graphviz. */
-ACU_CHECKED acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigned flags);
+ACU_CHECKED acu_result acu_graph_print_dot(acu_graph *graph, const char *path, unsigned flags);
 
 /* ---- memory that graphs allocate ---- */
 
 /** What a device has for the memory that graphs allocate. */
-typedef enum acu_graph_memory {
+typedef enum acu_graph_memory_attribute {
     ACU_GRAPH_MEMORY_USED = 0, /* bytes, as all of these */
     ACU_GRAPH_MEMORY_USED_HIGH = 1,
     ACU_GRAPH_MEMORY_RESERVED = 2,
     ACU_GRAPH_MEMORY_RESERVED_HIGH = 3
-} acu_graph_memory;
+} acu_graph_memory_attribute;
 
 /** What memory nodes hold of a device's memory. */
-ACU_CHECKED acu_result acu_graph_memory_get(acu_device device, acu_graph_memory attribute,
-                                            uint64_t *bytes);
+ACU_CHECKED acu_result acu_graph_memory_get_attribute(acu_device device,
+                                                      acu_graph_memory_attribute attribute,
+                                                      uint64_t *bytes);
 
 /** Begins a high-water mark anew. */
-ACU_CHECKED acu_result acu_graph_memory_reset(acu_device device, acu_graph_memory attribute);
+ACU_CHECKED acu_result acu_graph_memory_reset(acu_device device,
+                                              acu_graph_memory_attribute attribute);
 
 /** Gives back to the device what memory nodes do not use now. */
 ACU_CHECKED acu_result acu_graph_memory_trim(acu_device device);

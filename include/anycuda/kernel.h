@@ -83,8 +83,8 @@ typedef enum acu_kernel_attribute {
  *
  * ACU_ERROR_LIMIT for more shared memory than the device has, which is told; CUDA's errors.
  */
-ACU_CHECKED acu_result acu_kernel_set(acu_kernel *kernel, acu_kernel_attribute attribute,
-                                      int value);
+ACU_CHECKED acu_result acu_kernel_set_attribute(acu_kernel *kernel, acu_kernel_attribute attribute,
+                                                int value);
 
 /* ---- parameters ---- */
 
@@ -96,7 +96,7 @@ typedef enum acu_parameter_check {
 } acu_parameter_check;
 
 /** How this kernel's arguments are checked; ACU_CHECK_NOTHING if it is no kernel. */
-acu_parameter_check acu_kernel_check(const acu_kernel *kernel);
+acu_parameter_check acu_kernel_parameter_check(const acu_kernel *kernel);
 
 /** What is known of a parameter's type. */
 typedef enum acu_parameter_type {
@@ -114,23 +114,23 @@ typedef struct acu_parameter {
 } acu_parameter;
 
 /** How many parameters it has; 801 with ACU_CHECK_NOTHING. */
-ACU_CHECKED acu_result acu_kernel_parameter_count(acu_kernel *kernel, size_t *count);
+ACU_CHECKED acu_result acu_kernel_get_parameter_count(acu_kernel *kernel, size_t *count);
 
 /** A parameter; ACU_ERROR_RANGE beyond the last one. */
-ACU_CHECKED acu_result acu_kernel_parameter(acu_kernel *kernel, size_t index,
-                                            acu_parameter *parameter);
+ACU_CHECKED acu_result acu_kernel_get_parameter(acu_kernel *kernel, size_t index,
+                                                acu_parameter *parameter);
 
 /* ---- occupancy ---- */
 
 /** Blocks that run at once on one multiprocessor, with so many threads and dynamic shared bytes. */
-ACU_CHECKED acu_result acu_kernel_blocks_per_multiprocessor(acu_kernel *kernel, size_t threads,
-                                                            size_t shared_bytes, unsigned flags,
-                                                            int *blocks);
+ACU_CHECKED acu_result acu_kernel_get_blocks_per_multiprocessor(acu_kernel *kernel, size_t threads,
+                                                                size_t shared_bytes, unsigned flags,
+                                                                int *blocks);
 
 /** Bits of acu_block_need.flags, and of where blocks are counted. */
 enum acu_occupancy_flag { ACU_OCCUPANCY_NO_CACHING_OVERRIDE = 1 };
 
-/** What a block needs, for acu_kernel_best_block(); zero is the default. */
+/** What a block needs, for acu_kernel_get_best_block(); zero is the default. */
 typedef struct acu_block_need {
     size_t shared_bytes; /* dynamic, whatever the size of the block */
     size_t (*shared_for)(size_t threads,
@@ -144,24 +144,24 @@ typedef struct acu_block_need {
  * The size of block that keeps the device busiest, and how many such blocks do; either may be NULL.
  * `need` may be NULL. Both are 0 where no block of any size fits.
  */
-ACU_CHECKED acu_result acu_kernel_best_block(acu_kernel *kernel, const acu_block_need *need,
-                                             size_t *threads, size_t *blocks);
+ACU_CHECKED acu_result acu_kernel_get_best_block(acu_kernel *kernel, const acu_block_need *need,
+                                                 size_t *threads, size_t *blocks);
 
 /** Dynamic shared bytes per block when so many blocks shall run on one multiprocessor. */
-ACU_CHECKED acu_result acu_kernel_available_shared(acu_kernel *kernel, int blocks, size_t threads,
-                                                   size_t *bytes);
+ACU_CHECKED acu_result acu_kernel_get_available_shared(acu_kernel *kernel, int blocks,
+                                                       size_t threads, size_t *bytes);
 
 struct acu_grid;
 
 /** Clusters of the grid's shape that run at once on the device; since CUDA 11.8. A grid that cannot
  * be is refused as by acu_launch_args(). */
-ACU_CHECKED acu_result acu_kernel_max_clusters(acu_kernel *kernel, const struct acu_grid *grid,
-                                               int *clusters);
+ACU_CHECKED acu_result acu_kernel_get_max_clusters(acu_kernel *kernel, const struct acu_grid *grid,
+                                                   int *clusters);
 
 /** The most blocks that a cluster can have with the grid's threads and memory; since CUDA 11.8.
- * Errors as of acu_kernel_max_clusters(). */
-ACU_CHECKED acu_result acu_kernel_max_cluster_size(acu_kernel *kernel, const struct acu_grid *grid,
-                                                   int *blocks);
+ * Errors as of acu_kernel_get_max_clusters(). */
+ACU_CHECKED acu_result acu_kernel_get_max_cluster_size(acu_kernel *kernel,
+                                                       const struct acu_grid *grid, int *blocks);
 
 ACU_END_C
 

@@ -90,7 +90,7 @@ typedef struct acu_grid {
      * on the stream has ended, and itself waits where it must (griddepcontrol.wait). */
     bool programmatic;
     /* Recorded when all blocks have triggered it (griddepcontrol.launch_dependents) or, with
-     * `at_start`, have begun; made with ACU_EVENT_NO_TIMING. */
+     * `at_start`, have begun; made with ACU_EVENT_DISABLE_TIMING. */
     acu_event *programmatic_event;
     bool at_start;
     acu_event *begun_event; /* recorded when all blocks have begun; since CUDA 12.3 */

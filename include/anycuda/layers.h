@@ -39,7 +39,7 @@ int acu_trace_to(const char *target);
  * if CUDA had made it. Returns 0, EINVAL if the rule is malformed (stderr says what is wrong, and
  * no call will fail), or ENOMEM.
  */
-int acu_fail_when(const char *rule);
+int acu_inject_errors(const char *rule);
 
 #if defined(__cplusplus)
 }

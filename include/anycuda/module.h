@@ -87,9 +87,9 @@ typedef struct acu_module_program {
     const char *name;                 /* in messages; NULL: "program.cu" */
     const acu_module_header *headers; /* ends with a name that is NULL */
     const char *const *options; /* of the compiler, such as "--use_fast_math"; ends with NULL */
-    /* Kernels by their C++ names, such as "scale<float>", so that acu_module_kernel() and
-     * acu_module_global() find them under these; ends with NULL. Kernels that are `extern "C"` need
-     * none. */
+    /* Kernels by their C++ names, such as "scale<float>", so that acu_module_get_kernel() and
+     * acu_module_get_global() find them under these; ends with NULL. Kernels that are `extern "C"`
+     * need none. */
     const char *const *expressions;
     acu_jit_options jit;
 } acu_module_program;
@@ -99,13 +99,14 @@ typedef struct acu_module_program {
  *
  * Unless an option names an architecture, the device's own is compiled for, or else the newest that
  * this NVRTC knows and the device can run. Errors: ACU_ERROR_COMPILE with the compiler's log in the
- * message, and whole in acu_compile_log(); 303 where there is no NVRTC; those of acu_module_load().
+ * message, and whole in acu_module_compile_log(); 303 where there is no NVRTC; those of
+ * acu_module_load().
  */
 ACU_CHECKED acu_result acu_module_compile(acu_device device, const acu_module_program *program,
                                           acu_module **module);
 
 /** What NVRTC said in this thread's last acu_module_compile(); never NULL, holds until the next. */
-const char *acu_compile_log(void);
+const char *acu_module_compile_log(void);
 
 /** A handle for a runtime library (CUDA 12.8 or newer) of someone else, who unloads it later. */
 ACU_CHECKED acu_result acu_module_wrap(acu_device device, struct CUlib_st *raw,
@@ -152,7 +153,8 @@ const char *acu_module_log(const acu_module *module);
  * What a launch is checked against is asked for here, once. Errors: 500 (cudaErrorSymbolNotFound)
  * if there is none of that name, with names that there are; CUDA's own.
  */
-ACU_CHECKED acu_result acu_module_kernel(acu_module *module, const char *name, acu_kernel **kernel);
+ACU_CHECKED acu_result acu_module_get_kernel(acu_module *module, const char *name,
+                                             acu_kernel **kernel);
 
 /**
  * The names of its kernels; the list lives as long as the module.
@@ -160,8 +162,8 @@ ACU_CHECKED acu_result acu_module_kernel(acu_module *module, const char *name, a
  * Of PTX always; of other code with a driver 12.4 or newer and, from CUDA 12.8 on, any runtime:
  * otherwise 801.
  */
-ACU_CHECKED acu_result acu_module_kernel_names(acu_module *module, const char *const **names,
-                                               size_t *count);
+ACU_CHECKED acu_result acu_module_get_kernel_names(acu_module *module, const char **names,
+                                                   size_t *count);
 
 /**
  * A buffer on a `__device__`, `__constant__` or `__managed__` variable of the module, which it
@@ -172,8 +174,9 @@ ACU_CHECKED acu_result acu_module_kernel_names(acu_module *module, const char *c
  * is of another device. 500 if there is none of that name. Uses by kernels that reach the variable
  * by its name are not seen: order them yourself.
  */
-ACU_CHECKED acu_result acu_module_global(acu_module *module, const char *name, acu_stream *stream,
-                                         acu_dtype dtype, acu_buffer **buffer);
+ACU_CHECKED acu_result acu_module_get_global(acu_module *module, const char *name,
+                                             acu_stream *stream, acu_dtype dtype,
+                                             acu_buffer **buffer);
 
 ACU_END_C
 

@@ -29,14 +29,14 @@ ACU_CHECKED acu_result acu_pool_create(acu_device device, const acu_pool_options
                                        acu_pool **pool);
 
 /** The pool that the device came with, as a handle that the caller releases. */
-ACU_CHECKED acu_result acu_pool_default(acu_device device, acu_pool **pool);
+ACU_CHECKED acu_result acu_pool_get_default(acu_device device, acu_pool **pool);
 
 /** The pool that is allocated from where none is named, as a handle that the caller releases. */
-ACU_CHECKED acu_result acu_pool_current(acu_device device, acu_pool **pool);
+ACU_CHECKED acu_result acu_pool_get_current(acu_device device, acu_pool **pool);
 
 /** Makes a pool the one that its device allocates from; it must live until another takes its place.
  */
-ACU_CHECKED acu_result acu_pool_make_current(acu_pool *pool);
+ACU_CHECKED acu_result acu_pool_set_current(acu_pool *pool);
 
 /** A handle for a pool of someone else, which must live as long and is not destroyed with it. */
 ACU_CHECKED acu_result acu_pool_wrap(acu_device device, struct CUmemPoolHandle_st *raw,
@@ -74,10 +74,12 @@ typedef enum acu_pool_attribute {
 } acu_pool_attribute;
 
 /** An attribute of the pool. */
-ACU_CHECKED acu_result acu_pool_get(acu_pool *pool, acu_pool_attribute attribute, uint64_t *value);
+ACU_CHECKED acu_result acu_pool_get_attribute(acu_pool *pool, acu_pool_attribute attribute,
+                                              uint64_t *value);
 
 /** Sets an attribute of the pool. */
-ACU_CHECKED acu_result acu_pool_set(acu_pool *pool, acu_pool_attribute attribute, uint64_t value);
+ACU_CHECKED acu_result acu_pool_set_attribute(acu_pool *pool, acu_pool_attribute attribute,
+                                              uint64_t value);
 
 /** Gives memory back to the device that is free in the pool, but keeps at least `keep` bytes. */
 ACU_CHECKED acu_result acu_pool_trim(acu_pool *pool, size_t keep);
@@ -93,7 +95,7 @@ typedef enum acu_access {
 ACU_CHECKED acu_result acu_pool_set_access(acu_pool *pool, acu_device device, acu_access access);
 
 /** What a device may do with the pool's memory. */
-ACU_CHECKED acu_result acu_pool_access(acu_pool *pool, acu_device device, acu_access *access);
+ACU_CHECKED acu_result acu_pool_get_access(acu_pool *pool, acu_device device, acu_access *access);
 
 ACU_END_C
 

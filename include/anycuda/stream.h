@@ -28,7 +28,7 @@ enum acu_stream_flag {
 /** How a stream is made; zero is what CUDA does by default. */
 typedef struct acu_stream_options {
     unsigned flags; /* acu_stream_flag bits */
-    int priority;   /* smaller is more urgent; acu_device_priorities() tells the range */
+    int priority;   /* smaller is more urgent; acu_device_get_priority_range() tells the range */
 } acu_stream_options;
 
 /**
@@ -40,7 +40,7 @@ ACU_CHECKED acu_result acu_stream_create(acu_device device, const acu_stream_opt
                                          acu_stream **stream);
 
 /** The device's legacy default stream, as a handle that the caller releases. */
-ACU_CHECKED acu_result acu_stream_legacy(acu_device device, acu_stream **stream);
+ACU_CHECKED acu_result acu_stream_get_legacy(acu_device device, acu_stream **stream);
 
 /**
  * The calling thread's default stream, as a handle that the caller releases.
@@ -48,7 +48,7 @@ ACU_CHECKED acu_result acu_stream_legacy(acu_device device, acu_stream **stream)
  * It stands for another stream in each thread, so any other thread that uses it gets
  * ACU_ERROR_STATE; releasing is for all.
  */
-ACU_CHECKED acu_result acu_stream_per_thread(acu_device device, acu_stream **stream);
+ACU_CHECKED acu_result acu_stream_get_per_thread(acu_device device, acu_stream **stream);
 
 /**
  * A handle for a stream of someone else, which stays theirs: releasing the handle leaves it alone.
@@ -88,13 +88,13 @@ void acu_stream_cleanup(acu_stream **stream);
 acu_device acu_stream_device(const acu_stream *stream);
 
 /** Its flags (acu_stream_flag bits), as CUDA tells them. */
-ACU_CHECKED acu_result acu_stream_flags(acu_stream *stream, unsigned *flags);
+ACU_CHECKED acu_result acu_stream_get_flags(acu_stream *stream, unsigned *flags);
 
 /** Its priority, which CUDA may have brought into the device's range. */
-ACU_CHECKED acu_result acu_stream_priority(acu_stream *stream, int *priority);
+ACU_CHECKED acu_result acu_stream_get_priority(acu_stream *stream, int *priority);
 
 /** CUDA's number of the stream, which no other one of the process ever has; since CUDA 12.0. */
-ACU_CHECKED acu_result acu_stream_id(acu_stream *stream, uint64_t *id);
+ACU_CHECKED acu_result acu_stream_get_id(acu_stream *stream, uint64_t *id);
 
 /** How a thread waits in acu_stream_synchronize(). */
 typedef enum acu_sync_policy {
@@ -105,7 +105,7 @@ typedef enum acu_sync_policy {
 } acu_sync_policy;
 
 /** How threads wait for this stream. */
-ACU_CHECKED acu_result acu_stream_sync_policy(acu_stream *stream, acu_sync_policy *policy);
+ACU_CHECKED acu_result acu_stream_get_sync_policy(acu_stream *stream, acu_sync_policy *policy);
 
 /** Sets how threads wait for this stream. */
 ACU_CHECKED acu_result acu_stream_set_sync_policy(acu_stream *stream, acu_sync_policy policy);
@@ -137,15 +137,16 @@ ACU_CHECKED acu_result acu_stream_synchronize(acu_stream *stream);
 ACU_CHECKED acu_result acu_stream_is_capturing(acu_stream *stream, bool *capturing);
 
 /** Lets what comes next on the stream wait for an event. One never recorded is not waited for. */
-ACU_CHECKED acu_result acu_stream_wait(acu_stream *stream, acu_event *event);
+ACU_CHECKED acu_result acu_stream_wait_event(acu_stream *stream, acu_event *event);
 
 /**
  * Captures a node that waits, at each launch, for what an event means then, also if it is recorded
- * outside of the graph; acu_stream_wait() captures a dependency instead. The graph keeps the event.
+ * outside of the graph; acu_stream_wait_event() captures a dependency instead. The graph keeps the
+ * event.
  *
  * ACU_ERROR_STATE if the stream is not being captured.
  */
-ACU_CHECKED acu_result acu_stream_wait_external(acu_stream *stream, acu_event *event);
+ACU_CHECKED acu_result acu_stream_wait_event_external(acu_stream *stream, acu_event *event);
 
 /** Lets what comes next on the stream wait for all that is on `other` now; needs no event. */
 ACU_CHECKED acu_result acu_stream_wait_stream(acu_stream *stream, acu_stream *other);

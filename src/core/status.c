@@ -29,7 +29,7 @@ static const words ours[] = {
      "do it before the capture begins, or on a stream outside of it"},
     {ACU_ERROR_MEMORY_KIND, "ACU_ERROR_MEMORY_KIND", "this kind of memory cannot do that", ""},
     {ACU_ERROR_COMPILE, "ACU_ERROR_COMPILE", "the source does not compile",
-     "acu_compile_log() has all that the compiler said"},
+     "acu_module_compile_log() has all that the compiler said"},
     {ACU_ERROR_LIMIT, "ACU_ERROR_LIMIT", "more than the device or the kernel can have", ""},
 };
 
@@ -43,7 +43,7 @@ static const words cudas[] = {
     {cudaErrorInsufficientDriver, "", "", "install a newer driver, or use an older CUDA runtime"},
     {cudaErrorCallRequiresNewerDriver, "", "", "install a newer driver, or do without the call"},
     {cudaErrorNoDevice, "", "", "look at CUDA_VISIBLE_DEVICES, and at what nvidia-smi lists"},
-    {cudaErrorInvalidDevice, "", "", "acu_device_count() tells how many there are"},
+    {cudaErrorInvalidDevice, "", "", "acu_device_get_count() tells how many there are"},
     {cudaErrorSharedObjectInitFailed, "", "",
      "acu-info prints the search; ANYCUDA_CUDART=path chooses a library, =sim the simulator"},
     {cudaErrorNotSupported, "", "",
@@ -63,7 +63,7 @@ static const words cudas[] = {
     {cudaErrorStreamCaptureUnjoined, "", "",
      "acu_stream_join() all that was forked into the first stream before the end"},
     {cudaErrorStreamCaptureIsolation, "", "",
-     "the capture cannot wait for what is outside of it, but by acu_stream_wait_external()"},
+     "the capture cannot wait for what is outside of it, but by acu_stream_wait_event_external()"},
     {cudaErrorStreamCaptureImplicit, "", "",
      "the legacy default stream would wait for the capture: use others, made non-blocking"},
     {cudaErrorCapturedEvent, "", "",

@@ -36,9 +36,9 @@ int acu_trace_to(const char *target) {
     return error;
 }
 
-int acu_fail_when(const char *rule) {
+int acu_inject_errors(const char *rule) {
     begin_once();
-    int error = acu_inject_set(rule, "acu_fail_when");
+    int error = acu_inject_set(rule, "acu_inject_errors");
     rearm();
     return error;
 }

@@ -26,7 +26,7 @@ int acu_trace_set(const char *target, const char *about); /* acu_trace_to */
 void acu_trace_call(const acu_call *call, uint64_t duration_ns);
 
 bool acu_inject_on(void);
-int acu_inject_set(const char *rules, const char *about); /* acu_fail_when */
+int acu_inject_set(const char *rules, const char *about); /* acu_inject_errors */
 void acu_inject_call(acu_call *call);
 
 #endif

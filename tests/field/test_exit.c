@@ -87,7 +87,7 @@ static acu_result hold_graph(void) {
     const acu_fill fill = {.buffer = held.buffers[1], .dtype = ACU_F32, .element = &one};
     acu_sim_register("nothing", nothing);
     ACU_TRY(acu_module_load(0, &(acu_module_source){.ptx = ptx}, &held.module));
-    ACU_TRY(acu_module_kernel(held.module, "nothing", &held.kernel));
+    ACU_TRY(acu_module_get_kernel(held.module, "nothing", &held.kernel));
     ACU_TRY(acu_graph_create(&held.graph));
     ACU_TRY(acu_graph_add_fill(held.graph, NULL, 0, &fill, NULL));
     ACU_TRY(acu_graph_add_kernel(held.graph, NULL, 0, held.kernel, &grid, NULL, 0, NULL));
@@ -201,7 +201,7 @@ static void test_quiet_exit_use_after_unloading_is_an_error(void **state) {
 /* The first call of all may come too late, too. */
 static void use_first(void) {
     int count = 7;
-    if (acu_device_count(&count) && count != 0)
+    if (acu_device_get_count(&count) && count != 0)
         fprintf(stderr, "%d devices after: %s\n", count, acu_last_error_message());
 }
 

@@ -32,7 +32,7 @@ static inline void fill(acu_buffer *buffer, acu_stream *on, int32_t value) {
 
 static inline size_t nodes_of(acu_graph *graph) {
     size_t count = 0;
-    OK(acu_graph_nodes(graph, NULL, &count));
+    OK(acu_graph_get_nodes(graph, NULL, &count));
     return count;
 }
 

@@ -129,7 +129,7 @@ acu_module *module_on(acu_device device) {
 acu_kernel *kernel_on(acu_device device, const char *name) {
     acu_kernel *kernel = NULL;
     acu_module *module = module_on(device);
-    OK(acu_module_kernel(module, name, &kernel));
+    OK(acu_module_get_kernel(module, name, &kernel));
     OK(acu_module_release(module));
     return kernel;
 }

@@ -37,7 +37,7 @@ static inline int is_simulated(void) {
 /* Most machines with GPUs have one device; the second one, if there is one. */
 static inline acu_device another_device(void) {
     int count = 0;
-    return acu_device_count(&count) == 0 && count > 1 ? 1 : 0;
+    return acu_device_get_count(&count) == 0 && count > 1 ? 1 : 0;
 }
 
 /* Ends the test, skipped, where there is one device; before it has made anything. */

@@ -19,19 +19,19 @@ static acu_result streams_and_events(void) {
     ACU_AUTO(acu_event) *end = NULL;
     ACU_TRY(acu_stream_create(0, &(acu_stream_options){.flags = ACU_STREAM_NON_BLOCKING}, &a));
     ACU_TRY(acu_stream_create(elsewhere, NULL, &b));
-    ACU_TRY(acu_stream_legacy(elsewhere, &own));
+    ACU_TRY(acu_stream_get_legacy(elsewhere, &own));
     ACU_TRY(acu_event_create(0, NULL, &start));
     ACU_TRY(acu_event_create(0, NULL, &end));
     ACU_TRY(acu_event_record(start, a));
-    ACU_TRY(acu_stream_wait(b, start));
+    ACU_TRY(acu_stream_wait_event(b, start));
     ACU_TRY(acu_stream_wait_stream(a, b));
     ACU_TRY(acu_stream_fork(a, &b, 1));
     ACU_TRY(acu_stream_join(own, &a, 1));
     ACU_TRY(acu_event_record(end, a));
     ACU_TRY(acu_event_synchronize(end));
-    ACU_TRY(acu_event_elapsed(start, end, &ms));
+    ACU_TRY(acu_event_get_elapsed_time(start, end, &ms));
     if (runtime_version() >= 12000)
-        ACU_TRY(acu_stream_id(a, &id));
+        ACU_TRY(acu_stream_get_id(a, &id));
     ACU_TRY(acu_stream_is_capturing(a, &capturing));
     ACU_TRY(acu_stream_set_sync_policy(a, ACU_SYNC_SPIN));
     ACU_TRY(acu_stream_synchronize(own));
@@ -90,8 +90,8 @@ static acu_result every_memory(void) {
         assert_true(back[7] == 2 && back[8] == 0);
         if (kinds[i] == ACU_MEMORY_MANAGED) {
             ACU_TRY(acu_buffer_prefetch(x, 0, NULL));
-            ACU_TRY(acu_buffer_advise(x, ACU_ADVICE_READ_MOSTLY, 0));
-            ACU_TRY(acu_buffer_attach(x, ACU_ATTACH_STREAM, NULL));
+            ACU_TRY(acu_buffer_advise(x, ACU_ADVISE_SET_READ_MOSTLY, 0));
+            ACU_TRY(acu_buffer_attach(x, ACU_ATTACH_SINGLE, NULL));
         }
     }
     ACU_AUTO(acu_buffer) *x = NULL;
@@ -121,7 +121,7 @@ static acu_result two_streams(void) {
     ACU_TRY(acu_buffer_copy_strided(
         x, y, &(acu_strides){.rank = 2, .shape = shape, .from = transposed}, a));
     ACU_TRY(acu_buffer_copy(pinned, x, b));
-    ACU_TRY(acu_buffer_host(pinned, &host));
+    ACU_TRY(acu_buffer_get_host(pinned, &host));
     ACU_TRY(acu_event_create(0, NULL, &event));
     ACU_TRY(acu_event_record(event, a));
     ACU_TRY(acu_buffer_read_after(x, event, 0, ACU_I32, &back, 1, b));
@@ -140,10 +140,10 @@ static acu_result pools(void) {
     ACU_AUTO(acu_buffer) *x = NULL;
     ACU_TRY(acu_stream_create(0, NULL, &a));
     ACU_TRY(acu_pool_create(0, &(acu_pool_options){.threshold = 1}, &pool));
-    ACU_TRY(acu_pool_current(0, &now));
+    ACU_TRY(acu_pool_get_current(0, &now));
     ACU_TRY(acu_buffer_create_with(a, ACU_U8, 10, &(acu_buffer_options){.pool = pool}, &x));
-    ACU_TRY(acu_pool_get(pool, ACU_POOL_USED, &used));
-    ACU_TRY(acu_pool_access(pool, elsewhere, &access));
+    ACU_TRY(acu_pool_get_attribute(pool, ACU_POOL_USED, &used));
+    ACU_TRY(acu_pool_get_access(pool, elsewhere, &access));
     return acu_pool_trim(pool, 0);
 }
 
@@ -154,8 +154,8 @@ static acu_result devices(void) {
     ACU_AUTO(acu_device_guard) guard = {0};
     ACU_TRY(acu_device_enter(&guard, elsewhere));
     ACU_TRY(acu_device_get_info(elsewhere, &info));
-    ACU_TRY(acu_device_memory(0, &left, NULL));
-    ACU_TRY(acu_device_flags(0, &flags));
+    ACU_TRY(acu_device_get_memory(0, &left, NULL));
+    ACU_TRY(acu_device_get_flags(0, &flags));
     return acu_device_synchronize(0);
 }
 
@@ -185,7 +185,7 @@ static acu_result captures(void) {
     bool into = runtime_version() >= 12030;
     ACU_TRY(acu_stream_begin_capture(a, &(acu_capture_options){.into = into ? graph : NULL}));
     acu_result result = acu_buffer_zero(y, a);
-    acu_result told = acu_stream_capture_info(a, &info);
+    acu_result told = acu_stream_get_capture_info(a, &info);
     acu_result ended = acu_stream_end_capture(a, &same);
     if (result || told || ended)
         return result ? result : told ? told : ended;
@@ -197,7 +197,7 @@ static acu_result captures(void) {
 static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node *fill) {
     const int32_t one = 1;
     acu_node after[2];
-    acu_node_kind kind;
+    acu_node_type type;
     size_t count = 0;
     ACU_AUTO(acu_graph) *inner = NULL;
     ACU_AUTO(acu_event) *event = NULL;
@@ -208,8 +208,8 @@ static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node
     ACU_TRY(acu_graph_add_child(graph, NULL, 0, inner, &after[1]));
     ACU_TRY(acu_graph_add_fill(graph, after, 2, &(acu_fill){x, ACU_I32, &one, .at = 0}, fill));
     ACU_TRY(acu_graph_add_copy(graph, fill, 1, &(acu_copy){.to = y, .from = x}, NULL));
-    ACU_TRY(acu_node_type(*fill, &kind));
-    return acu_graph_edges(graph, NULL, NULL, NULL, &count);
+    ACU_TRY(acu_node_get_type(*fill, &type));
+    return acu_graph_get_edges(graph, NULL, NULL, NULL, &count);
 }
 
 static acu_result graphs(void) {
@@ -242,7 +242,6 @@ static acu_result graphs(void) {
 static acu_result modules(void) {
     uint32_t seven = 0;
     size_t count;
-    const char *const *names;
     ACU_AUTO(acu_stream) *a = NULL;
     ACU_AUTO(acu_module) *module = NULL;
     ACU_AUTO(acu_module) *same = NULL;
@@ -250,14 +249,14 @@ static acu_result modules(void) {
     ACU_AUTO(acu_buffer) *managed = NULL;
     ACU_TRY(acu_stream_create(elsewhere, NULL, &a));
     ACU_TRY(acu_module_load(elsewhere, &(acu_module_source){.ptx = kernels_ptx}, &module));
-    ACU_TRY(acu_module_global(module, "counter", a, ACU_U32, &counter));
-    ACU_TRY(acu_module_global(module, "everywhere", a, ACU_U32, &managed));
+    ACU_TRY(acu_module_get_global(module, "counter", a, ACU_U32, &counter));
+    ACU_TRY(acu_module_get_global(module, "everywhere", a, ACU_U32, &managed));
     ACU_TRY(acu_buffer_read(counter, &seven, 1));
     if (acu_module_raw(module))
         ACU_TRY(acu_module_wrap(elsewhere, acu_module_raw(module), &same));
     else
         ACU_TRY(acu_module_wrap_driver(elsewhere, acu_module_raw_driver(module), &same));
-    return acu_module_kernel_names(kernel_version() >= 12040 ? same : module, &names, &count);
+    return acu_module_get_kernel_names(kernel_version() >= 12040 ? same : module, NULL, &count);
 }
 
 static acu_result kernels(void) {
@@ -269,14 +268,14 @@ static acu_result kernels(void) {
     ACU_AUTO(acu_kernel) *kernel = NULL;
     ACU_AUTO(acu_kernel) *same = NULL;
     ACU_TRY(acu_module_load(elsewhere, &(acu_module_source){.ptx = kernels_ptx}, &module));
-    ACU_TRY(acu_module_kernel(module, "add", &kernel));
+    ACU_TRY(acu_module_get_kernel(module, "add", &kernel));
     ACU_TRY(acu_kernel_get_info(kernel, &info));
-    ACU_TRY(acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, 50000));
-    ACU_TRY(acu_kernel_blocks_per_multiprocessor(kernel, 64, 0, 0, &fit));
-    ACU_TRY(acu_kernel_best_block(kernel, NULL, &threads, NULL));
-    ACU_TRY(acu_kernel_available_shared(kernel, 1, 64, &bytes));
-    ACU_TRY(acu_kernel_max_clusters(kernel, &clusters, &fit));
-    ACU_TRY(acu_kernel_max_cluster_size(kernel, &clusters, &fit));
+    ACU_TRY(acu_kernel_set_attribute(kernel, ACU_KERNEL_MAX_SHARED, 50000));
+    ACU_TRY(acu_kernel_get_blocks_per_multiprocessor(kernel, 64, 0, 0, &fit));
+    ACU_TRY(acu_kernel_get_best_block(kernel, NULL, &threads, NULL));
+    ACU_TRY(acu_kernel_get_available_shared(kernel, 1, 64, &bytes));
+    ACU_TRY(acu_kernel_get_max_clusters(kernel, &clusters, &fit));
+    ACU_TRY(acu_kernel_get_max_cluster_size(kernel, &clusters, &fit));
     return acu_kernel_raw(kernel)
                ? acu_kernel_wrap(elsewhere, acu_kernel_raw(kernel), &same)
                : acu_kernel_wrap_driver(elsewhere, acu_kernel_raw_driver(kernel), &same);
@@ -297,7 +296,7 @@ static acu_result launches(void) {
     ACU_TRY(acu_buffer_create(a, ACU_F32, N, &x));
     ACU_TRY(acu_buffer_create(b, ACU_F32, N, &y));
     ACU_TRY(acu_module_load(elsewhere, &(acu_module_source){.ptx = kernels_ptx}, &module));
-    ACU_TRY(acu_module_kernel(module, "add", &add));
+    ACU_TRY(acu_module_get_kernel(module, "add", &add));
     ACU_TRY(acu_launch(a, add, acu_grid_1d(N, 32), acu_in(x), acu_in(x), acu_out(y), N));
     ACU_TRY(acu_launch(b, add, together, acu_in(y), acu_in(x), acu_out(y), N));
     return acu_launch(a, add, clusters, acu_in(y), acu_in(y), acu_out(x), N);
@@ -307,7 +306,7 @@ static acu_result launches(void) {
 static acu_result load_scale(acu_kernel **kernel) {
     ACU_AUTO(acu_module) *module = NULL;
     ACU_TRY(acu_module_load(0, &(acu_module_source){.ptx = kernels_ptx}, &module));
-    return acu_module_kernel(module, "scale", kernel);
+    return acu_module_get_kernel(module, "scale", kernel);
 }
 
 static acu_result add_loop(acu_graph *graph, acu_kernel *kernel, acu_buffer *x) {
@@ -316,7 +315,8 @@ static acu_result add_loop(acu_graph *graph, acu_kernel *kernel, acu_buffer *x) 
     acu_conditional never_again;
     acu_graph *body = NULL;
     ACU_TRY(acu_conditional_create(graph, 0, ACU_CONDITIONAL_ASSIGN_DEFAULT, &never_again));
-    ACU_TRY(acu_graph_add_conditional(graph, NULL, 0, never_again, ACU_WHILE, &body, 1, NULL));
+    ACU_TRY(acu_graph_add_conditional(graph, NULL, 0, never_again, ACU_CONDITIONAL_WHILE, &body, 1,
+                                      NULL));
     return acu_graph_add_kernel(body, NULL, 0, kernel, &grid, args, 3, NULL);
 }
 
@@ -359,7 +359,7 @@ static acu_result kernels_in_graphs(void) {
 
 static acu_result updates(void) {
     const int32_t one = 1;
-    acu_update update;
+    acu_exec_update_info update;
     ACU_AUTO(acu_stream) *a = NULL;
     ACU_AUTO(acu_buffer) *x = NULL;
     ACU_AUTO(acu_graph) *first = NULL;
@@ -411,8 +411,8 @@ static acu_result changes(void) {
     ACU_TRY(acu_node_set_copy(nodes[1], &(acu_copy){.to = x, .from = y}));
     ACU_TRY(acu_node_set_host(nodes[2], (acu_closure){never, NULL, NULL}));
     ACU_TRY(acu_node_set_event(nodes[3], second));
-    ACU_TRY(acu_node_get_raw(nodes[0], &raw));
-    ACU_TRY(acu_node_set_raw(nodes[0], &raw));
+    ACU_TRY(acu_node_get_params(nodes[0], &raw));
+    ACU_TRY(acu_node_set_params(nodes[0], &raw));
     ACU_TRY(acu_exec_set_event(exec, nodes[3], second));
     ACU_TRY(acu_exec_launch(exec, a));
     ACU_TRY(acu_stream_synchronize(a));
@@ -425,8 +425,8 @@ static acu_result put_events_and_memory_on(acu_stream *stream, void *data) {
     ACU_TRY(acu_stream_capture_alloc(stream, ACU_I32, 16, &own));
     ACU_TRY(acu_buffer_zero(own, stream));
     ACU_TRY(acu_event_record_external(event, stream));
-    ACU_TRY(acu_stream_wait_external(stream, event));
-    return acu_buffer_free_graph_memory(own, stream);
+    ACU_TRY(acu_stream_wait_event_external(stream, event));
+    return acu_graph_memory_free(own, stream);
 }
 
 static acu_result put_fill_on(acu_stream *stream, void *data) {
@@ -455,19 +455,19 @@ static acu_result ask_nodes(acu_graph *graph, acu_node node, acu_node before) {
     acu_node found[8];
     acu_node from[8];
     acu_edge edges[8];
-    acu_node_kind kind;
+    acu_node_type type;
     size_t count = COUNT(found);
-    ACU_TRY(acu_graph_nodes(graph, found, &count));
+    ACU_TRY(acu_graph_get_nodes(graph, found, &count));
     ACU_TRY(acu_node_wrap(graph, acu_node_raw(node), &found[0]));
     count = COUNT(found);
-    ACU_TRY(acu_graph_roots(graph, found, &count));
+    ACU_TRY(acu_graph_get_root_nodes(graph, found, &count));
     count = COUNT(found);
-    ACU_TRY(acu_graph_edges(graph, from, found, NULL, &count));
+    ACU_TRY(acu_graph_get_edges(graph, from, found, NULL, &count));
     count = COUNT(found);
-    ACU_TRY(acu_node_dependencies(node, found, edges, &count));
+    ACU_TRY(acu_node_get_dependencies(node, found, edges, &count));
     count = COUNT(found);
-    ACU_TRY(acu_node_dependents(before, found, NULL, &count));
-    return acu_node_type(node, &kind);
+    ACU_TRY(acu_node_get_dependent_nodes(before, found, NULL, &count));
+    return acu_node_get_type(node, &type);
 }
 
 static acu_result questions_of_graphs(void) {
@@ -486,12 +486,12 @@ static acu_result questions_of_graphs(void) {
     ACU_TRY(acu_graph_add_dependencies(graph, &first, &second, NULL, 1));
     ACU_TRY(ask_nodes(graph, second, first));
     ACU_TRY(acu_graph_remove_dependencies(graph, &first, &second, NULL, 1));
-    ACU_TRY(acu_node_child(child, &part));
+    ACU_TRY(acu_node_get_child(child, &part));
     ACU_TRY(acu_graph_add_empty(part, NULL, 0, NULL));
     ACU_TRY(acu_graph_clone(graph, &clone));
-    ACU_TRY(acu_node_in_clone(child, clone, &copy));
-    ACU_TRY(acu_graph_dot(graph, "/dev/null", 0));
-    ACU_TRY(acu_graph_memory_get(0, ACU_GRAPH_MEMORY_USED, &used));
+    ACU_TRY(acu_node_find_in_clone(child, clone, &copy));
+    ACU_TRY(acu_graph_print_dot(graph, "/dev/null", 0));
+    ACU_TRY(acu_graph_memory_get_attribute(0, ACU_GRAPH_MEMORY_USED, &used));
     ACU_TRY(acu_graph_memory_reset(0, ACU_GRAPH_MEMORY_USED_HIGH));
     return acu_graph_memory_trim(0);
 }
@@ -506,7 +506,7 @@ static acu_result change_kernel(acu_graph *graph, acu_kernel *kernel, acu_buffer
     ACU_TRY(acu_node_set_kernel(b, kernel, &grid, args, 3));
     ACU_TRY(acu_node_set_attribute(a, &attribute));
     ACU_TRY(acu_node_copy_attributes(b, a));
-    return acu_node_attribute(b, &attribute);
+    return acu_node_get_attribute(b, &attribute);
 }
 
 /* Of execs, and what the graph keeps. */
@@ -536,7 +536,7 @@ static acu_result changes_of_execs(void) {
     ACU_TRY(acu_exec_set_copy(exec, copy, &(acu_copy){.to = x, .from = y}));
     ACU_TRY(acu_exec_set_host(exec, host, (acu_closure){never, NULL, never}));
     ACU_TRY(acu_exec_set_child(exec, child, inner));
-    ACU_TRY(acu_exec_enabled(exec, copy, &enabled));
+    ACU_TRY(acu_exec_is_enabled(exec, copy, &enabled));
     ACU_TRY(acu_exec_launch(exec, a));
     return acu_stream_synchronize(a);
 }
@@ -547,9 +547,9 @@ static acu_result capture_by_hand(acu_stream *stream, void *data) {
     acu_node nodes[4], added;
     size_t count = COUNT(nodes);
     ACU_TRY(acu_buffer_zero(data, stream));
-    ACU_TRY(acu_stream_capture_status(stream, &status));
-    ACU_TRY(acu_stream_capture_info(stream, &info));
-    ACU_TRY(acu_stream_capture_dependencies(stream, nodes, NULL, &count));
+    ACU_TRY(acu_stream_get_capture_status(stream, &status));
+    ACU_TRY(acu_stream_get_capture_info(stream, &info));
+    ACU_TRY(acu_stream_get_capture_dependencies(stream, nodes, NULL, &count));
     ACU_TRY(acu_graph_add_empty(info.graph, nodes, count, &added));
     return acu_stream_set_capture_dependencies(stream, &added, NULL, 1, false);
 }
@@ -567,30 +567,30 @@ static acu_result ask_device(acu_device device) {
     int value, least;
     size_t bytes;
     bool can;
-    char pci[ACU_PCI_ID_SIZE], uuid[ACU_UUID_SIZE];
-    ACU_TRY(acu_device_count(&value));
-    ACU_TRY(acu_device_current(&value));
-    ACU_TRY(acu_device_attribute(device, ACU_DEVICE_WARP_SIZE, &value));
-    ACU_TRY(acu_device_pci_id(device, pci));
-    ACU_TRY(acu_device_by_pci_id(pci, &value));
-    ACU_TRY(acu_device_uuid(device, uuid));
-    ACU_TRY(acu_device_priorities(device, &least, &value));
-    ACU_TRY(acu_device_limit(device, ACU_LIMIT_STACK_SIZE, &bytes));
+    char pci[ACU_PCI_BUS_ID_SIZE], uuid[ACU_UUID_SIZE];
+    ACU_TRY(acu_device_get_count(&value));
+    ACU_TRY(acu_device_get_current(&value));
+    ACU_TRY(acu_device_get_attribute(device, ACU_DEVICE_WARP_SIZE, &value));
+    ACU_TRY(acu_device_get_pci_bus_id(device, pci));
+    ACU_TRY(acu_device_get_by_pci_bus_id(pci, &value));
+    ACU_TRY(acu_device_get_uuid(device, uuid));
+    ACU_TRY(acu_device_get_priority_range(device, &least, &value));
+    ACU_TRY(acu_device_get_limit(device, ACU_LIMIT_STACK_SIZE, &bytes));
     ACU_TRY(acu_device_set_limit(device, ACU_LIMIT_STACK_SIZE, bytes));
-    ACU_TRY(acu_device_can_access(0, device, &can));
+    ACU_TRY(acu_device_can_access_peer(0, device, &can));
     if (!can)
         return 0;
-    ACU_TRY(acu_device_enable_peer(0, device));
-    return acu_device_disable_peer(0, device);
+    ACU_TRY(acu_device_enable_peer_access(0, device));
+    return acu_device_disable_peer_access(0, device);
 }
 
 static acu_result devices_and_pools(void) {
     ACU_AUTO(acu_pool) *pool = NULL;
     ACU_AUTO(acu_pool) *first = NULL;
     ACU_TRY(ask_device(elsewhere));
-    ACU_TRY(acu_pool_default(elsewhere, &first));
+    ACU_TRY(acu_pool_get_default(elsewhere, &first));
     ACU_TRY(acu_pool_create(elsewhere, NULL, &pool));
-    ACU_TRY(acu_pool_set(pool, ACU_POOL_THRESHOLD, 1));
+    ACU_TRY(acu_pool_set_attribute(pool, ACU_POOL_THRESHOLD, 1));
     return acu_pool_set_access(pool, elsewhere, ACU_ACCESS_READ_WRITE);
 }
 
@@ -598,9 +598,9 @@ static acu_result ask_stream(acu_stream *stream, acu_stream *other) {
     unsigned flags;
     int priority;
     acu_sync_policy policy;
-    ACU_TRY(acu_stream_flags(stream, &flags));
-    ACU_TRY(acu_stream_priority(stream, &priority));
-    ACU_TRY(acu_stream_sync_policy(stream, &policy));
+    ACU_TRY(acu_stream_get_flags(stream, &flags));
+    ACU_TRY(acu_stream_get_priority(stream, &priority));
+    ACU_TRY(acu_stream_get_sync_policy(stream, &policy));
     ACU_TRY(acu_stream_set_access_window(stream, NULL));
     ACU_TRY(acu_stream_copy_attributes(stream, other));
     ACU_TRY(acu_stream_synchronize(stream));
@@ -618,7 +618,7 @@ static acu_result lists_and_streams(void) {
     ACU_AUTO(acu_args) *args = NULL;
     ACU_TRY(acu_stream_create(0, NULL, &a));
     ACU_TRY(acu_stream_wrap(0, acu_stream_raw(a), &b));
-    ACU_TRY(acu_stream_per_thread(0, &own));
+    ACU_TRY(acu_stream_get_per_thread(0, &own));
     ACU_TRY(acu_event_create(0, NULL, &event));
     ACU_TRY(acu_buffer_create(a, ACU_F32, 16, &x));
     ACU_TRY(load_scale(&scale));
@@ -630,8 +630,8 @@ static acu_result lists_and_streams(void) {
     ACU_TRY(acu_launch_list(own, scale, &grid, args));
     ACU_TRY(acu_stream_call_function(a, never, NULL));
     ACU_TRY(acu_event_record(event, a));
-    ACU_TRY(acu_buffer_begin_use(x, b, true));
-    ACU_TRY(acu_buffer_end_use(x, b, true));
+    ACU_TRY(acu_buffer_begin_use(x, true, b));
+    ACU_TRY(acu_buffer_end_use(x, true, b));
     ACU_TRY(ask_stream(a, b));
     return acu_event_query(event);
 }

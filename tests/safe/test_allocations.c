@@ -43,7 +43,7 @@ static void often(acu_stream *a, acu_stream *b, acu_event *event, acu_buffer *x,
     OK(acu_event_record(event, a));
     OK(acu_event_query(event));
     OK(acu_event_synchronize(event));
-    OK(acu_stream_wait(b, event));
+    OK(acu_stream_wait_event(b, event));
     OK(acu_stream_query(a));
     OK(acu_stream_synchronize(a));
     OK(acu_stream_wait_stream(a, b));
@@ -52,8 +52,8 @@ static void often(acu_stream *a, acu_stream *b, acu_event *event, acu_buffer *x,
     OK(acu_buffer_zero(x, NULL));
     OK(acu_buffer_copy(y, x, b));
     OK(acu_buffer_copy(x, y, a));
-    OK(acu_buffer_begin_use(x, b, true));
-    OK(acu_buffer_end_use(x, b, true));
+    OK(acu_buffer_begin_use(x, true, b));
+    OK(acu_buffer_end_use(x, true, b));
     OK(acu_launch(a, kernel, acu_grid_1d(8, 8), acu_in(x), acu_out(y), 8));
     OK(acu_launch(b, kernel, acu_grid_2d(8, 8, 8, 8), acu_in(x), y, 8));
 }
@@ -73,7 +73,7 @@ static void nothing_is_allocated_in_what_is_done_often(void **state) {
     OK(acu_buffer_create(a, ACU_F32, 8, &x));
     OK(acu_buffer_create(b, ACU_F32, 8, &y));
     OK(acu_module_load(0, &(acu_module_source){.ptx = ".version 7.0"}, &module));
-    OK(acu_module_kernel(module, "played", &kernel));
+    OK(acu_module_get_kernel(module, "played", &kernel));
     often(a, b, event, x, y, kernel); /* binds the calls */
     size_t before = allocations;
     for (int i = 0; i < 100; i++)
@@ -116,7 +116,7 @@ static void nothing_else_is_called(void **state) {
     float number = 1;
     devices_there = 2;
     OK(acu_module_load(1, &(acu_module_source){.ptx = ".version 7.0"}, &module));
-    OK(acu_module_kernel(module, "played", &kernel));
+    OK(acu_module_get_kernel(module, "played", &kernel));
     OK(acu_stream_create(1, NULL, &stream));
     OK(acu_buffer_create(stream, ACU_F32, 8, &made));
     CALLS_ONLY("cudaFreeAsync", 1, OK(acu_buffer_release(made)));

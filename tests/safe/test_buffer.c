@@ -229,9 +229,9 @@ static void fills_from_another_device(void **state) {
 static acu_result fail_to_copy(void) {
     acu_buffer *made = NULL;
     const float numbers[3] = {1, 2, 3};
-    assert_int_equal(acu_fail_when("cudaMemcpyAsync@1:2"), 0);
-    acu_result result = acu_buffer_from(stream, numbers, 3, &made);
-    acu_fail_when(NULL);
+    assert_int_equal(acu_inject_errors("cudaMemcpyAsync@1:2"), 0);
+    acu_result result = acu_buffer_create_from(stream, numbers, 3, &made);
+    acu_inject_errors(NULL);
     assert_null(made);
     return result;
 }
@@ -241,18 +241,19 @@ static void are_made_of_what_the_host_has(void **state) {
     const float numbers[3] = {1, 2, 3};
     float back[3] = {0};
     acu_buffer *made = NULL;
-    OK(acu_buffer_from(stream, numbers, 3, &made));
+    OK(acu_buffer_create_from(stream, numbers, 3, &made));
     assert_true(acu_buffer_dtype(made) == ACU_F32 && acu_buffer_count(made) == 3);
     OK(acu_buffer_read(made, back, 3));
     assert_memory_equal(back, numbers, sizeof back);
     OK(acu_buffer_release(made));
-    OK(acu_buffer_from_typed(stream, ACU_U8, NULL, 0, &made));
+    OK(acu_buffer_create_from_typed(stream, ACU_U8, NULL, 0, &made));
     OK(acu_buffer_release(made));
-    FAILS(acu_buffer_from_typed(stream, ACU_U8, NULL, 1, &made), ACU_ERROR_ARGUMENT,
+    FAILS(acu_buffer_create_from_typed(stream, ACU_U8, NULL, 1, &made), ACU_ERROR_ARGUMENT,
           "'host' is NULL");
-    FAILS(acu_buffer_from(stream, numbers, 3, NULL), ACU_ERROR_ARGUMENT, "'buffer' is NULL");
-    FAILS(acu_buffer_from(NULL, numbers, 3, &made), ACU_ERROR_ARGUMENT, "the stream is NULL");
-    FAILS(fail_to_copy(), 2, "acu_buffer_from_typed: ");
+    FAILS(acu_buffer_create_from(stream, numbers, 3, NULL), ACU_ERROR_ARGUMENT, "'buffer' is NULL");
+    FAILS(acu_buffer_create_from(NULL, numbers, 3, &made), ACU_ERROR_ARGUMENT,
+          "the stream is NULL");
+    FAILS(fail_to_copy(), 2, "acu_buffer_create_from_typed: ");
 }
 
 static void copies(void **state) {
@@ -268,7 +269,7 @@ static void copies(void **state) {
     OK(acu_buffer_create(stream, ACU_U8, 12, &bytes));
     OK(acu_buffer_create_with(stream, ACU_I16, 6,
                               &(acu_buffer_options){.memory = ACU_MEMORY_PINNED}, &pinned));
-    OK(acu_buffer_host(pinned, (void **)&host));
+    OK(acu_buffer_get_host(pinned, (void **)&host));
     memcpy(host, numbers, sizeof numbers);
     OK(acu_buffer_copy(a, pinned, NULL));
     OK(acu_buffer_copy(b, a, NULL));
@@ -277,7 +278,7 @@ static void copies(void **state) {
     OK(acu_buffer_read(far, back, 6));
     assert_memory_equal(back, ((int16_t[]){4, 5, 3, 4, 5, 6}), sizeof back);
     OK(acu_buffer_copy(pinned, b, NULL));
-    OK(acu_buffer_host(pinned, (void **)&host)); /* waits for the copy */
+    OK(acu_buffer_get_host(pinned, (void **)&host)); /* waits for the copy */
     assert_memory_equal(host, back, sizeof back);
     FAILS(acu_buffer_copy_range(a, 0, a, 1, 3, NULL), ACU_ERROR_RANGE, "overlap");
     OK(acu_buffer_copy_range(a, 0, a, 3, 3, NULL));
@@ -292,7 +293,7 @@ static void copies(void **state) {
     FAILS(acu_buffer_copy_strided(a, words, &(acu_strides){0}, NULL), ACU_ERROR_DTYPE, "u16");
     OK(acu_buffer_release(words));
     FAILS(acu_buffer_copy(a, NULL, NULL), ACU_ERROR_ARGUMENT, "the buffer is NULL");
-    FAILS(acu_buffer_host(a, (void **)&host), ACU_ERROR_MEMORY_KIND, "cannot reach");
+    FAILS(acu_buffer_get_host(a, (void **)&host), ACU_ERROR_MEMORY_KIND, "cannot reach");
     OK(acu_buffer_release(a));
     OK(acu_buffer_release(b));
     OK(acu_buffer_release(far));
@@ -406,18 +407,18 @@ static void managed_memory_moves(void **state) {
     OK(acu_buffer_create_with(stream, ACU_I32, 1024,
                               &(acu_buffer_options){.memory = ACU_MEMORY_MANAGED}, &managed));
     OK(acu_buffer_create(stream, ACU_I32, 1024, &plain));
-    OK(acu_buffer_advise(managed, ACU_ADVICE_READ_MOSTLY, 0));
-    OK(acu_buffer_advise(managed, ACU_ADVICE_PREFERRED_LOCATION, ACU_DEVICE_HOST));
+    OK(acu_buffer_advise(managed, ACU_ADVISE_SET_READ_MOSTLY, 0));
+    OK(acu_buffer_advise(managed, ACU_ADVISE_SET_PREFERRED_LOCATION, ACU_DEVICE_HOST));
     OK(acu_buffer_prefetch(managed, 0, NULL));
     OK(acu_buffer_prefetch(managed, ACU_DEVICE_HOST, NULL));
-    OK(acu_buffer_host(managed, (void **)&host));
+    OK(acu_buffer_get_host(managed, (void **)&host));
     host[1023] = 7;
     FAILS(acu_buffer_prefetch(plain, 0, NULL), ACU_ERROR_MEMORY_KIND, "only managed");
-    FAILS(acu_buffer_advise(plain, ACU_ADVICE_READ_MOSTLY, 0), ACU_ERROR_MEMORY_KIND,
+    FAILS(acu_buffer_advise(plain, ACU_ADVISE_SET_READ_MOSTLY, 0), ACU_ERROR_MEMORY_KIND,
           "only managed");
-    FAILS(acu_buffer_advise(managed, (acu_advice)no_such, 0), ACU_ERROR_ARGUMENT, "no advice 44");
+    FAILS(acu_buffer_advise(managed, (acu_advise)no_such, 0), ACU_ERROR_ARGUMENT, "no advice 44");
     FAILS(acu_buffer_prefetch(managed, 9, NULL), 101, "device 9");
-    FAILS(acu_buffer_advise(managed, ACU_ADVICE_ACCESSED_BY, 9), 101, "device 9");
+    FAILS(acu_buffer_advise(managed, ACU_ADVISE_SET_ACCESSED_BY, 9), 101, "device 9");
     OK(acu_buffer_release(managed));
     OK(acu_buffer_release(plain));
 }
@@ -431,15 +432,15 @@ static void managed_memory_is_somebodys(void **state) {
                                         .flags = ACU_BUFFER_ATTACH_HOST};
     OK(acu_buffer_create_with(stream, ACU_I32, 1024, &options, &managed));
     OK(acu_buffer_slice(managed, 512, 512, &part));
-    OK(acu_buffer_attach(managed, ACU_ATTACH_STREAM, NULL));
+    OK(acu_buffer_attach(managed, ACU_ATTACH_SINGLE, NULL));
     OK(acu_buffer_fill(managed, &seven));
     OK(acu_buffer_attach(part, ACU_ATTACH_HOST, NULL)); /* all of it, after the fill */
-    OK(acu_buffer_host(managed, (void **)&host));
+    OK(acu_buffer_get_host(managed, (void **)&host));
     assert_int_equal(host[0], 7);
     assert_int_equal(host[1023], 7);
-    OK(acu_stream_legacy(0, &legacy));
-    OK(acu_buffer_attach(managed, ACU_ATTACH_ALL, legacy));
-    FAILS(acu_buffer_attach(managed, ACU_ATTACH_STREAM, legacy), ACU_ERROR_ARGUMENT,
+    OK(acu_stream_get_legacy(0, &legacy));
+    OK(acu_buffer_attach(managed, ACU_ATTACH_GLOBAL, legacy));
+    FAILS(acu_buffer_attach(managed, ACU_ATTACH_SINGLE, legacy), ACU_ERROR_ARGUMENT,
           "waits for all others");
     FAILS(acu_buffer_attach(managed, (acu_attach)3, NULL), ACU_ERROR_ARGUMENT, "number 3");
     OK(acu_buffer_create(stream, ACU_I32, 1, &plain));
@@ -592,7 +593,6 @@ static void misuse(void **state) {
     FAILS(acu_buffer_write_typed(buffer, 0, ACU_F32, numbers, 1, (acu_stream *)buffer),
           ACU_ERROR_HANDLE, "a buffer is given where a stream is needed");
     FAILS(acu_buffer_synchronize(NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_buffer_begin_use(buffer, NULL, true), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_buffer_read_after(buffer, NULL, 0, ACU_F32, numbers, 1, stream), ACU_ERROR_ARGUMENT,
           "the event is NULL");
     acu_error error;
@@ -648,7 +648,7 @@ static void pools_are_trimmed_before_giving_up(void **state) {
     OK(acu_pool_create(0, &(acu_pool_options){.threshold = UINT64_MAX}, &pool));
     OK(acu_buffer_create_with(stream, ACU_U8, most, &(acu_buffer_options){.pool = pool}, &first));
     OK(acu_buffer_release(first)); /* the pool keeps it */
-    OK(acu_pool_make_current(pool));
+    OK(acu_pool_set_current(pool));
     OK(acu_buffer_create_with(stream, ACU_U8, most,
                               &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE}, &second));
     OK(acu_buffer_release(second));
@@ -694,7 +694,7 @@ static void pools_are_not_trimmed_in_a_capture(void **state) {
 static void one_failed_allocation_is_tried_again(void **state) {
     (void)state;
     acu_buffer *buffer = NULL;
-    acu_fail_when("cudaMallocAsync@1:2");
+    acu_inject_errors("cudaMallocAsync@1:2");
     OK(acu_buffer_create(stream, ACU_U8, 100, &buffer));
     OK(acu_buffer_release(buffer));
 }
@@ -710,12 +710,12 @@ static void what_fails_in_used_memory_is_told(void **state) {
     OK(acu_stream_create(0, NULL, &own));
     OK(acu_buffer_create(own, ACU_U8, 100, &buffer));
     OK(acu_buffer_release(buffer));
-    acu_fail_when("cudaMallocAsync@1:2");
+    acu_inject_errors("cudaMallocAsync@1:2");
     OK(acu_buffer_create(own, ACU_U8, 100, &buffer)); /* at the second try */
     OK(acu_buffer_release(buffer));
     OK(acu_buffer_create(own, ACU_U8, 100, &buffer));
     OK(acu_buffer_release(buffer));
-    acu_fail_when("cudaMallocAsync@1:1");
+    acu_inject_errors("cudaMallocAsync@1:1");
     FAILS(acu_buffer_create(own, ACU_U8, 100, &buffer), 1, "100 x u8 on device 0");
     assert_null(buffer);
     acu_clear_error();
@@ -724,10 +724,10 @@ static void what_fails_in_used_memory_is_told(void **state) {
     OK(acu_buffer_release(buffer));
     OK(acu_buffer_release(another));
     OK(acu_buffer_create(own, ACU_U8, 100, &buffer));
-    acu_fail_when("cudaFreeAsync@1:1");
+    acu_inject_errors("cudaFreeAsync@1:1");
     assert_int_equal(acu_buffer_release(buffer), 1); /* it was freed by another way */
     assert_int_equal(acu_last_error(), 0);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     assert_int_equal(acu_release_error(&released), 1);
     assert_non_null(strstr(released.message, "cudaFreeAsync"));
     OK(acu_stream_release(own));

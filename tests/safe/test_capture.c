@@ -28,14 +28,14 @@ static void beginnings_are_checked(void **state) {
     acu_graph *graph = NULL;
     acu_stream *legacy = NULL;
     acu_node node = {0};
-    OK(acu_stream_legacy(0, &legacy));
+    OK(acu_stream_get_legacy(0, &legacy));
     FAILS(acu_stream_begin_capture(NULL, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
     FAILS(acu_stream_begin_capture(legacy, NULL), ACU_ERROR_CAPTURE, "legacy default stream");
     assert_non_null(strstr(acu_last_error_details().hint, "a stream of acu_stream_create()"));
-    acu_capture_options unknown = {.count = 0};
+    acu_capture_options unknown = {.after_count = 0};
     memset(&unknown.mode, 1, sizeof unknown.mode);
     FAILS(acu_stream_begin_capture(a, &unknown), ACU_ERROR_ARGUMENT, "there is no mode");
-    FAILS(acu_stream_begin_capture(a, &(acu_capture_options){.after = &node, .count = 1}),
+    FAILS(acu_stream_begin_capture(a, &(acu_capture_options){.after = &node, .after_count = 1}),
           ACU_ERROR_ARGUMENT, "'into' is NULL");
     FAILS(acu_stream_end_capture(a, &graph), ACU_ERROR_CAPTURE, "no capture of anycuda's");
     FAILS(acu_stream_end_capture(a, NULL), ACU_ERROR_ARGUMENT, "'graph' is NULL");
@@ -147,12 +147,12 @@ static void events_carry_the_capture(void **state) {
     OK(acu_stream_begin_capture(a, NULL));
     fill(x, a, 1);
     OK(acu_event_record(forked, a));
-    OK(acu_stream_wait(b, forked));
+    OK(acu_stream_wait_event(b, forked));
     OK(acu_buffer_copy(y, x, b));
     OK(acu_event_record(joined, b));
     FAILS(acu_event_query(joined), ACU_ERROR_CAPTURE, "work that is being captured");
     FAILS(acu_event_synchronize(joined), ACU_ERROR_CAPTURE, "work that is being captured");
-    OK(acu_stream_wait(a, joined));
+    OK(acu_stream_wait_event(a, joined));
     OK(acu_stream_end_capture(a, &graph));
     assert_int_equal(nodes_of(graph), 2);
     OK(acu_event_record(joined, b)); /* means something else now */
@@ -193,14 +193,15 @@ static void captures_behind_nodes_of_a_graph(void **state) {
     OK(acu_graph_add_empty(other, NULL, 0, &stranger));
     OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_I32, &one, .at = 0}, &first));
     FAILS(acu_stream_begin_capture(
-              a, &(acu_capture_options){.into = graph, .after = &stranger, .count = 1}),
+              a, &(acu_capture_options){.into = graph, .after = &stranger, .after_count = 1}),
           ACU_ERROR_ARGUMENT, "of another graph");
-    OK_SINCE(12030, acu_stream_begin_capture(
-                        a, &(acu_capture_options){.into = graph, .after = &first, .count = 1}));
+    OK_SINCE(12030,
+             acu_stream_begin_capture(
+                 a, &(acu_capture_options){.into = graph, .after = &first, .after_count = 1}));
     if (runtime_version() >= 12030) {
         OK(acu_buffer_copy(y, x, a));
         OK(acu_stream_end_capture(a, &got));
-        OK(acu_node_dependents(first, NULL, NULL, &count));
+        OK(acu_node_get_dependent_nodes(first, NULL, NULL, &count));
         assert_int_equal(count, 1);
         launch_and_release(got);
         expect(y, 1);
@@ -223,7 +224,7 @@ static void a_graph_goes_with_a_capture_into_it_that_fails(void **state) {
     (void)cudaStreamQuery(acu_stream_raw(a)); /* breaks it */
     FAILS(acu_stream_end_capture(a, &got), cudaErrorStreamCaptureInvalidated, "");
     assert_null(got);
-    assert_int_not_equal(acu_graph_nodes(graph, NULL, &count), 0);
+    assert_int_not_equal(acu_graph_get_nodes(graph, NULL, &count), 0);
     OK(acu_graph_release(graph));
 }
 
@@ -233,35 +234,35 @@ static void tells_what_it_knows(void **state) {
     acu_capture_info info, later;
     acu_node nodes[2], added, got[2];
     size_t count = 2;
-    OK(acu_stream_capture_info(a, &info));
+    OK(acu_stream_get_capture_info(a, &info));
     assert_int_equal(info.status, ACU_CAPTURE_NONE);
     assert_null(info.graph);
-    FAILS(acu_stream_capture_dependencies(a, nodes, NULL, &count), ACU_ERROR_STATE, "");
-    FAILS(acu_stream_capture_info(a, NULL), ACU_ERROR_ARGUMENT, "'info' is NULL");
-    FAILS(acu_stream_capture_info(NULL, &info), ACU_ERROR_ARGUMENT, "the stream is NULL");
-    FAILS(acu_stream_capture_status(a, NULL), ACU_ERROR_ARGUMENT, "'status' is NULL");
+    FAILS(acu_stream_get_capture_dependencies(a, nodes, NULL, &count), ACU_ERROR_STATE, "");
+    FAILS(acu_stream_get_capture_info(a, NULL), ACU_ERROR_ARGUMENT, "'info' is NULL");
+    FAILS(acu_stream_get_capture_info(NULL, &info), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(acu_stream_get_capture_status(a, NULL), ACU_ERROR_ARGUMENT, "'status' is NULL");
     OK(acu_stream_begin_capture(a, NULL));
     fill(x, a, 1);
-    OK(acu_stream_capture_info(a, &info));
+    OK(acu_stream_get_capture_info(a, &info));
     assert_int_equal(info.status, ACU_CAPTURE_ACTIVE);
     assert_int_not_equal(info.id, 0);
     assert_int_equal(info.dependencies, 1);
     count = 2;
-    OK(acu_stream_capture_dependencies(a, nodes, NULL, &count));
+    OK(acu_stream_get_capture_dependencies(a, nodes, NULL, &count));
     assert_int_equal(count, 1);
     OK(acu_graph_add_empty(info.graph, nodes, 1, &added));
     OK(acu_stream_set_capture_dependencies(a, &added, NULL, 1, true));
     count = 2;
-    OK(acu_stream_capture_dependencies(a, got, NULL, &count));
+    OK(acu_stream_get_capture_dependencies(a, got, NULL, &count));
     assert_int_equal(count, 2);
     OK(acu_stream_set_capture_dependencies(a, &added, &(acu_edge){0}, 1, false));
     fill(x, a, 2);
-    OK(acu_stream_capture_info(a, &later));
+    OK(acu_stream_get_capture_info(a, &later));
     assert_int_equal(later.id, info.id);
     OK(acu_stream_end_capture(a, &graph));
     assert_ptr_equal(graph, info.graph);
     count = 2;
-    OK(acu_node_dependents(added, got, NULL, &count));
+    OK(acu_node_get_dependent_nodes(added, got, NULL, &count));
     assert_int_equal(count, 1);
     launch_and_release(graph);
     expect(x, 2);
@@ -272,18 +273,18 @@ static void a_lost_graph_has_no_nodes(void **state) {
     acu_graph *graph = NULL;
     acu_capture_info info;
     acu_node node = {0};
-    acu_node_kind kind;
+    acu_node_type type;
     size_t count = 1;
     OK(acu_stream_begin_capture(a, NULL));
     fill(x, a, 1);
-    OK(acu_stream_capture_info(a, &info));
-    OK(acu_stream_capture_dependencies(a, &node, NULL, &count));
+    OK(acu_stream_get_capture_info(a, &info));
+    OK(acu_stream_get_capture_dependencies(a, &node, NULL, &count));
     acu_graph_retain(info.graph);
     OK(acu_stream_fork(a, &b, 1));
     fill(y, b, 1);
     FAILS(acu_stream_end_capture(a, &graph), 904, "Unjoined");
-    FAILS(acu_node_type(node, &kind), ACU_ERROR_HANDLE, "no such node any more");
-    FAILS(acu_graph_nodes(info.graph, NULL, &count), 1, "");
+    FAILS(acu_node_get_type(node, &type), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_graph_get_nodes(info.graph, NULL, &count), 1, "");
     OK(acu_graph_release(info.graph));
 }
 
@@ -337,7 +338,7 @@ static void a_launch_is_not_captured(void **state) {
     FAILS(acu_exec_upload(exec, a), ACU_ERROR_CAPTURE, "is being captured");
     FAILS(acu_exec_launch(exec, a), ACU_ERROR_CAPTURE, "is being captured");
     OK(acu_stream_end_capture(a, &outer)); /* it was not broken */
-    OK(acu_graph_nodes(outer, NULL, &count));
+    OK(acu_graph_get_nodes(outer, NULL, &count));
     assert_int_equal(count, 0);
     OK(acu_graph_release(outer));
     OK(acu_graph_release(inner));

@@ -4,14 +4,14 @@
 
 #include <anycuda/cudart.h>
 
-static void only_node_is(acu_graph *graph, acu_node_kind expected) {
+static void only_node_is(acu_graph *graph, acu_node_type expected) {
     acu_node node;
-    acu_node_kind kind;
+    acu_node_type type;
     size_t count = 1;
-    OK(acu_graph_nodes(graph, &node, &count));
+    OK(acu_graph_get_nodes(graph, &node, &count));
     assert_int_equal(count, 1);
-    OK(acu_node_type(node, &kind));
-    assert_int_equal(kind, expected);
+    OK(acu_node_get_type(node, &type));
+    assert_int_equal(type, expected);
 }
 
 /* ---- events -----------------------------------------------------------------------------------
@@ -25,7 +25,7 @@ static void external_records_are_nodes(void **state) {
     acu_exec *exec = NULL;
     OK(acu_event_create(0, NULL, &start));
     OK(acu_event_create(0, NULL, &end));
-    FAILS(acu_event_elapsed(start, end, &ms), ACU_ERROR_STATE, "never recorded");
+    FAILS(acu_event_get_elapsed_time(start, end, &ms), ACU_ERROR_STATE, "never recorded");
     OK(acu_stream_begin_capture(a, NULL));
     OK(acu_event_record_external(start, a));
     OK(acu_buffer_zero(x, a));
@@ -35,7 +35,7 @@ static void external_records_are_nodes(void **state) {
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_exec_launch(exec, a));
     OK(acu_event_synchronize(end));
-    OK(acu_event_elapsed(start, end, &ms));
+    OK(acu_event_get_elapsed_time(start, end, &ms));
     assert_true(ms >= 0);
     acu_event_release(start); /* the graph keeps them */
     acu_event_release(end);
@@ -53,7 +53,7 @@ static void external_waits_are_nodes(void **state) {
     gate at;
     OK(acu_event_create(0, NULL, &event));
     OK(acu_stream_begin_capture(a, NULL));
-    OK(acu_stream_wait_external(a, event));
+    OK(acu_stream_wait_event_external(a, event));
     OK(acu_stream_end_capture(a, &graph));
     only_node_is(graph, ACU_NODE_EVENT_WAIT);
     OK(acu_graph_instantiate(graph, NULL, &exec));
@@ -73,12 +73,12 @@ static void external_means_nothing_outside_of_a_capture(void **state) {
     acu_event *event = NULL;
     acu_stream *legacy = NULL;
     OK(acu_event_create(0, NULL, &event));
-    OK(acu_stream_legacy(0, &legacy));
+    OK(acu_stream_get_legacy(0, &legacy));
     FAILS(acu_event_record_external(event, a), ACU_ERROR_STATE, "is not being captured");
-    FAILS(acu_stream_wait_external(a, event), ACU_ERROR_STATE, "is not being captured");
+    FAILS(acu_stream_wait_event_external(a, event), ACU_ERROR_STATE, "is not being captured");
     FAILS(acu_event_record_external(event, legacy), ACU_ERROR_STATE, "is not being captured");
     FAILS(acu_event_record_external(NULL, a), ACU_ERROR_ARGUMENT, "the event is NULL");
-    FAILS(acu_stream_wait_external(a, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
+    FAILS(acu_stream_wait_event_external(a, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
     OK(acu_stream_release(legacy));
     OK(acu_event_release(event));
 }
@@ -107,7 +107,7 @@ static void event_nodes_take_times(void **state) {
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_exec_launch(exec, a));
     OK(acu_stream_synchronize(a));
-    OK(acu_event_elapsed(start, end, &ms));
+    OK(acu_event_get_elapsed_time(start, end, &ms));
     OK(acu_exec_release(exec));
     OK(acu_graph_release(graph));
     OK(acu_event_release(start));
@@ -124,7 +124,7 @@ static void captured_launches_keep_their_events(void **state) {
     acu_event *begun = NULL;
     acu_graph *graph = NULL;
     acu_grid grid = acu_grid_1d(1, 1);
-    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_NO_TIMING}, &begun));
+    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_DISABLE_TIMING}, &begun));
     struct CUevent_st *raw = acu_event_raw(begun);
     grid.begun_event = begun;
     OK(acu_stream_begin_capture(a, NULL));
@@ -152,8 +152,8 @@ static void others_captures_are_seen_on_their_stream(void **state) {
     FAILS(acu_stream_query(a), ACU_ERROR_CAPTURE, "is being captured");
     FAILS(acu_buffer_read(x, &number, 1), ACU_ERROR_CAPTURE, "is being captured");
     OK(acu_event_record_external(event, a));
-    OK(acu_stream_wait_external(a, event));
-    OK(acu_stream_capture_status(a, &status));
+    OK(acu_stream_wait_event_external(a, event));
+    OK(acu_stream_get_capture_status(a, &status));
     assert_int_equal(status, ACU_CAPTURE_ACTIVE); /* nothing has broken it */
     assert_int_equal(cudaStreamEndCapture(stream, &raw), 0);
     assert_int_equal(cudaGraphDestroy(raw), 0);
@@ -172,7 +172,7 @@ static void breaking_others_captures_is_explained(void **state) {
     assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), 0);
     FAILS(acu_graph_instantiate(plain, NULL, &exec), 900, "cudaErrorStreamCaptureUnsupported");
     assert_non_null(strstr(acu_last_error_details().hint, "has broken that capture"));
-    OK(acu_stream_capture_status(a, &status));
+    OK(acu_stream_get_capture_status(a, &status));
     assert_int_equal(status, ACU_CAPTURE_INVALIDATED);
     FAILS(acu_event_record_external(NULL, a), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_buffer_zero(x, a), 901, "cudaErrorStreamCaptureInvalidated");
@@ -242,7 +242,7 @@ static void graphs_allocate_for_themselves(void **state) {
     assert_non_null(acu_buffer_raw(own));
     OK(acu_buffer_fill_typed(own, ACU_I32, &seven, a));
     OK(acu_buffer_copy(x, own, a));
-    OK(acu_buffer_free_graph_memory(own, a));
+    OK(acu_graph_memory_free(own, a));
     OK(acu_buffer_release(own));
     OK(acu_stream_end_capture(a, &graph));
     OK(acu_graph_instantiate(graph, NULL, &exec));
@@ -269,7 +269,7 @@ static void what_a_launch_leaves_is_freed_by_name(void **state) {
     OK(acu_exec_launch(exec, a));
     OK(acu_buffer_read_typed(own, 0, ACU_I32, back, 8, b)); /* waits for the launch */
     assert_int_equal(back[7], 7);
-    OK(acu_buffer_free_graph_memory(own, b));
+    OK(acu_graph_memory_free(own, b));
     OK(acu_stream_synchronize(b));
     OK(acu_buffer_release(own));
     OK(acu_exec_release(exec));
@@ -286,11 +286,11 @@ static void memory_of_captures_is_checked(void **state) {
     FAILS(acu_stream_capture_alloc(a, 0x77, 8, &own), ACU_ERROR_DTYPE, "no type");
     FAILS(acu_stream_capture_alloc(a, ACU_I32, SIZE_MAX, &own), ACU_ERROR_OVERFLOW, "elements");
     FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, NULL), ACU_ERROR_ARGUMENT, "'buffer' is NULL");
-    assert_int_equal(acu_fail_when("cudaMallocAsync@1:2"), 0);
+    assert_int_equal(acu_inject_errors("cudaMallocAsync@1:2"), 0);
     FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, &own), 2, "cudaMallocAsync");
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     assert_null(own);
-    FAILS(acu_buffer_free_graph_memory(x, a), ACU_ERROR_MEMORY_KIND, "no graph has allocated");
+    FAILS(acu_graph_memory_free(x, a), ACU_ERROR_MEMORY_KIND, "no graph has allocated");
     OK(acu_stream_end_capture(a, &graph));
     OK(acu_graph_release(graph));
 }

@@ -25,7 +25,7 @@ static void what_would_break_it_is_refused(void **state) {
     FAILS(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE},
                                  &refused),
           ACU_ERROR_CAPTURE, "would break the capture");
-    OK(acu_stream_capture_status(a, &status));
+    OK(acu_stream_get_capture_status(a, &status));
     assert_int_equal(status, ACU_CAPTURE_ACTIVE);
     OK(acu_stream_end_capture(a, &graph));
     OK(acu_graph_release(graph));
@@ -60,7 +60,7 @@ static void what_would_break_it_elsewhere_is_refused(void **state) {
     FAILS(acu_event_synchronize(event), ACU_ERROR_CAPTURE, "would break the capture");
     FAILS(acu_buffer_read(y, &number, 1), ACU_ERROR_CAPTURE, "would break the capture");
     FAILS(acu_buffer_synchronize(y), ACU_ERROR_CAPTURE, "would break the capture");
-    FAILS(acu_buffer_host(pinned, &host), ACU_ERROR_CAPTURE, "would break the capture");
+    FAILS(acu_buffer_get_host(pinned, &host), ACU_ERROR_CAPTURE, "would break the capture");
     FAILS(acu_device_synchronize(0), ACU_ERROR_CAPTURE, "would break the capture");
     if (another_device() != 0)
         OK(acu_device_synchronize(another_device())); /* no stream of that one is captured */
@@ -163,17 +163,17 @@ static void what_is_released_meanwhile_goes_afterwards(void **state) {
     OK(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE},
                               &z));
     size_t before = 0, during = 0, after = 0;
-    OK(acu_device_memory(0, &before, NULL));
+    OK(acu_device_get_memory(0, &before, NULL));
     OK(acu_stream_begin_capture(a, NULL));
     OK(acu_buffer_release(z));
-    OK(acu_device_memory(0, &during, NULL));
+    OK(acu_device_get_memory(0, &during, NULL));
     if (is_simulated()) /* nobody else uses it */
         assert_int_equal(during, before);
-    OK(acu_stream_capture_status(a, &status));
+    OK(acu_stream_get_capture_status(a, &status));
     assert_int_equal(status, ACU_CAPTURE_ACTIVE);
     OK(acu_stream_end_capture(a, &graph));
     OK(acu_graph_release(graph));
-    OK(acu_device_memory(0, &after, NULL));
+    OK(acu_device_get_memory(0, &after, NULL));
     if (is_simulated())
         assert_true(after > before);
 }
@@ -219,7 +219,7 @@ static void a_released_stream_ends_its_capture(void **state) {
     OK(acu_stream_begin_capture(c, NULL));
     fill(x, c, 1);
     OK(acu_event_record(event, c));
-    OK(acu_stream_wait(b, event));
+    OK(acu_stream_wait_event(b, event));
     OK(acu_stream_release(c));
     fill(y, b, 9);
     expect(y, 9);
@@ -235,11 +235,11 @@ static void a_broken_capture_is_ended_all_the_same(void **state) {
     OK(acu_stream_begin_capture(a, NULL));
     fill(x, a, 1);
     assert_int_equal(cudaStreamSynchronize(acu_stream_raw(a)), cudaErrorStreamCaptureUnsupported);
-    OK(acu_stream_capture_status(a, &status));
+    OK(acu_stream_get_capture_status(a, &status));
     assert_int_equal(status, ACU_CAPTURE_INVALIDATED);
     OK(acu_stream_is_capturing(a, &capturing));
     assert_false(capturing);
-    OK(acu_stream_capture_info(a, &info));
+    OK(acu_stream_get_capture_info(a, &info));
     assert_int_equal(info.status, ACU_CAPTURE_INVALIDATED);
     assert_null(info.graph);
     FAILS(acu_stream_synchronize(a), ACU_ERROR_CAPTURE, "is being captured");
@@ -306,7 +306,7 @@ static void others_releases_wait_for_a_global_capture(void **state) {
     run_thread(release_there, z);
     assert_int_equal(in_thread, 0);
     assert_int_equal(memory_type(memory), cudaMemoryTypeDevice);
-    OK(acu_stream_capture_status(a, &status));
+    OK(acu_stream_get_capture_status(a, &status));
     assert_int_equal(status, ACU_CAPTURE_ACTIVE);
     OK(acu_stream_end_capture(a, &graph));
     assert_int_equal(memory_type(memory), cudaMemoryTypeUnregistered);

@@ -65,7 +65,7 @@ static void cuda_is_asked_where_others_may_capture(void **state) {
     OK(acu_stream_create(0, NULL, &d));
     OK(acu_event_create(0, NULL, &event));
     OK(acu_event_record(event, c));
-    OK(acu_stream_wait(d, event));
+    OK(acu_stream_wait_event(d, event));
     OK(acu_stream_wait_stream(d, c));
     asks(c, false);
     asks(d, false);
@@ -73,7 +73,7 @@ static void cuda_is_asked_where_others_may_capture(void **state) {
     asks(c, true);
     asks(d, false);
     OK(acu_event_record(event, c));
-    OK(acu_stream_wait(d, event));
+    OK(acu_stream_wait_event(d, event));
     asks(d, true);
     OK(acu_stream_release(d));
     OK(acu_stream_create(0, NULL, &d));
@@ -97,7 +97,7 @@ static void events_of_others_may_bring_a_capture(void **state) {
     OK(acu_stream_create(0, NULL, &c));
     OK(acu_event_wrap(0, (struct CUevent_st *)&raw, &event));
     asks(c, false);
-    OK(acu_stream_wait(c, event));
+    OK(acu_stream_wait_event(c, event));
     asks(c, true);
     OK(acu_event_release(event));
     OK(acu_stream_release(c));

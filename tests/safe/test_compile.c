@@ -192,13 +192,13 @@ static void source_headers_and_names(void **state) {
     assert_string_equal(played.headers, "a.h: A;b.h: ;");
     assert_string_equal(played.expressions, "times<float>;&count;");
     assert_string_equal(played.options, "--use_fast_math -lineinfo --gpu-architecture=compute_80 ");
-    assert_string_equal(acu_compile_log(), "program.cu(1): warning: so so\n");
-    OK(acu_module_kernel(module, "times<float>", &kernel));
+    assert_string_equal(acu_module_compile_log(), "program.cu(1): warning: so so\n");
+    OK(acu_module_get_kernel(module, "times<float>", &kernel));
     assert_string_equal(acu_kernel_name(kernel), "times<float>");
-    assert_int_equal(acu_kernel_check(kernel), ACU_CHECK_TYPES);
+    assert_int_equal(acu_kernel_parameter_check(kernel), ACU_CHECK_TYPES);
     OK(acu_kernel_release(kernel));
-    OK(acu_module_kernel(module, "add", &kernel));
-    OK(acu_module_global(module, "&count", stream, ACU_U32, &counter));
+    OK(acu_module_get_kernel(module, "add", &kernel));
+    OK(acu_module_get_global(module, "&count", stream, ACU_U32, &counter));
     OK(acu_buffer_read(counter, &seven, 1));
     assert_int_equal(seven, 7);
     OK(acu_buffer_release(counter));
@@ -239,7 +239,7 @@ static void source_that_does_not_compile(void **state) {
     FAILS(acu_module_compile(0, &(acu_module_program){.text = "x", .name = "saxpy.cu"}, &module),
           ACU_ERROR_COMPILE,
           "saxpy.cu(3): error: identifier \"q\" is undefined | 1 error detected");
-    assert_string_equal(acu_compile_log(), played.log);
+    assert_string_equal(acu_module_compile_log(), played.log);
     assert_string_equal(acu_result_name(ACU_ERROR_COMPILE), "ACU_ERROR_COMPILE");
     played.compiles = NVRTC_ERROR_INVALID_OPTION;
     played.log = "";
@@ -279,14 +279,14 @@ static void each_call_of_the_compiler_fails_once(void **state) {
     char rule[64];
     for (size_t i = 0; i < COUNT(calls); i++) {
         snprintf(rule, sizeof rule, "%s@1:%d", calls[i], NVRTC_ERROR_OUT_OF_MEMORY);
-        assert_int_equal(acu_fail_when(rule), 0);
+        assert_int_equal(acu_inject_errors(rule), 0);
         FAILS(acu_module_compile(0, &program, &module), ACU_ERROR_HOST_MEMORY, calls[i]);
         assert_null(module);
         assert_int_equal(played.alive, 0);
     }
-    assert_int_equal(acu_fail_when("nvrtcDestroyProgram@1:1"), 0);
+    assert_int_equal(acu_inject_errors("nvrtcDestroyProgram@1:1"), 0);
     OK(acu_module_compile(0, &program, &module));
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     assert_int_equal(acu_release_error(NULL), 1);
     played.alive--; /* it was not called */
     OK(acu_module_release(module));
@@ -300,7 +300,7 @@ static void what_cannot_be_compiled(void **state) {
     FAILS(acu_module_compile(0, &program, NULL), ACU_ERROR_ARGUMENT, "'module' is NULL");
     FAILS(acu_module_compile(0, &(acu_module_program){0}, &module), ACU_ERROR_ARGUMENT, "no text");
     FAILS(acu_module_compile(9, &program, &module), 101, "there is no device 9");
-    assert_string_equal(acu_compile_log(), "");
+    assert_string_equal(acu_module_compile_log(), "");
 }
 
 #undef TEST

@@ -77,8 +77,8 @@ acu_result launches(std::vector<float> &back) {
     ACU_TRY(acu_buffer_create(s, ACU_F32, back.size(), &b));
     ACU_TRY(acu_buffer_write(b, back.data(), back.size()));
     ACU_TRY(acu_module_load(0, &source, &m));
-    ACU_TRY(acu_module_kernel(m, "scale", &k));
-    ACU_TRY(acu_module_kernel(m, "nothing", &empty));
+    ACU_TRY(acu_module_get_kernel(m, "scale", &k));
+    ACU_TRY(acu_module_get_kernel(m, "nothing", &empty));
     const offset one{1};
     const auto grid = acu_grid_1d(back.size(), 32);
     ACU_TRY(acu_launch(s, k, grid, acu_inout(b), 2.0f, three, acu_bytes(&one, sizeof one)));

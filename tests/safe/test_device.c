@@ -6,11 +6,11 @@ static volatile int no_such = 77;
 static void counts(void **state) {
     (void)state;
     int count = -1;
-    OK(acu_device_count(&count));
+    OK(acu_device_get_count(&count));
     assert_true(count >= 1);
     if (is_simulated())
         assert_int_equal(count, another_device() + 1);
-    FAILS(acu_device_count(NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+    FAILS(acu_device_get_count(NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
 }
 
 static void tells_why_there_is_none(void **state) {
@@ -19,7 +19,7 @@ static void tells_why_there_is_none(void **state) {
     ONLY_SIMULATED("a machine without a driver");
     begin_on("driver=none");
     acu_clear_error();
-    assert_int_not_equal(acu_device_count(&count), 0);
+    assert_int_not_equal(acu_device_get_count(&count), 0);
     assert_int_equal(count, 0);
     assert_true(*acu_last_error_message());
 }
@@ -27,19 +27,19 @@ static void tells_why_there_is_none(void **state) {
 static void current_device_is_the_threads(void **state) {
     (void)state;
     acu_device device = -1;
-    OK(acu_device_set(another_device()));
-    OK(acu_device_current(&device));
+    OK(acu_device_set_current(another_device()));
+    OK(acu_device_get_current(&device));
     assert_int_equal(device, another_device());
-    OK(acu_device_set(ACU_DEVICE_CURRENT));
-    OK(acu_device_set(0));
-    FAILS(acu_device_set(5), 101, "there is no device 5; there are ");
-    FAILS(acu_device_current(NULL), ACU_ERROR_ARGUMENT, "NULL");
+    OK(acu_device_set_current(ACU_DEVICE_CURRENT));
+    OK(acu_device_set_current(0));
+    FAILS(acu_device_set_current(5), 101, "there is no device 5; there are ");
+    FAILS(acu_device_get_current(NULL), ACU_ERROR_ARGUMENT, "NULL");
 }
 
 static acu_result in_scope(acu_device device, acu_device *seen) {
     ACU_AUTO(acu_device_guard) guard = {0};
     ACU_TRY(acu_device_enter(&guard, device));
-    return acu_device_current(seen);
+    return acu_device_get_current(seen);
 }
 
 static void a_guard_changes_it_back(void **state) {
@@ -47,7 +47,7 @@ static void a_guard_changes_it_back(void **state) {
     acu_device device = -1;
     OK(in_scope(another_device(), &device));
     assert_int_equal(device, another_device());
-    OK(acu_device_current(&device));
+    OK(acu_device_get_current(&device));
     assert_int_equal(device, 0);
     FAILS(in_scope(9, &device), 101, "there is no device 9; there are ");
     FAILS(acu_device_enter(NULL, 0), ACU_ERROR_ARGUMENT, "'guard' is NULL");
@@ -60,7 +60,7 @@ static void a_guard_changes_it_back(void **state) {
     if (another_device())
         FAILS(acu_device_enter(&guard, 0), ACU_ERROR_STATE, "the guard has changed the device");
     OK(acu_device_leave(&guard));
-    OK(acu_device_current(&device));
+    OK(acu_device_get_current(&device));
     assert_int_equal(device, 0);
 }
 
@@ -69,30 +69,30 @@ static void describes(void **state) {
     acu_device_info info;
     int value = 0;
     acu_device device = another_device();
-    char pci[ACU_PCI_ID_SIZE], uuid[ACU_UUID_SIZE];
+    char pci[ACU_PCI_BUS_ID_SIZE], uuid[ACU_UUID_SIZE];
     acu_device same = -1;
     OK(acu_device_get_info(device, &info));
     assert_true(*info.name);
     assert_true(info.multiprocessors > 0);
-    OK(acu_device_attribute(device, ACU_DEVICE_MULTIPROCESSORS, &value));
+    OK(acu_device_get_attribute(device, ACU_DEVICE_MULTIPROCESSORS, &value));
     assert_int_equal(info.multiprocessors, value);
-    OK(acu_device_attribute(device, ACU_DEVICE_COMPUTE_MAJOR, &value));
+    OK(acu_device_get_attribute(device, ACU_DEVICE_COMPUTE_MAJOR, &value));
     assert_int_equal(info.compute_major, value);
-    OK(acu_device_pci_id(device, pci));
-    assert_string_equal(pci, info.pci_id);
-    OK(acu_device_by_pci_id(pci, &same));
+    OK(acu_device_get_pci_bus_id(device, pci));
+    assert_string_equal(pci, info.pci_bus_id);
+    OK(acu_device_get_by_pci_bus_id(pci, &same));
     assert_int_equal(same, device);
-    OK(acu_device_uuid(device, uuid));
+    OK(acu_device_get_uuid(device, uuid));
     assert_memory_equal(uuid, "GPU-", 4);
     assert_int_equal(strlen(uuid), 40);
     FAILS(acu_device_get_info(64, &info), 101, "there is no device 64; there are ");
     FAILS(acu_device_get_info(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_attribute(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_attribute(0, -3, &value), 1, "cudaDeviceGetAttribute");
-    FAILS(acu_device_pci_id(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_uuid(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_by_pci_id(NULL, &same), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_by_pci_id("nonsense", &same), 1, "nonsense");
+    FAILS(acu_device_get_attribute(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_get_attribute(0, -3, &value), 1, "cudaDeviceGetAttribute");
+    FAILS(acu_device_get_pci_bus_id(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_get_uuid(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_get_by_pci_bus_id(NULL, &same), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_get_by_pci_bus_id("nonsense", &same), 1, "nonsense");
 }
 
 static void info_is_the_same_on_old_runtimes(void **state) {
@@ -111,42 +111,42 @@ static void memory_limits_flags_priorities(void **state) {
     size_t left = 0, total = 0, limit = 0;
     int least = 5, greatest = 5;
     unsigned flags = 99;
-    OK(acu_device_memory(0, &left, &total));
+    OK(acu_device_get_memory(0, &left, &total));
     assert_true(total > 0);
     if (is_simulated())
         assert_int_equal(total, (size_t)1 << 30u);
     assert_true(left <= total);
-    OK(acu_device_memory(another_device(), NULL, NULL));
-    OK(acu_device_priorities(0, &least, &greatest));
+    OK(acu_device_get_memory(another_device(), NULL, NULL));
+    OK(acu_device_get_priority_range(0, &least, &greatest));
     assert_true(greatest <= least);
     OK(acu_device_set_limit(0, ACU_LIMIT_STACK_SIZE, 4096));
-    OK(acu_device_limit(0, ACU_LIMIT_STACK_SIZE, &limit));
+    OK(acu_device_get_limit(0, ACU_LIMIT_STACK_SIZE, &limit));
     assert_true(limit >= 4096);
-    FAILS(acu_device_limit(0, (acu_device_limit_id)no_such, &limit), 1, "cudaDeviceGetLimit");
-    FAILS(acu_device_limit(0, ACU_LIMIT_STACK_SIZE, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_get_limit(0, (acu_device_limit)no_such, &limit), 1, "cudaDeviceGetLimit");
+    FAILS(acu_device_get_limit(0, ACU_LIMIT_STACK_SIZE, NULL), ACU_ERROR_ARGUMENT, "NULL");
     OK(acu_device_set_flags(another_device(), ACU_DEVICE_BLOCK));
-    OK(acu_device_flags(another_device(), &flags));
+    OK(acu_device_get_flags(another_device(), &flags));
     assert_int_equal(flags & 7u, ACU_DEVICE_BLOCK);
-    FAILS(acu_device_flags(another_device(), NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_priorities(0, NULL, &greatest), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_memory(3, &left, NULL), 101, "there is no device 3; there are ");
+    FAILS(acu_device_get_flags(another_device(), NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_get_priority_range(0, NULL, &greatest), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_get_memory(3, &left, NULL), 101, "there is no device 3; there are ");
 }
 
 static void peers(void **state) {
     (void)state;
     NEEDS_TWO_DEVICES();
     bool can = false;
-    OK(acu_device_can_access(0, 1, &can));
+    OK(acu_device_can_access_peer(0, 1, &can));
     if (can) {
-        OK(acu_device_enable_peer(0, 1));
-        OK(acu_device_enable_peer(0, 1));
-        OK(acu_device_disable_peer(0, 1));
-        OK(acu_device_disable_peer(0, 1));
+        OK(acu_device_enable_peer_access(0, 1));
+        OK(acu_device_enable_peer_access(0, 1));
+        OK(acu_device_disable_peer_access(0, 1));
+        OK(acu_device_disable_peer_access(0, 1));
     }
-    FAILS(acu_device_can_access(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_device_can_access(0, 4, &can), 101, "there is no device 4; there are ");
-    FAILS(acu_device_enable_peer(0, 4), 101, "there is no device 4; there are ");
-    FAILS(acu_device_disable_peer(0, 4), 101, "there is no device 4; there are ");
+    FAILS(acu_device_can_access_peer(0, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_device_can_access_peer(0, 4, &can), 101, "there is no device 4; there are ");
+    FAILS(acu_device_enable_peer_access(0, 4), 101, "there is no device 4; there are ");
+    FAILS(acu_device_disable_peer_access(0, 4), 101, "there is no device 4; there are ");
 }
 
 static void reset_spares_what_is_alive(void **state) {

@@ -9,22 +9,24 @@ static void timing(void **state) {
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_event_create(0, NULL, &start));
     OK(acu_event_create(0, NULL, &end));
-    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_NO_TIMING}, &untimed));
-    FAILS(acu_event_elapsed(start, end, &ms), ACU_ERROR_STATE, "first event was never recorded");
+    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_DISABLE_TIMING}, &untimed));
+    FAILS(acu_event_get_elapsed_time(start, end, &ms), ACU_ERROR_STATE,
+          "first event was never recorded");
     OK(acu_event_record(start, stream));
-    FAILS(acu_event_elapsed(start, end, &ms), ACU_ERROR_STATE, "second event was never recorded");
+    FAILS(acu_event_get_elapsed_time(start, end, &ms), ACU_ERROR_STATE,
+          "second event was never recorded");
     gate held;
     close_gate(&held, stream);
     OK(acu_event_record(end, stream));
-    assert_int_equal(acu_event_elapsed(start, end, &ms), ACU_NOT_READY);
+    assert_int_equal(acu_event_get_elapsed_time(start, end, &ms), ACU_NOT_READY);
     open_gate(&held);
     OK(acu_event_synchronize(end));
-    OK(acu_event_elapsed(start, end, &ms));
+    OK(acu_event_get_elapsed_time(start, end, &ms));
     assert_true(ms >= 0);
     OK(acu_event_record(untimed, stream));
-    FAILS(acu_event_elapsed(start, untimed, &ms), ACU_ERROR_STATE, "without timing");
-    FAILS(acu_event_elapsed(start, end, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_event_elapsed(NULL, end, &ms), ACU_ERROR_ARGUMENT, "the event is NULL");
+    FAILS(acu_event_get_elapsed_time(start, untimed, &ms), ACU_ERROR_STATE, "without timing");
+    FAILS(acu_event_get_elapsed_time(start, end, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_event_get_elapsed_time(NULL, end, &ms), ACU_ERROR_ARGUMENT, "the event is NULL");
     OK(acu_event_release(start));
     OK(acu_event_release(end));
     OK(acu_event_release(untimed));
@@ -60,7 +62,7 @@ static void misuse(void **state) {
     OK(acu_event_release(event));
     OK(acu_event_release(event));
     FAILS(acu_event_release(event), ACU_ERROR_HANDLE, "released already");
-    FAILS(acu_event_elapsed(event, event, &ms), ACU_ERROR_HANDLE, "released already");
+    FAILS(acu_event_get_elapsed_time(event, event, &ms), ACU_ERROR_HANDLE, "released already");
     OK(acu_event_release(other));
     OK(acu_stream_release(stream));
     acu_quarantine(0);
@@ -76,7 +78,7 @@ static void events_of_other_devices(void **state) {
     OK(acu_event_create(0, NULL, &event));
     OK(acu_event_create(1, NULL, &other));
     FAILS(acu_event_record(other, stream), ACU_ERROR_DEVICE, "event belongs to device 1");
-    FAILS(acu_event_elapsed(event, other, &ms), ACU_ERROR_DEVICE, "devices 0 and 1");
+    FAILS(acu_event_get_elapsed_time(event, other, &ms), ACU_ERROR_DEVICE, "devices 0 and 1");
     OK(acu_event_release(event));
     OK(acu_event_release(other));
     OK(acu_stream_release(stream));

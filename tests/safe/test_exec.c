@@ -15,9 +15,9 @@ static void lives_and_dies_once(void **state) {
     acu_quarantine(100);
     OK(acu_graph_add_empty(graph, NULL, 0, NULL));
     OK(acu_graph_instantiate(graph, &(acu_exec_options){.flags = ACU_EXEC_AUTO_FREE}, &exec));
-    OK_SINCE(12000, acu_exec_flags(exec, &flags));
+    OK_SINCE(12000, acu_exec_get_flags(exec, &flags));
     assert_int_equal(flags, runtime_version() >= 12000 ? ACU_EXEC_AUTO_FREE : 0);
-    OK_SINCE_IN_DRIVER(13010, acu_exec_id(exec, &id));
+    OK_SINCE_IN_DRIVER(13010, acu_exec_get_id(exec, &id));
     OK(acu_exec_wrap(acu_exec_raw(exec), &borrowed));
     OK(acu_exec_launch(borrowed, stream));
     OK(acu_stream_synchronize(stream));
@@ -36,7 +36,7 @@ static void lives_and_dies_once(void **state) {
 static void needs_its_arguments(void **state) {
     (void)state;
     acu_exec *exec = NULL;
-    acu_update update;
+    acu_exec_update_info update;
     uint64_t flags;
     unsigned id;
     bool enabled;
@@ -48,14 +48,15 @@ static void needs_its_arguments(void **state) {
     OK(acu_graph_instantiate(graph, NULL, &exec));
     FAILS(acu_exec_launch(exec, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
     FAILS(acu_exec_upload(exec, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
-    FAILS(acu_exec_flags(exec, NULL), ACU_ERROR_ARGUMENT, "'flags' is NULL");
-    FAILS(acu_exec_flags(NULL, &flags), ACU_ERROR_ARGUMENT, "is NULL");
-    FAILS(acu_exec_id(exec, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
-    FAILS(acu_exec_id(NULL, &id), ACU_ERROR_ARGUMENT, "is NULL");
+    FAILS(acu_exec_get_flags(exec, NULL), ACU_ERROR_ARGUMENT, "'flags' is NULL");
+    FAILS(acu_exec_get_flags(NULL, &flags), ACU_ERROR_ARGUMENT, "is NULL");
+    FAILS(acu_exec_get_id(exec, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
+    FAILS(acu_exec_get_id(NULL, &id), ACU_ERROR_ARGUMENT, "is NULL");
     FAILS(acu_exec_update(exec, NULL, &update), ACU_ERROR_ARGUMENT, "the graph is NULL");
     FAILS(acu_exec_update(NULL, graph, NULL), ACU_ERROR_ARGUMENT, "is NULL");
-    FAILS(acu_exec_enabled(exec, (acu_node){0}, &enabled), ACU_ERROR_ARGUMENT, "the node is none");
-    FAILS(acu_exec_set_raw(exec, (acu_node){0}, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    FAILS(acu_exec_is_enabled(exec, (acu_node){0}, &enabled), ACU_ERROR_ARGUMENT,
+          "the node is none");
+    FAILS(acu_exec_set_params(exec, (acu_node){0}, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
     assert_null(acu_exec_raw(NULL));
     OK(acu_exec_release(exec));
 }
@@ -286,7 +287,7 @@ static void launches_on_the_default_stream_of_a_device(void **state) {
     acu_exec *exec = NULL;
     acu_stream *legacy = NULL;
     gate at;
-    OK(acu_stream_legacy(1, &legacy));
+    OK(acu_stream_get_legacy(1, &legacy));
     OK(acu_graph_add_host(graph, NULL, 0, (acu_closure){call, NULL, NULL}, NULL));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_exec_launch(exec, legacy));
@@ -344,9 +345,9 @@ static void a_launch_that_failed_is_not_the_last(void **state) {
     graph = NULL;
     close_gate(&at, stream);
     OK(acu_exec_launch(exec, stream));
-    assert_int_equal(acu_fail_when("cudaGraphLaunch@1:999"), 0);
+    assert_int_equal(acu_inject_errors("cudaGraphLaunch@1:999"), 0);
     FAILS(acu_exec_launch(exec, other), 999, "cudaGraphLaunch");
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     OK(acu_exec_release(exec));
     assert_int_equal(destroyed, 0);
     open_gate(&at);
@@ -386,7 +387,7 @@ static void updates_to_a_graph_of_the_same_shape(void **state) {
     (void)state;
     acu_graph *same = NULL, *more = NULL;
     acu_exec *exec = NULL;
-    acu_update update;
+    acu_exec_update_info update;
     int32_t back[8];
     add_fill(graph, x, 1, NULL);
     OK(acu_graph_create(&same));
@@ -396,7 +397,7 @@ static void updates_to_a_graph_of_the_same_shape(void **state) {
     add_fill(more, x, 3, NULL);
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_exec_update(exec, same, &update));
-    assert_int_equal(update.outcome, ACU_UPDATE_SUCCESS);
+    assert_int_equal(update.result, ACU_UPDATE_SUCCESS);
     OK(acu_graph_release(same));
     OK(acu_exec_launch(exec, stream));
     OK(acu_buffer_read(y, back, 8));
@@ -404,7 +405,7 @@ static void updates_to_a_graph_of_the_same_shape(void **state) {
     bool told = runtime_version() >= 12000; /* before, CUDA said less */
     FAILS(acu_exec_update(exec, more, &update), 910,
           told ? "other nodes or dependencies" : "cannot be updated");
-    assert_int_equal(update.outcome, told ? ACU_UPDATE_TOPOLOGY_CHANGED : ACU_UPDATE_NOT_SUPPORTED);
+    assert_int_equal(update.result, told ? ACU_UPDATE_TOPOLOGY_CHANGED : ACU_UPDATE_NOT_SUPPORTED);
     assert_true(*acu_last_error_details().hint);
     OK(acu_buffer_zero(y, NULL));
     OK(acu_exec_launch(exec, stream)); /* as before */
@@ -418,14 +419,14 @@ static void an_update_of_another_kind_names_the_node(void **state) {
     (void)state;
     acu_graph *another = NULL;
     acu_exec *exec = NULL;
-    acu_update update;
+    acu_exec_update_info update;
     acu_node node;
     add_fill(graph, x, 1, NULL);
     OK(acu_graph_create(&another));
     OK(acu_graph_add_empty(another, NULL, 0, &node));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     FAILS(acu_exec_update(exec, another, &update), 910, "a node is of another kind");
-    assert_int_equal(update.outcome, ACU_UPDATE_NODE_TYPE_CHANGED);
+    assert_int_equal(update.result, ACU_UPDATE_NODE_TYPE_CHANGED);
     assert_ptr_equal(update.error_node.graph, another);
     assert_int_equal(update.error_node.id, node.id);
     assert_non_null(strstr(acu_last_error_message(), "empty node 0"));
@@ -493,7 +494,7 @@ static void changes_need_a_node_of_its_graph(void **state) {
     add_fill(graph, x, 1, &node);
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_graph_clone(graph, &clone));
-    OK(acu_node_in_clone(node, clone, &stranger));
+    OK(acu_node_find_in_clone(node, clone, &stranger));
     FAILS(acu_exec_set_fill(exec, stranger, &(acu_fill){x, ACU_I32, &one, .at = 0}),
           ACU_ERROR_ARGUMENT, "not of the graph that was instantiated");
     OK(acu_node_destroy(node));
@@ -521,7 +522,7 @@ static void changes_a_kernel(void **state) {
     OK(acu_exec_set_kernel(exec, node, kernel, &grid, args, 3));
     OK(acu_exec_launch(exec, stream));
     OK(acu_exec_set_enabled(exec, node, false));
-    OK(acu_exec_enabled(exec, node, &enabled));
+    OK(acu_exec_is_enabled(exec, node, &enabled));
     assert_false(enabled);
     OK(acu_exec_launch(exec, stream));
     OK(acu_exec_set_enabled(exec, node, true));
@@ -530,7 +531,7 @@ static void changes_a_kernel(void **state) {
           "the kernel is NULL");
     FAILS(acu_exec_set_kernel(exec, node, kernel, &grid, args, 1), ACU_ERROR_ARGUMENT,
           "acu_exec_set_kernel");
-    FAILS(acu_exec_enabled(exec, node, NULL), ACU_ERROR_ARGUMENT, "'enabled' is NULL");
+    FAILS(acu_exec_is_enabled(exec, node, NULL), ACU_ERROR_ARGUMENT, "'enabled' is NULL");
     OK(acu_kernel_release(kernel));
     OK(acu_buffer_read(first, back, 8));
     assert_true(back[2] == 6);
@@ -560,9 +561,9 @@ static void changes_a_child(void **state) {
     OK(acu_buffer_read(y, back, 8));
     assert_int_equal(back[0], 2);
     FAILS(acu_exec_set_child(exec, node, NULL), ACU_ERROR_ARGUMENT, "the graph is NULL");
-    OK(acu_node_child(node, &child)); /* its nodes are the exec's, too */
+    OK(acu_node_get_child(node, &child)); /* its nodes are the exec's, too */
     size_t count = 1;
-    OK(acu_graph_nodes(child, &fill, &count));
+    OK(acu_graph_get_nodes(child, &fill, &count));
     OK(acu_exec_set_fill(exec, fill, &(acu_fill){x, ACU_I32, &nine, .at = 0}));
     OK(acu_exec_launch(exec, other));
     OK(acu_buffer_read(x, back, 8));

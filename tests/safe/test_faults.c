@@ -117,11 +117,11 @@ static void run_with(const fault *f) {
     acu_error released;
     begin_kernels(NULL);
     snprintf(rule, sizeof rule, "%s@%zu:%d", f->function, f->nth, f->code);
-    CHECK(acu_fail_when(rule) == 0, "%s is no rule", rule);
+    CHECK(acu_inject_errors(rule) == 0, "%s is no rule", rule);
     acu_result result = traced_run(f->in);
     const char *said = acu_last_error_message();
     read_trace(&made);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     if (f->at >= made.count || !made.calls[f->at].injected)
         exit(NOT_MET);
     CHECK(!result || (result == f->code && acu_last_error() == f->code && *said),

@@ -33,15 +33,16 @@ static void needs_its_arguments(void **state) {
     FAILS(acu_graph_wrap(NULL, &graph), ACU_ERROR_ARGUMENT, "'raw' is NULL");
     FAILS(acu_graph_adopt(NULL, &graph), ACU_ERROR_ARGUMENT, "'raw' is NULL");
     FAILS(acu_graph_clone(NULL, &clone), ACU_ERROR_ARGUMENT, "the graph is NULL");
-    FAILS(acu_graph_nodes(NULL, NULL, &count), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_graph_get_nodes(NULL, NULL, &count), ACU_ERROR_ARGUMENT, "the graph is NULL");
     OK(acu_graph_create(&graph));
     FAILS(acu_graph_clone(graph, NULL), ACU_ERROR_ARGUMENT, "'clone' is NULL");
-    FAILS(acu_graph_nodes(graph, NULL, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
-    FAILS(acu_graph_roots(graph, NULL, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
-    FAILS(acu_graph_edges(graph, NULL, NULL, NULL, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
-    FAILS(acu_graph_id(graph, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
-    FAILS(acu_graph_id(NULL, &id), ACU_ERROR_ARGUMENT, "the graph is NULL");
-    FAILS(acu_graph_dot(graph, NULL, 0), ACU_ERROR_ARGUMENT, "'path' is NULL");
+    FAILS(acu_graph_get_nodes(graph, NULL, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+    FAILS(acu_graph_get_root_nodes(graph, NULL, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+    FAILS(acu_graph_get_edges(graph, NULL, NULL, NULL, NULL), ACU_ERROR_ARGUMENT,
+          "'count' is NULL");
+    FAILS(acu_graph_get_id(graph, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
+    FAILS(acu_graph_get_id(NULL, &id), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_graph_print_dot(graph, NULL, 0), ACU_ERROR_ARGUMENT, "'path' is NULL");
     FAILS(acu_graph_keep(graph, NULL, false), ACU_ERROR_ARGUMENT, "the buffer is NULL");
     FAILS(acu_node_wrap(graph, NULL, &node), ACU_ERROR_ARGUMENT, "'raw' is NULL");
     OK(acu_graph_release(graph));
@@ -56,7 +57,7 @@ static void wraps_and_adopts(void **state) {
     OK(acu_graph_wrap(acu_graph_raw(graph), &other));
     OK(acu_graph_add_empty(other, NULL, 0, &node));
     OK(acu_graph_release(other));
-    OK(acu_graph_nodes(graph, NULL, &count));
+    OK(acu_graph_get_nodes(graph, NULL, &count));
     assert_int_equal(count, 1);
     struct CUgraph_st *raw = acu_graph_raw(graph);
     OK(acu_graph_clone(graph, &other)); /* what is adopted has to be no other's */
@@ -86,7 +87,7 @@ static void is_the_drivers_graph_too(void **state) {
     CUgraphNode of_driver = raw_node;
     OK(acu_node_wrap(graph, of_driver, &node));
     assert_ptr_equal(acu_node_raw(node), raw_node);
-    OK(acu_graph_nodes(graph, &node, &count));
+    OK(acu_graph_get_nodes(graph, &node, &count));
     assert_int_equal(count, 1);
     assert_int_equal(cudaGraphInstantiate(&raw_exec, acu_graph_raw(graph), 0), 0);
     CUgraphExec exec_of_driver = raw_exec;
@@ -103,30 +104,30 @@ static void tells_nodes_and_edges(void **state) {
     acu_edge edges[4];
     size_t count = 4;
     OK(acu_graph_create(&graph));
-    OK(acu_graph_nodes(graph, got, &count));
+    OK(acu_graph_get_nodes(graph, got, &count));
     assert_int_equal(count, 0);
     OK(acu_graph_add_empty(graph, NULL, 0, &a));
     OK(acu_graph_add_empty(graph, &a, 1, &b));
     OK(acu_graph_add_empty(graph, (acu_node[]){a, b}, 2, &c));
     count = 2;
-    OK(acu_graph_nodes(graph, got, &count)); /* there are more than there is room for */
+    OK(acu_graph_get_nodes(graph, got, &count)); /* there are more than there is room for */
     assert_int_equal(count, 3);
     assert_int_equal(got[1].id, b.id);
     count = 4;
-    OK(acu_graph_roots(graph, got, &count));
+    OK(acu_graph_get_root_nodes(graph, got, &count));
     assert_int_equal(count, 1);
     assert_int_equal(got[0].id, a.id);
     assert_ptr_equal(got[0].graph, graph);
     count = 4;
-    OK(acu_graph_edges(graph, got, to, edges, &count));
+    OK(acu_graph_get_edges(graph, got, to, edges, &count));
     assert_int_equal(count, 3);
     count = 4;
-    OK(acu_node_dependencies(c, got, NULL, &count));
+    OK(acu_node_get_dependencies(c, got, NULL, &count));
     assert_int_equal(count, 2);
     assert_int_equal(got[0].id, a.id);
     assert_int_equal(got[1].id, b.id);
     count = 0;
-    OK(acu_node_dependents(a, NULL, NULL, &count));
+    OK(acu_node_get_dependent_nodes(a, NULL, NULL, &count));
     assert_int_equal(count, 2);
     OK(acu_graph_release(graph));
 }
@@ -149,7 +150,7 @@ static void dependencies_come_and_go(void **state) {
           "'from' is NULL");
     FAILS(acu_graph_add_dependencies(graph, &a, NULL, NULL, 1), ACU_ERROR_ARGUMENT, "'to' is NULL");
     FAILS(acu_graph_add_dependencies(graph, &a, &b, NULL, SIZE_MAX), ACU_ERROR_HOST_MEMORY, "");
-    OK(acu_graph_edges(graph, NULL, NULL, NULL, &count));
+    OK(acu_graph_get_edges(graph, NULL, NULL, NULL, &count));
     assert_int_equal(count, 1);
     OK(acu_graph_remove_dependencies(graph, &a, &b, NULL, 1));
     FAILS(acu_graph_remove_dependencies(graph, &a, &b, NULL, 1), 1, "");
@@ -165,7 +166,7 @@ static void stale_nodes_meet_an_error(void **state) {
     (void)state;
     acu_graph *graph = NULL;
     acu_node a, b;
-    acu_node_kind kind;
+    acu_node_type type;
     unsigned id;
     acu_quarantine(100);
     OK(acu_graph_create(&graph));
@@ -173,16 +174,16 @@ static void stale_nodes_meet_an_error(void **state) {
     OK(acu_graph_add_empty(graph, &a, 1, &b));
     OK(acu_node_destroy(a));
     assert_null(acu_node_raw(a));
-    FAILS(acu_node_type(a, &kind), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_get_type(a, &type), ACU_ERROR_HANDLE, "no such node any more");
     FAILS(acu_node_destroy(a), ACU_ERROR_HANDLE, "no such node any more");
     FAILS(acu_graph_add_empty(graph, &a, 1, NULL), ACU_ERROR_HANDLE, "no such node any more");
-    OK(acu_node_type(b, &kind));
-    assert_int_equal(kind, ACU_NODE_EMPTY);
+    OK(acu_node_get_type(b, &type));
+    assert_int_equal(type, ACU_NODE_EMPTY);
     OK(acu_graph_add_empty(graph, NULL, 0, NULL)); /* perhaps at the old one's address */
-    FAILS(acu_node_type(a, &kind), ACU_ERROR_HANDLE, "");
+    FAILS(acu_node_get_type(a, &type), ACU_ERROR_HANDLE, "");
     OK(acu_graph_release(graph));
-    FAILS(acu_node_type(b, &kind), ACU_ERROR_HANDLE, "the graph was released already");
-    FAILS(acu_node_id(b, &id), ACU_ERROR_HANDLE, "the graph was released already");
+    FAILS(acu_node_get_type(b, &type), ACU_ERROR_HANDLE, "the graph was released already");
+    FAILS(acu_node_get_local_id(b, &id), ACU_ERROR_HANDLE, "the graph was released already");
     assert_null(acu_node_raw(b));
     acu_quarantine(0);
 }
@@ -198,7 +199,7 @@ static void many_nodes_keep_their_ids(void **state) {
         OK(acu_graph_add_empty(graph, nodes, i < 40 ? (size_t)i : 40, &nodes[i]));
     for (int i = 0; i < MANY; i += 2)
         OK(acu_node_destroy(nodes[i]));
-    OK(acu_graph_nodes(graph, got, &count));
+    OK(acu_graph_get_nodes(graph, got, &count));
     assert_int_equal(count, MANY / 2);
     for (int i = 0; i < MANY / 2; i++)
         assert_int_equal(got[i].id, nodes[2 * i + 1].id);
@@ -215,12 +216,12 @@ static void clones_have_their_own_nodes(void **state) {
     OK(acu_graph_create(&graph));
     OK(acu_graph_add_empty(graph, NULL, 0, &a));
     OK(acu_graph_clone(graph, &clone));
-    OK(acu_node_in_clone(a, clone, &copy));
+    OK(acu_node_find_in_clone(a, clone, &copy));
     assert_ptr_equal(copy.graph, clone);
     assert_ptr_not_equal(acu_node_raw(copy), acu_node_raw(a));
-    FAILS(acu_node_in_clone(a, graph, &copy), 1, "");
-    FAILS(acu_node_in_clone(a, NULL, &copy), ACU_ERROR_ARGUMENT, "the graph is NULL");
-    FAILS(acu_node_in_clone(a, clone, NULL), ACU_ERROR_ARGUMENT, "'copy' is NULL");
+    FAILS(acu_node_find_in_clone(a, graph, &copy), 1, "");
+    FAILS(acu_node_find_in_clone(a, NULL, &copy), ACU_ERROR_ARGUMENT, "the graph is NULL");
+    FAILS(acu_node_find_in_clone(a, clone, NULL), ACU_ERROR_ARGUMENT, "'copy' is NULL");
     OK(acu_graph_release(graph));
     OK(acu_graph_release(clone));
 }
@@ -295,19 +296,19 @@ static void a_child_is_a_part(void **state) {
     OK(acu_graph_add_empty(inner, NULL, 0, NULL));
     OK(acu_graph_add_child(graph, NULL, 0, inner, &node));
     OK(acu_graph_release(inner));
-    OK(acu_node_child(node, &child));
-    OK(acu_node_child(node, &again));
+    OK(acu_node_get_child(node, &child));
+    OK(acu_node_get_child(node, &again));
     assert_ptr_equal(child, again);
-    OK(acu_graph_nodes(child, NULL, &count));
+    OK(acu_graph_get_nodes(child, NULL, &count));
     assert_int_equal(count, 1);
     assert_ptr_equal(acu_graph_retain(child), child); /* keeps the whole */
     OK(acu_graph_release(graph));
-    OK(acu_graph_nodes(child, NULL, &count));
+    OK(acu_graph_get_nodes(child, NULL, &count));
     OK(acu_graph_add_empty(graph, NULL, 0, &other));
-    FAILS(acu_node_child(other, &again), 1, "");
+    FAILS(acu_node_get_child(other, &again), 1, "");
     FAILS(acu_graph_add_empty(child, &other, 1, NULL), ACU_ERROR_ARGUMENT, "of another graph");
     OK(acu_node_destroy(node));
-    FAILS(acu_graph_nodes(child, NULL, &count), ACU_ERROR_HANDLE, "released already");
+    FAILS(acu_graph_get_nodes(child, NULL, &count), ACU_ERROR_HANDLE, "released already");
     OK(acu_graph_release(graph));
     FAILS(acu_graph_release(child), ACU_ERROR_HANDLE, "");
     acu_quarantine(0);
@@ -330,7 +331,7 @@ static void is_drawn(void **state) {
     close(mkstemp(scratch_path(path)));
     OK(acu_graph_create(&graph));
     OK(acu_graph_add_empty(graph, NULL, 0, NULL));
-    OK(acu_graph_dot(graph, path, ACU_DOT_VERBOSE));
+    OK(acu_graph_print_dot(graph, path, ACU_DOT_VERBOSE));
     FILE *file = fopen(path, "r");
     if (!file || !fgets(line, sizeof line, file))
         fail_msg("there is no drawing");
@@ -338,7 +339,7 @@ static void is_drawn(void **state) {
     if (file)
         fclose(file);
     unlink(path);
-    assert_int_not_equal(acu_graph_dot(graph, "/nowhere/at/all.dot", 0), 0);
+    assert_int_not_equal(acu_graph_print_dot(graph, "/nowhere/at/all.dot", 0), 0);
     OK(acu_graph_release(graph));
 }
 
@@ -350,19 +351,20 @@ static void has_numbers(void **state) {
     uint64_t of_tools = 0;
     OK(acu_graph_create(&graph));
     OK(acu_graph_add_empty(graph, NULL, 0, &node));
-    OK_SINCE_IN_DRIVER(13010, acu_graph_id(graph, &id));
-    OK_SINCE_IN_DRIVER(13010, acu_node_id(node, &of_node));
+    OK_SINCE_IN_DRIVER(13010, acu_graph_get_id(graph, &id));
+    OK_SINCE_IN_DRIVER(13010, acu_node_get_local_id(node, &of_node));
     if (driver_version() >= 13010) {
-        OK_SINCE(13010, acu_node_tools_id(node, &of_tools));
+        OK_SINCE(13010, acu_node_get_tools_id(node, &of_tools));
         assert_int_equal(of_tools != 0, runtime_version() >= 13010);
     }
     if (runtime_version() >= 13010 && driver_version() == 13000) {
-        FAILS(acu_graph_id(graph, &id), 36, "knows CUDA 13.0, and cudaGraphGetId came with 13.1");
+        FAILS(acu_graph_get_id(graph, &id), 36,
+              "knows CUDA 13.0, and cudaGraphGetId came with 13.1");
         assert_non_null(strstr(acu_last_error_details().hint, "install a newer driver"));
     }
-    FAILS(acu_node_id(node, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
-    FAILS(acu_node_type(node, NULL), ACU_ERROR_ARGUMENT, "'kind' is NULL");
-    FAILS(acu_node_child(node, NULL), ACU_ERROR_ARGUMENT, "'child' is NULL");
+    FAILS(acu_node_get_local_id(node, NULL), ACU_ERROR_ARGUMENT, "'id' is NULL");
+    FAILS(acu_node_get_type(node, NULL), ACU_ERROR_ARGUMENT, "'type' is NULL");
+    FAILS(acu_node_get_child(node, NULL), ACU_ERROR_ARGUMENT, "'child' is NULL");
     FAILS(acu_node_wrap(graph, acu_node_raw(node), NULL), ACU_ERROR_ARGUMENT, "'node' is NULL");
     OK(acu_graph_release(graph));
 }

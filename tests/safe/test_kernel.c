@@ -44,22 +44,23 @@ static void attributes(void **state) {
     int most = 0;
     acu_kernel_info i;
     acu_kernel *sharing = kernel_on(0, "sharing");
-    OK(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, 65536));
-    OK(acu_kernel_set(sharing, ACU_KERNEL_SHARED_CARVEOUT, 50));
+    OK(acu_kernel_set_attribute(sharing, ACU_KERNEL_MAX_SHARED, 65536));
+    OK(acu_kernel_set_attribute(sharing, ACU_KERNEL_SHARED_CARVEOUT, 50));
     OK(acu_kernel_get_info(sharing, &i));
     assert_int_equal(i.max_shared, 65536);
     assert_int_equal(i.shared_carveout, 50);
-    OK(acu_device_attribute(0, ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &most));
-    FAILS(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, most), ACU_ERROR_LIMIT,
+    OK(acu_device_get_attribute(0, ACU_DEVICE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, &most));
+    FAILS(acu_kernel_set_attribute(sharing, ACU_KERNEL_MAX_SHARED, most), ACU_ERROR_LIMIT,
           "per block at most, of which the code takes 1008");
-    OK(acu_kernel_set(sharing, ACU_KERNEL_MAX_SHARED, most - STATIC_SHARED));
+    OK(acu_kernel_set_attribute(sharing, ACU_KERNEL_MAX_SHARED, most - STATIC_SHARED));
     if (kernel_version() >= 11080)
-        OK(acu_kernel_set(sharing, ACU_KERNEL_BIG_CLUSTERS, 1));
+        OK(acu_kernel_set_attribute(sharing, ACU_KERNEL_BIG_CLUSTERS, 1));
     OK(acu_kernel_get_info(sharing, &i));
     assert_int_equal(i.big_clusters, kernel_version() >= 11080);
-    FAILS(acu_kernel_set(sharing, ACU_KERNEL_SHARED_CARVEOUT, 1000), 1, "");
+    FAILS(acu_kernel_set_attribute(sharing, ACU_KERNEL_SHARED_CARVEOUT, 1000), 1, "");
     (void)cudaGetLastError();
-    FAILS(acu_kernel_set(NULL, ACU_KERNEL_MAX_SHARED, 5), ACU_ERROR_ARGUMENT, "the kernel is NULL");
+    FAILS(acu_kernel_set_attribute(NULL, ACU_KERNEL_MAX_SHARED, 5), ACU_ERROR_ARGUMENT,
+          "the kernel is NULL");
     OK(acu_kernel_release(sharing));
 }
 
@@ -74,22 +75,22 @@ static void parameters(void **state) {
     size_t count = 0;
     acu_parameter p;
     acu_kernel *mixed = kernel_on(0, "mixed"), *nothing = kernel_on(0, "nothing");
-    assert_int_equal(acu_kernel_check(mixed), ACU_CHECK_TYPES);
-    OK(acu_kernel_parameter_count(mixed, &count));
+    assert_int_equal(acu_kernel_parameter_check(mixed), ACU_CHECK_TYPES);
+    OK(acu_kernel_get_parameter_count(mixed, &count));
     assert_int_equal(count, COUNT(known));
     for (size_t i = 0; i < count; i++) {
-        OK(acu_kernel_parameter(mixed, i, &p));
+        OK(acu_kernel_get_parameter(mixed, i, &p));
         assert_int_equal(p.offset, known[i].offset);
         assert_int_equal(p.size, known[i].size);
         assert_int_equal(p.type, known[i].type);
     }
-    OK(acu_kernel_parameter_count(nothing, &count));
+    OK(acu_kernel_get_parameter_count(nothing, &count));
     assert_int_equal(count, 0);
-    FAILS(acu_kernel_parameter(mixed, 4, &p), ACU_ERROR_RANGE, "mixed has 4 parameters");
-    FAILS(acu_kernel_parameter(mixed, 0, NULL), ACU_ERROR_ARGUMENT, "'parameter' is NULL");
-    FAILS(acu_kernel_parameter(NULL, 0, &p), ACU_ERROR_ARGUMENT, "the kernel is NULL");
-    FAILS(acu_kernel_parameter_count(mixed, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
-    assert_int_equal(acu_kernel_check(NULL), ACU_CHECK_NOTHING);
+    FAILS(acu_kernel_get_parameter(mixed, 4, &p), ACU_ERROR_RANGE, "mixed has 4 parameters");
+    FAILS(acu_kernel_get_parameter(mixed, 0, NULL), ACU_ERROR_ARGUMENT, "'parameter' is NULL");
+    FAILS(acu_kernel_get_parameter(NULL, 0, &p), ACU_ERROR_ARGUMENT, "the kernel is NULL");
+    FAILS(acu_kernel_get_parameter_count(mixed, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+    assert_int_equal(acu_kernel_parameter_check(NULL), ACU_CHECK_NOTHING);
     assert_int_equal(cudaGetLastError(), cudaSuccess); /* that a list ends is no failure */
     OK(acu_kernel_release(mixed));
     OK(acu_kernel_release(nothing));
@@ -120,12 +121,12 @@ static void kernels_of_someone_else(void **state) {
     assert_null(acu_kernel_module(other));
     assert_string_equal(acu_kernel_name(other), kernel_version() >= 12030 ? "scale" : "");
     if (tells_parameters()) {
-        assert_int_equal(acu_kernel_check(other), ACU_CHECK_SIZES);
+        assert_int_equal(acu_kernel_parameter_check(other), ACU_CHECK_SIZES);
         FAILS(acu_launch(stream, other, acu_grid_1d(N, 32), x), ACU_ERROR_ARGUMENT, "1 are given");
         OK(acu_launch(stream, other, acu_grid_1d(N, 32), x, 2, N)); /* types are not known */
     } else {
-        assert_int_equal(acu_kernel_check(other), ACU_CHECK_NOTHING);
-        FAILS(acu_kernel_parameter_count(other, &count), 801, "are not known");
+        assert_int_equal(acu_kernel_parameter_check(other), ACU_CHECK_NOTHING);
+        FAILS(acu_kernel_get_parameter_count(other, &count), 801, "are not known");
         assert_int_equal(count, 0);
     }
     OK(acu_kernel_release(other));
@@ -161,7 +162,7 @@ static void kernels_of_libraries(void **state) {
             OK((int)cuKernelGetFunction(&function, raw));
             OK(acu_kernel_wrap_driver(0, function, &kernel));
         }
-        assert_int_equal(acu_kernel_check(kernel), ACU_CHECK_SIZES);
+        assert_int_equal(acu_kernel_parameter_check(kernel), ACU_CHECK_SIZES);
         FAILS(acu_launch(stream, kernel, acu_grid_1d(N, 32), x), ACU_ERROR_ARGUMENT, "1 are given");
         OK(acu_launch(stream, kernel, acu_grid_1d(N, 32), x, 2.0f, N));
         OK(acu_stream_synchronize(stream));
@@ -185,25 +186,28 @@ static void what_fits(void **state) {
     int blocks = 0, asked = 0;
     size_t threads = 0, all = 0, bytes = 0;
     acu_kernel *kernel = kernel_on(0, "nothing"), *small = kernel_on(0, "small");
-    OK(acu_kernel_blocks_per_multiprocessor(kernel, 1024, 0, 0, &blocks));
+    OK(acu_kernel_get_blocks_per_multiprocessor(kernel, 1024, 0, 0, &blocks));
     assert_int_equal(blocks, 2);
-    OK(acu_kernel_best_block(kernel, NULL, &threads, &all));
+    OK(acu_kernel_get_best_block(kernel, NULL, &threads, &all));
     assert_true(threads == 1024 && all > 1);
-    OK(acu_kernel_best_block(small, &(acu_block_need){.shared_for = four_each, .data = &asked},
-                             &threads, NULL));
+    OK(acu_kernel_get_best_block(small, &(acu_block_need){.shared_for = four_each, .data = &asked},
+                                 &threads, NULL));
     assert_true(threads == 64 && asked > 0);
-    OK(acu_kernel_best_block(kernel, &(acu_block_need){.max_threads = 100}, &threads, &all));
+    OK(acu_kernel_get_best_block(kernel, &(acu_block_need){.max_threads = 100}, &threads, &all));
     assert_true(threads > 0 && threads <= 100);
-    OK(acu_kernel_available_shared(kernel, 2, 1024, &bytes));
+    OK(acu_kernel_get_available_shared(kernel, 2, 1024, &bytes));
     assert_true(bytes > 0);
-    FAILS(acu_kernel_blocks_per_multiprocessor(kernel, 0, 0, 0, &blocks), ACU_ERROR_ARGUMENT,
+    FAILS(acu_kernel_get_blocks_per_multiprocessor(kernel, 0, 0, 0, &blocks), ACU_ERROR_ARGUMENT,
           "blocks of 0 threads");
-    FAILS(acu_kernel_blocks_per_multiprocessor(kernel, 1, 0, 0, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_kernel_blocks_per_multiprocessor(NULL, 1, 0, 0, &blocks), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_kernel_available_shared(kernel, 1, SIZE_MAX, &bytes), ACU_ERROR_ARGUMENT, "threads");
-    FAILS(acu_kernel_available_shared(kernel, 1, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_kernel_available_shared(NULL, 1, 1, &bytes), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_kernel_best_block(NULL, NULL, &threads, &all), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_kernel_get_blocks_per_multiprocessor(kernel, 1, 0, 0, NULL), ACU_ERROR_ARGUMENT,
+          "NULL");
+    FAILS(acu_kernel_get_blocks_per_multiprocessor(NULL, 1, 0, 0, &blocks), ACU_ERROR_ARGUMENT,
+          "NULL");
+    FAILS(acu_kernel_get_available_shared(kernel, 1, SIZE_MAX, &bytes), ACU_ERROR_ARGUMENT,
+          "threads");
+    FAILS(acu_kernel_get_available_shared(kernel, 1, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_kernel_get_available_shared(NULL, 1, 1, &bytes), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_kernel_get_best_block(NULL, NULL, &threads, &all), ACU_ERROR_ARGUMENT, "NULL");
     OK(acu_kernel_release(kernel));
     OK(acu_kernel_release(small));
 }
@@ -213,14 +217,16 @@ static void clusters_that_fit(void **state) {
     int answer = 0;
     const acu_grid g = {.blocks = {8, 0, 0}, .threads = {64, 0, 0}, .cluster = {4, 0, 0}};
     acu_kernel *kernel = kernel_on(0, "nothing");
-    OK(acu_kernel_max_clusters(kernel, &g, &answer));
+    OK(acu_kernel_get_max_clusters(kernel, &g, &answer));
     assert_true(answer > 0);
-    OK(acu_kernel_max_cluster_size(kernel, &g, &answer));
+    OK(acu_kernel_get_max_cluster_size(kernel, &g, &answer));
     assert_int_equal(answer, 8);
-    FAILS(acu_kernel_max_clusters(kernel, NULL, &answer), ACU_ERROR_ARGUMENT, "'grid' is NULL");
-    FAILS(acu_kernel_max_clusters(kernel, &g, NULL), ACU_ERROR_ARGUMENT, "'clusters' is NULL");
-    FAILS(acu_kernel_max_cluster_size(kernel, &g, NULL), ACU_ERROR_ARGUMENT, "'blocks' is NULL");
-    FAILS(acu_kernel_max_cluster_size(NULL, &g, &answer), ACU_ERROR_ARGUMENT, "the kernel is NULL");
+    FAILS(acu_kernel_get_max_clusters(kernel, NULL, &answer), ACU_ERROR_ARGUMENT, "'grid' is NULL");
+    FAILS(acu_kernel_get_max_clusters(kernel, &g, NULL), ACU_ERROR_ARGUMENT, "'clusters' is NULL");
+    FAILS(acu_kernel_get_max_cluster_size(kernel, &g, NULL), ACU_ERROR_ARGUMENT,
+          "'blocks' is NULL");
+    FAILS(acu_kernel_get_max_cluster_size(NULL, &g, &answer), ACU_ERROR_ARGUMENT,
+          "the kernel is NULL");
     OK(acu_kernel_release(kernel));
 }
 

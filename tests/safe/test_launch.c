@@ -291,7 +291,7 @@ static void the_current_device_does_not_matter(void **state) {
     acu_buffer *x = numbers_on(there, 64);
     OK(acu_launch(there, scale, acu_grid_1d(64, 64), x, 3.0f, 64));
     numbers_are(x, 64, 3);
-    OK(acu_device_current(&current));
+    OK(acu_device_get_current(&current));
     assert_int_equal(current, 0);
     OK(acu_buffer_release(x));
     OK(acu_kernel_release(scale));
@@ -344,8 +344,8 @@ static void shared_memory_beyond_limits(void **state) {
     FAILS(acu_launch(b.stream, b.nothing, g), ACU_ERROR_LIMIT,
           "49153 bytes of dynamic shared memory: nothing may have 49152");
     assert_non_null(strstr(acu_last_error_details().hint,
-                           "acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, 49153)"));
-    OK(acu_kernel_set(b.nothing, ACU_KERNEL_MAX_SHARED, 100000));
+                           "acu_kernel_set_attribute(kernel, ACU_KERNEL_MAX_SHARED, 49153)"));
+    OK(acu_kernel_set_attribute(b.nothing, ACU_KERNEL_MAX_SHARED, 100000));
     OK(acu_launch(b.stream, b.nothing, g));
     g.shared_bytes = SIZE_MAX;
     FAILS(acu_launch(b.stream, b.nothing, g), ACU_ERROR_LIMIT, "nothing may have 100000");
@@ -421,7 +421,7 @@ static void dependent_launches_priorities_and_domains(void **state) {
     acu_stream *stream = stream_on(0);
     acu_kernel *kernel = kernel_on(0, "nothing");
     acu_grid g = grid_of(1, 1);
-    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_NO_TIMING}, &event));
+    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_DISABLE_TIMING}, &event));
     OK(acu_event_create(0, NULL, &timed));
     g.priority = -1;
     g.programmatic = true;
@@ -431,7 +431,7 @@ static void dependent_launches_priorities_and_domains(void **state) {
     OK(acu_launch(stream, kernel, g));
     OK(acu_event_synchronize(event));
     g.programmatic_event = timed;
-    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_STATE, "ACU_EVENT_NO_TIMING");
+    FAILS(acu_launch(stream, kernel, g), ACU_ERROR_STATE, "ACU_EVENT_DISABLE_TIMING");
     g.programmatic_event = (acu_event *)stream;
     FAILS(acu_launch(stream, kernel, g), ACU_ERROR_HANDLE, "a stream is given where an event");
     g = grid_of(1, 1);

@@ -12,40 +12,40 @@ static void devices(void **state) {
     acu_device_info info;
     acu_device_guard guard = {0};
     char text[ACU_UUID_SIZE];
-    NO_DEVICE(acu_device_set(absent));
+    NO_DEVICE(acu_device_set_current(absent));
     NO_DEVICE(acu_device_enter(&guard, absent));
-    NO_DEVICE(acu_device_attribute(absent, ACU_DEVICE_WARP_SIZE, &number));
+    NO_DEVICE(acu_device_get_attribute(absent, ACU_DEVICE_WARP_SIZE, &number));
     NO_DEVICE(acu_device_get_info(absent, &info));
-    NO_DEVICE(acu_device_pci_id(absent, text));
-    NO_DEVICE(acu_device_uuid(absent, text));
-    NO_DEVICE(acu_device_memory(absent, &bytes, &bytes));
-    NO_DEVICE(acu_device_priorities(absent, &number, &number));
-    NO_DEVICE(acu_device_limit(absent, ACU_LIMIT_STACK_SIZE, &bytes));
+    NO_DEVICE(acu_device_get_pci_bus_id(absent, text));
+    NO_DEVICE(acu_device_get_uuid(absent, text));
+    NO_DEVICE(acu_device_get_memory(absent, &bytes, &bytes));
+    NO_DEVICE(acu_device_get_priority_range(absent, &number, &number));
+    NO_DEVICE(acu_device_get_limit(absent, ACU_LIMIT_STACK_SIZE, &bytes));
     NO_DEVICE(acu_device_set_limit(absent, ACU_LIMIT_STACK_SIZE, 1024));
-    NO_DEVICE(acu_device_flags(absent, &flags));
+    NO_DEVICE(acu_device_get_flags(absent, &flags));
     NO_DEVICE(acu_device_set_flags(absent, 0));
-    NO_DEVICE(acu_device_can_access(absent, 0, &can));
-    NO_DEVICE(acu_device_can_access(0, absent, &can));
-    NO_DEVICE(acu_device_enable_peer(absent, 0));
-    NO_DEVICE(acu_device_enable_peer(0, absent));
-    NO_DEVICE(acu_device_disable_peer(absent, 0));
-    NO_DEVICE(acu_device_disable_peer(0, absent));
+    NO_DEVICE(acu_device_can_access_peer(absent, 0, &can));
+    NO_DEVICE(acu_device_can_access_peer(0, absent, &can));
+    NO_DEVICE(acu_device_enable_peer_access(absent, 0));
+    NO_DEVICE(acu_device_enable_peer_access(0, absent));
+    NO_DEVICE(acu_device_disable_peer_access(absent, 0));
+    NO_DEVICE(acu_device_disable_peer_access(0, absent));
     NO_DEVICE(acu_device_synchronize(absent));
     NO_DEVICE(acu_device_reset(absent));
-    NOT_NULL(acu_device_count(NULL));
-    NOT_NULL(acu_device_current(NULL));
+    NOT_NULL(acu_device_get_count(NULL));
+    NOT_NULL(acu_device_get_current(NULL));
     NOT_NULL(acu_device_enter(NULL, 0));
-    NOT_NULL(acu_device_attribute(0, ACU_DEVICE_WARP_SIZE, NULL));
+    NOT_NULL(acu_device_get_attribute(0, ACU_DEVICE_WARP_SIZE, NULL));
     NOT_NULL(acu_device_get_info(0, NULL));
-    NOT_NULL(acu_device_pci_id(0, NULL));
-    NOT_NULL(acu_device_by_pci_id(NULL, &number));
-    NOT_NULL(acu_device_by_pci_id("0000:00:00.0", NULL));
-    NOT_NULL(acu_device_uuid(0, NULL));
-    NOT_NULL(acu_device_priorities(0, NULL, &number));
-    NOT_NULL(acu_device_priorities(0, &number, NULL));
-    NOT_NULL(acu_device_limit(0, ACU_LIMIT_STACK_SIZE, NULL));
-    NOT_NULL(acu_device_flags(0, NULL));
-    NOT_NULL(acu_device_can_access(0, 0, NULL));
+    NOT_NULL(acu_device_get_pci_bus_id(0, NULL));
+    NOT_NULL(acu_device_get_by_pci_bus_id(NULL, &number));
+    NOT_NULL(acu_device_get_by_pci_bus_id("0000:00:00.0", NULL));
+    NOT_NULL(acu_device_get_uuid(0, NULL));
+    NOT_NULL(acu_device_get_priority_range(0, NULL, &number));
+    NOT_NULL(acu_device_get_priority_range(0, &number, NULL));
+    NOT_NULL(acu_device_get_limit(0, ACU_LIMIT_STACK_SIZE, NULL));
+    NOT_NULL(acu_device_get_flags(0, NULL));
+    NOT_NULL(acu_device_can_access_peer(0, 0, NULL));
     OK(acu_device_leave(NULL));
     acu_device_guard_cleanup(NULL);
 }
@@ -68,13 +68,13 @@ static void streams_are_made(void **state) {
     acu_stream *made = NULL;
     struct CUstream_st *raw = acu_stream_raw(good.stream);
     NO_DEVICE(acu_stream_create(absent, NULL, &made));
-    NO_DEVICE(acu_stream_legacy(absent, &made));
-    NO_DEVICE(acu_stream_per_thread(absent, &made));
+    NO_DEVICE(acu_stream_get_legacy(absent, &made));
+    NO_DEVICE(acu_stream_get_per_thread(absent, &made));
     NO_DEVICE(acu_stream_wrap(absent, raw, &made));
     NO_DEVICE(acu_stream_adopt(absent, raw, &made));
     NOT_NULL(acu_stream_create(0, NULL, NULL));
-    NOT_NULL(acu_stream_legacy(0, NULL));
-    NOT_NULL(acu_stream_per_thread(0, NULL));
+    NOT_NULL(acu_stream_get_legacy(0, NULL));
+    NOT_NULL(acu_stream_get_per_thread(0, NULL));
     NOT_NULL(acu_stream_wrap(0, raw, NULL));
     NOT_NULL(acu_stream_adopt(0, raw, NULL));
     FAILS(acu_stream_adopt(0, NULL, &made), ACU_ERROR_ARGUMENT, "cannot be taken over");
@@ -92,10 +92,10 @@ static void streams(void **state) {
     uint64_t id;
     acu_sync_policy policy;
     acu_stream *const nobody[] = {NULL};
-    HANDLE(acu_stream_flags(bad, &flags));
-    HANDLE(acu_stream_priority(bad, &number));
-    HANDLE(acu_stream_id(bad, &id));
-    HANDLE(acu_stream_sync_policy(bad, &policy));
+    HANDLE(acu_stream_get_flags(bad, &flags));
+    HANDLE(acu_stream_get_priority(bad, &number));
+    HANDLE(acu_stream_get_id(bad, &id));
+    HANDLE(acu_stream_get_sync_policy(bad, &policy));
     HANDLE(acu_stream_set_sync_policy(bad, ACU_SYNC_SPIN));
     HANDLE(acu_stream_set_access_window(bad, NULL));
     HANDLE(acu_stream_copy_attributes(bad, good.stream));
@@ -103,10 +103,10 @@ static void streams(void **state) {
     HANDLE(acu_stream_query(bad));
     HANDLE(acu_stream_synchronize(bad));
     HANDLE(acu_stream_is_capturing(bad, &yes));
-    HANDLE(acu_stream_wait(bad, good.event));
-    HANDLE(acu_stream_wait(good.stream, bad));
-    HANDLE(acu_stream_wait_external(bad, good.event));
-    HANDLE(acu_stream_wait_external(good.stream, bad));
+    HANDLE(acu_stream_wait_event(bad, good.event));
+    HANDLE(acu_stream_wait_event(good.stream, bad));
+    HANDLE(acu_stream_wait_event_external(bad, good.event));
+    HANDLE(acu_stream_wait_event_external(good.stream, bad));
     HANDLE(acu_stream_wait_stream(bad, good.stream));
     HANDLE(acu_stream_wait_stream(good.stream, bad));
     HANDLE(acu_stream_fork(bad, &good.stream, 1));
@@ -114,10 +114,10 @@ static void streams(void **state) {
     HANDLE(acu_stream_join(bad, &good.stream, 1));
     HANDLE(acu_stream_join(good.stream, (acu_stream *const[]){bad}, 1));
     HANDLE(acu_stream_call_function(bad, good_closure.call, NULL));
-    NOT_NULL(acu_stream_flags(good.stream, NULL));
-    NOT_NULL(acu_stream_priority(good.stream, NULL));
-    NOT_NULL(acu_stream_id(good.stream, NULL));
-    NOT_NULL(acu_stream_sync_policy(good.stream, NULL));
+    NOT_NULL(acu_stream_get_flags(good.stream, NULL));
+    NOT_NULL(acu_stream_get_priority(good.stream, NULL));
+    NOT_NULL(acu_stream_get_id(good.stream, NULL));
+    NOT_NULL(acu_stream_get_sync_policy(good.stream, NULL));
     NOT_NULL(acu_stream_is_capturing(good.stream, NULL));
     NOT_NULL(acu_stream_fork(good.stream, NULL, 1));
     NOT_NULL(acu_stream_join(good.stream, NULL, 1));
@@ -149,16 +149,16 @@ static void captures(void **state) {
     HANDLE(acu_stream_capture(bad, NULL, captures_nothing, NULL, &graph));
     HANDLE(acu_stream_capture_alloc(bad, ACU_F32, 1, &made));
     NOT_NULL(acu_stream_capture_alloc(good.stream, ACU_F32, 1, NULL));
-    HANDLE(acu_stream_capture_status(bad, &status));
-    HANDLE(acu_stream_capture_info(bad, &info));
-    HANDLE(acu_stream_capture_dependencies(bad, NULL, NULL, &count));
+    HANDLE(acu_stream_get_capture_status(bad, &status));
+    HANDLE(acu_stream_get_capture_info(bad, &info));
+    HANDLE(acu_stream_get_capture_dependencies(bad, NULL, NULL, &count));
     HANDLE(acu_stream_set_capture_dependencies(bad, NULL, NULL, 0, false));
     NOT_NULL(acu_stream_end_capture(good.stream, NULL));
     NOT_NULL(acu_stream_capture(good.stream, NULL, NULL, NULL, &graph));
     NOT_NULL(acu_stream_capture(good.stream, NULL, captures_nothing, NULL, NULL));
-    NOT_NULL(acu_stream_capture_status(good.stream, NULL));
-    NOT_NULL(acu_stream_capture_info(good.stream, NULL));
-    NOT_NULL(acu_stream_capture_dependencies(good.stream, NULL, NULL, NULL));
+    NOT_NULL(acu_stream_get_capture_status(good.stream, NULL));
+    NOT_NULL(acu_stream_get_capture_info(good.stream, NULL));
+    NOT_NULL(acu_stream_get_capture_dependencies(good.stream, NULL, NULL, NULL));
     NOT_NULL(acu_stream_set_capture_dependencies(good.stream, NULL, NULL, 1, false));
     assert_null(graph);
     OK(acu_stream_synchronize(good.stream)); /* which is not captured */
@@ -184,9 +184,9 @@ static void events(void **state) {
     HANDLE(acu_event_record_external(good.event, bad));
     HANDLE(acu_event_query(bad));
     HANDLE(acu_event_synchronize(bad));
-    HANDLE(acu_event_elapsed(bad, good.event, &ms));
-    HANDLE(acu_event_elapsed(good.event, bad, &ms));
-    NOT_NULL(acu_event_elapsed(good.event, good.event, NULL));
+    HANDLE(acu_event_get_elapsed_time(bad, good.event, &ms));
+    HANDLE(acu_event_get_elapsed_time(good.event, bad, &ms));
+    NOT_NULL(acu_event_get_elapsed_time(good.event, good.event, NULL));
     SAYS(NULL, acu_event_raw(bad));
     SAYS(ACU_DEVICE_CURRENT, acu_event_device(bad));
     OWNERS(event);
@@ -201,28 +201,28 @@ static void pools(void **state) {
     acu_pool *made = NULL;
     struct CUmemPoolHandle_st *raw = acu_pool_raw(good.pool);
     NO_DEVICE(acu_pool_create(absent, NULL, &made));
-    NO_DEVICE(acu_pool_default(absent, &made));
-    NO_DEVICE(acu_pool_current(absent, &made));
+    NO_DEVICE(acu_pool_get_default(absent, &made));
+    NO_DEVICE(acu_pool_get_current(absent, &made));
     NO_DEVICE(acu_pool_wrap(absent, raw, &made));
     NO_DEVICE(acu_pool_adopt(absent, raw, &made));
-    NO_DEVICE(acu_pool_access(good.pool, absent, &access));
+    NO_DEVICE(acu_pool_get_access(good.pool, absent, &access));
     NO_DEVICE(acu_pool_set_access(good.pool, absent, ACU_ACCESS_READ));
     NOT_NULL(acu_pool_create(0, NULL, NULL));
-    NOT_NULL(acu_pool_default(0, NULL));
-    NOT_NULL(acu_pool_current(0, NULL));
+    NOT_NULL(acu_pool_get_default(0, NULL));
+    NOT_NULL(acu_pool_get_current(0, NULL));
     NOT_NULL(acu_pool_wrap(0, raw, NULL));
     NOT_NULL(acu_pool_wrap(0, NULL, &made));
     NOT_NULL(acu_pool_adopt(0, raw, NULL));
     NOT_NULL(acu_pool_adopt(0, NULL, &made));
     assert_null(made);
-    HANDLE(acu_pool_make_current(bad));
-    HANDLE(acu_pool_get(bad, ACU_POOL_USED, &value));
-    HANDLE(acu_pool_set(bad, ACU_POOL_THRESHOLD, 0));
+    HANDLE(acu_pool_set_current(bad));
+    HANDLE(acu_pool_get_attribute(bad, ACU_POOL_USED, &value));
+    HANDLE(acu_pool_set_attribute(bad, ACU_POOL_THRESHOLD, 0));
     HANDLE(acu_pool_trim(bad, 0));
-    HANDLE(acu_pool_access(bad, 0, &access));
+    HANDLE(acu_pool_get_access(bad, 0, &access));
     HANDLE(acu_pool_set_access(bad, 0, ACU_ACCESS_READ_WRITE));
-    NOT_NULL(acu_pool_get(good.pool, ACU_POOL_USED, NULL));
-    NOT_NULL(acu_pool_access(good.pool, 0, NULL));
+    NOT_NULL(acu_pool_get_attribute(good.pool, ACU_POOL_USED, NULL));
+    NOT_NULL(acu_pool_get_access(good.pool, 0, NULL));
     SAYS(NULL, acu_pool_raw(bad));
     SAYS(ACU_DEVICE_CURRENT, acu_pool_device(bad));
     OWNERS(pool);
@@ -234,7 +234,7 @@ static void buffers_are_made(void **state) {
     acu_buffer *made = NULL;
     void *raw = acu_buffer_raw(good.buffer);
     HANDLE(acu_buffer_create(bad, ACU_F32, 8, &made));
-    HANDLE(acu_buffer_from_typed(bad, ACU_F32, "eight", 1, &made));
+    HANDLE(acu_buffer_create_from_typed(bad, ACU_F32, "eight", 1, &made));
     HANDLE(acu_buffer_create_with(bad, ACU_F32, 8, NULL, &made));
     OPTIONAL_HANDLE(
         acu_buffer_create_with(good.stream, ACU_F32, 8, &(acu_buffer_options){.pool = bad}, &made));
@@ -244,8 +244,8 @@ static void buffers_are_made(void **state) {
     HANDLE(acu_buffer_slice(bad, 0, 1, &made));
     HANDLE(acu_buffer_reinterpret(bad, ACU_U8, &made));
     NOT_NULL(acu_buffer_create(good.stream, ACU_F32, 8, NULL));
-    NOT_NULL(acu_buffer_from_typed(good.stream, ACU_U8, "eight", 1, NULL));
-    NOT_NULL(acu_buffer_from_typed(good.stream, ACU_U8, NULL, 1, &made));
+    NOT_NULL(acu_buffer_create_from_typed(good.stream, ACU_U8, "eight", 1, NULL));
+    NOT_NULL(acu_buffer_create_from_typed(good.stream, ACU_U8, NULL, 1, &made));
     NOT_NULL(acu_buffer_create_with(good.stream, ACU_F32, 8, NULL, NULL));
     NOT_NULL(acu_buffer_register(good.stream, ACU_F32, NULL, 8, 0, &made));
     NOT_NULL(acu_buffer_register(good.stream, ACU_F32, numbers, 8, 0, NULL));
@@ -272,19 +272,19 @@ static void buffers(void **state) {
     void *host;
     const acu_strides one = {0};
     acu_buffer *other = numbers_on(good.stream, 8);
-    HANDLE(acu_buffer_host(bad, &host));
+    HANDLE(acu_buffer_get_host(bad, &host));
     HANDLE(acu_buffer_synchronize(bad));
-    HANDLE(acu_buffer_begin_use(bad, good.stream, true));
-    HANDLE(acu_buffer_begin_use(good.buffer, bad, true));
-    HANDLE(acu_buffer_end_use(bad, good.stream, true));
-    HANDLE(acu_buffer_end_use(good.buffer, bad, true));
+    HANDLE(acu_buffer_begin_use(bad, true, good.stream));
+    OPTIONAL_HANDLE(acu_buffer_begin_use(good.buffer, true, bad));
+    HANDLE(acu_buffer_end_use(bad, true, good.stream));
+    OPTIONAL_HANDLE(acu_buffer_end_use(good.buffer, true, bad));
     HANDLE(acu_buffer_write_typed(bad, 0, ACU_F32, numbers, 8, NULL));
     OPTIONAL_HANDLE(acu_buffer_write_typed(good.buffer, 0, ACU_F32, numbers, 8, bad));
     HANDLE(acu_buffer_read_typed(bad, 0, ACU_F32, numbers, 8, NULL));
     OPTIONAL_HANDLE(acu_buffer_read_typed(good.buffer, 0, ACU_F32, numbers, 8, bad));
     HANDLE(acu_buffer_read_after(bad, good.event, 0, ACU_F32, numbers, 8, good.stream));
     HANDLE(acu_buffer_read_after(good.buffer, bad, 0, ACU_F32, numbers, 8, good.stream));
-    HANDLE(acu_buffer_read_after(good.buffer, good.event, 0, ACU_F32, numbers, 8, bad));
+    OPTIONAL_HANDLE(acu_buffer_read_after(good.buffer, good.event, 0, ACU_F32, numbers, 8, bad));
     HANDLE(acu_buffer_copy(bad, good.buffer, NULL));
     HANDLE(acu_buffer_copy(good.buffer, bad, NULL));
     OPTIONAL_HANDLE(acu_buffer_copy(good.buffer, other, bad));
@@ -300,10 +300,10 @@ static void buffers(void **state) {
     HANDLE(acu_buffer_zero(bad, NULL));
     OPTIONAL_HANDLE(acu_buffer_zero(good.buffer, bad));
     HANDLE(acu_buffer_prefetch(bad, 0, NULL));
-    HANDLE(acu_buffer_advise(bad, ACU_ADVICE_READ_MOSTLY, 0));
-    HANDLE(acu_buffer_attach(bad, ACU_ATTACH_ALL, NULL));
-    HANDLE(acu_buffer_free_graph_memory(bad, good.stream));
-    NOT_NULL(acu_buffer_host(good.buffer, NULL));
+    HANDLE(acu_buffer_advise(bad, ACU_ADVISE_SET_READ_MOSTLY, 0));
+    HANDLE(acu_buffer_attach(bad, ACU_ATTACH_GLOBAL, NULL));
+    HANDLE(acu_graph_memory_free(bad, good.stream));
+    NOT_NULL(acu_buffer_get_host(good.buffer, NULL));
     NOT_NULL(acu_buffer_write_typed(good.buffer, 0, ACU_F32, NULL, 8, NULL));
     NOT_NULL(acu_buffer_read_typed(good.buffer, 0, ACU_F32, NULL, 8, NULL));
     NOT_NULL(acu_buffer_read_after(good.buffer, good.event, 0, ACU_F32, NULL, 8, good.stream));
@@ -364,18 +364,18 @@ static void huge_launches(void **state) {
     grid = good.grid;
     grid.cluster.x = wraps;
     FAILS(acu_launch(good.stream, good.kernel, grid), ACU_ERROR_ARGUMENT, "no whole clusters");
-    FAILS(acu_kernel_blocks_per_multiprocessor(good.kernel, wraps, 0, 0, &number),
+    FAILS(acu_kernel_get_blocks_per_multiprocessor(good.kernel, wraps, 0, 0, &number),
           ACU_ERROR_ARGUMENT, "");
-    FAILS(acu_kernel_blocks_per_multiprocessor(good.kernel, most, 0, 0, &number),
+    FAILS(acu_kernel_get_blocks_per_multiprocessor(good.kernel, most, 0, 0, &number),
           ACU_ERROR_ARGUMENT, "");
-    OK(acu_kernel_blocks_per_multiprocessor(good.kernel, 32, wraps, 0, &number));
+    OK(acu_kernel_get_blocks_per_multiprocessor(good.kernel, 32, wraps, 0, &number));
     assert_int_equal(number, 0);
     threads = blocks = 99;
-    OK(acu_kernel_best_block(good.kernel, &(acu_block_need){.shared_bytes = most}, &threads,
-                             &blocks));
+    OK(acu_kernel_get_best_block(good.kernel, &(acu_block_need){.shared_bytes = most}, &threads,
+                                 &blocks));
     assert_int_equal(threads + blocks, 0); /* none fits */
-    OK(acu_kernel_best_block(good.kernel, &(acu_block_need){.max_threads = most}, &threads,
-                             &blocks));
+    OK(acu_kernel_get_best_block(good.kernel, &(acu_block_need){.max_threads = most}, &threads,
+                                 &blocks));
     assert_int_equal(threads, 1024);
     FAILS(acu_module_load(0, &(acu_module_source){.ptx = kernels_ptx, .jit.log_bytes = most},
                           &module),
@@ -406,26 +406,27 @@ static void failures_name_what_they_are_about(void **state) {
     acu_buffer *made = NULL, *b = good.buffer;
     acu_graph *graph = NULL;
     const acu_strides beyond = {.rank = 1, .shape = &(size_t){9}};
-    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_host(b, &host));
+    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_get_host(b, &host));
     ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_prefetch(b, 0, NULL));
-    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_advise(b, ACU_ADVICE_READ_MOSTLY, 0));
-    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_attach(b, ACU_ATTACH_ALL, NULL));
+    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_advise(b, ACU_ADVISE_SET_READ_MOSTLY, 0));
+    ABOUT("buffer ", ACU_ERROR_MEMORY_KIND, acu_buffer_attach(b, ACU_ATTACH_GLOBAL, NULL));
     ABOUT("buffer ", ACU_ERROR_DTYPE, acu_buffer_reinterpret(b, ACU_BYTES(3), &made));
     assert_string_equal(acu_last_error_details().hint, ""); /* it is no advice to do just that */
     ABOUT("buffer ", ACU_ERROR_RANGE, acu_buffer_copy_range(b, 0, b, 1, 4, NULL));
     ABOUT("buffer ", ACU_ERROR_RANGE, acu_buffer_copy_strided(b, b, &beyond, NULL));
     ABOUT("buffer ", ACU_ERROR_DTYPE, acu_buffer_fill(b, &(double){1}));
     assert_non_null(strstr(acu_last_error_details().hint, "acu_buffer_reinterpret()"));
-    ABOUT("event ", ACU_ERROR_STATE, acu_event_elapsed(good.event, good.event, &ms));
-    ABOUT("pool ", ACU_ERROR_ARGUMENT, acu_pool_get(good.pool, (acu_pool_attribute)99, &bytes));
+    ABOUT("event ", ACU_ERROR_STATE, acu_event_get_elapsed_time(good.event, good.event, &ms));
+    ABOUT("pool ", ACU_ERROR_ARGUMENT,
+          acu_pool_get_attribute(good.pool, (acu_pool_attribute)99, &bytes));
     ABOUT("kernel ", ACU_ERROR_RANGE,
-          acu_kernel_parameter(good.kernel, 99, &(acu_parameter){.size = 0}));
+          acu_kernel_get_parameter(good.kernel, 99, &(acu_parameter){.size = 0}));
     ABOUT("stream ", ACU_ERROR_CAPTURE, acu_stream_end_capture(good.stream, &graph));
     assert_non_null(strstr(acu_last_error_details().hint, "acu_stream_begin_capture()"));
     ABOUT("kernel ", ACU_ERROR_ARGUMENT, acu_launch(good.stream, good.kernel, acu_grid_1d(0, 32)));
     assert_non_null(strstr(acu_last_error_details().hint, "nothing to launch"));
-    ABOUT("attribute 9999 of device 0", 1, acu_device_attribute(0, 9999, &value));
-    assert_int_not_equal(acu_graph_dot(good.graph, "/nonexistent/g.dot", 0), 0);
+    ABOUT("attribute 9999 of device 0", 1, acu_device_get_attribute(0, 9999, &value));
+    assert_int_not_equal(acu_graph_print_dot(good.graph, "/nonexistent/g.dot", 0), 0);
     expect_object("/nonexistent/g.dot");
 }
 
@@ -437,7 +438,6 @@ static void modules(void **state) {
     acu_module *made = NULL;
     acu_kernel *kernel = NULL;
     acu_buffer *buffer = NULL;
-    const char *const *names;
     const acu_module_source source = {.ptx = kernels_ptx};
     const acu_module_program program = {.text = ""};
     struct CUlib_st *library = (struct CUlib_st *)good.kernel; /* is not looked at */
@@ -462,22 +462,21 @@ static void modules(void **state) {
     NOT_NULL(acu_module_adopt_driver(0, NULL, &made));
     NOT_NULL(acu_module_adopt_driver(0, module, NULL));
     assert_null(made);
-    HANDLE(acu_module_kernel(bad, "nothing", &kernel));
-    HANDLE(acu_module_kernel_names(bad, &names, &count));
-    HANDLE(acu_module_global(bad, "table", good.stream, ACU_U8, &buffer));
-    HANDLE(acu_module_global(good.module, "table", bad, ACU_U8, &buffer));
-    NOT_NULL(acu_module_kernel(good.module, NULL, &kernel));
-    NOT_NULL(acu_module_kernel(good.module, "nothing", NULL));
-    NOT_NULL(acu_module_kernel_names(good.module, NULL, &count));
-    NOT_NULL(acu_module_kernel_names(good.module, &names, NULL));
-    NOT_NULL(acu_module_global(good.module, NULL, good.stream, ACU_U8, &buffer));
-    NOT_NULL(acu_module_global(good.module, "table", good.stream, ACU_U8, NULL));
+    HANDLE(acu_module_get_kernel(bad, "nothing", &kernel));
+    HANDLE(acu_module_get_kernel_names(bad, NULL, &count));
+    HANDLE(acu_module_get_global(bad, "table", good.stream, ACU_U8, &buffer));
+    HANDLE(acu_module_get_global(good.module, "table", bad, ACU_U8, &buffer));
+    NOT_NULL(acu_module_get_kernel(good.module, NULL, &kernel));
+    NOT_NULL(acu_module_get_kernel(good.module, "nothing", NULL));
+    NOT_NULL(acu_module_get_kernel_names(good.module, NULL, NULL));
+    NOT_NULL(acu_module_get_global(good.module, NULL, good.stream, ACU_U8, &buffer));
+    NOT_NULL(acu_module_get_global(good.module, "table", good.stream, ACU_U8, NULL));
     SAYS(NULL, acu_module_raw(bad));
     SAYS(NULL, acu_module_raw_driver(bad));
     SAYS(ACU_DEVICE_CURRENT, acu_module_device(bad));
     SAYS('\0', *acu_module_log(bad));
     OWNERS(module);
-    assert_non_null(acu_compile_log());
+    assert_non_null(acu_module_compile_log());
 }
 
 static void kernels(void **state) {
@@ -496,30 +495,30 @@ static void kernels(void **state) {
     NOT_NULL(acu_kernel_wrap_driver(0, function, NULL));
     assert_null(made);
     HANDLE(acu_kernel_get_info(bad, &info));
-    HANDLE(acu_kernel_set(bad, ACU_KERNEL_MAX_SHARED, 0));
-    HANDLE(acu_kernel_parameter_count(bad, &count));
-    HANDLE(acu_kernel_parameter(bad, 0, &parameter));
-    HANDLE(acu_kernel_blocks_per_multiprocessor(bad, 32, 0, 0, &number));
-    HANDLE(acu_kernel_best_block(bad, NULL, &count, &count));
-    HANDLE(acu_kernel_available_shared(bad, 1, 32, &count));
-    HANDLE(acu_kernel_max_clusters(bad, &good.grid, &number));
-    HANDLE(acu_kernel_max_cluster_size(bad, &good.grid, &number));
+    HANDLE(acu_kernel_set_attribute(bad, ACU_KERNEL_MAX_SHARED, 0));
+    HANDLE(acu_kernel_get_parameter_count(bad, &count));
+    HANDLE(acu_kernel_get_parameter(bad, 0, &parameter));
+    HANDLE(acu_kernel_get_blocks_per_multiprocessor(bad, 32, 0, 0, &number));
+    HANDLE(acu_kernel_get_best_block(bad, NULL, &count, &count));
+    HANDLE(acu_kernel_get_available_shared(bad, 1, 32, &count));
+    HANDLE(acu_kernel_get_max_clusters(bad, &good.grid, &number));
+    HANDLE(acu_kernel_get_max_cluster_size(bad, &good.grid, &number));
     NOT_NULL(acu_kernel_get_info(good.kernel, NULL));
-    NOT_NULL(acu_kernel_parameter_count(good.kernel, NULL));
-    NOT_NULL(acu_kernel_parameter(good.kernel, 0, NULL));
-    NOT_NULL(acu_kernel_blocks_per_multiprocessor(good.kernel, 32, 0, 0, NULL));
-    NOT_NULL(acu_kernel_available_shared(good.kernel, 1, 32, NULL));
-    NOT_NULL(acu_kernel_max_clusters(good.kernel, NULL, &number));
-    NOT_NULL(acu_kernel_max_clusters(good.kernel, &good.grid, NULL));
-    NOT_NULL(acu_kernel_max_cluster_size(good.kernel, NULL, &number));
-    NOT_NULL(acu_kernel_max_cluster_size(good.kernel, &good.grid, NULL));
-    OK(acu_kernel_best_block(good.kernel, NULL, NULL, NULL));
+    NOT_NULL(acu_kernel_get_parameter_count(good.kernel, NULL));
+    NOT_NULL(acu_kernel_get_parameter(good.kernel, 0, NULL));
+    NOT_NULL(acu_kernel_get_blocks_per_multiprocessor(good.kernel, 32, 0, 0, NULL));
+    NOT_NULL(acu_kernel_get_available_shared(good.kernel, 1, 32, NULL));
+    NOT_NULL(acu_kernel_get_max_clusters(good.kernel, NULL, &number));
+    NOT_NULL(acu_kernel_get_max_clusters(good.kernel, &good.grid, NULL));
+    NOT_NULL(acu_kernel_get_max_cluster_size(good.kernel, NULL, &number));
+    NOT_NULL(acu_kernel_get_max_cluster_size(good.kernel, &good.grid, NULL));
+    OK(acu_kernel_get_best_block(good.kernel, NULL, NULL, NULL));
     SAYS(NULL, acu_kernel_raw(bad));
     SAYS(NULL, acu_kernel_raw_driver(bad));
     SAYS(ACU_DEVICE_CURRENT, acu_kernel_device(bad));
     SAYS('\0', *acu_kernel_name(bad));
     SAYS(NULL, acu_kernel_module(bad));
-    SAYS(ACU_CHECK_NOTHING, acu_kernel_check(bad));
+    SAYS(ACU_CHECK_NOTHING, acu_kernel_parameter_check(bad));
     OWNERS(kernel);
 }
 

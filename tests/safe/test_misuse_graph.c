@@ -21,26 +21,26 @@ static void graphs(void **state) {
     assert_null(made);
     HANDLE(acu_graph_keep(bad, good.buffer, true));
     HANDLE(acu_graph_keep(good.graph, bad, true));
-    HANDLE(acu_graph_nodes(bad, NULL, &count));
-    HANDLE(acu_graph_roots(bad, NULL, &count));
-    HANDLE(acu_graph_edges(bad, NULL, NULL, NULL, &count));
+    HANDLE(acu_graph_get_nodes(bad, NULL, &count));
+    HANDLE(acu_graph_get_root_nodes(bad, NULL, &count));
+    HANDLE(acu_graph_get_edges(bad, NULL, NULL, NULL, &count));
     HANDLE(acu_graph_add_dependencies(bad, &node, &node, NULL, 1));
     HANDLE(acu_graph_remove_dependencies(bad, &node, &node, NULL, 1));
-    HANDLE(acu_graph_id(bad, &id));
-    HANDLE(acu_graph_dot(bad, "/dev/null", 0));
-    NOT_NULL(acu_graph_nodes(good.graph, NULL, NULL));
-    NOT_NULL(acu_graph_roots(good.graph, NULL, NULL));
-    NOT_NULL(acu_graph_edges(good.graph, NULL, NULL, NULL, NULL));
+    HANDLE(acu_graph_get_id(bad, &id));
+    HANDLE(acu_graph_print_dot(bad, "/dev/null", 0));
+    NOT_NULL(acu_graph_get_nodes(good.graph, NULL, NULL));
+    NOT_NULL(acu_graph_get_root_nodes(good.graph, NULL, NULL));
+    NOT_NULL(acu_graph_get_edges(good.graph, NULL, NULL, NULL, NULL));
     NOT_NULL(acu_graph_add_dependencies(good.graph, NULL, &node, NULL, 1));
     NOT_NULL(acu_graph_add_dependencies(good.graph, &node, NULL, NULL, 1));
     NOT_NULL(acu_graph_remove_dependencies(good.graph, NULL, &node, NULL, 1));
     NOT_NULL(acu_graph_remove_dependencies(good.graph, &node, NULL, NULL, 1));
-    NOT_NULL(acu_graph_id(good.graph, NULL));
-    NOT_NULL(acu_graph_dot(good.graph, NULL, 0));
-    NO_DEVICE(acu_graph_memory_get(absent, ACU_GRAPH_MEMORY_USED, &bytes));
+    NOT_NULL(acu_graph_get_id(good.graph, NULL));
+    NOT_NULL(acu_graph_print_dot(good.graph, NULL, 0));
+    NO_DEVICE(acu_graph_memory_get_attribute(absent, ACU_GRAPH_MEMORY_USED, &bytes));
     NO_DEVICE(acu_graph_memory_reset(absent, ACU_GRAPH_MEMORY_USED_HIGH));
     NO_DEVICE(acu_graph_memory_trim(absent));
-    NOT_NULL(acu_graph_memory_get(0, ACU_GRAPH_MEMORY_USED, NULL));
+    NOT_NULL(acu_graph_memory_get_attribute(0, ACU_GRAPH_MEMORY_USED, NULL));
     destroyed = 0;
     HANDLE(acu_graph_keep_data(bad, empty_closure));
     assert_int_equal(destroyed, 3);
@@ -57,30 +57,30 @@ static void nodes(void **state) {
     unsigned id;
     uint64_t number;
     acu_node copy;
-    acu_node_kind kind;
+    acu_node_type type;
     acu_graph *child;
-    HANDLE(acu_node_in_clone(BAD_NODE, good.graph, &copy));
-    HANDLE(acu_node_in_clone(good.node, bad, &copy));
+    HANDLE(acu_node_find_in_clone(BAD_NODE, good.graph, &copy));
+    HANDLE(acu_node_find_in_clone(good.node, bad, &copy));
     HANDLE(acu_node_wrap(bad, acu_node_raw(good.node), &copy));
     HANDLE(acu_node_destroy(BAD_NODE));
-    HANDLE(acu_node_dependencies(BAD_NODE, NULL, NULL, &count));
-    HANDLE(acu_node_dependents(BAD_NODE, NULL, NULL, &count));
-    HANDLE(acu_node_type(BAD_NODE, &kind));
-    HANDLE(acu_node_child(BAD_NODE, &child));
-    HANDLE(acu_node_id(BAD_NODE, &id));
-    HANDLE(acu_node_tools_id(BAD_NODE, &number));
-    NOT_NULL(acu_node_tools_id(good.node, NULL));
-    NOT_NULL(acu_node_in_clone(good.node, good.graph, NULL));
+    HANDLE(acu_node_get_dependencies(BAD_NODE, NULL, NULL, &count));
+    HANDLE(acu_node_get_dependent_nodes(BAD_NODE, NULL, NULL, &count));
+    HANDLE(acu_node_get_type(BAD_NODE, &type));
+    HANDLE(acu_node_get_child(BAD_NODE, &child));
+    HANDLE(acu_node_get_local_id(BAD_NODE, &id));
+    HANDLE(acu_node_get_tools_id(BAD_NODE, &number));
+    NOT_NULL(acu_node_get_tools_id(good.node, NULL));
+    NOT_NULL(acu_node_find_in_clone(good.node, good.graph, NULL));
     NOT_NULL(acu_node_wrap(good.graph, acu_node_raw(good.node), NULL));
     NOT_NULL(acu_node_wrap(good.graph, NULL, &copy));
-    NOT_NULL(acu_node_dependencies(good.node, NULL, NULL, NULL));
-    NOT_NULL(acu_node_dependents(good.node, NULL, NULL, NULL));
-    NOT_NULL(acu_node_type(good.node, NULL));
-    NOT_NULL(acu_node_child(good.node, NULL));
-    NOT_NULL(acu_node_id(good.node, NULL));
+    NOT_NULL(acu_node_get_dependencies(good.node, NULL, NULL, NULL));
+    NOT_NULL(acu_node_get_dependent_nodes(good.node, NULL, NULL, NULL));
+    NOT_NULL(acu_node_get_type(good.node, NULL));
+    NOT_NULL(acu_node_get_child(good.node, NULL));
+    NOT_NULL(acu_node_get_local_id(good.node, NULL));
     SAYS(NULL, acu_node_raw(BAD_NODE));
     for (uint64_t no_id = 2; no_id > 1; no_id *= 2) {
-        FAILS(acu_node_type((acu_node){good.graph, no_id}, &kind), ACU_ERROR_HANDLE,
+        FAILS(acu_node_get_type((acu_node){good.graph, no_id}, &type), ACU_ERROR_HANDLE,
               "no such node");
         FAILS(acu_graph_add_empty(good.graph, &(acu_node){good.graph, no_id}, 1, NULL),
               ACU_ERROR_HANDLE, "no such node");
@@ -133,10 +133,10 @@ static void nodes_are_added(void **state) {
     HANDLE(acu_conditional_create(bad, 0, 0, &conditional));
     NOT_NULL(acu_conditional_create(good.graph, 0, 0, NULL));
     conditional.graph = good.graph;
-    HANDLE(ADDED(conditional, conditional, ACU_IF, bodies, 1));
-    HANDLE(GIVEN(conditional, ((acu_conditional){bad, 0}), ACU_IF, bodies, 1));
-    NOT_NULL(GIVEN(conditional, conditional, ACU_IF, NULL, 1));
-    NOT_NULL(GIVEN(raw, NULL, NULL));
+    HANDLE(ADDED(conditional, conditional, ACU_CONDITIONAL_IF, bodies, 1));
+    HANDLE(GIVEN(conditional, ((acu_conditional){bad, 0}), ACU_CONDITIONAL_IF, bodies, 1));
+    NOT_NULL(GIVEN(conditional, conditional, ACU_CONDITIONAL_IF, NULL, 1));
+    NOT_NULL(GIVEN(node, NULL, NULL));
     destroyed = 0;
     HANDLE(ADDED(host, good_closure));
     NOT_NULL(GIVEN(host, empty_closure));
@@ -162,7 +162,7 @@ static void huge_counts(void **state) {
           "");
     FAILS(acu_stream_begin_capture(
               good.stream,
-              &(acu_capture_options){.into = good.graph, .after = &node, .count = wraps}),
+              &(acu_capture_options){.into = good.graph, .after = &node, .after_count = wraps}),
           ACU_ERROR_HOST_MEMORY, "");
 }
 
@@ -186,15 +186,15 @@ static void execs(void **state) {
     HANDLE(acu_exec_upload(good.exec, bad));
     HANDLE(acu_exec_launch(bad, good.stream));
     HANDLE(acu_exec_launch(good.exec, bad));
-    HANDLE(acu_exec_flags(bad, &flags));
-    HANDLE(acu_exec_id(bad, &id));
+    HANDLE(acu_exec_get_flags(bad, &flags));
+    HANDLE(acu_exec_get_id(bad, &id));
     HANDLE(acu_exec_update(bad, good.graph, NULL));
     HANDLE(acu_exec_update(good.exec, bad, NULL));
-    HANDLE(acu_exec_enabled(bad, good.node, &yes));
-    HANDLE(acu_exec_enabled(good.exec, BAD_NODE, &yes));
-    NOT_NULL(acu_exec_flags(good.exec, NULL));
-    NOT_NULL(acu_exec_id(good.exec, NULL));
-    NOT_NULL(acu_exec_enabled(good.exec, good.node, NULL));
+    HANDLE(acu_exec_is_enabled(bad, good.node, &yes));
+    HANDLE(acu_exec_is_enabled(good.exec, BAD_NODE, &yes));
+    NOT_NULL(acu_exec_get_flags(good.exec, NULL));
+    NOT_NULL(acu_exec_get_id(good.exec, NULL));
+    NOT_NULL(acu_exec_is_enabled(good.exec, good.node, NULL));
     SAYS(NULL, acu_exec_raw(bad));
     OWNERS(exec);
 }
@@ -214,8 +214,8 @@ static void nodes_are_changed(void **state) {
     HANDLE(acu_node_set_fill(good.node, &(acu_fill){bad, ACU_F32, &one, .at = 0}));
     HANDLE(acu_node_set_event(BAD_NODE, good.event));
     HANDLE(acu_node_set_event(good.node, bad));
-    HANDLE(acu_node_get_raw(BAD_NODE, &raw));
-    HANDLE(acu_node_attribute(BAD_NODE, &attribute));
+    HANDLE(acu_node_get_params(BAD_NODE, &raw));
+    HANDLE(acu_node_get_attribute(BAD_NODE, &attribute));
     HANDLE(acu_node_set_attribute(BAD_NODE, &attribute));
     HANDLE(acu_node_copy_attributes(BAD_NODE, good.node));
     HANDLE(acu_node_copy_attributes(good.node, BAD_NODE));
@@ -225,9 +225,9 @@ static void nodes_are_changed(void **state) {
     NOT_NULL(acu_node_set_fill(good.node, NULL));
     NOT_NULL(acu_node_set_semaphore_signal(good.node, NULL));
     NOT_NULL(acu_node_set_semaphore_wait(good.node, NULL));
-    NOT_NULL(acu_node_set_raw(good.node, NULL));
-    NOT_NULL(acu_node_get_raw(good.node, NULL));
-    NOT_NULL(acu_node_attribute(good.node, NULL));
+    NOT_NULL(acu_node_set_params(good.node, NULL));
+    NOT_NULL(acu_node_get_params(good.node, NULL));
+    NOT_NULL(acu_node_get_attribute(good.node, NULL));
     NOT_NULL(acu_node_set_attribute(good.node, NULL));
     destroyed = 0;
     HANDLE(acu_node_set_host(BAD_NODE, good_closure));
@@ -265,7 +265,7 @@ static void execs_are_changed(void **state) {
     NOT_NULL(acu_exec_set_fill(good.exec, good.node, NULL));
     NOT_NULL(acu_exec_set_semaphore_signal(good.exec, good.node, NULL));
     NOT_NULL(acu_exec_set_semaphore_wait(good.exec, good.node, NULL));
-    NOT_NULL(acu_exec_set_raw(good.exec, good.node, NULL));
+    NOT_NULL(acu_exec_set_params(good.exec, good.node, NULL));
     destroyed = 0;
     CHANGED(host, good_closure);
     NOT_NULL(acu_exec_set_host(good.exec, good.node, empty_closure));

@@ -16,7 +16,7 @@ static bool has_libraries(void) {
 
 static void has_add(acu_module *module) {
     acu_kernel *kernel = NULL;
-    OK(acu_module_kernel(module, "add", &kernel));
+    OK(acu_module_get_kernel(module, "add", &kernel));
     assert_string_equal(acu_kernel_name(kernel), "add");
     assert_ptr_equal(acu_kernel_module(kernel), module);
     OK(acu_kernel_release(kernel));
@@ -125,7 +125,7 @@ static acu_result load_broken(const char *ptx) {
     ACU_AUTO(acu_module) *module = NULL;
     acu_kernel *kernel = NULL;
     ACU_TRY(acu_module_load(0, &(acu_module_source){.ptx = ptx}, &module));
-    return acu_module_kernel(module, "broken", &kernel);
+    return acu_module_get_kernel(module, "broken", &kernel);
 }
 
 static void what_the_compiler_says_is_told(void **state) {
@@ -167,36 +167,41 @@ static void options_of_the_compiler(void **state) {
 
 static void names_of_kernels(void **state) {
     (void)state;
-    size_t count = 0;
-    const char *const *names = NULL, *const *again = NULL;
+    size_t count = 7;
+    const char *names[7] = {NULL}, *two[3] = {NULL};
     acu_module *module = module_on(0);
-    OK(acu_module_kernel_names(module, &names, &count));
+    OK(acu_module_get_kernel_names(module, names, &count));
     assert_int_equal(count, 7);
     assert_string_equal(names[0], "add");
     assert_string_equal(names[6], "sharing");
-    OK(acu_module_kernel_names(module, &again, &count));
-    assert_ptr_equal(names, again);
-    FAILS(acu_module_kernel_names(NULL, &names, &count), ACU_ERROR_ARGUMENT, "the module is NULL");
-    FAILS(acu_module_kernel_names(module, NULL, &count), ACU_ERROR_ARGUMENT, "'names' is NULL");
-    FAILS(acu_module_kernel_names(module, &names, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
+    count = 2;
+    OK(acu_module_get_kernel_names(module, two, &count));
+    assert_int_equal(count, 7);
+    assert_ptr_equal(two[1], names[1]);
+    assert_null(two[2]);
+    OK(acu_module_get_kernel_names(module, NULL, &count));
+    assert_int_equal(count, 7);
+    FAILS(acu_module_get_kernel_names(NULL, names, &count), ACU_ERROR_ARGUMENT,
+          "the module is NULL");
+    FAILS(acu_module_get_kernel_names(module, names, NULL), ACU_ERROR_ARGUMENT, "'count' is NULL");
     OK(acu_module_release(module));
 }
 
 /* Of someone else's module nothing was read, so CUDA is asked. */
 static void names_without_ptx(void **state) {
     (void)state;
-    size_t count = 0;
+    size_t count = 7;
     bool add = false;
-    const char *const *names = NULL;
+    const char *names[7] = {NULL};
     acu_module *module = module_on(0), *other = NULL;
     if (has_libraries())
         OK(acu_module_wrap(0, acu_module_raw(module), &other));
     else
         OK(acu_module_wrap_driver(0, acu_module_raw_driver(module), &other));
     if (kernel_version() < 12040) {
-        FAILS(acu_module_kernel_names(other, &names, &count), 801, "needs CUDA 12.4");
+        FAILS(acu_module_get_kernel_names(other, names, &count), 801, "needs CUDA 12.4");
     } else {
-        OK(acu_module_kernel_names(other, &names, &count));
+        OK(acu_module_get_kernel_names(other, names, &count));
         assert_int_equal(count, 7);
         for (size_t i = 0; i < count; i++)
             add = add || strcmp(names[i], "add") == 0;
@@ -210,17 +215,17 @@ static void a_kernel_that_is_not_there(void **state) {
     (void)state;
     acu_kernel *kernel = NULL;
     acu_module *module = module_on(0);
-    FAILS(acu_module_kernel(module, "vadd", &kernel), 500, "there is no kernel \"vadd\"");
-    FAILS(acu_module_kernel(module, "", &kernel), 500, "there is no kernel \"\"");
+    FAILS(acu_module_get_kernel(module, "vadd", &kernel), 500, "there is no kernel \"vadd\"");
+    FAILS(acu_module_get_kernel(module, "", &kernel), 500, "there is no kernel \"\"");
     assert_non_null(strstr(acu_last_error_details().hint, "its kernels: add, scale"));
-    FAILS(acu_module_kernel(module, "mangled", &kernel), 500, "there is no kernel \"mangled\"");
+    FAILS(acu_module_get_kernel(module, "mangled", &kernel), 500, "there is no kernel \"mangled\"");
     assert_non_null(strstr(acu_last_error_details().hint, "_Z7mangledPf"));
-    FAILS(acu_module_kernel(module, NULL, &kernel), ACU_ERROR_ARGUMENT, "'name' is NULL");
-    FAILS(acu_module_kernel(module, "add", NULL), ACU_ERROR_ARGUMENT, "'kernel' is NULL");
-    FAILS(acu_module_kernel(NULL, "add", &kernel), ACU_ERROR_ARGUMENT, "the module is NULL");
+    FAILS(acu_module_get_kernel(module, NULL, &kernel), ACU_ERROR_ARGUMENT, "'name' is NULL");
+    FAILS(acu_module_get_kernel(module, "add", NULL), ACU_ERROR_ARGUMENT, "'kernel' is NULL");
+    FAILS(acu_module_get_kernel(NULL, "add", &kernel), ACU_ERROR_ARGUMENT, "the module is NULL");
     assert_null(kernel);
     OK(acu_module_release(module));
-    FAILS(acu_module_kernel(module, "add", &kernel), ACU_ERROR_HANDLE, "released already");
+    FAILS(acu_module_get_kernel(module, "add", &kernel), ACU_ERROR_HANDLE, "released already");
     FAILS(acu_module_release(module), ACU_ERROR_HANDLE, "released already");
 }
 
@@ -233,9 +238,9 @@ static void variables_are_buffers(void **state) {
     acu_buffer *counter = NULL, *constant = NULL, *table = NULL;
     acu_stream *stream = stream_on(0);
     acu_module *module = module_on(0);
-    OK(acu_module_global(module, "counter", stream, ACU_U32, &counter));
-    OK(acu_module_global(module, "factors", stream, ACU_F32, &constant));
-    OK(acu_module_global(module, "table", stream, ACU_U16, &table));
+    OK(acu_module_get_global(module, "counter", stream, ACU_U32, &counter));
+    OK(acu_module_get_global(module, "factors", stream, ACU_F32, &constant));
+    OK(acu_module_get_global(module, "table", stream, ACU_U16, &table));
     OK(acu_module_release(module)); /* the buffers keep it */
     assert_int_equal(acu_buffer_count(table), 50);
     OK(acu_buffer_read(counter, &seven, 1));
@@ -258,12 +263,12 @@ static void managed_variables_too(void **state) {
     acu_stream *stream = stream_on(0);
     acu_module *module = module_on(0);
     (void)cudaGetLastError();
-    OK(acu_module_global(module, "everywhere", stream, ACU_U32, &everywhere));
+    OK(acu_module_get_global(module, "everywhere", stream, ACU_U32, &everywhere));
     OK(acu_buffer_read(everywhere, &three, 1));
     assert_int_equal(three, 3);
     assert_int_equal(cudaGetLastError(), cudaSuccess);
     assert_int_equal(acu_buffer_memory(everywhere), ACU_MEMORY_MANAGED);
-    OK(acu_buffer_host(everywhere, (void **)&host));
+    OK(acu_buffer_get_host(everywhere, (void **)&host));
     assert_int_equal(*host, 3);
     OK(acu_buffer_release(everywhere));
     OK(acu_module_release(module));
@@ -275,17 +280,20 @@ static void variables_that_cannot_be(void **state) {
     acu_buffer *buffer = NULL;
     acu_stream *stream = stream_on(0);
     acu_module *module = module_on(0);
-    FAILS(acu_module_global(module, "missing", stream, ACU_U32, &buffer), 500,
+    FAILS(acu_module_get_global(module, "missing", stream, ACU_U32, &buffer), 500,
           "there is no variable \"missing\"");
-    FAILS(acu_module_global(module, "scale", stream, ACU_U32, &buffer), 500,
+    FAILS(acu_module_get_global(module, "scale", stream, ACU_U32, &buffer), 500,
           "there is no variable \"scale\"");
-    FAILS(acu_module_global(module, "table", stream, ACU_F64, &buffer), ACU_ERROR_DTYPE,
+    FAILS(acu_module_get_global(module, "table", stream, ACU_F64, &buffer), ACU_ERROR_DTYPE,
           "100 bytes, which are no whole elements of f64");
-    FAILS(acu_module_global(module, "table", stream, 0x77, &buffer), ACU_ERROR_DTYPE, "100 bytes");
-    FAILS(acu_module_global(NULL, "table", stream, ACU_U8, &buffer), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_module_global(module, NULL, stream, ACU_U8, &buffer), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_module_global(module, "table", NULL, ACU_U8, &buffer), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_module_global(module, "table", stream, ACU_U8, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_module_get_global(module, "table", stream, 0x77, &buffer), ACU_ERROR_DTYPE,
+          "100 bytes");
+    FAILS(acu_module_get_global(NULL, "table", stream, ACU_U8, &buffer), ACU_ERROR_ARGUMENT,
+          "NULL");
+    FAILS(acu_module_get_global(module, NULL, stream, ACU_U8, &buffer), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_module_get_global(module, "table", NULL, ACU_U8, &buffer), ACU_ERROR_ARGUMENT,
+          "NULL");
+    FAILS(acu_module_get_global(module, "table", stream, ACU_U8, NULL), ACU_ERROR_ARGUMENT, "NULL");
     assert_null(buffer);
     OK(acu_module_release(module));
     OK(acu_stream_release(stream));
@@ -297,7 +305,7 @@ static void variables_of_other_devices(void **state) {
     acu_buffer *buffer = NULL;
     acu_stream *other = stream_on(1);
     acu_module *module = module_on(0);
-    FAILS(acu_module_global(module, "table", other, ACU_U8, &buffer), ACU_ERROR_DEVICE,
+    FAILS(acu_module_get_global(module, "table", other, ACU_U8, &buffer), ACU_ERROR_DEVICE,
           "the stream on device 1");
     OK(acu_module_release(module));
     OK(acu_stream_release(other));
@@ -309,7 +317,7 @@ static void one_raw_handle_each(void **state) {
     (void)state;
     acu_module *module = module_on(0);
     acu_kernel *kernel = NULL;
-    OK(acu_module_kernel(module, "add", &kernel));
+    OK(acu_module_get_kernel(module, "add", &kernel));
     assert_int_equal(acu_module_raw(module) != NULL, has_libraries());
     assert_int_equal(acu_module_raw_driver(module) != NULL, !has_libraries());
     assert_int_equal(acu_kernel_raw(kernel) != NULL, has_libraries());
@@ -349,7 +357,7 @@ static void libraries_before_there_were_any(void **state) {
     if (has_libraries())
         return;
     OK(acu_module_wrap(0, (struct CUlib_st *)(void *)&nothing_of_cuda, &module));
-    FAILS(acu_module_kernel(module, "add", &kernel), 801, "needs CUDA 12.8");
+    FAILS(acu_module_get_kernel(module, "add", &kernel), 801, "needs CUDA 12.8");
     OK(acu_module_release(module));
 }
 
@@ -432,12 +440,12 @@ static void unloading_waits_for_captures(void **state) {
     }
     const acu_capture_options relaxed = {.mode = ACU_CAPTURE_RELAXED};
     OK(acu_stream_begin_capture(streams[MANY - 1], &relaxed));
-    assert_int_equal(acu_fail_when("cudaLibraryUnload@*:999;cuModuleUnload@*:999"), 0);
+    assert_int_equal(acu_inject_errors("cudaLibraryUnload@*:999;cuModuleUnload@*:999"), 0);
     OK(acu_kernel_release(kernel));
     OK(acu_stream_query(streams[0])); /* would unload it, if that could be */
     assert_int_equal(acu_release_error(NULL), 0);
-    acu_fail_when(NULL);
-    OK(acu_stream_capture_status(streams[MANY - 1], &status));
+    acu_inject_errors(NULL);
+    OK(acu_stream_get_capture_status(streams[MANY - 1], &status));
     assert_int_equal(status, ACU_CAPTURE_ACTIVE);
     OK(acu_stream_end_capture(streams[MANY - 1], &graph));
     OK(acu_graph_release(graph));

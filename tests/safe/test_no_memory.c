@@ -72,11 +72,11 @@ static acu_result build(acu_graph *graph, acu_buffer *x, acu_buffer *y, acu_node
     for (int i = 0; i < 20; i++)
         ACU_TRY(acu_graph_add_empty(graph, many, (size_t)i, &many[i]));
     ACU_TRY(acu_graph_add_dependencies(graph, many, nodes, edges, 3));
-    ACU_TRY(acu_graph_edges(graph, got, got, edges, &count));
+    ACU_TRY(acu_graph_get_edges(graph, got, got, edges, &count));
     ACU_TRY(acu_graph_create(&inner));
     ACU_TRY(acu_graph_keep(inner, y, true));
     ACU_TRY(acu_graph_add_child(graph, NULL, 0, inner, NULL));
-    return acu_node_child(nodes[0], &(acu_graph *){NULL});
+    return acu_node_get_child(nodes[0], &(acu_graph *){NULL});
 }
 
 static acu_result change(acu_exec *exec, acu_graph *graph, acu_buffer *x, const acu_node nodes[3]) {

@@ -22,9 +22,9 @@ static void a_write_keeps_what_it_writes(void **state) {
     OK(acu_graph_add_copy(graph, &write, 1, &(acu_copy){.to = y, .from = x}, &copy));
     launch();
     expect(y, (int32_t[]){1, 2, 3, 4, 5, 6, 7, 8});
-    acu_node_kind kind;
-    OK(acu_node_type(copy, &kind));
-    assert_int_equal(kind, ACU_NODE_COPY);
+    acu_node_type type;
+    OK(acu_node_get_type(copy, &type));
+    assert_int_equal(type, ACU_NODE_COPY);
     float wrong = 1;
     FAILS(acu_graph_add_write(graph, NULL, 0, x, 0, ACU_F32, &wrong, 1, NULL), ACU_ERROR_DTYPE, "");
     FAILS(acu_graph_add_write(graph, NULL, 0, x, 8, ACU_I32, numbers, 1, NULL), ACU_ERROR_RANGE,
@@ -57,7 +57,7 @@ static void copies_between_devices_need_access(void **state) {
         assert_int_equal(refused, 1);
     if (refused)
         assert_non_null(strstr(acu_last_error_details().hint, "acu_pool_set_access()"));
-    OK(acu_device_can_access(1, 0, &can));
+    OK(acu_device_can_access_peer(1, 0, &can));
     if (can) {
         OK(acu_pool_set_access(pool, 1, ACU_ACCESS_READ_WRITE));
         OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = there, .from = z}, &node));
@@ -81,7 +81,7 @@ static void copies_parts_and_checks_them(void **state) {
     OK(acu_buffer_write(x, numbers, 8));
     OK(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){host, x, .to_at = 2, .from_at = 4}, NULL));
     launch();
-    OK(acu_buffer_host(host, &at));
+    OK(acu_buffer_get_host(host, &at));
     assert_memory_equal((int32_t *)at + 2, numbers + 4, 4 * sizeof(int32_t));
     FAILS(acu_graph_add_copy(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT, "'copy' is NULL");
     FAILS(acu_graph_add_copy(graph, NULL, 0, &(acu_copy){.to = x, .from = floats}, NULL),
@@ -162,13 +162,13 @@ static void runs_kernels(void **state) {
     acu_kernel *kernel = kernel_on(0, "scale");
     acu_buffer *numbers = numbers_on(stream, 8);
     acu_node first, second;
-    acu_node_kind kind;
+    acu_node_type type;
     const acu_grid grid = acu_grid_1d(8, 32);
     const acu_arg args[] = {acu_inout(numbers), acu_arg_of(5.0f), acu_arg_of(8)};
     OK(acu_graph_add_kernel(graph, NULL, 0, kernel, &grid, args, 3, &first));
     OK(acu_graph_add_kernel(graph, &first, 1, kernel, &grid, args, 3, &second));
-    OK(acu_node_type(second, &kind));
-    assert_int_equal(kind, ACU_NODE_KERNEL);
+    OK(acu_node_get_type(second, &type));
+    assert_int_equal(type, ACU_NODE_KERNEL);
     FAILS(acu_graph_add_kernel(graph, NULL, 0, NULL, &grid, args, 3, NULL), ACU_ERROR_ARGUMENT,
           "the kernel is NULL");
     FAILS(acu_graph_add_kernel(graph, NULL, 0, kernel, &grid, args, 2, NULL), ACU_ERROR_ARGUMENT,
@@ -186,13 +186,13 @@ static void records_and_waits(void **state) {
     (void)state;
     acu_event *event = NULL;
     acu_node record, wait;
-    acu_node_kind kind;
+    acu_node_type type;
     gate at;
     OK(acu_event_create(0, NULL, &event));
     OK(acu_graph_add_event_wait(graph, NULL, 0, event, &wait));
     OK(acu_graph_add_event_record(graph, &wait, 1, event, &record));
-    OK(acu_node_type(wait, &kind));
-    assert_int_equal(kind, ACU_NODE_EVENT_WAIT);
+    OK(acu_node_get_type(wait, &type));
+    assert_int_equal(type, ACU_NODE_EVENT_WAIT);
     close_gate(&at, stream);
     OK(acu_event_record(event, stream));
     open_gate(&at);
@@ -214,7 +214,7 @@ static void memory_of_a_graph_is_a_buffer(void **state) {
     const int32_t numbers[8] = {8, 7, 6, 5, 4, 3, 2, 1};
     acu_buffer *z = NULL;
     acu_node alloc, write, copy, release;
-    acu_node_kind kind;
+    acu_node_type type;
     uint64_t used = 0;
     OK(acu_graph_add_alloc(graph, NULL, 0, 0, ACU_I32, 8, &z, &alloc));
     assert_non_null(acu_buffer_raw(z));
@@ -223,14 +223,14 @@ static void memory_of_a_graph_is_a_buffer(void **state) {
     OK(acu_graph_add_write(graph, &alloc, 1, z, 0, ACU_I32, numbers, 8, &write));
     OK(acu_graph_add_copy(graph, &write, 1, &(acu_copy){.to = y, .from = z}, &copy));
     OK(acu_graph_add_free(graph, &copy, 1, z, &release));
-    OK(acu_node_type(release, &kind));
-    assert_int_equal(kind, ACU_NODE_FREE);
+    OK(acu_node_get_type(release, &type));
+    assert_int_equal(type, ACU_NODE_FREE);
     launch();
     launch();
     expect(y, numbers);
-    OK(acu_graph_memory_get(0, ACU_GRAPH_MEMORY_USED_HIGH, &used));
+    OK(acu_graph_memory_get_attribute(0, ACU_GRAPH_MEMORY_USED_HIGH, &used));
     assert_true(used >= sizeof numbers);
-    OK(acu_graph_memory_get(0, ACU_GRAPH_MEMORY_RESERVED, &used));
+    OK(acu_graph_memory_get_attribute(0, ACU_GRAPH_MEMORY_RESERVED, &used));
     assert_true(used >= sizeof numbers);
     OK(acu_graph_memory_reset(0, ACU_GRAPH_MEMORY_USED_HIGH));
     OK(acu_graph_memory_trim(0));
@@ -249,10 +249,10 @@ static void memory_outlives_its_launch(void **state) {
     OK(acu_exec_launch(exec, stream));
     OK(acu_buffer_copy(x, z, other)); /* waits for the launch, as for any use */
     expect(x, numbers);
-    OK(acu_buffer_free_graph_memory(z, other));
+    OK(acu_graph_memory_free(z, other));
     OK(acu_stream_synchronize(other));
-    FAILS(acu_buffer_free_graph_memory(x, other), ACU_ERROR_MEMORY_KIND, "no graph has allocated");
-    FAILS(acu_buffer_free_graph_memory(z, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
+    FAILS(acu_graph_memory_free(x, other), ACU_ERROR_MEMORY_KIND, "no graph has allocated");
+    FAILS(acu_graph_memory_free(z, NULL), ACU_ERROR_ARGUMENT, "the stream is NULL");
     FAILS(acu_buffer_read(z, &(int32_t){0}, 1), ACU_ERROR_ARGUMENT, "belongs to no stream");
     OK(acu_buffer_release(z));
     OK(acu_exec_release(exec));
@@ -275,9 +275,9 @@ static void memory_is_checked(void **state) {
     FAILS(acu_graph_add_free(graph, NULL, 0, x, NULL), ACU_ERROR_MEMORY_KIND,
           "no graph has allocated");
     FAILS(acu_graph_add_free(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT, "the buffer is NULL");
-    FAILS(acu_graph_memory_get(0, ACU_GRAPH_MEMORY_USED, NULL), ACU_ERROR_ARGUMENT,
+    FAILS(acu_graph_memory_get_attribute(0, ACU_GRAPH_MEMORY_USED, NULL), ACU_ERROR_ARGUMENT,
           "'bytes' is NULL");
-    FAILS(acu_graph_memory_get(99, ACU_GRAPH_MEMORY_USED, &bytes), 101, "");
+    FAILS(acu_graph_memory_get_attribute(99, ACU_GRAPH_MEMORY_USED, &bytes), 101, "");
     FAILS(acu_graph_memory_reset(0, ACU_GRAPH_MEMORY_USED), 1, "");
     FAILS(acu_graph_memory_trim(99), 101, "");
 }
@@ -321,18 +321,18 @@ static void a_kernel_ends_the_loop(void **state) {
     acu_conditional more;
     acu_graph *body = NULL;
     acu_node loop, kernel_node;
-    acu_node_kind kind;
+    acu_node_type type;
     const acu_grid grid = acu_grid_1d(1, 1);
     OK_SINCE(12030, acu_conditional_create(graph, 1, ACU_CONDITIONAL_ASSIGN_DEFAULT, &more));
     if (runtime_version() < 12030)
         return;
     acu_sim_register("count", count);
     OK(acu_module_load(0, &(acu_module_source){.ptx = count_ptx}, &module));
-    OK(acu_module_kernel(module, "count", &kernel));
+    OK(acu_module_get_kernel(module, "count", &kernel));
     OK(acu_module_release(module));
-    OK(acu_graph_add_conditional(graph, NULL, 0, more, ACU_WHILE, &body, 1, &loop));
-    OK(acu_node_type(loop, &kind));
-    assert_int_equal(kind, ACU_NODE_CONDITIONAL);
+    OK(acu_graph_add_conditional(graph, NULL, 0, more, ACU_CONDITIONAL_WHILE, &body, 1, &loop));
+    OK(acu_node_get_type(loop, &type));
+    assert_int_equal(type, ACU_NODE_CONDITIONAL);
     OK(acu_graph_add_kernel(body, NULL, 0, kernel, &grid,
                             (acu_arg[]){acu_inout(x), acu_arg_of(more.raw)}, 2, &kernel_node));
     FAILS(acu_graph_add_empty(graph, &kernel_node, 1, NULL), ACU_ERROR_ARGUMENT, "another graph");
@@ -344,15 +344,15 @@ static void a_kernel_ends_the_loop(void **state) {
     }
 }
 
-static void add_choice(acu_conditional_kind kind, unsigned value, acu_graph **bodies,
+static void add_choice(acu_conditional_type type, unsigned value, acu_graph **bodies,
                        unsigned count_of_bodies) {
     acu_conditional chosen;
     OK(acu_conditional_create(graph, value, ACU_CONDITIONAL_ASSIGN_DEFAULT, &chosen));
-    OK(acu_graph_add_conditional(graph, NULL, 0, chosen, kind, bodies, count_of_bodies, NULL));
+    OK(acu_graph_add_conditional(graph, NULL, 0, chosen, type, bodies, count_of_bodies, NULL));
     for (unsigned i = 0; i < count_of_bodies; i++) {
         const int32_t element = (int32_t)(0x01010101 * (i + 1));
         OK(acu_graph_add_fill(bodies[i], NULL, 0,
-                              &(acu_fill){x, ACU_I32, &element, .at = 2 * (size_t)kind, .width = 2},
+                              &(acu_fill){x, ACU_I32, &element, .at = 2 * (size_t)type, .width = 2},
                               NULL));
     }
 }
@@ -369,13 +369,13 @@ static void bodies_are_chosen(void **state) {
     if (!knows_switches())
         return;
     OK(acu_buffer_zero(x, NULL));
-    add_choice(ACU_IF, 0, bodies, 2);
-    add_choice(ACU_SWITCH, 2, bodies, 3);
+    add_choice(ACU_CONDITIONAL_IF, 0, bodies, 2);
+    add_choice(ACU_CONDITIONAL_SWITCH, 2, bodies, 3);
     launch();
     expect(x, (int32_t[]){two, two, 0, 0, three, three, 0, 0});
     OK(acu_graph_release(graph)); /* and the bodies with it */
     OK(acu_graph_create(&graph));
-    add_choice(ACU_IF, 5, bodies, 1);
+    add_choice(ACU_CONDITIONAL_IF, 5, bodies, 1);
     launch();
     expect(x, (int32_t[]){one, one, 0, 0, three, three, 0, 0});
 }
@@ -393,15 +393,15 @@ static void conditions_are_checked(void **state) {
     OK(acu_conditional_create(stranger, 0, 0, &theirs));
 #define ADD(conditional, kind, bodies, count)                                                      \
     acu_graph_add_conditional(graph, NULL, 0, (conditional), (kind), (bodies), (count), NULL)
-    FAILS(ADD(theirs, ACU_IF, bodies, 1), ACU_ERROR_ARGUMENT, "made for another graph");
-    FAILS(ADD((acu_conditional){0}, ACU_IF, bodies, 1), ACU_ERROR_ARGUMENT, "is NULL");
-    FAILS(ADD(mine, ACU_IF, NULL, 1), ACU_ERROR_ARGUMENT, "'bodies' is NULL");
-    FAILS(ADD(mine, (acu_conditional_kind)9, bodies, 1), ACU_ERROR_ARGUMENT, "of kind 9");
-    FAILS(ADD(mine, ACU_IF, bodies, 0), ACU_ERROR_ARGUMENT, "0 bodies");
-    FAILS(ADD(mine, ACU_IF, bodies, 3), ACU_ERROR_ARGUMENT, "3 bodies");
-    FAILS(ADD(mine, ACU_WHILE, bodies, 2), ACU_ERROR_ARGUMENT, "2 bodies");
+    FAILS(ADD(theirs, ACU_CONDITIONAL_IF, bodies, 1), ACU_ERROR_ARGUMENT, "made for another graph");
+    FAILS(ADD((acu_conditional){0}, ACU_CONDITIONAL_IF, bodies, 1), ACU_ERROR_ARGUMENT, "is NULL");
+    FAILS(ADD(mine, ACU_CONDITIONAL_IF, NULL, 1), ACU_ERROR_ARGUMENT, "'bodies' is NULL");
+    FAILS(ADD(mine, (acu_conditional_type)9, bodies, 1), ACU_ERROR_ARGUMENT, "of type 9");
+    FAILS(ADD(mine, ACU_CONDITIONAL_IF, bodies, 0), ACU_ERROR_ARGUMENT, "0 bodies");
+    FAILS(ADD(mine, ACU_CONDITIONAL_IF, bodies, 3), ACU_ERROR_ARGUMENT, "3 bodies");
+    FAILS(ADD(mine, ACU_CONDITIONAL_WHILE, bodies, 2), ACU_ERROR_ARGUMENT, "2 bodies");
     if (!knows_switches()) {
-        FAILS(ADD(mine, ACU_SWITCH, bodies, 2), 801, "needs CUDA 12.8");
+        FAILS(ADD(mine, ACU_CONDITIONAL_SWITCH, bodies, 2), 801, "needs CUDA 12.8");
         assert_null(bodies[0]);
     }
     OK(acu_graph_release(stranger));
@@ -421,17 +421,17 @@ static void takes_raw_parameters(void **state) {
                                      .extent = {16, 2, 1},
                                      .kind = cudaMemcpyDeviceToDevice};
     OK(acu_buffer_write(y, numbers, 8));
-    OK_SINCE(12020, acu_graph_add_raw(graph, NULL, 0, NULL, &fill, &node));
+    OK_SINCE(12020, acu_graph_add_node(graph, NULL, 0, NULL, &fill, &node));
     if (runtime_version() < 12020)
         return;
     OK(acu_graph_add_memcpy(graph, &node, 1, &copy, NULL));
     OK(acu_graph_keep(graph, x, true));
     OK(acu_graph_keep(graph, y, true));
-    OK(acu_node_dependents(node, NULL, NULL, &count));
+    OK(acu_node_get_dependent_nodes(node, NULL, NULL, &count));
     assert_int_equal(count, 1);
     launch();
     expect(y, (int32_t[]){9, 9, 9, 9, 9, 9, 9, 9});
-    FAILS(acu_graph_add_raw(graph, NULL, 0, NULL, NULL, NULL), ACU_ERROR_ARGUMENT,
+    FAILS(acu_graph_add_node(graph, NULL, 0, NULL, NULL, NULL), ACU_ERROR_ARGUMENT,
           "'params' is NULL");
     FAILS(acu_graph_add_memcpy(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
     FAILS(acu_graph_add_semaphore_wait(graph, NULL, 0, NULL, NULL), ACU_ERROR_ARGUMENT,
@@ -449,15 +449,15 @@ static void edges_have_data(void **state) {
     if (runtime_version() < 12030) /* that has none */
         return;
     OK(acu_graph_add_empty(graph, NULL, 0, &a));
-    FAILS(acu_graph_add_raw(graph, &a, 1, &edge, &empty, &b), 1, "cudaGraphAddNode");
+    FAILS(acu_graph_add_node(graph, &a, 1, &edge, &empty, &b), 1, "cudaGraphAddNode");
     edge.type = 0;
-    OK(acu_graph_add_raw(graph, &a, 1, &edge, &empty, &b));
-    OK(acu_graph_edges(graph, NULL, NULL, &got, &count));
+    OK(acu_graph_add_node(graph, &a, 1, &edge, &empty, &b));
+    OK(acu_graph_get_edges(graph, NULL, NULL, &got, &count));
     assert_int_equal(count, 1);
     assert_int_equal(got.type, 0);
     OK(acu_graph_remove_dependencies(graph, &a, &b, &edge, 1));
     count = 0;
-    OK(acu_graph_edges(graph, NULL, NULL, NULL, &count));
+    OK(acu_graph_get_edges(graph, NULL, NULL, NULL, &count));
     assert_int_equal(count, 0);
 }
 

@@ -7,7 +7,7 @@ static void stream_ids_came_with_12_0(void **state) {
     acu_stream *stream = NULL;
     uint64_t id = 1;
     OK(acu_stream_create(0, NULL, &stream));
-    FAILS(acu_stream_id(stream, &id), 801, "cudaStreamGetId needs CUDA 12.0");
+    FAILS(acu_stream_get_id(stream, &id), 801, "cudaStreamGetId needs CUDA 12.0");
     assert_int_equal(id, 0);
     OK(acu_stream_release(stream));
 }

@@ -27,7 +27,7 @@ static acu_buffer *make(acu_stream *on) {
 static void one_stream_needs_no_event(void **state) {
     (void)state;
     int value = 3;
-    acu_fail_when("cudaEvent*@*:1;cudaStreamWaitEvent@*:1");
+    acu_inject_errors("cudaEvent*@*:1;cudaStreamWaitEvent@*:1");
     acu_buffer *x = make(a), *y = make(a);
     for (int i = 0; i < 10; i++) {
         OK(acu_buffer_fill(x, &value));
@@ -62,8 +62,8 @@ static void readers_do_not_wait_for_each_other(void **state) {
     acu_buffer *x = make(a);
     OK(acu_buffer_zero(x, NULL));
     close_gate(&held, b);
-    OK(acu_buffer_begin_use(x, b, false));
-    OK(acu_buffer_end_use(x, b, false));
+    OK(acu_buffer_begin_use(x, false, b));
+    OK(acu_buffer_end_use(x, false, b));
     OK(acu_buffer_read_typed(x, 0, ACU_I32, &value, 1, c)); /* would hang */
     OK(acu_buffer_read_typed(x, 0, ACU_I32, &value, 1, a));
     /* But a writer does wait, for all of them. */
@@ -83,8 +83,8 @@ static void more_readers_than_are_remembered(void **state) {
     for (int i = 0; i < READERS; i++) {
         OK(acu_stream_create(0, NULL, &readers[i]));
         close_gate(&held[i], readers[i]);
-        OK(acu_buffer_begin_use(x, readers[i], false));
-        OK(acu_buffer_end_use(x, readers[i], false));
+        OK(acu_buffer_begin_use(x, false, readers[i]));
+        OK(acu_buffer_end_use(x, false, readers[i]));
     }
     OK(acu_buffer_zero(x, NULL));
     for (int i = READERS; i-- > 0;) { /* CUDA may call host functions one by one, in its order */
@@ -253,15 +253,20 @@ static void a_pipelined_read_waits_for_its_event_only(void **state) {
     int seven = 7, back[256] = {0};
     acu_event *done = NULL;
     acu_buffer *x = make(a);
-    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_NO_TIMING}, &done));
+    OK(acu_event_create(0, &(acu_event_options){.flags = ACU_EVENT_DISABLE_TIMING}, &done));
     OK(acu_buffer_fill(x, &seven));
     OK(acu_event_record(done, a));
     close_gate(&held, a); /* the next batch */
-    OK(acu_buffer_begin_use(x, a, false));
-    OK(acu_buffer_end_use(x, a, false));
+    OK(acu_buffer_begin_use(x, false, a));
+    OK(acu_buffer_end_use(x, false, a));
     OK(acu_buffer_read_after(x, done, 0, ACU_I32, back, 256, c)); /* would hang */
     assert_int_equal(back[255], 7);
     open_gate(&held);
+    back[255] = 0;
+    OK(acu_buffer_read_after(x, done, 0, ACU_I32, back, 256, NULL)); /* the buffer's own stream */
+    assert_int_equal(back[255], 7);
+    OK(acu_buffer_begin_use(x, true, NULL));
+    OK(acu_buffer_end_use(x, true, NULL));
     FAILS(acu_buffer_read_after(x, done, 0, ACU_F32, back, 256, c), ACU_ERROR_DTYPE,
           "the host f32");
     FAILS(acu_buffer_read_after(x, done, 1, ACU_I32, back, 256, c), ACU_ERROR_RANGE, "of 256");
@@ -305,7 +310,7 @@ static void memory_of_another_threads_stream_is_freed_in_order(void **state) {
     void *failed;
     acu_stream *own = NULL;
     acu_buffer *x = NULL;
-    OK(acu_stream_per_thread(0, &own));
+    OK(acu_stream_get_per_thread(0, &own));
     OK(acu_buffer_create(own, ACU_U8, 1000, &x));
     close_gate(&held, own);
     OK(acu_buffer_zero(x, NULL));

@@ -116,10 +116,10 @@ static void events(void **state) {
     OK(acu_node_set_event(record, b));
     OK(acu_node_set_event(wait, b));
     struct cudaGraphNodeParams params;
-    OK(acu_node_get_raw(record, &params));
+    OK(acu_node_get_params(record, &params));
     assert_int_equal(params.type, cudaGraphNodeTypeEventRecord);
     assert_ptr_equal(params.eventRecord.event, acu_event_raw(b));
-    OK(acu_node_get_raw(wait, &params));
+    OK(acu_node_get_params(wait, &params));
     assert_ptr_equal(params.eventWait.event, acu_event_raw(b));
     FAILS(acu_node_set_event(wait, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
     OK(acu_event_release(a));
@@ -161,24 +161,24 @@ static void raw_parameters_go_round(void **state) {
     const float one = 1, two = 2;
     struct cudaGraphNodeParams params;
     OK(acu_graph_add_fill(graph, NULL, 0, &(acu_fill){x, ACU_F32, &one, .at = 0}, &node));
-    OK(acu_node_get_raw(node, &params));
+    OK(acu_node_get_params(node, &params));
     assert_int_equal(params.type, cudaGraphNodeTypeMemset);
     assert_ptr_equal(params.memset.dst, acu_buffer_raw(x));
     assert_int_equal(params.memset.elementSize, 4);
     assert_int_equal(params.memset.width, 8);
     OK(acu_graph_instantiate(graph, NULL, &exec));
     memcpy(&params.memset.value, &two, sizeof two);
-    OK(acu_node_set_raw(node, &params));
+    OK(acu_node_set_params(node, &params));
     OK(acu_exec_launch(exec, stream)); /* was there before */
     assert_true(first_of(x) == 1);
     launch();
     assert_true(first_of(x) == 2);
     OK(acu_exec_launch(exec, stream));
-    OK(acu_exec_set_raw(exec, node, &params));
+    OK(acu_exec_set_params(exec, node, &params));
     OK(acu_exec_launch(exec, stream));
     assert_true(first_of(x) == 2);
-    FAILS(acu_node_set_raw(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
-    FAILS(acu_node_get_raw(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    FAILS(acu_node_set_params(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
+    FAILS(acu_node_get_params(node, NULL), ACU_ERROR_ARGUMENT, "'params' is NULL");
     OK(acu_exec_release(exec));
 }
 
@@ -197,18 +197,18 @@ static void raw_parameters_of_all_kinds(void **state) {
     OK(acu_graph_add_child(graph, NULL, 0, sub, &child));
     OK(acu_graph_add_kernel(graph, NULL, 0, scale, &grid, args, 3, &kernel));
     OK(acu_graph_add_empty(graph, NULL, 0, &empty));
-    OK(acu_node_get_raw(copy, &params));
+    OK(acu_node_get_params(copy, &params));
     assert_int_equal(params.type, cudaGraphNodeTypeMemcpy);
     assert_int_equal(params.memcpy.copyParams.extent.width, 32);
-    OK(acu_node_set_raw(copy, &params));
-    OK(acu_node_get_raw(host, &params));
+    OK(acu_node_set_params(copy, &params));
+    OK(acu_node_get_params(host, &params));
     assert_non_null(params.host.fn);
-    OK(acu_node_child(child, &part));
-    OK(acu_node_get_raw(child, &params));
+    OK(acu_node_get_child(child, &part));
+    OK(acu_node_get_params(child, &params));
     assert_ptr_equal(params.graph.graph, acu_graph_raw(part));
-    OK(acu_node_get_raw(empty, &params));
+    OK(acu_node_get_params(empty, &params));
     assert_int_equal(params.type, cudaGraphNodeTypeEmpty);
-    OK(acu_node_get_raw(kernel, &params));
+    OK(acu_node_get_params(kernel, &params));
     assert_int_equal(params.type, cudaGraphNodeTypeKernel);
     assert_int_equal(params.kernel.gridDim.x, 2);
     assert_int_equal(params.kernel.blockDim.x, 4);
@@ -218,22 +218,22 @@ static void raw_parameters_of_all_kinds(void **state) {
             "cudaGraphNodeSetParams@1:98;cudaGraphKernelNodeSetParams@1:98",
             "cudaGraphNodeSetParams@1:801;cudaGraphKernelNodeSetParams@1:801"};
         for (unsigned i = 0; i < COUNT(refused); i++) {
-            assert_int_equal(acu_fail_when("cudaGraphKernelNodeGetParams@1:98"), 0);
-            OK(acu_node_get_raw(kernel,
-                                &params)); /* its arguments are the node's until it changes */
-            acu_fail_when(NULL);
+            assert_int_equal(acu_inject_errors("cudaGraphKernelNodeGetParams@1:98"), 0);
+            OK(acu_node_get_params(kernel,
+                                   &params)); /* its arguments are the node's until it changes */
+            acu_inject_errors(NULL);
             assert_ptr_equal(params.kernel.func, acu_kernel_raw_driver(scale));
             assert_int_equal(params.kernel.gridDim.x, i + 2);
-            assert_int_equal(acu_fail_when(refused[i]), 0);
+            assert_int_equal(acu_inject_errors(refused[i]), 0);
             params.kernel.gridDim.x = i + 3;
-            OK(acu_node_set_raw(kernel, &params));
-            acu_fail_when(NULL);
-            OK(acu_node_get_raw(kernel, &params));
+            OK(acu_node_set_params(kernel, &params));
+            acu_inject_errors(NULL);
+            OK(acu_node_get_params(kernel, &params));
             assert_int_equal(params.kernel.gridDim.x, i + 3);
         }
     } else {
         params.kernel.gridDim.x = 1;
-        OK(acu_node_set_raw(kernel, &params));
+        OK(acu_node_set_params(kernel, &params));
     }
     OK(acu_graph_release(sub));
     OK(acu_kernel_release(scale));
@@ -246,12 +246,12 @@ static void memory_nodes_tell_their_address(void **state) {
     struct cudaGraphNodeParams params;
     OK(acu_graph_add_alloc(graph, NULL, 0, 0, ACU_F32, 8, &own, &alloc));
     OK(acu_graph_add_free(graph, &alloc, 1, own, &release));
-    OK(acu_node_get_raw(alloc, &params));
+    OK(acu_node_get_params(alloc, &params));
     assert_int_equal(params.type, cudaGraphNodeTypeMemAlloc);
     assert_ptr_equal(params.alloc.dptr, acu_buffer_raw(own));
-    OK(acu_node_get_raw(release, &params));
+    OK(acu_node_get_params(release, &params));
     assert_ptr_equal(params.free.dptr, acu_buffer_raw(own));
-    assert_int_not_equal(acu_node_set_raw(release, &params), 0); /* CUDA has no way */
+    assert_int_not_equal(acu_node_set_params(release, &params), 0); /* CUDA has no way */
     OK(acu_buffer_release(own));
 }
 
@@ -269,14 +269,14 @@ static void attributes(void **state) {
     OK(acu_node_set_attribute(a, &attribute));
     OK(acu_node_copy_attributes(b, a));
     attribute.val.cooperative = 0;
-    OK(acu_node_attribute(b, &attribute));
+    OK(acu_node_get_attribute(b, &attribute));
     assert_int_equal(attribute.val.cooperative, 1);
     attribute.id = cudaLaunchAttributeSynchronizationPolicy; /* a stream's; 11.7 knows none */
     int wrong = runtime_version() < 11080 ? 801 : 1;
-    FAILS(acu_node_attribute(a, &attribute), wrong, "cudaGraphKernelNodeGetAttribute");
+    FAILS(acu_node_get_attribute(a, &attribute), wrong, "cudaGraphKernelNodeGetAttribute");
     FAILS(acu_node_set_attribute(empty, &attribute), wrong, "cudaGraphKernelNodeSetAttribute");
     FAILS(acu_node_copy_attributes(a, empty), 1, "cudaGraphKernelNodeCopyAttributes");
-    FAILS(acu_node_attribute(a, NULL), ACU_ERROR_ARGUMENT, "'attribute' is NULL");
+    FAILS(acu_node_get_attribute(a, NULL), ACU_ERROR_ARGUMENT, "'attribute' is NULL");
     FAILS(acu_node_set_attribute(a, NULL), ACU_ERROR_ARGUMENT, "'attribute' is NULL");
     FAILS(acu_node_copy_attributes((acu_node){NULL, 0}, a), ACU_ERROR_ARGUMENT, "the node is none");
     OK(acu_kernel_release(scale));
@@ -344,9 +344,9 @@ static void what_was_refused_changes_nothing(void **state) {
     OK(acu_event_create(0, NULL, &b));
     struct CUevent_st *raw_a = acu_event_raw(a), *raw_b = acu_event_raw(b);
     OK(acu_graph_add_event_record(graph, NULL, 0, a, &node));
-    assert_int_equal(acu_fail_when("cudaGraphEventRecordNodeSetEvent@1:999"), 0);
+    assert_int_equal(acu_inject_errors("cudaGraphEventRecordNodeSetEvent@1:999"), 0);
     FAILS(acu_node_set_event(node, b), 999, "cudaGraphEventRecordNodeSetEvent");
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     OK(acu_event_release(a));
     OK(acu_event_release(b));
     assert_true(is_alive(raw_a));
@@ -362,9 +362,9 @@ static void nodes_that_are_gone(void **state) {
     OK(acu_graph_add_empty(graph, NULL, 0, &node));
     OK(acu_node_destroy(node));
     FAILS(acu_node_destroy(node), ACU_ERROR_HANDLE, "no such node any more");
-    FAILS(acu_node_get_raw(node, &params), ACU_ERROR_HANDLE, "no such node any more");
-    FAILS(acu_node_set_raw(node, &params), ACU_ERROR_HANDLE, "no such node any more");
-    FAILS(acu_node_attribute(node, &attribute), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_get_params(node, &params), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_set_params(node, &params), ACU_ERROR_HANDLE, "no such node any more");
+    FAILS(acu_node_get_attribute(node, &attribute), ACU_ERROR_HANDLE, "no such node any more");
     FAILS(acu_node_set_attribute(node, &attribute), ACU_ERROR_HANDLE, "no such node any more");
     FAILS(acu_node_set_copy(node, &(acu_copy){.to = y, .from = x}), ACU_ERROR_HANDLE, "any more");
 }

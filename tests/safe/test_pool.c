@@ -11,11 +11,11 @@ static void life(void **state) {
     OK(acu_pool_create(another_device(), &(acu_pool_options){.threshold = 4096}, &pool));
     uint64_t value = 0;
     assert_int_equal(acu_pool_device(pool), another_device());
-    OK(acu_pool_get(pool, ACU_POOL_THRESHOLD, &value));
+    OK(acu_pool_get_attribute(pool, ACU_POOL_THRESHOLD, &value));
     assert_int_equal(value, 4096);
     OK(acu_pool_wrap(another_device(), acu_pool_raw(pool), &same));
-    OK(acu_pool_set(same, ACU_POOL_REUSE_OPPORTUNISTIC, 0));
-    OK(acu_pool_get(pool, ACU_POOL_REUSE_OPPORTUNISTIC, &value));
+    OK(acu_pool_set_attribute(same, ACU_POOL_REUSE_OPPORTUNISTIC, 0));
+    OK(acu_pool_get_attribute(pool, ACU_POOL_REUSE_OPPORTUNISTIC, &value));
     assert_int_equal(value, 0);
     OK(acu_pool_release(same));
     assert_ptr_equal(acu_pool_retain(pool), pool);
@@ -75,12 +75,12 @@ static void buffers_keep_their_pool(void **state) {
     OK(acu_buffer_create_with(stream, ACU_U8, 1000, &(acu_buffer_options){.pool = pool}, &buffer));
     watch = acu_pool_retain(pool);
     OK(acu_pool_release(pool));
-    OK(acu_pool_get(watch, ACU_POOL_USED, &used));
+    OK(acu_pool_get_attribute(watch, ACU_POOL_USED, &used));
     assert_true(used >= 1000);
     OK(acu_stream_release(stream)); /* the buffer keeps that, too */
     OK(acu_buffer_release(buffer));
     OK(acu_device_synchronize(0));
-    OK(acu_pool_get(watch, ACU_POOL_USED, &used));
+    OK(acu_pool_get_attribute(watch, ACU_POOL_USED, &used));
     assert_int_equal(used, 0);
     OK(acu_pool_trim(watch, 0));
     OK(acu_pool_release(watch));
@@ -89,13 +89,13 @@ static void buffers_keep_their_pool(void **state) {
 static void default_and_current(void **state) {
     (void)state;
     acu_pool *first = NULL, *mine = NULL, *now = NULL;
-    OK(acu_pool_default(0, &first));
+    OK(acu_pool_get_default(0, &first));
     OK(acu_pool_create(0, NULL, &mine));
-    OK(acu_pool_make_current(mine));
-    OK(acu_pool_current(0, &now));
+    OK(acu_pool_set_current(mine));
+    OK(acu_pool_get_current(0, &now));
     assert_ptr_equal(acu_pool_raw(now), acu_pool_raw(mine));
     OK(acu_pool_release(now));
-    OK(acu_pool_make_current(first));
+    OK(acu_pool_set_current(first));
     OK(acu_pool_release(mine));
     OK(acu_pool_release(first));
 }
@@ -107,18 +107,18 @@ static void access_of_devices(void **state) {
     acu_access access = ACU_ACCESS_NONE;
     bool can = false;
     OK(acu_pool_create(0, NULL, &pool));
-    OK(acu_pool_access(pool, 0, &access));
+    OK(acu_pool_get_access(pool, 0, &access));
     assert_int_equal(access, ACU_ACCESS_READ_WRITE);
-    OK(acu_pool_access(pool, 1, &access));
+    OK(acu_pool_get_access(pool, 1, &access));
     assert_int_equal(access, ACU_ACCESS_NONE);
-    OK(acu_device_can_access(1, 0, &can));
+    OK(acu_device_can_access_peer(1, 0, &can));
     if (can) {
         OK(acu_pool_set_access(pool, 1, ACU_ACCESS_READ_WRITE));
-        OK(acu_pool_access(pool, 1, &access));
+        OK(acu_pool_get_access(pool, 1, &access));
         assert_int_equal(access, ACU_ACCESS_READ_WRITE);
     }
-    FAILS(acu_pool_access(pool, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_pool_access(pool, 8, &access), 101, "device 8");
+    FAILS(acu_pool_get_access(pool, 1, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_pool_get_access(pool, 8, &access), 101, "device 8");
     FAILS(acu_pool_set_access(pool, 8, ACU_ACCESS_READ), 101, "device 8");
     OK(acu_pool_release(pool));
 }
@@ -133,15 +133,15 @@ static void misuse(void **state) {
     FAILS(acu_pool_create(0, NULL, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_pool_create(9, NULL, &pool), 101, "device 9");
     FAILS(acu_pool_wrap(0, NULL, &pool), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_pool_default(9, &pool), 101, "device 9");
-    FAILS(acu_pool_current(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_pool_get_default(9, &pool), 101, "device 9");
+    FAILS(acu_pool_get_current(0, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_pool_trim(NULL, 0), ACU_ERROR_ARGUMENT, "the pool is NULL");
     OK(acu_pool_create(0, NULL, &pool));
     OK(acu_stream_create(0, NULL, &stream));
-    FAILS(acu_pool_get(pool, (acu_pool_attribute)no_such, &value), ACU_ERROR_ARGUMENT,
+    FAILS(acu_pool_get_attribute(pool, (acu_pool_attribute)no_such, &value), ACU_ERROR_ARGUMENT,
           "no attribute 99");
-    FAILS(acu_pool_get(pool, ACU_POOL_USED, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_pool_set(pool, ACU_POOL_USED, 1), ACU_ERROR_ARGUMENT, "only be read");
+    FAILS(acu_pool_get_attribute(pool, ACU_POOL_USED, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_pool_set_attribute(pool, ACU_POOL_USED, 1), ACU_ERROR_ARGUMENT, "only be read");
     FAILS(acu_buffer_create_with(stream, ACU_U8, 1,
                                  &(acu_buffer_options){.memory = ACU_MEMORY_PINNED, .pool = pool},
                                  &buffer),

@@ -156,7 +156,7 @@ static acu_result use_streams(void) {
     case 0:
         return acu_event_record(ANY(events), ANY(streams));
     case 1:
-        return acu_stream_wait(ANY(streams), ANY(events));
+        return acu_stream_wait_event(ANY(streams), ANY(events));
     case 2:
         return acu_stream_wait_stream(ANY(streams), ANY(streams));
     case 3:
@@ -166,7 +166,7 @@ static acu_result use_streams(void) {
     case 5:
         return acu_event_synchronize(ANY(events));
     case 6:
-        return acu_event_elapsed(ANY(events), ANY(events), &milliseconds);
+        return acu_event_get_elapsed_time(ANY(events), ANY(events), &milliseconds);
     default:
         return acu_stream_call(ANY(streams), closure());
     }
@@ -247,7 +247,7 @@ static acu_result change(void) {
     case 2:
         return acu_node_destroy(any_node());
     case 3:
-        return acu_node_child(any_node(), &child);
+        return acu_node_get_child(any_node(), &child);
     case 4:
         return acu_exec_update(ANY(execs), ANY(graphs), NULL);
     case 5:

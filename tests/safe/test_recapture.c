@@ -78,13 +78,13 @@ static void nodes_take_over_what_is_different(void **state) {
     acu_exec *exec = NULL;
     size_t count = 2;
     NEEDS_RECAPTURE();
-    OK(acu_graph_nodes(graph, before, &count));
+    OK(acu_graph_get_nodes(graph, before, &count));
     OK(acu_graph_instantiate(graph, NULL, &exec));
     OK(acu_stream_begin_capture(stream, &(acu_capture_options){.into = graph, .again = true}));
     fill(x, 5);
     fill(y, 2);
     end_again();
-    OK(acu_graph_nodes(graph, after, &count));
+    OK(acu_graph_get_nodes(graph, after, &count));
     assert_int_equal(count, 2);
     assert_int_equal(before[0].id, after[0].id);
     assert_int_equal(before[1].id, after[1].id);
@@ -118,7 +118,7 @@ static void the_program_is_asked(void **state) {
     acu_node nodes[2];
     size_t count = 2;
     NEEDS_RECAPTURE();
-    OK(acu_graph_nodes(graph, nodes, &count));
+    OK(acu_graph_get_nodes(graph, nodes, &count));
     OK(acu_stream_begin_capture(
         stream, &(acu_capture_options){.into = graph, .again = true, .changed = note, .data = &a}));
     fill(x, 1); /* as before */
@@ -136,7 +136,7 @@ static void the_program_is_asked(void **state) {
 static void has_no_nodes(acu_graph *lost) {
     size_t count = 9;
     assert_null(acu_graph_raw(lost));
-    assert_int_not_equal(acu_graph_nodes(lost, NULL, &count), 0);
+    assert_int_not_equal(acu_graph_get_nodes(lost, NULL, &count), 0);
     assert_int_equal(count, 0);
 }
 
@@ -191,17 +191,18 @@ static void options_are_checked(void **state) {
           ACU_ERROR_ARGUMENT, "'into' is not set");
     FAILS(acu_stream_begin_capture(stream, &(acu_capture_options){.changed = note}),
           ACU_ERROR_ARGUMENT, "'again' is not set");
-    FAILS(acu_stream_begin_capture(
-              stream,
-              &(acu_capture_options){.into = graph, .again = true, .after = &node, .count = 1}),
-          ACU_ERROR_ARGUMENT, "depends on what it did before");
-    assert_int_equal(acu_fail_when("cudaStreamBeginRecaptureToGraph@1:999"), 0);
+    FAILS(
+        acu_stream_begin_capture(
+            stream,
+            &(acu_capture_options){.into = graph, .again = true, .after = &node, .after_count = 1}),
+        ACU_ERROR_ARGUMENT, "depends on what it did before");
+    assert_int_equal(acu_inject_errors("cudaStreamBeginRecaptureToGraph@1:999"), 0);
     FAILS(acu_stream_begin_capture(stream, &(acu_capture_options){.into = graph, .again = true}),
           999, "cudaStreamBeginRecaptureToGraph");
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     fill(x, 1); /* is not captured */
     size_t count = 0;
-    OK(acu_graph_nodes(graph, NULL, &count));
+    OK(acu_graph_get_nodes(graph, NULL, &count));
     assert_int_equal(count, 2);
 }
 

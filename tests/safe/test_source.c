@@ -14,7 +14,7 @@ static acu_kernel *compiled(const char *name) {
                                       "extern \"C\" __global__ void plain(double d, long i, "
                                       "const int *p, short s) { }"},
         &module));
-    OK(acu_module_kernel(module, name, &kernel));
+    OK(acu_module_get_kernel(module, name, &kernel));
     OK(acu_module_release(module));
     return kernel;
 }
@@ -27,9 +27,9 @@ static void parameters_have_types(void **state) {
     static const size_t sizes[] = {8, 8, 8, 2};
     acu_kernel *kernel = compiled("plain");
     acu_parameter p;
-    assert_int_equal(acu_kernel_check(kernel), ACU_CHECK_TYPES);
+    assert_int_equal(acu_kernel_parameter_check(kernel), ACU_CHECK_TYPES);
     for (size_t i = 0; i < COUNT(types); i++) {
-        OK(acu_kernel_parameter(kernel, i, &p));
+        OK(acu_kernel_get_parameter(kernel, i, &p));
         assert_int_equal(p.type, types[i]);
         assert_int_equal(p.size, sizes[i]);
     }

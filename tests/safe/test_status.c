@@ -31,15 +31,15 @@ static void a_failure_has_parts(void **state) {
     (void)state;
     acu_stream *stream = NULL;
     int value;
-    FAILS(acu_device_attribute(7, 1, &value), 101, "there is no device 7; there are ");
+    FAILS(acu_device_get_attribute(7, 1, &value), 101, "there is no device 7; there are ");
     acu_error error = acu_last_error_details();
     assert_int_equal(error.code, 101);
-    assert_string_equal(error.call, "acu_device_attribute");
+    assert_string_equal(error.call, "acu_device_get_attribute");
     assert_string_equal(error.message, acu_last_error_message());
     assert_true(*error.hint);
 
     OK(acu_stream_create(another_device(), NULL, &stream));
-    acu_fail_when("cudaStreamSynchronize@1:719");
+    acu_inject_errors("cudaStreamSynchronize@1:719");
     FAILS(acu_stream_synchronize(stream), 719, "fault injected");
     error = acu_last_error_details();
     assert_string_equal(error.call, "acu_stream_synchronize");
@@ -64,8 +64,8 @@ static void a_failing_release_is_kept_and_hides_nothing(void **state) {
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_event_create(0, NULL, &event));
     OK(acu_event_create(0, NULL, &other));
-    FAILS(acu_device_attribute(0, -5, &value), 1, "cudaDeviceGetAttribute");
-    acu_fail_when("cudaEventDestroy@*:46");
+    FAILS(acu_device_get_attribute(0, -5, &value), 1, "cudaDeviceGetAttribute");
+    acu_inject_errors("cudaEventDestroy@*:46");
     struct CUevent_st *raw = acu_event_raw(event), *raw_other = acu_event_raw(other);
     assert_int_equal(acu_event_release(event), 46);
     assert_int_equal(acu_event_release(other), 46);
@@ -77,7 +77,7 @@ static void a_failing_release_is_kept_and_hides_nothing(void **state) {
     assert_non_null(strstr(error.object, "event 0x"));
     assert_int_equal(acu_release_error(&error), 0);
     assert_int_equal(error.code, 0);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     OK(acu_event_adopt(0, raw, &event)); /* so that nothing is left */
     OK(acu_event_adopt(0, raw_other, &other));
     OK(acu_event_release(event));
@@ -92,11 +92,11 @@ static void nothing_is_called_while_the_runtime_unloads(void **state) {
     acu_stream *stream = NULL;
     OK(acu_event_create(0, NULL, &event));
     OK(acu_stream_create(0, NULL, &stream));
-    acu_fail_when("cudaEventDestroy@1:4;cudaStreamDestroy@*:1");
+    acu_inject_errors("cudaEventDestroy@1:4;cudaStreamDestroy@*:1");
     OK(acu_event_release(event));   /* "the runtime is unloading": fine, there is nothing to free */
     OK(acu_stream_release(stream)); /* is not tried any more, or would fail */
     assert_int_equal(acu_release_error(NULL), 0);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     acu_sim_reset(NULL);
 }
 

@@ -15,12 +15,12 @@ static void life(void **state) {
     uint64_t id = 0;
     OK(acu_stream_create(another_device(), &options, &stream));
     assert_int_equal(acu_stream_device(stream), another_device());
-    OK(acu_stream_flags(stream, &flags));
+    OK(acu_stream_get_flags(stream, &flags));
     assert_int_equal(flags, ACU_STREAM_NON_BLOCKING);
-    OK(acu_stream_priority(stream, &priority));
+    OK(acu_stream_get_priority(stream, &priority));
     assert_int_equal(priority, -1);
     if (acu_loaded(ACU_CUDART)->version >= 12000) {
-        OK(acu_stream_id(stream, &id));
+        OK(acu_stream_get_id(stream, &id));
         assert_int_not_equal(id, 0);
     }
     assert_non_null(acu_stream_raw(stream));
@@ -47,9 +47,9 @@ static void misuse(void **state) {
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_event_create(0, NULL, &event));
     FAILS(acu_stream_query((acu_stream *)event), ACU_ERROR_HANDLE, "event is given where a stream");
-    FAILS(acu_stream_wait(stream, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
-    FAILS(acu_stream_flags(stream, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_stream_id(stream, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_wait_event(stream, NULL), ACU_ERROR_ARGUMENT, "the event is NULL");
+    FAILS(acu_stream_get_flags(stream, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_get_id(stream, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_stream_fork(stream, NULL, 1), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_stream_join(stream, &(acu_stream *){NULL}, 1), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_stream_call_function(stream, NULL, NULL), ACU_ERROR_ARGUMENT, "NULL");
@@ -104,8 +104,8 @@ static void default_streams(void **state) {
     acu_stream *legacy = NULL, *own = NULL;
     acu_event *event = NULL;
     acu_device there = another_device(); /* not the current one */
-    OK(acu_stream_legacy(there, &legacy));
-    OK(acu_stream_per_thread(there, &own));
+    OK(acu_stream_get_legacy(there, &legacy));
+    OK(acu_stream_get_per_thread(there, &own));
     OK(acu_event_create(there, NULL, &event));
     OK(acu_event_record(event, legacy));
     OK(acu_stream_synchronize(legacy));
@@ -113,7 +113,7 @@ static void default_streams(void **state) {
     OK(acu_stream_synchronize(own));
     OK(acu_stream_wait_stream(legacy, own));
     acu_device current;
-    OK(acu_device_current(&current));
+    OK(acu_device_get_current(&current));
     assert_int_equal(current, 0);
     OK(acu_event_release(event));
     OK(acu_stream_release(legacy));
@@ -132,7 +132,7 @@ static void a_per_thread_stream_is_one_threads(void **state) {
     pthread_t thread;
     void *result;
     acu_stream *stream = NULL;
-    OK(acu_stream_per_thread(0, &stream));
+    OK(acu_stream_get_per_thread(0, &stream));
     pthread_create(&thread, NULL, use_foreign, stream);
     pthread_join(thread, &result);
     assert_ptr_equal(result, stream);
@@ -147,10 +147,10 @@ static void attributes(void **state) {
     OK(acu_stream_create(0, NULL, &b));
     OK(acu_stream_set_sync_policy(a, ACU_SYNC_BLOCK));
     OK(acu_stream_copy_attributes(b, a));
-    OK(acu_stream_sync_policy(b, &policy));
+    OK(acu_stream_get_sync_policy(b, &policy));
     assert_int_equal(policy, ACU_SYNC_BLOCK);
     OK(acu_stream_set_access_window(a, NULL));
-    FAILS(acu_stream_sync_policy(a, NULL), ACU_ERROR_ARGUMENT, "NULL");
+    FAILS(acu_stream_get_sync_policy(a, NULL), ACU_ERROR_ARGUMENT, "NULL");
     FAILS(acu_stream_set_sync_policy(a, (acu_sync_policy)9), ACU_ERROR_ARGUMENT, "no policy 9");
     FAILS(acu_stream_copy_attributes(a, NULL), ACU_ERROR_ARGUMENT, "NULL");
     OK(acu_stream_release(a));
@@ -172,7 +172,7 @@ static void queries_do_not_wait(void **state) {
     still_waits(stream);
     assert_int_equal(acu_event_query(event), ACU_NOT_READY);
     assert_int_equal(acu_last_error(), 0); /* an answer */
-    OK(acu_stream_wait(other, event));
+    OK(acu_stream_wait_event(other, event));
     still_waits(other);
     open_gate(&held);
     OK(acu_stream_synchronize(other));
@@ -273,7 +273,7 @@ static void closures_are_destroyed_where_the_call_fails(void **state) {
     FAILS(acu_stream_call(stream, (acu_closure){NULL, &c, count_destroy}), ACU_ERROR_ARGUMENT,
           "NULL");
     assert_int_equal(c.destroyed, 2);
-    acu_fail_when("cudaStreamAddCallback@1:2");
+    acu_inject_errors("cudaStreamAddCallback@1:2");
     FAILS(acu_stream_call(stream, (acu_closure){count_call, &c, count_destroy}), 2,
           "cudaStreamAddCallback");
     assert_int_equal(c.destroyed, 3);

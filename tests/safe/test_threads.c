@@ -74,7 +74,7 @@ static void *use_stream(void *data) {
         MUST(acu_buffer_zero(buffer, NULL));
         MUST(acu_event_create(0, NULL, &event));
         MUST(acu_event_record(event, stream));
-        MUST(acu_stream_wait(stream, event));
+        MUST(acu_stream_wait_event(stream, event));
         MUST(acu_buffer_read(buffer, &back, 1));
         MUST(acu_event_release(event));
         MUST(acu_buffer_release(buffer));
@@ -213,7 +213,7 @@ static void *use_graph(void *data) {
         acu_exec *own = NULL;
         acu_graph *clone = NULL;
         MUST(acu_graph_add_empty(shared, NULL, 0, &node));
-        MUST(acu_graph_nodes(shared, &got, &count));
+        MUST(acu_graph_get_nodes(shared, &got, &count));
         MUST(acu_exec_launch(exec, stream));
         MUST(acu_graph_clone(shared, &clone));
         MUST(acu_graph_instantiate(clone, NULL, &own));
@@ -345,16 +345,16 @@ static void *use_kernels(void *data) {
     acu_kernel *ours = data;
     for (int i = 0; i < ROUNDS; i++) {
         float back[N];
-        size_t count;
-        const char *const *names;
+        size_t count = 1;
+        const char *name;
         acu_stream *stream = NULL;
         acu_kernel *mine = NULL;
         MUST(acu_stream_create(0, NULL, &stream));
         acu_buffer *x = numbers_on(stream, N);
-        MUST(acu_module_kernel(acu_kernel_module(ours), "scale", &mine));
-        MUST(acu_module_kernel_names(acu_kernel_module(ours), &names, &count));
+        MUST(acu_module_get_kernel(acu_kernel_module(ours), "scale", &mine));
+        MUST(acu_module_get_kernel_names(acu_kernel_module(ours), &name, &count));
         MUST(acu_launch(stream, ours, acu_grid_1d(N, 32), x, 2.0f, N));
-        MUST(acu_kernel_set(ours, ACU_KERNEL_MAX_SHARED, 50000 + i));
+        MUST(acu_kernel_set_attribute(ours, ACU_KERNEL_MAX_SHARED, 50000 + i));
         MUST(acu_launch(stream, mine, acu_grid_1d(N, 32), x, 2.0f, N));
         MUST(acu_kernel_release(mine));
         MUST(acu_buffer_read(x, back, N));

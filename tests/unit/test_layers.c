@@ -362,12 +362,12 @@ static void a_line_is_bounded_and_keeps_its_result(void **state) {
 static void neither_errno_nor_result_changes(void **state) {
     (void)state;
     acu_trace_to("/dev/full"); /* every write fails */
-    acu_fail_when("never@1:2");
+    acu_inject_errors("never@1:2");
     errno = ERANGE;
     assert_int_equal(call(&last_error, NULL, 42), 42);
     assert_int_equal(errno, ERANGE);
     acu_trace_to(NULL);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
 }
 
 /* What a function said on stderr. */
@@ -423,10 +423,10 @@ static const char *outcome(const char *rule, const acu_function *function, unsig
     static char digits[64];
     void *null = NULL;
     const void *args[] = {&null, &null, &null, &null};
-    assert_int_equal(acu_fail_when(rule), 0);
+    assert_int_equal(acu_inject_errors(rule), 0);
     for (unsigned i = 0; i < calls; i++)
         snprintf(digits + i, 2, "%d", call(function, args, 0));
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     return digits;
 }
 
@@ -437,7 +437,7 @@ static void the_environment_is_read_once(void **state) {
     assert_int_equal(call(&last_error, NULL, 0), 0);
     assert_non_null(strstr(all_lines(), "cudaGetLastError() = 7 (injected)  "));
     acu_trace_to(NULL);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     assert_false(acu_layers_on());
 }
 
@@ -473,12 +473,12 @@ static void a_wildcard_counts_each_function_and_spares_the_last_error(void **sta
     assert_string_equal(outcome("cudaM*@1:2", &host, 2), "00");
     void *null = NULL;
     const void *args[] = {&null, &null, &null, &null};
-    acu_fail_when("*@2:2");
+    acu_inject_errors("*@2:2");
     assert_int_equal(call(&host, args, 0), 0);
     assert_int_equal(call(&copy, args, 0), 0);
     assert_int_equal(call(&host, args, 0), 2);
     assert_int_equal(call(&copy, args, 0), 2);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
 }
 
 static int call_host(const char *rule) {
@@ -499,12 +499,12 @@ static void both_variants_of_a_function_share_one_count(void **state) {
     acu_function per_thread = copy; /* another description, the same name */
     void *null = NULL;
     const void *args[] = {&null, &null, &null, &null};
-    acu_fail_when("cudaMemcpyAsync@3:2");
+    acu_inject_errors("cudaMemcpyAsync@3:2");
     assert_int_equal(call(&copy, args, 0), 0);
     assert_int_equal(call(&copy, args, 0), 0);
     assert_int_equal(call(&per_thread, args, 0), 2);
     assert_int_equal(call(&per_thread, args, 0), 0);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
 }
 
 /* A process that calls cudaHostAlloc twice under the rule, and exits; and one that it forked. */
@@ -515,7 +515,7 @@ static int exit_under(const char *rule) {
     if (child == 0) {
         void *null = NULL;
         const void *args[] = {&null, &null};
-        acu_fail_when(rule);
+        acu_inject_errors(rule);
         call(&host, args, 0);
         call(&host, args, 0);
         pid_t grandchild = fork();
@@ -542,7 +542,7 @@ static void a_rule_that_met_no_call_is_said_once_at_exit(void **state) {
 
 static void a_refused_call_stays_refused(void **state) {
     (void)state;
-    acu_fail_when("*@*:2");
+    acu_inject_errors("*@*:2");
     acu_call c = {.function = &last_error, .result = 303, .made_here = true};
     acu_layers_begin(&c);
     assert_int_equal(c.result, 303);
@@ -551,7 +551,7 @@ static void a_refused_call_stays_refused(void **state) {
     acu_layers_end(&c);
     assert_non_null(strstr(all_lines(), "cudaGetLastError() = 303 (refused)  "));
     acu_trace_to(NULL);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
 }
 
 static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
@@ -578,8 +578,8 @@ static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
     };
     for (size_t i = 0; i < COUNT(wrong); i++) {
         char start[200];
-        assert_int_equal(saying(acu_fail_when, wrong[i].rule), EINVAL);
-        snprintf(start, sizeof start, "anycuda: acu_fail_when makes no call fail: \"%s\" %s",
+        assert_int_equal(saying(acu_inject_errors, wrong[i].rule), EINVAL);
+        snprintf(start, sizeof start, "anycuda: acu_inject_errors makes no call fail: \"%s\" %s",
                  wrong[i].item, wrong[i].wrong);
         assert_memory_equal(said, start, strlen(start));
         char *second = strchr(said, '\n') + 1, *end = strchr(second, '\n');
@@ -592,12 +592,12 @@ static void a_malformed_rule_is_said_and_fails_nothing(void **state) {
     char many[33 * 8 + 1] = "";
     for (int i = 0; i < 33; i++)
         memcpy(many + 6 * (size_t)i, "f@1:2;", 7);
-    assert_int_equal(saying(acu_fail_when, many), EINVAL);
+    assert_int_equal(saying(acu_inject_errors, many), EINVAL);
     assert_non_null(strstr(said, "\"f@1:2\" is one rule too many\n  expected: at most 32;"));
     char is_long[400];
     memset(is_long, 'f', sizeof is_long);
     is_long[399] = '\0';
-    assert_int_equal(saying(acu_fail_when, is_long), EINVAL);
+    assert_int_equal(saying(acu_inject_errors, is_long), EINVAL);
     assert_non_null(strstr(said, "is too long for a rule\n  expected: at most 287 characters"));
 }
 
@@ -616,14 +616,14 @@ static void *call_often(void *failed) {
 static int faults_over_threads(const char *rule) {
     pthread_t threads[THREADS];
     int failed[THREADS] = {0}, sum = 0;
-    assert_int_equal(acu_fail_when(rule), 0);
+    assert_int_equal(acu_inject_errors(rule), 0);
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, call_often, &failed[i]), 0);
     for (int i = 0; i < THREADS; i++) {
         pthread_join(threads[i], NULL);
         sum += failed[i];
     }
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     return sum;
 }
 
@@ -643,7 +643,7 @@ static void threads_share_one_count(void **state) {
 static void *set_and_reset(void *unused) {
     (void)unused;
     for (int i = 0; i < 300; i++) {
-        acu_fail_when(i % 2 ? "*@50%:cudaErrorInvalidValue" : NULL);
+        acu_inject_errors(i % 2 ? "*@50%:cudaErrorInvalidValue" : NULL);
         acu_trace_to(i % 3 ? "/dev/null" : NULL);
     }
     return NULL;
@@ -655,7 +655,7 @@ static void rules_may_change_while_others_call(void **state) {
     assert_int_equal(pthread_create(&setter, NULL, set_and_reset, NULL), 0);
     (void)faults_over_threads("*@50%:2");
     pthread_join(setter, NULL);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     acu_trace_to(NULL);
 }
 
@@ -695,14 +695,14 @@ static int mutate(const char *unused) {
                 break;
             }
         }
-        int error = acu_fail_when(rule);
+        int error = acu_inject_errors(rule);
         if (error != 0 && error != EINVAL)
             return error;
         if (error && acu_layers_on())
             return -1;
         (void)call(&last_error, NULL, 0);
     }
-    return acu_fail_when(NULL);
+    return acu_inject_errors(NULL);
 }
 
 static void any_rule_is_survived(void **state) {
@@ -713,9 +713,9 @@ static void any_rule_is_survived(void **state) {
 static void bound_functions_come_back_to_the_layers(void **state) {
     (void)state;
     taken_back = 0;
-    acu_fail_when("f@1:2");
+    acu_inject_errors("f@1:2");
     assert_int_equal(taken_back, 3);
-    acu_fail_when(NULL);
+    acu_inject_errors(NULL);
     assert_int_equal(taken_back, 3);
 }
 

@@ -76,7 +76,7 @@ static void ask_features(answer answers[ACU_FEATURE_COUNT], int device) {
 static void ask_device(device_report *d, int ordinal) {
     acu_result result = acu_device_get_info(ordinal, &d->info);
     if (!result)
-        result = acu_device_uuid(ordinal, d->uuid);
+        result = acu_device_get_uuid(ordinal, d->uuid);
     d->asked = keep(result);
     ask_features(d->features, ordinal);
 }
@@ -108,7 +108,7 @@ static void judge_devices(report *r) {
 }
 
 static void ask_devices(report *r) {
-    acu_result result = acu_device_count(&r->device_count);
+    acu_result result = acu_device_get_count(&r->device_count);
     r->reason = keep(result);
     r->hint = copy(result ? acu_last_error_details().hint : "");
     r->verdict = judge_count(result, r->device_count);

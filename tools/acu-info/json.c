@@ -156,7 +156,7 @@ static void print_device(const device_report *d, int ordinal) {
         text("compute_capability", capability);
         number("memory", d->info.memory);
         number("multiprocessors", (unsigned long long)d->info.multiprocessors);
-        text("pci_id", d->info.pci_id);
+        text("pci_id", d->info.pci_bus_id);
         text("uuid", d->uuid);
     }
     end('}');

@@ -177,7 +177,7 @@ static void print_device(const device_report *d, int ordinal) {
     line(label, "%s", d->info.name);
     line("", "compute capability %d.%d, %d multiprocessors, %.1f GiB", d->info.compute_major,
          d->info.compute_minor, d->info.multiprocessors, (double)d->info.memory / GIB);
-    line("", "PCI %s, %s", d->info.pci_id, d->uuid);
+    line("", "PCI %s, %s", d->info.pci_bus_id, d->uuid);
 }
 
 /*

@@ -101,7 +101,7 @@ int acu_device_resolve(const char *call, acu_device *device) {
     return check_known(call, *device, known);
 }
 
-acu_result acu_device_count(int *count) {
+acu_result acu_device_get_count(int *count) {
     ACU_NEED_POINTER(count);
     *count = 0;
     int code = (int)cudaGetDeviceCount(count);
@@ -110,13 +110,13 @@ acu_result acu_device_count(int *count) {
     return code ? acu_cuda_failed(__func__, "", code) : 0;
 }
 
-acu_result acu_device_current(acu_device *device) {
+acu_result acu_device_get_current(acu_device *device) {
     ACU_NEED_POINTER(device);
     int code = (int)cudaGetDevice(device);
     return code ? acu_cuda_failed(__func__, "", code) : 0;
 }
 
-acu_result acu_device_set(acu_device device) {
+acu_result acu_device_set_current(acu_device device) {
     if (device == ACU_DEVICE_CURRENT)
         return 0;
     return OUTCOME(device, cudaSetDevice(device));
@@ -158,7 +158,7 @@ void acu_device_guard_cleanup(acu_device_guard *guard) {
 /* ---- what it is --------------------------------------------------------------------------------
  */
 
-acu_result acu_device_attribute(acu_device device, int attribute, int *value) {
+acu_result acu_device_get_attribute(acu_device device, int attribute, int *value) {
     char text[64];
     ACU_NEED_POINTER(value);
     ACU_TRY(acu_device_resolve(__func__, &device));
@@ -237,23 +237,24 @@ acu_result acu_device_get_info(acu_device device, acu_device_info *info) {
         ACU_TRY(OUTCOME(device, optional(more[i].attribute, device, more[i].value)));
     info->memory_pools = memory_pools;
     info->cluster_launch = cluster_launch;
-    return OUTCOME(device, cudaDeviceGetPCIBusId(info->pci_id, sizeof info->pci_id, device));
+    return OUTCOME(device,
+                   cudaDeviceGetPCIBusId(info->pci_bus_id, sizeof info->pci_bus_id, device));
 }
 
-acu_result acu_device_pci_id(acu_device device, char text[ACU_PCI_ID_SIZE]) {
+acu_result acu_device_get_pci_bus_id(acu_device device, char text[ACU_PCI_BUS_ID_SIZE]) {
     ACU_NEED_POINTER(text);
     ACU_TRY(acu_device_resolve(__func__, &device));
-    return OUTCOME(device, cudaDeviceGetPCIBusId(text, ACU_PCI_ID_SIZE, device));
+    return OUTCOME(device, cudaDeviceGetPCIBusId(text, ACU_PCI_BUS_ID_SIZE, device));
 }
 
-acu_result acu_device_by_pci_id(const char *text, acu_device *device) {
+acu_result acu_device_get_by_pci_bus_id(const char *text, acu_device *device) {
     ACU_NEED_POINTER(text);
     ACU_NEED_POINTER(device);
     int code = (int)cudaDeviceGetByPCIBusId(device, text);
     return code ? acu_cuda_failed(__func__, text, code) : 0;
 }
 
-acu_result acu_device_uuid(acu_device device, char text[ACU_UUID_SIZE]) {
+acu_result acu_device_get_uuid(acu_device device, char text[ACU_UUID_SIZE]) {
     ACU_NEED_POINTER(text);
     struct cudaDeviceProp properties;
     unsigned char u[16];
@@ -267,13 +268,13 @@ acu_result acu_device_uuid(acu_device device, char text[ACU_UUID_SIZE]) {
     return 0;
 }
 
-acu_result acu_device_memory(acu_device device, size_t *free_bytes, size_t *total_bytes) {
+acu_result acu_device_get_memory(acu_device device, size_t *free_bytes, size_t *total_bytes) {
     size_t unused_free, unused_total;
     ON_DEVICE(device, cudaMemGetInfo(free_bytes ? free_bytes : &unused_free,
                                      total_bytes ? total_bytes : &unused_total));
 }
 
-acu_result acu_device_priorities(acu_device device, int *least, int *greatest) {
+acu_result acu_device_get_priority_range(acu_device device, int *least, int *greatest) {
     ACU_NEED_POINTER(least);
     ACU_NEED_POINTER(greatest);
     ON_DEVICE(device, cudaDeviceGetStreamPriorityRange(least, greatest));
@@ -282,16 +283,16 @@ acu_result acu_device_priorities(acu_device device, int *least, int *greatest) {
 /* ---- what it is told ---------------------------------------------------------------------------
  */
 
-acu_result acu_device_limit(acu_device device, acu_device_limit_id limit, size_t *value) {
+acu_result acu_device_get_limit(acu_device device, acu_device_limit limit, size_t *value) {
     ACU_NEED_POINTER(value);
     ON_DEVICE(device, cudaDeviceGetLimit(value, (enum cudaLimit)limit));
 }
 
-acu_result acu_device_set_limit(acu_device device, acu_device_limit_id limit, size_t value) {
+acu_result acu_device_set_limit(acu_device device, acu_device_limit limit, size_t value) {
     ON_DEVICE(device, cudaDeviceSetLimit((enum cudaLimit)limit, value));
 }
 
-acu_result acu_device_flags(acu_device device, unsigned *flags) {
+acu_result acu_device_get_flags(acu_device device, unsigned *flags) {
     ACU_NEED_POINTER(flags);
     ON_DEVICE(device, cudaGetDeviceFlags(flags));
 }
@@ -300,7 +301,7 @@ acu_result acu_device_set_flags(acu_device device, unsigned flags) {
     ON_DEVICE(device, cudaSetDeviceFlags(flags));
 }
 
-acu_result acu_device_can_access(acu_device device, acu_device peer, bool *can) {
+acu_result acu_device_can_access_peer(acu_device device, acu_device peer, bool *can) {
     int answer = 0;
     ACU_NEED_POINTER(can);
     ACU_TRY(acu_device_resolve(__func__, &device));
@@ -333,12 +334,12 @@ static int disable_peer(acu_device peer) {
     return forgive(code, cudaErrorPeerAccessNotEnabled, &before);
 }
 
-acu_result acu_device_enable_peer(acu_device device, acu_device peer) {
+acu_result acu_device_enable_peer_access(acu_device device, acu_device peer) {
     ACU_TRY(acu_device_resolve(__func__, &peer));
     ON_DEVICE(device, enable_peer(peer));
 }
 
-acu_result acu_device_disable_peer(acu_device device, acu_device peer) {
+acu_result acu_device_disable_peer_access(acu_device device, acu_device peer) {
     ACU_TRY(acu_device_resolve(__func__, &peer));
     ON_DEVICE(device, disable_peer(peer));
 }

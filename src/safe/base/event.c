@@ -5,7 +5,7 @@
 #include <assert.h>
 
 static_assert(ACU_EVENT_BLOCKING_SYNC == cudaEventBlockingSync, "");
-static_assert(ACU_EVENT_NO_TIMING == cudaEventDisableTiming, "");
+static_assert(ACU_EVENT_DISABLE_TIMING == cudaEventDisableTiming, "");
 static_assert(ACU_EVENT_INTERPROCESS == cudaEventInterprocess, "");
 
 #define OUTCOME(event, code) acu_outcome(__func__, (event), (int)(code))
@@ -52,12 +52,14 @@ acu_result acu_event_create(acu_device device, const acu_event_options *options,
     unsigned flags = options ? options->flags : 0;
     ACU_NEED_POINTER(event);
     *event = NULL;
-    ACU_REQUIRE(flags <= ACU_EVENT_BLOCKING_SYNC + ACU_EVENT_NO_TIMING + ACU_EVENT_INTERPROCESS,
+    ACU_REQUIRE(flags <=
+                    ACU_EVENT_BLOCKING_SYNC + ACU_EVENT_DISABLE_TIMING + ACU_EVENT_INTERPROCESS,
                 ACU_ERROR_ARGUMENT, "an event has no flags 0x%x", flags);
     acu_destroy_deferred();
     ACU_TRY(acu_device_resolve(__func__, &device));
     ACU_TRY(OUTCOME(NULL, create_raw(device, flags, &raw)));
-    int code = new_event(__func__, device, raw, true, !acu_has(flags, ACU_EVENT_NO_TIMING), event);
+    int code =
+        new_event(__func__, device, raw, true, !acu_has(flags, ACU_EVENT_DISABLE_TIMING), event);
     if (code)
         (void)cudaEventDestroy(raw);
     return code;
@@ -187,7 +189,7 @@ static const char *untimed(const acu_event *event) {
     return __atomic_load_n(&event->recorded, __ATOMIC_RELAXED) ? NULL : "was never recorded";
 }
 
-acu_result acu_event_elapsed(acu_event *start, acu_event *end, float *milliseconds) {
+acu_result acu_event_get_elapsed_time(acu_event *start, acu_event *end, float *milliseconds) {
     ACU_NEED_POINTER(milliseconds);
     *milliseconds = 0;
     ACU_NEED(start, acu_event_class);

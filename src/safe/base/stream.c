@@ -373,13 +373,13 @@ acu_result acu_stream_create(acu_device device, const acu_stream_options *option
     return code;
 }
 
-acu_result acu_stream_legacy(acu_device device, acu_stream **stream) {
+acu_result acu_stream_get_legacy(acu_device device, acu_stream **stream) {
     ACU_NEED_POINTER(stream);
     *stream = NULL;
     return new_stream(__func__, device, cudaStreamLegacy, false, stream);
 }
 
-acu_result acu_stream_per_thread(acu_device device, acu_stream **stream) {
+acu_result acu_stream_get_per_thread(acu_device device, acu_stream **stream) {
     ACU_NEED_POINTER(stream);
     *stream = NULL;
     return new_stream(__func__, device, cudaStreamPerThread, false, stream);
@@ -440,17 +440,17 @@ acu_device acu_stream_device(const acu_stream *stream) {
     return acu_is(stream, &acu_stream_class) ? stream->object.device : ACU_DEVICE_CURRENT;
 }
 
-acu_result acu_stream_flags(acu_stream *stream, unsigned *flags) {
+acu_result acu_stream_get_flags(acu_stream *stream, unsigned *flags) {
     ACU_NEED_POINTER(flags);
     ON_STREAM(stream, cudaStreamGetFlags(stream->raw, flags));
 }
 
-acu_result acu_stream_priority(acu_stream *stream, int *priority) {
+acu_result acu_stream_get_priority(acu_stream *stream, int *priority) {
     ACU_NEED_POINTER(priority);
     ON_STREAM(stream, cudaStreamGetPriority(stream->raw, priority));
 }
 
-acu_result acu_stream_id(acu_stream *stream, uint64_t *id) {
+acu_result acu_stream_get_id(acu_stream *stream, uint64_t *id) {
     unsigned long long number = 0;
     ACU_NEED_POINTER(id);
     *id = 0;
@@ -460,7 +460,7 @@ acu_result acu_stream_id(acu_stream *stream, uint64_t *id) {
     return 0;
 }
 
-acu_result acu_stream_sync_policy(acu_stream *stream, acu_sync_policy *policy) {
+acu_result acu_stream_get_sync_policy(acu_stream *stream, acu_sync_policy *policy) {
     cudaLaunchAttributeValue value = {{0}};
     ACU_NEED_POINTER(policy);
     ACU_NEED_STREAM(stream);
@@ -594,7 +594,7 @@ static int wait_for_event(acu_stream *stream, const acu_event *event) {
     return code;
 }
 
-acu_result acu_stream_wait(acu_stream *stream, acu_event *event) {
+acu_result acu_stream_wait_event(acu_stream *stream, acu_event *event) {
     ACU_NEED(event, acu_event_class);
     ON_STREAM(stream, wait_for_event(stream, event));
 }
@@ -616,7 +616,7 @@ static int wait_externally(acu_stream *stream, acu_event *event) {
     return code ? code : (int)cudaStreamWaitEvent(stream->raw, event->raw, cudaEventWaitExternal);
 }
 
-acu_result acu_stream_wait_external(acu_stream *stream, acu_event *event) {
+acu_result acu_stream_wait_event_external(acu_stream *stream, acu_event *event) {
     ACU_NEED(event, acu_event_class);
     ON_STREAM(stream, wait_externally(stream, event));
 }

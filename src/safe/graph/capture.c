@@ -204,16 +204,16 @@ static int begin_again(acu_stream *stream, graph_capture *capture) {
 static int begin_into(const char *call, acu_stream *stream, const acu_capture_options *o) {
     cudaGraphNode_t *after = NULL;
     cudaGraphEdgeData *edges = NULL;
-    int code = raw_nodes(call, o->into, o->after, o->count, &after);
+    int code = raw_nodes(call, o->into, o->after, o->after_count, &after);
     if (code)
         return code;
-    if (acu_edges_raw(o->edges, o->count, &edges)) {
+    if (acu_edges_raw(o->edges, o->after_count, &edges)) {
         acu_graph_lock();
-        code = (int)cudaStreamBeginCaptureToGraph(stream->raw, o->into->raw, after, edges, o->count,
-                                                  mode_of(o->mode));
+        code = (int)cudaStreamBeginCaptureToGraph(stream->raw, o->into->raw, after, edges,
+                                                  o->after_count, mode_of(o->mode));
         acu_graph_unlock();
     } else
-        code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu edges", o->count);
+        code = acu_record(ACU_ERROR_HOST_MEMORY, "no memory for %zu edges", o->after_count);
     free(edges);
     free(after);
     return acu_outcome(call, stream, code);
@@ -242,12 +242,12 @@ static int check_options(const char *call, const acu_stream *stream, const acu_c
     if ((unsigned)o->mode > ACU_CAPTURE_RELAXED)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "there is no mode %d of capture",
                         (int)o->mode);
-    if (o->count > 0 && !(o->into && o->after))
+    if (o->after_count > 0 && !(o->into && o->after))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", o->into ? "after" : "into");
     if ((o->again && !o->into) || (o->changed && !o->again))
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is not set",
                         o->again ? "into" : "again");
-    if (o->again && o->count > 0)
+    if (o->again && o->after_count > 0)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
                         "what is captured again depends on what it did before");
     if (o->into && !acu_is(o->into, &acu_graph_class))
@@ -441,7 +441,7 @@ static int ask(const acu_stream *stream, capture_state *s) {
     return code;
 }
 
-acu_result acu_stream_capture_status(acu_stream *stream, acu_capture_status *status) {
+acu_result acu_stream_get_capture_status(acu_stream *stream, acu_capture_status *status) {
     enum cudaStreamCaptureStatus now = cudaStreamCaptureStatusNone;
     acu_guard guard;
     ACU_NEED_POINTER(status);
@@ -464,7 +464,7 @@ static acu_graph *graph_of(const acu_stream *stream, const capture_state *s) {
     return capture->graph;
 }
 
-acu_result acu_stream_capture_info(acu_stream *stream, acu_capture_info *info) {
+acu_result acu_stream_get_capture_info(acu_stream *stream, acu_capture_info *info) {
     capture_state s = {.status = cudaStreamCaptureStatusNone};
     ACU_NEED_POINTER(info);
     *info = (acu_capture_info){.status = ACU_CAPTURE_NONE};
@@ -485,8 +485,8 @@ static int need_active(const char *call, acu_stream *stream, capture_state *s, a
     return code;
 }
 
-acu_result acu_stream_capture_dependencies(acu_stream *stream, acu_node *nodes, acu_edge *edges,
-                                           size_t *count) {
+acu_result acu_stream_get_capture_dependencies(acu_stream *stream, acu_node *nodes, acu_edge *edges,
+                                               size_t *count) {
     capture_state s = {.status = cudaStreamCaptureStatusNone};
     acu_graph *graph = NULL;
     ACU_NEED_POINTER(count);

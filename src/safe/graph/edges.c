@@ -162,29 +162,31 @@ static int answer(const question *q) {
     return acu_outcome(q->call, q->graph, code);
 }
 
-acu_result acu_graph_nodes(acu_graph *graph, acu_node *nodes, size_t *count) {
+acu_result acu_graph_get_nodes(acu_graph *graph, acu_node *nodes, size_t *count) {
     question q = {.call = __func__, NODES, graph, .from = nodes, .count = count};
     return answer(&q);
 }
 
-acu_result acu_graph_roots(acu_graph *graph, acu_node *nodes, size_t *count) {
+acu_result acu_graph_get_root_nodes(acu_graph *graph, acu_node *nodes, size_t *count) {
     question q = {.call = __func__, ROOTS, graph, .from = nodes, .count = count};
     return answer(&q);
 }
 
-acu_result acu_graph_edges(acu_graph *graph, acu_node *from, acu_node *to, acu_edge *edges,
-                           size_t *count) {
+acu_result acu_graph_get_edges(acu_graph *graph, acu_node *from, acu_node *to, acu_edge *edges,
+                               size_t *count) {
     question q = {__func__, EDGES, graph, NULL, from, to, edges, count};
     return answer(&q);
 }
 
-acu_result acu_node_dependencies(acu_node node, acu_node *nodes, acu_edge *edges, size_t *count) {
+acu_result acu_node_get_dependencies(acu_node node, acu_node *nodes, acu_edge *edges,
+                                     size_t *count) {
     question q = {__func__, DEPENDENCIES, node.graph, NULL, nodes, NULL, edges, count};
     ACU_TRY(acu_node_check(__func__, node, &q.node));
     return answer(&q);
 }
 
-acu_result acu_node_dependents(acu_node node, acu_node *nodes, acu_edge *edges, size_t *count) {
+acu_result acu_node_get_dependent_nodes(acu_node node, acu_node *nodes, acu_edge *edges,
+                                        size_t *count) {
     question q = {__func__, DEPENDENTS, node.graph, NULL, nodes, NULL, edges, count};
     ACU_TRY(acu_node_check(__func__, node, &q.node));
     return answer(&q);

@@ -408,7 +408,7 @@ acu_result acu_exec_upload(acu_exec *exec, acu_stream *stream) {
     return OUTCOME(exec, code);
 }
 
-acu_result acu_exec_flags(acu_exec *exec, uint64_t *flags) {
+acu_result acu_exec_get_flags(acu_exec *exec, uint64_t *flags) {
     unsigned long long bits = 0;
     ACU_NEED_POINTER(flags);
     ACU_NEED(exec, acu_exec_class);
@@ -419,7 +419,7 @@ acu_result acu_exec_flags(acu_exec *exec, uint64_t *flags) {
     return OUTCOME(exec, code);
 }
 
-acu_result acu_exec_id(acu_exec *exec, unsigned *id) {
+acu_result acu_exec_get_id(acu_exec *exec, unsigned *id) {
     ACU_NEED_POINTER(id);
     *id = 0;
     ACU_NEED(exec, acu_exec_class);

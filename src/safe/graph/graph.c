@@ -450,16 +450,16 @@ int acu_node_type_of(cudaGraphNode_t raw, enum cudaGraphNodeType *type) {
     return 0;
 }
 
-acu_result acu_node_type(acu_node node, acu_node_kind *kind) {
-    enum cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
+acu_result acu_node_get_type(acu_node node, acu_node_type *type) {
+    enum cudaGraphNodeType raw_type = cudaGraphNodeTypeEmpty;
     cudaGraphNode_t raw = NULL;
-    ACU_NEED_POINTER(kind);
-    *kind = ACU_NODE_EMPTY;
+    ACU_NEED_POINTER(type);
+    *type = ACU_NODE_EMPTY;
     ACU_TRY(acu_node_check(__func__, node, &raw));
     acu_graph_lock();
-    int code = acu_node_type_of(raw, &type);
+    int code = acu_node_type_of(raw, &raw_type);
     acu_graph_unlock();
-    *kind = (acu_node_kind)type;
+    *type = (acu_node_type)raw_type;
     return OUTCOME(node.graph, code);
 }
 
@@ -479,7 +479,7 @@ static int find_child(const char *call, acu_graph *graph, cudaGraphNode_t raw, a
     return 0;
 }
 
-acu_result acu_node_child(acu_node node, acu_graph **child) {
+acu_result acu_node_get_child(acu_node node, acu_graph **child) {
     ACU_NEED_POINTER(child);
     *child = NULL;
     ON_NODE(node, find_child(__func__, node.graph, raw, child));
@@ -495,7 +495,7 @@ static int find_in_clone(cudaGraphNode_t raw, acu_graph *clone, acu_node *copy) 
     return code;
 }
 
-acu_result acu_node_in_clone(acu_node node, acu_graph *clone, acu_node *copy) {
+acu_result acu_node_find_in_clone(acu_node node, acu_graph *clone, acu_node *copy) {
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(copy);
     *copy = (acu_node){NULL, 0};
@@ -510,19 +510,19 @@ acu_result acu_node_in_clone(acu_node node, acu_graph *clone, acu_node *copy) {
 /* ---- numbers and pictures -----------------------------------------------------------------------
  */
 
-acu_result acu_graph_id(acu_graph *graph, unsigned *id) {
+acu_result acu_graph_get_id(acu_graph *graph, unsigned *id) {
     ACU_NEED_POINTER(id);
     *id = 0;
     ON_GRAPH(graph, cudaGraphGetId(graph->raw, id));
 }
 
-acu_result acu_node_id(acu_node node, unsigned *id) {
+acu_result acu_node_get_local_id(acu_node node, unsigned *id) {
     ACU_NEED_POINTER(id);
     *id = 0;
     ON_NODE(node, cudaGraphNodeGetLocalId(raw, id));
 }
 
-acu_result acu_node_tools_id(acu_node node, uint64_t *id) {
+acu_result acu_node_get_tools_id(acu_node node, uint64_t *id) {
     unsigned long long number = 0;
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(id);
@@ -535,7 +535,7 @@ acu_result acu_node_tools_id(acu_node node, uint64_t *id) {
     return OUTCOME(node.graph, code);
 }
 
-acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigned flags) {
+acu_result acu_graph_print_dot(acu_graph *graph, const char *path, unsigned flags) {
     ACU_NEED_POINTER(path);
     ACU_NEED(graph, acu_graph_class);
     acu_graph_lock();
@@ -547,7 +547,8 @@ acu_result acu_graph_dot(acu_graph *graph, const char *path, unsigned flags) {
 /* ---- memory that graphs allocate ---------------------------------------------------------------
  */
 
-acu_result acu_graph_memory_get(acu_device device, acu_graph_memory attribute, uint64_t *bytes) {
+acu_result acu_graph_memory_get_attribute(acu_device device, acu_graph_memory_attribute attribute,
+                                          uint64_t *bytes) {
     ACU_NEED_POINTER(bytes);
     *bytes = 0;
     ACU_TRY(acu_device_resolve(__func__, &device));
@@ -555,7 +556,7 @@ acu_result acu_graph_memory_get(acu_device device, acu_graph_memory attribute, u
                              device, (enum cudaGraphMemAttributeType)attribute, bytes));
 }
 
-acu_result acu_graph_memory_reset(acu_device device, acu_graph_memory attribute) {
+acu_result acu_graph_memory_reset(acu_device device, acu_graph_memory_attribute attribute) {
     uint64_t zero = 0;
     ACU_TRY(acu_device_resolve(__func__, &device));
     return OUTCOME(NULL, cudaDeviceSetGraphMemAttribute(

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static_assert((int)ACU_IF == (int)cudaGraphCondTypeIf, "");
-static_assert((int)ACU_SWITCH == (int)cudaGraphCondTypeSwitch, "");
+static_assert((int)ACU_CONDITIONAL_IF == (int)cudaGraphCondTypeIf, "");
+static_assert((int)ACU_CONDITIONAL_SWITCH == (int)cudaGraphCondTypeSwitch, "");
 static_assert((int)ACU_CONDITIONAL_ASSIGN_DEFAULT == (int)cudaGraphCondAssignDefault, "");
 
 /* ---- what all have in common -------------------------------------------------------------------
@@ -21,7 +21,7 @@ typedef struct adding {
     const char *call;
     acu_graph *graph;
     const acu_node *after;
-    size_t count;
+    size_t after_count;
     acu_node *node;
     acu_holding *holding; /* what it keeps */
     /* What CUDA's calls are given: */
@@ -36,7 +36,7 @@ static int no_memory(const char *call) {
 }
 
 static int gather(adding *a) {
-    for (size_t i = 0; i < a->count; i++) {
+    for (size_t i = 0; i < a->after_count; i++) {
         if (a->after[i].graph && a->after[i].graph != a->graph)
             return acu_fail(a->call, "", ACU_ERROR_ARGUMENT,
                             "node %zu, which this one shall come after, is of another graph", i);
@@ -57,11 +57,11 @@ static int check(adding *a) {
         *a->node = (acu_node){NULL, 0};
     if (!acu_is(a->graph, &acu_graph_class))
         return acu_object_refuse(a->call, a->graph, &acu_graph_class);
-    if (!a->after && a->count > 0)
+    if (!a->after && a->after_count > 0)
         return acu_fail(a->call, "", ACU_ERROR_ARGUMENT, "'after' is NULL");
     a->deps = a->few;
-    if (a->count > FEW)
-        a->deps = a->count < SIZE_MAX / 16 ? malloc(a->count * sizeof *a->deps) : NULL;
+    if (a->after_count > FEW)
+        a->deps = a->after_count < SIZE_MAX / 16 ? malloc(a->after_count * sizeof *a->deps) : NULL;
     return a->deps ? 0 : no_memory(a->call);
 }
 
@@ -114,11 +114,11 @@ static int begin(adding *a, int device, const acu_kept *keeps, size_t count) {
 }
 
 /* `adding a` with the public function's parameters; begun with what it keeps. */
-#define ADDING(a) adding a = {.call = __func__, graph, after, count, node}
+#define ADDING(a) adding a = {.call = __func__, graph, after, after_count, node}
 /* What CUDA's functions that add a node begin with. */
-#define PLACE(a) &(a).raw, (a).graph->raw, (a).deps, (a).count
+#define PLACE(a) &(a).raw, (a).graph->raw, (a).deps, (a).after_count
 
-acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after, size_t after_count,
                                acu_node *node) {
     ADDING(a);
     ACU_TRY(begin(&a, -1, NULL, 0));
@@ -128,7 +128,7 @@ acu_result acu_graph_add_empty(acu_graph *graph, const acu_node *after, size_t c
 /* ---- kernels -----------------------------------------------------------------------------------
  */
 
-acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after, size_t after_count,
                                 acu_kernel *kernel, const acu_grid *grid, const acu_arg *args,
                                 size_t arg_count, acu_node *node) {
     acu_prepared prepared;
@@ -136,7 +136,7 @@ acu_result acu_graph_add_kernel(acu_graph *graph, const acu_node *after, size_t 
     acu_kept keeps[ACU_MAX_KEPT];
     ACU_TRY(acu_prepare(__func__, kernel, grid, args, arg_count, &prepared));
     ACU_TRY(begin(&a, acu_kernel_device(kernel), keeps, acu_prepared_keeps(&prepared, keeps)));
-    return end(&a, acu_prepared_add_node(&prepared, graph->raw, a.deps, count, &a.raw));
+    return end(&a, acu_prepared_add_node(&prepared, graph->raw, a.deps, after_count, &a.raw));
 }
 
 /* ---- copies ------------------------------------------------------------------------------------
@@ -168,12 +168,12 @@ int acu_copy_advise(const acu_copy *copy, int code) {
     if (code == cudaErrorInvalidValue && acu_buffer_copy_is_peer(copy->to, copy->from))
         acu_fail_hint(
             "a node copies what device %d can access: acu_pool_set_access() opens a pool of "
-            "device %d to it, acu_device_enable_peer() the memory of none",
+            "device %d to it, acu_device_enable_peer_access() the memory of none",
             to, from);
     return code;
 }
 
-acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_copy(acu_graph *graph, const acu_node *after, size_t after_count,
                               const acu_copy *copy, acu_node *node) {
     acu_node_params p = {.device = -1, .count = 0};
     ADDING(a);
@@ -209,13 +209,13 @@ static int add_write(adding *a, acu_buffer *buffer, size_t at, acu_kept_closure 
                       host->closure.data, bytes, kind));
 }
 
-acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after, size_t after_count,
                                acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
-                               size_t elements, acu_node *node) {
+                               size_t count, acu_node *node) {
     ADDING(a);
-    ACU_TRY(acu_buffer_check_host_copy(__func__, buffer, at, dtype, host, elements));
-    ACU_REQUIRE_OF(buffer, elements > 0, ACU_ERROR_RANGE, "there is nothing to write");
-    size_t bytes = elements * acu_dtype_size(buffer->dtype);
+    ACU_TRY(acu_buffer_check_host_copy(__func__, buffer, at, dtype, host, count));
+    ACU_REQUIRE_OF(buffer, count > 0, ACU_ERROR_RANGE, "there is nothing to write");
+    size_t bytes = count * acu_dtype_size(buffer->dtype);
     acu_kept_closure *kept = keep_bytes(__func__, host, bytes);
     if (!kept)
         return ACU_ERROR_HOST_MEMORY;
@@ -224,7 +224,7 @@ acu_result acu_graph_add_write(acu_graph *graph, const acu_node *after, size_t c
     return code;
 }
 
-acu_result acu_graph_add_memcpy(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_memcpy(acu_graph *graph, const acu_node *after, size_t after_count,
                                 const struct cudaMemcpy3DParms *params, acu_node *node) {
     ADDING(a);
     ACU_NEED_POINTER(params);
@@ -293,7 +293,7 @@ int acu_fill_params(const char *call, const acu_fill *fill, acu_node_params *par
     return 0;
 }
 
-acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_fill(acu_graph *graph, const acu_node *after, size_t after_count,
                               const acu_fill *fill, acu_node *node) {
     acu_node_params p = {.device = -1, .count = 0};
     ADDING(a);
@@ -322,7 +322,7 @@ static int add_host(adding *a, const acu_closure *closure) {
     return code;
 }
 
-acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_host(acu_graph *graph, const acu_node *after, size_t after_count,
                               acu_closure closure, acu_node *node) {
     ADDING(a);
     int code = add_host(&a, &closure);
@@ -341,7 +341,7 @@ static int add_child(adding *a, acu_graph *child) {
     return code ? code : (int)cudaGraphAddChildGraphNode(PLACE(*a), child->raw);
 }
 
-acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after, size_t after_count,
                                acu_graph *child, acu_node *node) {
     ADDING(a);
     ACU_NEED(child, acu_graph_class);
@@ -351,7 +351,7 @@ acu_result acu_graph_add_child(acu_graph *graph, const acu_node *after, size_t c
     return end(&a, add_child(&a, child));
 }
 
-acu_result acu_graph_add_event_record(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_event_record(acu_graph *graph, const acu_node *after, size_t after_count,
                                       acu_event *event, acu_node *node) {
     ADDING(a);
     ACU_NEED(event, acu_event_class);
@@ -361,7 +361,7 @@ acu_result acu_graph_add_event_record(acu_graph *graph, const acu_node *after, s
     return end(&a, (int)cudaGraphAddEventRecordNode(PLACE(a), event->raw));
 }
 
-acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node *after, size_t after_count,
                                     acu_event *event, acu_node *node) {
     ADDING(a);
     ACU_NEED(event, acu_event_class);
@@ -371,7 +371,7 @@ acu_result acu_graph_add_event_wait(acu_graph *graph, const acu_node *after, siz
 }
 
 acu_result
-acu_graph_add_semaphore_signal(acu_graph *graph, const acu_node *after, size_t count,
+acu_graph_add_semaphore_signal(acu_graph *graph, const acu_node *after, size_t after_count,
                                const struct cudaExternalSemaphoreSignalNodeParams *params,
                                acu_node *node) {
     ADDING(a);
@@ -380,7 +380,7 @@ acu_graph_add_semaphore_signal(acu_graph *graph, const acu_node *after, size_t c
     return end(&a, (int)cudaGraphAddExternalSemaphoresSignalNode(PLACE(a), params));
 }
 
-acu_result acu_graph_add_semaphore_wait(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_semaphore_wait(acu_graph *graph, const acu_node *after, size_t after_count,
                                         const struct cudaExternalSemaphoreWaitNodeParams *params,
                                         acu_node *node) {
     ADDING(a);
@@ -407,17 +407,17 @@ static int add_alloc(adding *a, acu_buffer *buffer) {
     return code;
 }
 
-acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after, size_t count,
-                               acu_device device, acu_dtype dtype, size_t elements,
+acu_result acu_graph_add_alloc(acu_graph *graph, const acu_node *after, size_t after_count,
+                               acu_device device, acu_dtype dtype, size_t count,
                                acu_buffer **buffer, acu_node *node) {
     acu_buffer *made = NULL;
     ADDING(a);
     ACU_NEED_POINTER(buffer);
     *buffer = NULL;
     ACU_NEED(graph, acu_graph_class);
-    ACU_REQUIRE(elements > 0, ACU_ERROR_ARGUMENT, "there is nothing to allocate");
+    ACU_REQUIRE(count > 0, ACU_ERROR_ARGUMENT, "there is nothing to allocate");
     ACU_TRY(acu_device_resolve(__func__, &device));
-    ACU_TRY(acu_storage_new_for_graph(__func__, device, dtype, elements, &made));
+    ACU_TRY(acu_storage_new_for_graph(__func__, device, dtype, count, &made));
     int code = add_alloc(&a, made);
     if (code)
         (void)acu_object_release(NULL, made, &acu_buffer_class);
@@ -434,7 +434,7 @@ static int need_graph_memory(const char *call, const acu_buffer *buffer) {
     return acu_fail_on(call, buffer, ACU_ERROR_MEMORY_KIND, "no graph has allocated this memory");
 }
 
-acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t count,
+acu_result acu_graph_add_free(acu_graph *graph, const acu_node *after, size_t after_count,
                               acu_buffer *buffer, acu_node *node) {
     ADDING(a);
     ACU_TRY(need_graph_memory(__func__, buffer));
@@ -458,10 +458,10 @@ static int free_on(acu_storage *s, acu_stream *on) {
     return code ? code : ended;
 }
 
-acu_result acu_buffer_free_graph_memory(acu_buffer *buffer, acu_stream *on) {
+acu_result acu_graph_memory_free(acu_buffer *buffer, acu_stream *stream) {
     ACU_TRY(need_graph_memory(__func__, buffer));
-    ACU_NEED_STREAM(on);
-    return acu_outcome(__func__, buffer, free_on(buffer->storage, on));
+    ACU_NEED_STREAM(stream);
+    return acu_outcome(__func__, buffer, free_on(buffer->storage, stream));
 }
 
 /* ---- conditions --------------------------------------------------------------------------------
@@ -490,7 +490,7 @@ static int add_bodies(adding *a, struct cudaGraphNodeParams *params, acu_graph *
         code = bodies[i] ? 0 : ACU_ERROR_HOST_MEMORY;
     }
     if (!code)
-        code = (int)cudaGraphAddNode(&a->raw, a->graph->raw, a->deps, NULL, a->count, params);
+        code = (int)cudaGraphAddNode(&a->raw, a->graph->raw, a->deps, NULL, a->after_count, params);
     for (unsigned i = 0; i < count; i++) {
         if (!code)
             acu_part_add(bodies[i], params->conditional.phGraph_out[i], a->raw);
@@ -502,8 +502,8 @@ static int add_bodies(adding *a, struct cudaGraphNodeParams *params, acu_graph *
     return code;
 }
 
-acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after, size_t count,
-                                     acu_conditional conditional, acu_conditional_kind kind,
+acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after, size_t after_count,
+                                     acu_conditional conditional, acu_conditional_type type,
                                      acu_graph **bodies, unsigned body_count, acu_node *node) {
     ADDING(a);
     ACU_NEED_POINTER(bodies);
@@ -513,16 +513,16 @@ acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after, si
     ACU_NEED(conditional.graph, acu_graph_class);
     ACU_REQUIRE(conditional.graph->root == graph->root, ACU_ERROR_ARGUMENT,
                 "the conditional was made for another graph");
-    ACU_REQUIRE((unsigned)kind <= ACU_SWITCH, ACU_ERROR_ARGUMENT,
-                "there is no conditional node of kind %d", (int)kind);
-    ACU_REQUIRE(body_count > 0 && (kind != ACU_IF || body_count <= 2) &&
-                    (kind != ACU_WHILE || body_count == 1),
+    ACU_REQUIRE((unsigned)type <= ACU_CONDITIONAL_SWITCH, ACU_ERROR_ARGUMENT,
+                "there is no conditional node of type %d", (int)type);
+    ACU_REQUIRE(body_count > 0 && (type != ACU_CONDITIONAL_IF || body_count <= 2) &&
+                    (type != ACU_CONDITIONAL_WHILE || body_count == 1),
                 ACU_ERROR_ARGUMENT, "%u bodies", body_count);
     memset(bodies, 0, body_count * sizeof *bodies);
     struct cudaGraphNodeParams params = {
         .type = cudaGraphNodeTypeConditional,
         .conditional = {.handle = conditional.raw,
-                        .type = (enum cudaGraphConditionalNodeType)kind,
+                        .type = (enum cudaGraphConditionalNodeType)type,
                         .size = body_count}};
     ACU_TRY(begin(&a, -1, NULL, 0));
     return end(&a, add_bodies(&a, &params, bodies));
@@ -531,18 +531,18 @@ acu_result acu_graph_add_conditional(acu_graph *graph, const acu_node *after, si
 /* ---- anything ----------------------------------------------------------------------------------
  */
 
-acu_result acu_graph_add_raw(acu_graph *graph, const acu_node *after, size_t count,
-                             const acu_edge *edges, struct cudaGraphNodeParams *params,
-                             acu_node *node) {
+acu_result acu_graph_add_node(acu_graph *graph, const acu_node *after, size_t after_count,
+                              const acu_edge *edges, struct cudaGraphNodeParams *params,
+                              acu_node *node) {
     cudaGraphEdgeData *data = NULL;
     ADDING(a);
     ACU_NEED_POINTER(params);
     ACU_TRY(begin(&a, -1, NULL, 0));
     int code = ACU_ERROR_HOST_MEMORY;
-    if (!acu_edges_raw(edges, count, &data))
+    if (!acu_edges_raw(edges, after_count, &data))
         acu_record(code, "no memory for edges");
     else
-        code = (int)cudaGraphAddNode(&a.raw, graph->raw, a.deps, data, count, params);
+        code = (int)cudaGraphAddNode(&a.raw, graph->raw, a.deps, data, after_count, params);
     free(data);
     return end(&a, code);
 }

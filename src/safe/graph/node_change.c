@@ -41,7 +41,8 @@ static int refuse_update(const char *call, acu_exec *exec, acu_graph *graph,
     return code;
 }
 
-static int update_locked(acu_exec *exec, acu_graph *graph, acu_retired *old, acu_update *update) {
+static int update_locked(acu_exec *exec, acu_graph *graph, acu_retired *old,
+                         acu_exec_update_info *update) {
     cudaGraphExecUpdateResultInfo info = {0};
     acu_bag *bag = acu_graph_bag(graph);
     int code = acu_outcome("acu_exec_update", exec, acu_exec_reserve(exec, acu_bag_size(bag)));
@@ -52,7 +53,7 @@ static int update_locked(acu_exec *exec, acu_graph *graph, acu_retired *old, acu
         if (code)
             refuse_update("acu_exec_update", exec, graph, &info, code);
         if ((unsigned)info.result <= ACU_UPDATE_ATTRIBUTES_CHANGED)
-            update->outcome = (acu_update_outcome)info.result;
+            update->result = (acu_exec_update_result)info.result;
         update->error_node = code ? acu_node_of(graph, info.errorNode) : (acu_node){NULL, 0};
     }
     if (!code)
@@ -62,9 +63,9 @@ static int update_locked(acu_exec *exec, acu_graph *graph, acu_retired *old, acu
     return code;
 }
 
-acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_update *update) {
-    acu_update unwanted, *told = update ? update : &unwanted;
-    *told = (acu_update){ACU_UPDATE_ERROR, {NULL, 0}};
+acu_result acu_exec_update(acu_exec *exec, acu_graph *graph, acu_exec_update_info *update) {
+    acu_exec_update_info unwanted, *told = update ? update : &unwanted;
+    *told = (acu_exec_update_info){ACU_UPDATE_ERROR, {NULL, 0}};
     acu_destroy_deferred();
     ACU_NEED(exec, acu_exec_class);
     ACU_NEED(graph, acu_graph_class);
@@ -477,12 +478,12 @@ acu_result acu_node_set_semaphore_wait(acu_node node,
     return set_wait(&c, params);
 }
 
-acu_result acu_exec_set_raw(acu_exec *exec, acu_node node, struct cudaGraphNodeParams *params) {
+acu_result acu_exec_set_params(acu_exec *exec, acu_node node, struct cudaGraphNodeParams *params) {
     IN_EXEC(c);
     return set_raw(&c, params);
 }
 
-acu_result acu_node_set_raw(acu_node node, struct cudaGraphNodeParams *params) {
+acu_result acu_node_set_params(acu_node node, struct cudaGraphNodeParams *params) {
     IN_GRAPH(c);
     return set_raw(&c, params);
 }
@@ -508,7 +509,7 @@ acu_result acu_exec_set_enabled(acu_exec *exec, acu_node node, bool enabled) {
     return with_node(&c, true, &value);
 }
 
-acu_result acu_exec_enabled(acu_exec *exec, acu_node node, bool *enabled) {
+acu_result acu_exec_is_enabled(acu_exec *exec, acu_node node, bool *enabled) {
     unsigned value = 0;
     IN_EXEC(c);
     ACU_NEED_POINTER(enabled);

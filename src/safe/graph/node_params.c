@@ -105,7 +105,7 @@ static int get(cudaGraphNode_t node, struct cudaGraphNodeParams *params) {
     return code ? code : get_of_kind(node, params);
 }
 
-acu_result acu_node_get_raw(acu_node node, struct cudaGraphNodeParams *params) {
+acu_result acu_node_get_params(acu_node node, struct cudaGraphNodeParams *params) {
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(params);
     memset(params, 0, sizeof *params);
@@ -119,7 +119,7 @@ acu_result acu_node_get_raw(acu_node node, struct cudaGraphNodeParams *params) {
 /* ---- attributes --------------------------------------------------------------------------------
  */
 
-acu_result acu_node_attribute(acu_node node, struct cudaLaunchAttribute_st *attribute) {
+acu_result acu_node_get_attribute(acu_node node, struct cudaLaunchAttribute_st *attribute) {
     cudaGraphNode_t raw = NULL;
     ACU_NEED_POINTER(attribute);
     ACU_TRY(acu_node_check(__func__, node, &raw));

@@ -28,7 +28,7 @@ static void keep_log(char *text) {
     free(before);
 }
 
-const char *acu_compile_log(void) {
+const char *acu_module_compile_log(void) {
     (void)pthread_once(&log_once, make_log_key);
     const char *text = log_has_key ? pthread_getspecific(log_key) : NULL;
     return text ? text : "";
@@ -166,9 +166,9 @@ static int compile(job *j) {
     if (!code)
         return unread;
     acu_record_restore(&failure);
-    if (unread || !*acu_compile_log())
+    if (unread || !*acu_module_compile_log())
         return code;
-    return acu_record(code, "%s", acu_record_one_line(acu_compile_log(), line, sizeof line));
+    return acu_record(code, "%s", acu_record_one_line(acu_module_compile_log(), line, sizeof line));
 }
 
 /* ---- what came of it ----------------------------------------------------------------------------

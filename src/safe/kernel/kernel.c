@@ -334,7 +334,7 @@ static int set_and_refresh(acu_kernel *kernel, enum cudaFuncAttribute attribute,
     return code ? code : acu_kernel_refresh(kernel);
 }
 
-acu_result acu_kernel_set(acu_kernel *kernel, acu_kernel_attribute attribute, int value) {
+acu_result acu_kernel_set_attribute(acu_kernel *kernel, acu_kernel_attribute attribute, int value) {
     int code = 0;
     ACU_NEED(kernel, acu_kernel_class);
     int most = kernel->limits.shared_most - kernel->static_shared;
@@ -351,7 +351,7 @@ acu_result acu_kernel_set(acu_kernel *kernel, acu_kernel_attribute attribute, in
 /* ---- parameters ---------------------------------------------------------------------------------
  */
 
-acu_parameter_check acu_kernel_check(const acu_kernel *kernel) {
+acu_parameter_check acu_kernel_parameter_check(const acu_kernel *kernel) {
     return acu_is(kernel, &acu_kernel_class) ? kernel->check : ACU_CHECK_NOTHING;
 }
 
@@ -366,7 +366,7 @@ static int check_known(const char *call, const acu_kernel *kernel) {
     return 0;
 }
 
-acu_result acu_kernel_parameter_count(acu_kernel *kernel, size_t *count) {
+acu_result acu_kernel_get_parameter_count(acu_kernel *kernel, size_t *count) {
     ACU_NEED_POINTER(count);
     *count = 0;
     ACU_TRY(check_known(__func__, kernel));
@@ -374,7 +374,7 @@ acu_result acu_kernel_parameter_count(acu_kernel *kernel, size_t *count) {
     return 0;
 }
 
-acu_result acu_kernel_parameter(acu_kernel *kernel, size_t index, acu_parameter *parameter) {
+acu_result acu_kernel_get_parameter(acu_kernel *kernel, size_t index, acu_parameter *parameter) {
     ACU_NEED_POINTER(parameter);
     *parameter = (acu_parameter){0};
     ACU_TRY(check_known(__func__, kernel));
@@ -406,8 +406,9 @@ int acu_kernel_resident(const acu_kernel *kernel, int threads, size_t shared, si
     return code;
 }
 
-acu_result acu_kernel_blocks_per_multiprocessor(acu_kernel *kernel, size_t threads,
-                                                size_t shared_bytes, unsigned flags, int *blocks) {
+acu_result acu_kernel_get_blocks_per_multiprocessor(acu_kernel *kernel, size_t threads,
+                                                    size_t shared_bytes, unsigned flags,
+                                                    int *blocks) {
     ACU_NEED_POINTER(blocks);
     *blocks = 0;
     ACU_NEED(kernel, acu_kernel_class);
@@ -447,8 +448,8 @@ static int find_best(const acu_kernel *kernel, const acu_block_need *need, size_
     return code;
 }
 
-acu_result acu_kernel_best_block(acu_kernel *kernel, const acu_block_need *need, size_t *threads,
-                                 size_t *blocks) {
+acu_result acu_kernel_get_best_block(acu_kernel *kernel, const acu_block_need *need,
+                                     size_t *threads, size_t *blocks) {
     static const acu_block_need none;
     size_t best[2] = {0, 0};
     if (threads)
@@ -464,8 +465,8 @@ acu_result acu_kernel_best_block(acu_kernel *kernel, const acu_block_need *need,
     return 0;
 }
 
-acu_result acu_kernel_available_shared(acu_kernel *kernel, int blocks, size_t threads,
-                                       size_t *bytes) {
+acu_result acu_kernel_get_available_shared(acu_kernel *kernel, int blocks, size_t threads,
+                                           size_t *bytes) {
     int code = 0;
     ACU_NEED_POINTER(bytes);
     *bytes = 0;
@@ -495,10 +496,10 @@ static int ask_clusters(const char *call, acu_kernel *kernel, const acu_grid *gr
     return acu_outcome(call, kernel, code);
 }
 
-acu_result acu_kernel_max_clusters(acu_kernel *kernel, const acu_grid *grid, int *clusters) {
+acu_result acu_kernel_get_max_clusters(acu_kernel *kernel, const acu_grid *grid, int *clusters) {
     return ask_clusters(__func__, kernel, grid, false, clusters);
 }
 
-acu_result acu_kernel_max_cluster_size(acu_kernel *kernel, const acu_grid *grid, int *blocks) {
+acu_result acu_kernel_get_max_cluster_size(acu_kernel *kernel, const acu_grid *grid, int *blocks) {
     return ask_clusters(__func__, kernel, grid, true, blocks);
 }

@@ -89,9 +89,9 @@ ACU_COLD static int look_for_room(const char *call, acu_kernel *kernel, size_t s
                 shared, kernel->name, __atomic_load_n(&kernel->max_shared, __ATOMIC_RELAXED));
     int most = kernel->limits.shared_most - kernel->static_shared;
     if (shared <= (size_t)most)
-        acu_fail_hint(
-            "acu_kernel_set(kernel, ACU_KERNEL_MAX_SHARED, %zu) allows it; device %d has %d",
-            shared, kernel->object.device, most);
+        acu_fail_hint("acu_kernel_set_attribute(kernel, ACU_KERNEL_MAX_SHARED, %zu) allows it; "
+                      "device %d has %d",
+                      shared, kernel->object.device, most);
     else
         acu_fail_hint("device %d has %d bytes per block at most", kernel->object.device, most);
     return ACU_ERROR_LIMIT;
@@ -115,8 +115,9 @@ static int add_event(const char *call, acu_prepared *p, acu_event *event, cudaLa
                            "the event is on device %d, the kernel on device %d",
                            event->object.device, p->kernel->object.device);
     if (event->owned && event->timed)
-        return acu_fail_on(call, p->kernel, ACU_ERROR_STATE,
-                           "an event that a kernel records must be made with ACU_EVENT_NO_TIMING");
+        return acu_fail_on(
+            call, p->kernel, ACU_ERROR_STATE,
+            "an event that a kernel records must be made with ACU_EVENT_DISABLE_TIMING");
     cudaLaunchAttributeValue *value = add(p, id);
     if (id == cudaLaunchAttributeProgrammaticEvent) {
         value->programmaticEvent.event = event->raw;
@@ -424,10 +425,11 @@ ACU_COLD static int explain(const acu_prepared *p, int code) {
 static void hint_at_refusal(const acu_prepared *p, int code) {
     if (code == cudaErrorCooperativeLaunchTooLarge)
         acu_fail_hint(
-            "use fewer blocks: acu_kernel_blocks_per_multiprocessor() tells how many fit");
+            "use fewer blocks: acu_kernel_get_blocks_per_multiprocessor() tells how many fit");
     else if (code == cudaErrorInvalidClusterSize)
-        acu_fail_hint("clusters of more than 8 blocks need acu_kernel_set(kernel, "
-                      "ACU_KERNEL_BIG_CLUSTERS, 1); acu_kernel_max_cluster_size() tells what fits");
+        acu_fail_hint(
+            "clusters of more than 8 blocks need acu_kernel_set_attribute(kernel, "
+            "ACU_KERNEL_BIG_CLUSTERS, 1); acu_kernel_get_max_cluster_size() tells what fits");
     else if (code == cudaErrorLaunchOutOfResources)
         acu_fail_hint("use smaller blocks: %s takes %d registers per thread", p->kernel->name,
                       p->kernel->registers);

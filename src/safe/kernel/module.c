@@ -477,7 +477,7 @@ static void hint_at_names(const acu_module *module, const char *name) {
                       module->ptx.count > NAMES_TOLD ? ", …" : "");
 }
 
-acu_result acu_module_kernel(acu_module *module, const char *name, acu_kernel **kernel) {
+acu_result acu_module_get_kernel(acu_module *module, const char *name, acu_kernel **kernel) {
     ACU_NEED_POINTER(kernel);
     *kernel = NULL;
     ACU_NEED(module, acu_module_class);
@@ -557,18 +557,17 @@ static int list_once(acu_module *module) {
     return code;
 }
 
-acu_result acu_module_kernel_names(acu_module *module, const char *const **names, size_t *count) {
-    ACU_NEED_POINTER(names);
+acu_result acu_module_get_kernel_names(acu_module *module, const char **names, size_t *count) {
     ACU_NEED_POINTER(count);
-    *names = NULL;
+    const size_t room = *count;
     *count = 0;
     ACU_NEED(module, acu_module_class);
     pthread_mutex_lock(&module->lock);
     int code = list_once(module);
-    if (!code) {
-        *names = module->names;
+    if (!code)
         *count = module->name_count;
-    }
+    for (size_t i = 0; names && i < room && i < *count; i++)
+        names[i] = module->names[i];
     pthread_mutex_unlock(&module->lock);
     return OUTCOME(module, code);
 }
@@ -595,8 +594,8 @@ static acu_memory memory_at(const void *at) {
     return attributes.type == cudaMemoryTypeManaged ? ACU_MEMORY_MANAGED : ACU_MEMORY_DEVICE;
 }
 
-acu_result acu_module_global(acu_module *module, const char *name, acu_stream *stream,
-                             acu_dtype dtype, acu_buffer **buffer) {
+acu_result acu_module_get_global(acu_module *module, const char *name, acu_stream *stream,
+                                 acu_dtype dtype, acu_buffer **buffer) {
     void *at = NULL;
     size_t bytes = 0, size = acu_dtype_size(dtype);
     ACU_NEED_POINTER(buffer);

@@ -97,8 +97,8 @@ acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t co
     return create(__func__, stream, dtype, count, options ? options : &defaults, buffer);
 }
 
-acu_result acu_buffer_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
-                                 size_t count, acu_buffer **buffer) {
+acu_result acu_buffer_create_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
+                                        size_t count, acu_buffer **buffer) {
     acu_saved_record said;
     ACU_NEED_POINTER(buffer);
     *buffer = NULL;
@@ -283,7 +283,7 @@ acu_result acu_buffer_synchronize(acu_buffer *buffer) {
     return OUTCOME(buffer, acu_storage_synchronize(buffer->storage));
 }
 
-acu_result acu_buffer_host(acu_buffer *buffer, void **host) {
+acu_result acu_buffer_get_host(acu_buffer *buffer, void **host) {
     ACU_NEED_POINTER(host);
     *host = NULL;
     NEED_BUFFER(buffer);
@@ -295,16 +295,25 @@ acu_result acu_buffer_host(acu_buffer *buffer, void **host) {
     return 0;
 }
 
-acu_result acu_buffer_begin_use(acu_buffer *buffer, acu_stream *stream, bool writes) {
+int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_stream **on) {
+    if (!*on)
+        *on = buffer->storage->home;
+    if (!*on)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "a graph's memory belongs to no stream; name the one to use");
+    return acu_stream_check(call, *on);
+}
+
+acu_result acu_buffer_begin_use(acu_buffer *buffer, bool writes, acu_stream *on) {
     uint64_t unused;
     NEED_BUFFER(buffer);
-    ACU_NEED_STREAM(stream);
-    return OUTCOME(buffer, acu_storage_begin_use(buffer->storage, stream, writes, &unused));
+    ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
+    return OUTCOME(buffer, acu_storage_begin_use(buffer->storage, on, writes, &unused));
 }
 
 /* No version is known from acu_buffer_begin_use(), so no earlier use is forgotten. */
-acu_result acu_buffer_end_use(acu_buffer *buffer, acu_stream *stream, bool writes) {
+acu_result acu_buffer_end_use(acu_buffer *buffer, bool writes, acu_stream *on) {
     NEED_BUFFER(buffer);
-    ACU_NEED_STREAM(stream);
-    return OUTCOME(buffer, acu_storage_end_use(buffer->storage, stream, writes, 0));
+    ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
+    return OUTCOME(buffer, acu_storage_end_use(buffer->storage, on, writes, 0));
 }

@@ -9,8 +9,8 @@
 #include <limits.h>
 #include <string.h>
 
-static_assert((int)ACU_ADVICE_READ_MOSTLY == (int)cudaMemAdviseSetReadMostly, "");
-static_assert((int)ACU_ADVICE_NOT_ACCESSED_BY == (int)cudaMemAdviseUnsetAccessedBy, "");
+static_assert((int)ACU_ADVISE_SET_READ_MOSTLY == (int)cudaMemAdviseSetReadMostly, "");
+static_assert((int)ACU_ADVISE_UNSET_ACCESSED_BY == (int)cudaMemAdviseUnsetAccessedBy, "");
 
 #define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
 #define NEED_BUFFER(buffer)   ACU_NEED((buffer), acu_buffer_class)
@@ -79,16 +79,6 @@ static int run_job(const copy_job *job) {
     return code ? code : ended;
 }
 
-/* The call's own stream, or the buffer's; checked. */
-static int choose_stream(const char *call, const acu_buffer *buffer, acu_stream **on) {
-    if (!*on)
-        *on = buffer->storage->home;
-    if (!*on)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "a graph's memory belongs to no stream; name the one to use");
-    return acu_stream_check(call, *on);
-}
-
 typedef struct plain_copy {
     void *to;
     const void *from;
@@ -141,7 +131,7 @@ int acu_buffer_check_host_copy(const char *call, const acu_buffer *buffer, size_
 static int check_host_copy(const char *call, acu_buffer *buffer, size_t at, acu_dtype dtype,
                            const void *host, size_t count, acu_stream **on) {
     int code = acu_buffer_check_host_copy(call, buffer, at, dtype, host, count);
-    return code ? code : choose_stream(call, buffer, on);
+    return code ? code : acu_buffer_choose_stream(call, buffer, on);
 }
 
 acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
@@ -175,7 +165,6 @@ acu_result acu_buffer_read_typed(acu_buffer *buffer, size_t at, acu_dtype dtype,
 acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at, acu_dtype dtype,
                                  void *host, size_t count, acu_stream *on) {
     ACU_NEED(event, acu_event_class);
-    ACU_NEED_STREAM(on);
     ACU_TRY(check_host_copy(__func__, buffer, at, dtype, host, count, &on));
     int code = acu_stream_check_wait(on);
     if (!code)
@@ -229,7 +218,7 @@ static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer
                       size_t from_at, size_t count, acu_stream *on) {
     int code = acu_buffer_check_copy(call, to, to_at, from, from_at, count);
     if (!code)
-        code = choose_stream(call, to, &on);
+        code = acu_buffer_choose_stream(call, to, &on);
     if (code)
         return code;
     size_t size = acu_dtype_size(to->dtype);
@@ -414,7 +403,7 @@ acu_result acu_buffer_copy_strided(acu_buffer *to, acu_buffer *from, const acu_s
                                    acu_stream *on) {
     int64_t to_steps[ACU_MAX_RANK] = {0}, from_steps[ACU_MAX_RANK] = {0};
     ACU_TRY(check_two(__func__, to, from));
-    ACU_TRY(choose_stream(__func__, to, &on));
+    ACU_TRY(acu_buffer_choose_stream(__func__, to, &on));
     ACU_TRY(check_strides(__func__, to, from, strides, to_steps, from_steps));
     if (is_empty(strides))
         return 0;
@@ -555,7 +544,7 @@ static int run_prefetch(const copy_job *job, const void *data) {
 acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream *on) {
     struct cudaMemLocation location;
     NEED_BUFFER(buffer);
-    ACU_TRY(choose_stream(__func__, buffer, &on));
+    ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
     ACU_REQUIRE_OF(buffer, buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
                    "only managed memory moves");
     ACU_TRY(location_of(__func__, where, &location));
@@ -563,12 +552,12 @@ acu_result acu_buffer_prefetch(acu_buffer *buffer, acu_device where, acu_stream 
     return buffer->count == 0 ? 0 : OUTCOME(buffer, run_job(&job));
 }
 
-acu_result acu_buffer_advise(acu_buffer *buffer, acu_advice advice, acu_device device) {
+acu_result acu_buffer_advise(acu_buffer *buffer, acu_advise advice, acu_device device) {
     struct cudaMemLocation location;
     NEED_BUFFER(buffer);
     ACU_REQUIRE_OF(buffer, buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
                    "only managed memory takes advice");
-    ACU_REQUIRE(advice >= ACU_ADVICE_READ_MOSTLY && advice <= ACU_ADVICE_NOT_ACCESSED_BY,
+    ACU_REQUIRE(advice >= ACU_ADVISE_SET_READ_MOSTLY && advice <= ACU_ADVISE_UNSET_ACCESSED_BY,
                 ACU_ERROR_ARGUMENT, "there is no advice %d", (int)advice);
     ACU_TRY(location_of(__func__, device, &location));
     if (buffer->count == 0)
@@ -585,12 +574,12 @@ static int run_attach(const copy_job *job, const void *data) {
 acu_result acu_buffer_attach(acu_buffer *buffer, acu_attach to, acu_stream *on) {
     const unsigned flag = (unsigned)to;
     NEED_BUFFER(buffer);
-    ACU_TRY(choose_stream(__func__, buffer, &on));
+    ACU_TRY(acu_buffer_choose_stream(__func__, buffer, &on));
     ACU_REQUIRE_OF(buffer, buffer->storage->memory == ACU_MEMORY_MANAGED, ACU_ERROR_MEMORY_KIND,
                    "only managed memory can be given to a stream or the host");
-    ACU_REQUIRE(flag == ACU_ATTACH_ALL || flag == ACU_ATTACH_HOST || flag == ACU_ATTACH_STREAM,
+    ACU_REQUIRE(flag == ACU_ATTACH_GLOBAL || flag == ACU_ATTACH_HOST || flag == ACU_ATTACH_SINGLE,
                 ACU_ERROR_ARGUMENT, "there is nobody of number %u to attach to", flag);
-    ACU_REQUIRE_OF(on, flag != ACU_ATTACH_STREAM || on->raw != cudaStreamLegacy, ACU_ERROR_ARGUMENT,
+    ACU_REQUIRE_OF(on, flag != ACU_ATTACH_SINGLE || on->raw != cudaStreamLegacy, ACU_ERROR_ARGUMENT,
                    "memory cannot be one stream's that waits for all others");
     copy_job job = {.to = buffer, .on = on, .run = run_attach, .data = &flag};
     return buffer->storage->pointer ? OUTCOME(buffer, run_job(&job)) : 0;

@@ -71,7 +71,7 @@ acu_result acu_pool_create(acu_device device, const acu_pool_options *options, a
     return code;
 }
 
-acu_result acu_pool_default(acu_device device, acu_pool **pool) {
+acu_result acu_pool_get_default(acu_device device, acu_pool **pool) {
     cudaMemPool_t raw = NULL;
     ACU_NEED_POINTER(pool);
     *pool = NULL;
@@ -80,7 +80,7 @@ acu_result acu_pool_default(acu_device device, acu_pool **pool) {
     return new_pool(__func__, device, raw, false, pool);
 }
 
-acu_result acu_pool_current(acu_device device, acu_pool **pool) {
+acu_result acu_pool_get_current(acu_device device, acu_pool **pool) {
     cudaMemPool_t raw = NULL;
     ACU_NEED_POINTER(pool);
     *pool = NULL;
@@ -89,7 +89,7 @@ acu_result acu_pool_current(acu_device device, acu_pool **pool) {
     return new_pool(__func__, device, raw, false, pool);
 }
 
-acu_result acu_pool_make_current(acu_pool *pool) {
+acu_result acu_pool_set_current(acu_pool *pool) {
     ACU_NEED(pool, acu_pool_class);
     return OUTCOME(pool, cudaDeviceSetMemPool(pool->object.device, pool->raw));
 }
@@ -145,7 +145,7 @@ static bool is_known(acu_pool_attribute attribute) {
     return attribute >= ACU_POOL_REUSE_FOLLOWS_EVENTS && attribute <= ACU_POOL_USED_HIGH;
 }
 
-acu_result acu_pool_get(acu_pool *pool, acu_pool_attribute attribute, uint64_t *value) {
+acu_result acu_pool_get_attribute(acu_pool *pool, acu_pool_attribute attribute, uint64_t *value) {
     int on = 0;
     ACU_NEED_POINTER(value);
     ACU_NEED(pool, acu_pool_class);
@@ -159,7 +159,7 @@ acu_result acu_pool_get(acu_pool *pool, acu_pool_attribute attribute, uint64_t *
     return OUTCOME(pool, code);
 }
 
-acu_result acu_pool_set(acu_pool *pool, acu_pool_attribute attribute, uint64_t value) {
+acu_result acu_pool_set_attribute(acu_pool *pool, acu_pool_attribute attribute, uint64_t value) {
     int on = value != 0;
     ACU_NEED(pool, acu_pool_class);
     ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "there is no attribute %d",
@@ -188,7 +188,7 @@ acu_result acu_pool_set_access(acu_pool *pool, acu_device device, acu_access acc
     return OUTCOME(pool, cudaMemPoolSetAccess(pool->raw, &description, 1));
 }
 
-acu_result acu_pool_access(acu_pool *pool, acu_device device, acu_access *access) {
+acu_result acu_pool_get_access(acu_pool *pool, acu_device device, acu_access *access) {
     enum cudaMemAccessFlags flags = cudaMemAccessFlagsProtNone;
     ACU_NEED_POINTER(access);
     *access = ACU_ACCESS_NONE;
@@ -204,7 +204,7 @@ int acu_pool_check_access(const char *call, acu_pool *pool, int device) {
     acu_access access = ACU_ACCESS_NONE;
     if (pool->object.device == device)
         return 0;
-    ACU_TRY(acu_pool_access(pool, device, &access));
+    ACU_TRY(acu_pool_get_access(pool, device, &access));
     if (access != ACU_ACCESS_NONE)
         return 0;
     acu_fail_on(call, pool, ACU_ERROR_DEVICE,

@@ -160,6 +160,9 @@ acu_storage *acu_storage_retain(acu_storage *storage);
 
 /* It has these elements; recorded if not. */
 int acu_buffer_check_range(const char *call, const acu_buffer *buffer, size_t at, size_t count);
+/* Lets `*on` be the buffer's own stream where it is NULL, and checks the stream. Returns 0, or the
+ * failure, recorded for `call`: memory of a graph has no stream of its own. */
+int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_stream **on);
 /* The checks of copies between a buffer and the host, and between buffers; recorded. */
 int acu_buffer_check_host_copy(const char *call, const acu_buffer *buffer, size_t at,
                                acu_dtype dtype, const void *host, size_t count);

@@ -1,0 +1,158 @@
+"""Every public function has the name and the parameters that CONTRIBUTING.md's table "Public names" asks for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tools import structure
+
+HEADERS = structure.ROOT / "include" / "anycuda"
+# What a function of a noun does, where it is neither a property nor a getter, setter or predicate.
+VERBS = set(
+    re.findall(
+        r"\w+",
+        """add adopt advise attach begin call capture clear clone compile copy create destroy disable enable end enter
+        fill find fork free instantiate join keep launch leave load prefetch print query read record register
+        reinterpret release remove reset retain slice synchronize trim update upload wait wrap write zero""",
+    )
+)
+NOUNS = sorted(
+    re.findall(
+        r"\w+",
+        """args buffer conditional device device_guard dtype event exec graph graph_memory kernel launch module node
+        pool quarantine stream""",
+    ),
+    key=len,
+    reverse=True,
+)
+# These ask the process, not an object; they can be called where there is no safe layer.
+PLAIN_C = {"layers.h", "load.h", "sim.h", "status.h", "supports.h"}
+
+
+@dataclass(frozen=True)
+class Function:
+    """One declaration: what it returns, and its parameters as (type, name)."""
+
+    header: str
+    name: str
+    result: str
+    parameters: tuple[tuple[str, str], ...]
+
+    @property
+    def words(self) -> list[str]:
+        """The name without the prefix and the noun."""
+        noun = next(noun for noun in NOUNS if self.name.startswith(f"acu_{noun}_") or self.name == f"acu_{noun}")
+        return self.name.removeprefix(f"acu_{noun}").split("_")[1:]
+
+    def __str__(self) -> str:
+        return f"{self.name} of {self.header}"
+
+
+def split_parameters(text: str) -> list[str]:
+    """Splits at the commas that are not inside of a function pointer's parameters."""
+    parts, depth = [""], 0
+    for letter in text:
+        depth += (letter == "(") - (letter == ")")
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    return [part.strip() for part in parts if part.strip() not in ("", "void")]
+
+
+def parse_parameter(text: str) -> tuple[str, str]:
+    if found := re.match(r"(.*)\(\*(\w+)\)(\(.*\))$", text):
+        return f"{found[1]}(*){found[3]}", found[2]
+    found = re.match(r"(.*?)(\w+)(\[\w+\])?$", text)
+    assert found, text
+    return found[1].strip() + (" *" if found[3] else ""), found[2]
+
+
+def parse(header: str, statement: str) -> Function | None:
+    found = re.match(r"(?:ACU_CHECKED )?([\w ]+?[\s*]+)(acu_\w+)\((.*)\);$", statement)
+    if not found or found[1].startswith(("typedef", "static")):
+        return None
+    parameters = tuple(parse_parameter(text) for text in split_parameters(found[3]))
+    return Function(header, found[2], found[1].strip(), parameters)
+
+
+def functions() -> list[Function]:
+    found = []
+    for header in sorted(HEADERS.glob("*.h")):
+        if header.name in PLAIN_C:
+            continue
+        text = header.read_text().replace("ACU_BEGIN_C", "").replace("ACU_END_C", "")
+        for statement in structure.statements(text):
+            if one := parse(header.name, re.sub(r"\s+", " ", statement).strip()):
+                found.append(one)
+    return found
+
+
+ALL = functions()
+
+
+def is_out(kind: str) -> bool:
+    """A pointer through which the function returns something."""
+    return kind.endswith("*") and not kind.startswith("const ")
+
+
+def name_is_wrong(one: Function) -> str | None:
+    first = one.words[0] if one.words else ""
+    last = one.parameters[-1] if one.parameters else ("", "")
+    if first == "get":
+        right = one.result == "acu_result" and is_out(last[0])
+        return None if right else "a getter returns acu_result, and the value through its last parameter"
+    if first == "set":
+        return None if one.result == "acu_result" else "a setter returns acu_result"
+    if first in ("is", "can"):
+        right = one.result == "acu_result" and last[0] == "bool *"
+        return None if right else "a predicate returns acu_result, and the answer through its last parameter, a bool *"
+    if one.result not in ("acu_result", "void") and first not in VERBS:
+        right = len(one.parameters) <= 1 or one.name == "acu_dtype_fits"
+        return None if right else "a property takes the object alone"
+    if first not in VERBS | {"cleanup", "guard", "args", "list", "quarantine"} and one.name != "acu_quarantine":
+        return "what can fail is acu_noun_get_property(), acu_noun_set_property(), or begins with a verb of VERBS"
+    return None
+
+
+def test_names() -> None:
+    wrong = [f"{one}: {reason}" for one in ALL if (reason := name_is_wrong(one))]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_all_are_looked_at() -> None:
+    assert {"acu_stream_get_priority", "acu_stream_capture", "acu_buffer_raw"} <= {one.name for one in ALL}
+    assert len(ALL) > 230
+
+
+def test_counts() -> None:
+    """`count` counts the arrays or elements that stand before it; `things_count` another array; out, it comes last."""
+    wrong = []
+    for one in ALL:
+        for at, (kind, name) in enumerate(one.parameters):
+            before = one.parameters[at - 1] if at else ("", "")
+            if name == "count" and kind == "size_t *" and at + 1 < len(one.parameters):
+                wrong.append(f"{one}: a count that is returned comes last")
+            elif name == "count" and kind == "size_t":
+                if not (before[0].endswith("*") or before[1] in ("dtype", "at", "from_at")):
+                    wrong.append(f"{one}: count does not follow what it counts")
+            elif name.endswith("_count") and not before[0].endswith("*"):
+                wrong.append(f"{one}: {name} does not follow what it counts")
+            elif name == "after" and one.parameters[at + 1][1] != "after_count":
+                wrong.append(f"{one}: `after` is followed by `after_count`")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_streams_to_use() -> None:
+    """What is done to a buffer on a stream takes that as `on`, last; NULL is the buffer's own stream."""
+    wrong = []
+    for one in ALL:
+        streams = [(at, name) for at, (kind, name) in enumerate(one.parameters) if kind == "acu_stream *"]
+        is_on_a_buffer = bool(one.parameters) and one.parameters[0][0] == "acu_buffer *" and "buffer" in one.name
+        for at, name in streams:
+            if is_on_a_buffer and (name != "on" or at + 1 < len(one.parameters)):
+                wrong.append(f"{one}: the stream to use is the last parameter, `on`")
+            if name == "on" and not is_on_a_buffer:
+                wrong.append(f"{one}: `on` may be NULL, for a buffer's own stream; here it is `stream`")
+    assert not wrong, "\n".join(wrong)
