@@ -91,7 +91,7 @@ static void the_functions_failure_wins(void **state) {
     acu_graph *graph = NULL;
     bool capturing = true;
     int32_t value = 5;
-    FAILS(acu_stream_capture(a, NULL, fails, &value, &graph), ACU_ERROR_RANGE, "of 8");
+    FAILS(acu_stream_capture(a, NULL, fails, &value, &graph), ACU_ERROR_RANGE, "which has 8");
     assert_null(graph);
     OK(acu_stream_is_capturing(a, &capturing));
     assert_false(capturing);

@@ -214,7 +214,7 @@ static void buffers_are_made_before(void **state) {
     acu_graph *graph = NULL;
     cudaGraph_t raw = NULL;
     OK(acu_stream_begin_capture(a, NULL));
-    FAILS(acu_buffer_create(a, ACU_I32, 8, &made), ACU_ERROR_CAPTURE, "belongs to the graph");
+    FAILS(acu_buffer_create(a, ACU_I32, 8, &made), ACU_ERROR_CAPTURE, "belong to the graph");
     assert_non_null(strstr(acu_last_error_details().hint, "acu_stream_capture_alloc()"));
     assert_null(made);
     OK(acu_stream_end_capture(a, &graph));
@@ -223,7 +223,7 @@ static void buffers_are_made_before(void **state) {
     OK(acu_buffer_create(a, ACU_I32, 8, &made));
     OK(acu_buffer_release(made));
     assert_int_equal(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), 0);
-    FAILS(acu_buffer_create(a, ACU_I32, 8, &made), ACU_ERROR_CAPTURE, "belongs to the graph");
+    FAILS(acu_buffer_create(a, ACU_I32, 8, &made), ACU_ERROR_CAPTURE, "belong to the graph");
     FAILS(acu_stream_capture_alloc(a, ACU_I32, 8, &made), ACU_ERROR_STATE,
           "no capture of anycuda's");
     assert_int_equal(cudaStreamEndCapture(stream, &raw), 0);

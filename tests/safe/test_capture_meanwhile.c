@@ -4,7 +4,7 @@
 
 #include <anycuda/cudart.h>
 
-#include "safe/base/object.h"
+#include "safe/base/device.h"
 
 #include <pthread.h>
 
@@ -21,7 +21,7 @@ static void what_would_break_it_is_refused(void **state) {
     fill(x, a, 1);
     FAILS(acu_stream_synchronize(a), ACU_ERROR_CAPTURE, "is being captured");
     FAILS(acu_buffer_read(x, &number, 1), ACU_ERROR_CAPTURE, "is being captured");
-    FAILS(acu_buffer_create(a, ACU_I32, 8, &refused), ACU_ERROR_CAPTURE, "belongs to the graph");
+    FAILS(acu_buffer_create(a, ACU_I32, 8, &refused), ACU_ERROR_CAPTURE, "belong to the graph");
     FAILS(acu_buffer_create_with(b, ACU_I32, 8, &(acu_buffer_options){.memory = ACU_MEMORY_DEVICE},
                                  &refused),
           ACU_ERROR_CAPTURE, "would break the capture");
@@ -140,7 +140,7 @@ static void everything_released_meanwhile_goes_afterwards(void **state) {
     OK(acu_pool_create(0, NULL, &pool));
     OK(acu_stream_create(0, NULL, &stream));
     OK(acu_stream_begin_capture(a, NULL));
-    int alive = acu_objects_alive(0);
+    int alive = acu_device_count_objects(0);
     fill(x, a, 1);
     OK(acu_exec_release(exec));
     OK(acu_graph_release(plain));
@@ -148,9 +148,9 @@ static void everything_released_meanwhile_goes_afterwards(void **state) {
     OK(acu_pool_release(pool));
     OK(acu_stream_release(stream));
     OK(acu_kernel_release(kernel));
-    assert_int_equal(acu_objects_alive(0), alive);
+    assert_int_equal(acu_device_count_objects(0), alive);
     OK(acu_stream_end_capture(a, &graph)); /* it was not broken */
-    assert_true(acu_objects_alive(0) <= alive - 5);
+    assert_true(acu_device_count_objects(0) <= alive - 5);
     launch_and_release(graph);
     expect(x, 1);
 }

@@ -107,9 +107,9 @@ static void a_capture_does_not_wait_for_what_is_outside(void **state) {
     (void)state;
     captured = acu_stream_raw(b);
     size_t waits = calls_of("cudaStreamWaitEvent");
-    FAILS(acu_buffer_zero(x, b), ACU_ERROR_CAPTURE, "before the capture, on another stream");
+    FAILS(acu_buffer_zero(x, b), ACU_ERROR_CAPTURE, "what another stream did before the capture");
     captured = acu_stream_raw(a);
-    FAILS(acu_buffer_zero(x, b), ACU_ERROR_CAPTURE, "is being captured, on another stream");
+    FAILS(acu_buffer_zero(x, b), ACU_ERROR_CAPTURE, "is being captured on another stream");
     assert_int_equal(calls_of("cudaStreamWaitEvent"), waits);
     captured = NULL;
     OK(acu_buffer_zero(x, b));
@@ -146,7 +146,7 @@ static void a_capture_is_told_what_it_uses(void **state) {
     assert_ptr_equal(r.used, &y->storage->object);
     assert_int_equal(calls_of("cudaStreamWaitEvent"), waits); /* the launch will wait, not this */
     acu_buffer *refused = NULL;
-    FAILS(acu_buffer_create(a, ACU_F32, 8, &refused), ACU_ERROR_CAPTURE, "belongs to the graph");
+    FAILS(acu_buffer_create(a, ACU_F32, 8, &refused), ACU_ERROR_CAPTURE, "belong to the graph");
     a->capture = NULL;
     OK(acu_buffer_release(y));
 }

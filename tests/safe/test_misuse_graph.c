@@ -157,7 +157,7 @@ static void huge_counts(void **state) {
     FAILS(acu_graph_remove_dependencies(good.graph, &node, &node, NULL, wraps),
           ACU_ERROR_HOST_MEMORY, "");
     FAILS(GIVEN(alloc, 0, ACU_F64, wraps, &made), ACU_ERROR_OVERFLOW, "");
-    FAILS(GIVEN(write, good.buffer, 1, ACU_F32, &node, most), ACU_ERROR_RANGE, "of 8");
+    FAILS(GIVEN(write, good.buffer, 1, ACU_F32, &node, most), ACU_ERROR_RANGE, "which has 8");
     FAILS(GIVEN(kernel, good.kernel, &good.grid, (const acu_arg *)&node, most), ACU_ERROR_ARGUMENT,
           "");
     FAILS(acu_stream_begin_capture(

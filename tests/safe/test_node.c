@@ -28,7 +28,7 @@ static void a_write_keeps_what_it_writes(void **state) {
     float wrong = 1;
     FAILS(acu_graph_add_write(graph, NULL, 0, x, 0, ACU_F32, &wrong, 1, NULL), ACU_ERROR_DTYPE, "");
     FAILS(acu_graph_add_write(graph, NULL, 0, x, 8, ACU_I32, numbers, 1, NULL), ACU_ERROR_RANGE,
-          "1 elements from element 8 on, of 8");
+          "1 elements from element 8 on are outside of the buffer, which has 8");
     FAILS(acu_graph_add_write(graph, NULL, 0, x, 0, ACU_I32, numbers, 0, NULL), ACU_ERROR_RANGE,
           "nothing to write");
     FAILS(acu_graph_add_write(graph, NULL, 0, x, 0, ACU_I32, NULL, 1, NULL), ACU_ERROR_ARGUMENT,

@@ -269,7 +269,8 @@ static void a_pipelined_read_waits_for_its_event_only(void **state) {
     OK(acu_buffer_end_use(x, true, NULL));
     FAILS(acu_buffer_read_after(x, done, 0, ACU_F32, back, 256, c), ACU_ERROR_DTYPE,
           "the host f32");
-    FAILS(acu_buffer_read_after(x, done, 1, ACU_I32, back, 256, c), ACU_ERROR_RANGE, "of 256");
+    FAILS(acu_buffer_read_after(x, done, 1, ACU_I32, back, 256, c), ACU_ERROR_RANGE,
+          "which has 256");
     acu_graph *graph = NULL;
     OK(acu_stream_begin_capture(noted(c), NULL));
     FAILS(acu_buffer_read_after(x, done, 0, ACU_I32, back, 256, c), ACU_ERROR_CAPTURE,

@@ -151,7 +151,8 @@ static void attributes(void **state) {
     assert_int_equal(policy, ACU_SYNC_BLOCK);
     OK(acu_stream_set_access_window(a, NULL));
     FAILS(acu_stream_get_sync_policy(a, NULL), ACU_ERROR_ARGUMENT, "NULL");
-    FAILS(acu_stream_set_sync_policy(a, (acu_sync_policy)9), ACU_ERROR_ARGUMENT, "no policy 9");
+    FAILS(acu_stream_set_sync_policy(a, (acu_sync_policy)9), ACU_ERROR_ARGUMENT,
+          "no synchronisation policy 9");
     FAILS(acu_stream_copy_attributes(a, NULL), ACU_ERROR_ARGUMENT, "NULL");
     OK(acu_stream_release(a));
     OK(acu_stream_release(b));

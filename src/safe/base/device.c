@@ -1,8 +1,6 @@
-/* Devices, and the current one. */
-#include <anycuda/device.h>
-
-#include "safe/base/object.h"
-#include "safe/base/stream.h"
+/* Devices: what they are, what is set for them, and which one is current. device_sync.c waits for
+ * them. */
+#include "safe/base/device.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -42,7 +40,7 @@ SAME(ACU_DEVICE_BLOCK, cudaDeviceScheduleBlockingSync);
 SAME(ACU_DEVICE_MAP_HOST, cudaDeviceMapHost);
 SAME(ACU_DEVICE_LOCAL_MEMORY_RESIZE_TO_MAX, cudaDeviceLmemResizeToMax);
 
-/* 0, or the failure that the device does not exist. */
+/* Returns 0, or the recorded failure that the device does not exist. */
 static int check_known(const char *call, acu_device device, int known) {
     if (device >= 0 && device < known)
         return 0;
@@ -50,19 +48,19 @@ static int check_known(const char *call, acu_device device, int known) {
                     known);
 }
 
-/* CUDA, told of a device that does not exist, does not tell how many there are. */
+/* Records how many devices there are, which CUDA does not report; returns 0 if the device exists.
+ */
 static int explain_device(const char *call, acu_device device) {
     int known = 0;
-    acu_saved_record said;
-    acu_record_save(&said);
+    acu_saved_record before;
+    acu_record_save(&before);
     if (!cudaGetDeviceCount(&known) && check_known(call, device, known))
         return cudaErrorInvalidDevice;
-    acu_record_restore(&said);
+    acu_record_restore(&before);
     return 0;
 }
 
-/* Blames the public function it stands in, with the device as object. */
-static int outcome(const char *call, acu_device device, int code) {
+int acu_device_outcome(const char *call, acu_device device, int code) {
     char text[32];
     if (ACU_LIKELY(code == 0))
         return 0;
@@ -72,10 +70,9 @@ static int outcome(const char *call, acu_device device, int code) {
     return acu_cuda_failed(call, text, code);
 }
 
-#define OUTCOME(device, code) outcome(__func__, (device), (int)(code))
+#define OUTCOME(device, code) acu_device_outcome(__func__, (device), (int)(code))
 
-/* ---- the current device ------------------------------------------------------------------------
- */
+/* ---- the current device ---- */
 
 int acu_guard_change(acu_guard *guard, int device) {
     *guard = (acu_guard){0};
@@ -97,7 +94,7 @@ int acu_device_resolve(const char *call, acu_device *device) {
         *device = current;
     }
     if (code)
-        return outcome(call, *device, code);
+        return acu_device_outcome(call, *device, code);
     return check_known(call, *device, known);
 }
 
@@ -124,8 +121,9 @@ acu_result acu_device_set_current(acu_device device) {
 
 acu_result acu_device_enter(acu_device_guard *guard, acu_device device) {
     ACU_NEED_POINTER(guard);
-    ACU_REQUIRE(!guard->changed, ACU_ERROR_STATE,
-                "the guard has changed the device already, or was not {0} at first");
+    ACU_REQUIRE(
+        !guard->changed, ACU_ERROR_STATE,
+        "the guard has changed the device and was not left since, or was not initialised to {0}");
     return OUTCOME(device, acu_guard_enter(guard, device));
 }
 
@@ -144,7 +142,7 @@ void acu_device_guard_cleanup(acu_device_guard *guard) {
     acu_record_restore(&before);
 }
 
-/* Runs `call` with the device current. */
+/* Runs `call` with the device current, and returns from the public function. */
 #define ON_DEVICE(device, call)                                                                    \
     do {                                                                                           \
         acu_guard guard;                                                                           \
@@ -155,8 +153,7 @@ void acu_device_guard_cleanup(acu_device_guard *guard) {
         return OUTCOME((device), code);                                                            \
     } while (0)
 
-/* ---- what it is --------------------------------------------------------------------------------
- */
+/* ---- what a device is ---- */
 
 acu_result acu_device_get_attribute(acu_device device, int attribute, int *value) {
     char text[64];
@@ -169,7 +166,8 @@ acu_result acu_device_get_attribute(acu_device device, int attribute, int *value
     return acu_cuda_failed(__func__, text, code);
 }
 
-/* An attribute that this runtime or device may lack: 0 then, and no error is left behind. */
+/* Asks for an attribute that this runtime or device may lack: it is 0 then, and no error is left
+ * behind. */
 static int optional(enum cudaDeviceAttr attribute, acu_device device, int *value) {
     acu_saved_record before;
     acu_record_save(&before);
@@ -212,7 +210,7 @@ static void fill_info(acu_device_info *info, const struct cudaDeviceProp *p) {
         .stream_priorities = p->streamPrioritiesSupported,
         .can_map_host_memory = p->canMapHostMemory,
     };
-    static_assert(sizeof info->name == sizeof p->name, "the name is cut");
+    static_assert(sizeof info->name == sizeof p->name, "the name would be cut");
     memcpy(info->name, p->name, sizeof info->name);
     memcpy(info->uuid, &p->uuid, sizeof info->uuid);
     memcpy(info->max_block, p->maxThreadsDim, sizeof info->max_block);
@@ -280,8 +278,7 @@ acu_result acu_device_get_priority_range(acu_device device, int *least, int *gre
     ON_DEVICE(device, cudaDeviceGetStreamPriorityRange(least, greatest));
 }
 
-/* ---- what it is told ---------------------------------------------------------------------------
- */
+/* ---- what is set ---- */
 
 acu_result acu_device_get_limit(acu_device device, acu_device_limit limit, size_t *value) {
     ACU_NEED_POINTER(value);
@@ -311,7 +308,8 @@ acu_result acu_device_can_access_peer(acu_device device, acu_device peer, bool *
     return OUTCOME(device, code);
 }
 
-/* One code of the call means that nothing was to be done; then CUDA remembers no error either. */
+/* Returns 0 where the code means that nothing was to be done, and takes that error back; else the
+ * code. */
 static int forgive(int code, int forgiven, const acu_saved_record *before) {
     if (code != forgiven)
         return code;
@@ -342,31 +340,4 @@ acu_result acu_device_enable_peer_access(acu_device device, acu_device peer) {
 acu_result acu_device_disable_peer_access(acu_device device, acu_device peer) {
     ACU_TRY(acu_device_resolve(__func__, &peer));
     ON_DEVICE(device, disable_peer(peer));
-}
-
-static int synchronize(acu_device device) {
-    int code = acu_capture_check_device(device);
-    if (code)
-        return code;
-    code = (int)cudaDeviceSynchronize();
-    if (code)
-        acu_stream_abandon_calls(device);
-    acu_destroy_deferred(); /* what waited for this */
-    return code;
-}
-
-acu_result acu_device_synchronize(acu_device device) {
-    ON_DEVICE(device, synchronize(device));
-}
-
-acu_result acu_device_reset(acu_device device) {
-    acu_destroy_deferred();
-    ACU_TRY(acu_device_resolve(__func__, &device));
-    int alive = acu_objects_alive(device);
-    if (alive > 0 && acu_device_synchronize(device) == 0)
-        alive = acu_objects_alive(device); /* without what was released and waited for its work */
-    ACU_REQUIRE(alive == 0, ACU_ERROR_STATE,
-                "%d object%s of device %d %s still alive; release them first", alive,
-                alive == 1 ? "" : "s", device, alive == 1 ? "is" : "are");
-    ON_DEVICE(device, cudaDeviceReset());
 }

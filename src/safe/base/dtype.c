@@ -1,4 +1,4 @@
-/* Types of elements. */
+/* Types of elements: their sizes and names, and which fit each other. */
 #include <anycuda/dtype.h>
 
 #include <stdio.h>
@@ -6,7 +6,7 @@
 static const struct {
     const char *name;
     acu_dtype dtype;
-    bool in_c; /* C has the type, so a pointer tells it */
+    bool in_c; /* C has the type, so that a pointer implies it */
 } types[] = {
     {"f64", ACU_F64, true},
     {"f32", ACU_F32, true},
@@ -27,7 +27,8 @@ static const struct {
     {"c128", ACU_C128, true},
 };
 
-/* The first byte of a type is its place in the table, from 1 on. */
+/* Returns the place of a type in the table, which its first byte counts from 1; -1 if it is not
+ * there. */
 static int find(acu_dtype dtype) {
     int i = (int)(dtype >> 24u) - 1;
     return i >= 0 && i < (int)(sizeof types / sizeof *types) && types[i].dtype == dtype ? i : -1;
@@ -42,7 +43,7 @@ __attribute__((hot)) size_t acu_dtype_size(acu_dtype dtype) {
 }
 
 const char *acu_dtype_name(acu_dtype dtype) {
-    static _Thread_local char texts[2][32]; /* a message may name two */
+    static _Thread_local char texts[2][32]; /* two, because a message may name two types */
     static _Thread_local unsigned turn;
     int i = find(dtype);
     if (i >= 0)
@@ -54,7 +55,7 @@ const char *acu_dtype_name(acu_dtype dtype) {
     return text;
 }
 
-/* C's stand-in for a type that it lacks. */
+/* Whether the integer type is what C programs use for a type that C lacks. */
 static bool stands_in(acu_dtype integer, acu_dtype dtype) {
     int i = find(dtype);
     return i >= 0 && !types[i].in_c && (integer == ACU_U8 || integer == ACU_U16);

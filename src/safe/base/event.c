@@ -1,5 +1,6 @@
-/* Events. */
+/* Events: how they are made, recorded, waited for and compared. */
 #include "safe/base/event.h"
+#include "safe/base/active_capture.h"
 #include "safe/base/stream.h"
 
 #include <assert.h>
@@ -10,8 +11,7 @@ static_assert(ACU_EVENT_INTERPROCESS == cudaEventInterprocess, "");
 
 #define OUTCOME(event, code) acu_outcome(__func__, (event), (int)(code))
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 static int destroy_event(acu_object *object) {
     acu_event *event = (acu_event *)object;
@@ -65,23 +65,23 @@ acu_result acu_event_create(acu_device device, const acu_event_options *options,
     return code;
 }
 
-static int take_event(const char *call, acu_device device, cudaEvent_t raw, bool owned,
-                      acu_event **event) {
+static int new_event_of(const char *call, acu_device device, cudaEvent_t raw, bool owned,
+                        acu_event **event) {
     if (!event || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", event ? "raw" : "event");
     *event = NULL;
     int code = new_event(call, device, raw, owned, true, event);
     if (!code)
-        (*event)->recorded = (*event)->shared = true; /* who knows */
+        (*event)->recorded = (*event)->shared = true; /* others may have recorded it */
     return code;
 }
 
 acu_result acu_event_wrap(acu_device device, struct CUevent_st *raw, acu_event **event) {
-    return take_event(__func__, device, raw, false, event);
+    return new_event_of(__func__, device, raw, false, event);
 }
 
 acu_result acu_event_adopt(acu_device device, struct CUevent_st *raw, acu_event **event) {
-    return take_event(__func__, device, raw, true, event);
+    return new_event_of(__func__, device, raw, true, event);
 }
 
 struct CUevent_st *acu_event_raw(const acu_event *event) {
@@ -108,8 +108,7 @@ acu_device acu_event_device(const acu_event *event) {
     return acu_is(event, &acu_event_class) ? event->object.device : ACU_DEVICE_CURRENT;
 }
 
-/* ---- use ---------------------------------------------------------------------------------------
- */
+/* ---- use ---- */
 
 #define NEED_SAME_DEVICE(event, stream)                                                            \
     ACU_REQUIRE_OF((event), (event)->object.device == (stream)->object.device, ACU_ERROR_DEVICE,   \
@@ -151,7 +150,7 @@ acu_result acu_event_record_external(acu_event *event, acu_stream *stream) {
     return OUTCOME(stream, code);
 }
 
-/* To ask for an event of a capture would break the capture. */
+/* Whether the event was recorded in a capture that is still active; a query would break that. */
 static bool is_captured(const acu_event *event) {
     uint64_t capture = __atomic_load_n(&event->capture, __ATOMIC_ACQUIRE);
     return capture && acu_capture_is_active(capture);
@@ -160,7 +159,7 @@ static bool is_captured(const acu_event *event) {
 #define NEED_UNCAPTURED(event)                                                                     \
     do {                                                                                           \
         ACU_REQUIRE_OF((event), !is_captured(event), ACU_ERROR_CAPTURE,                            \
-                       "the event means work that is being captured");                             \
+                       "the event stands for work that is being captured");                        \
         ACU_TRY(OUTCOME((event), acu_capture_check()));                                            \
     } while (0)
 
@@ -168,24 +167,21 @@ acu_result acu_event_query(acu_event *event) {
     ACU_NEED(event, acu_event_class);
     NEED_UNCAPTURED(event);
     int code = (int)cudaEventQuery(event->raw);
-    if (code == ACU_NOT_READY) {
-        acu_forget_not_ready();
-        return code;
-    }
-    return OUTCOME(event, code);
+    return acu_query_outcome(__func__, event, code);
 }
 
 acu_result acu_event_synchronize(acu_event *event) {
     ACU_NEED(event, acu_event_class);
     NEED_UNCAPTURED(event);
     int code = (int)cudaEventSynchronize(event->raw);
-    acu_destroy_deferred(); /* what waited for this */
+    acu_destroy_deferred(); /* some of these objects were waiting for this work */
     return OUTCOME(event, code);
 }
 
+/* Returns why the event has no time; NULL if it has one, or may have. */
 static const char *untimed(const acu_event *event) {
     if (!event->timed)
-        return "was made without timing";
+        return "was created without timing";
     return __atomic_load_n(&event->recorded, __ATOMIC_RELAXED) ? NULL : "was never recorded";
 }
 
@@ -201,9 +197,5 @@ acu_result acu_event_get_elapsed_time(acu_event *start, acu_event *end, float *m
     ACU_REQUIRE_OF(start, !first, ACU_ERROR_STATE, "the first event %s", first);
     ACU_REQUIRE_OF(end, !second, ACU_ERROR_STATE, "the second event %s", second);
     int code = (int)cudaEventElapsedTime(milliseconds, start->raw, end->raw);
-    if (code == ACU_NOT_READY) {
-        acu_forget_not_ready();
-        return code;
-    }
-    return OUTCOME(end, code);
+    return acu_query_outcome(__func__, end, code);
 }

@@ -1,3 +1,4 @@
+/* Events as the rest of the safe layer sees them. */
 #ifndef ACU_SRC_EVENT_H
 #define ACU_SRC_EVENT_H
 
@@ -8,15 +9,16 @@
 struct acu_event {
     acu_object object;
     cudaEvent_t raw;
-    bool owned, timed;
-    bool recorded;    /* atomic: by us, or by a graph, perhaps; of a wrapped one it is not known */
-    bool shared;      /* atomic: it may mean work of a capture that nobody told us of */
-    uint64_t capture; /* atomic: the number of the capture that it was last recorded in; 0: none */
+    bool owned;       /* the raw event is destroyed with the handle */
+    bool timed;       /* the event takes times, or may: the flags of a wrapped one are not known */
+    bool recorded;    /* atomic: it was recorded, or may have been, by a graph or as a raw event */
+    bool shared;      /* atomic: it may stand for work of a capture that anycuda did not begin */
+    uint64_t capture; /* atomic: the id of the capture that it was last recorded in; 0: none */
 };
 
 extern ACU_OURS const acu_class acu_event_class;
 
-/* Whoever launches a graph may record it. */
+/* From now on a launch of a graph may record the event. */
 static inline void acu_event_mark_recorded(acu_event *event) {
     __atomic_store_n(&event->recorded, true, __ATOMIC_RELAXED);
 }

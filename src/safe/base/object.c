@@ -1,6 +1,5 @@
-/* Life and death of the safe layer's handles. */
+/* Handles: how they are made, counted, checked, described and destroyed. */
 #include "safe/base/object.h"
-#include "safe/base/stream.h"
 
 #include <anycuda/cudart.h>
 
@@ -18,32 +17,30 @@ enum { QUARANTINE = 1024 };
 
 acu_watch acu_watched __attribute__((aligned(64))) = {.quarantine = QUARANTINE};
 
-/* ---- counting ----------------------------------------------------------------------------------
- */
+/* ---- counting ---- */
 
 int acu_object_counts[ACU_COUNTED_DEVICES], acu_object_count_everywhere;
 
 void acu_object_count_down(int device) {
-    int *alive = acu_object_counter(device);
-    if (alive)
-        __atomic_sub_fetch(alive, 1, __ATOMIC_RELAXED);
+    int *counter = acu_object_counter(device);
+    if (counter)
+        __atomic_sub_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 
-int acu_objects_alive(int device) {
+int acu_object_count(int device) {
     const int *here = acu_object_counter(device);
     int everywhere = __atomic_load_n(&acu_object_count_everywhere, __ATOMIC_RELAXED);
-    return (here ? __atomic_load_n(here, __ATOMIC_RELAXED) - acu_stream_count_spares(device) : 0) +
-           everywhere;
+    return (here ? __atomic_load_n(here, __ATOMIC_RELAXED) : 0) + everywhere;
 }
 
-/* ---- the quarantine ----------------------------------------------------------------------------
- */
+/* ---- quarantine ---- */
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of both lists */
-static acu_object *oldest, *newest;                      /* dead, oldest first */
-static size_t held;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the quarantine and of what waits */
+static acu_object *oldest, *newest;                      /* dead objects, in a list */
+static size_t held;                                      /* how many are in that list */
 
-/* Takes the objects out that are too many; the caller frees them without the lock. */
+/* Takes the objects out of the quarantine that are too many for it, and returns them as a list,
+ * which the caller frees without the lock. */
 static acu_object *take_surplus(void) {
     acu_object *surplus = NULL;
     while (held > ACU_WATCHED(quarantine) && oldest) {
@@ -95,8 +92,7 @@ void acu_quarantine(size_t objects) {
     free_all(surplus);
 }
 
-/* ---- making ------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 void *acu_object_alloc(size_t size) {
     return aligned_alloc(ACU_CACHE_LINE,
@@ -110,7 +106,8 @@ static const char *article(const acu_class *kind) {
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device) {
     acu_object *object = acu_object_alloc(size);
     if (!object) {
-        acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for %s %s", article(kind), kind->name);
+        acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "the host has no memory for %s %s", article(kind),
+                 kind->name);
         return NULL;
     }
     memset(object, 0, size);
@@ -123,8 +120,17 @@ void acu_object_discard(acu_object *object) {
     free(object);
 }
 
-/* ---- checking ----------------------------------------------------------------------------------
- */
+void *acu_object_retain(const char *call, void *handle, const acu_class *kind) {
+    acu_object *object = handle;
+    if (!acu_is(object, kind)) {
+        acu_object_refuse(call, handle, kind);
+        return NULL;
+    }
+    acu_object_add_owner(object);
+    return object;
+}
+
+/* ---- results ---- */
 
 int acu_object_refuse(const char *call, const void *handle, const acu_class *kind) {
     const acu_object *object = handle;
@@ -168,8 +174,12 @@ int acu_cuda_failed_on(const char *call, const void *handle, int code) {
     return acu_cuda_failed(call, acu_object_describe(handle, text), code);
 }
 
-/* ---- the end -----------------------------------------------------------------------------------
- */
+void acu_forget_not_ready(void) {
+    if (cudaPeekAtLastError() == cudaErrorNotReady)
+        (void)cudaGetLastError();
+}
+
+/* ---- destroying later ---- */
 
 int acu_forgive_unloading(int result) {
     if (result != cudaErrorCudartUnloading)
@@ -178,7 +188,7 @@ int acu_forgive_unloading(int result) {
     return 0;
 }
 
-static _Thread_local int in_callback;
+static _Thread_local int in_callback; /* host callbacks that this thread runs, one in the other */
 
 void acu_callback_begin(void) {
     in_callback++;
@@ -190,9 +200,26 @@ void acu_callback_end(void) {
     in_callback--;
 }
 
-/* The thread's own count costs more to look at. */
+/* The thread's own count is read last, because that costs more. */
 static bool is_in_callback(void) {
     return !ACU_LIKELY(ACU_WATCHED(callbacks) == 0) && in_callback;
+}
+
+static bool (*breaks_a_capture)(const acu_object *object); /* atomic; NULL before it is set */
+
+void acu_object_delay_by(bool (*test)(const acu_object *object)) {
+    __atomic_store_n(&breaks_a_capture, test, __ATOMIC_RELEASE);
+}
+
+ACU_COLD static bool is_delayed_by_capture(const acu_object *object) {
+    bool (*test)(const acu_object *) = __atomic_load_n(&breaks_a_capture, __ATOMIC_ACQUIRE);
+    return test && test(object);
+}
+
+/* Whether the object, or where that is NULL any object, cannot be destroyed now. */
+static bool is_delayed(const acu_object *object) {
+    return is_in_callback() ||
+           (!ACU_LIKELY(!ACU_WATCHED(captures)) && is_delayed_by_capture(object));
 }
 
 static void defer(acu_object *object) {
@@ -202,7 +229,9 @@ static void defer(acu_object *object) {
     pthread_mutex_unlock(&lock);
 }
 
-/* Forgets the object, whose memory goes with what it lies in, if that is another. */
+/* ---- destroying ---- */
+
+/* An embedded object's memory goes with that which it is part of. */
 static int destroy_object(acu_object *object) {
     bool embedded = object->embedded;
     int device = object->device;
@@ -226,38 +255,41 @@ ACU_COLD static void keep_failure(const char *call, const acu_class *kind, uintp
     acu_record_release_error();
 }
 
-static int destroy_loudly(const char *call, acu_object *object) {
+/* Destroys the object and keeps a failure for acu_release_error(). */
+static int destroy_and_report(const char *call, acu_object *object) {
     const acu_class *kind = object->was;
-    uintptr_t address = (uintptr_t)object; /* only to be told */
+    uintptr_t address = (uintptr_t)object; /* a number, because it is printed after the memory is
+                                              freed */
     int code = destroy_object(object);
     if (!ACU_LIKELY(code == 0))
         keep_failure(call, kind, address, code);
     return code;
 }
 
-/* Apart, as its frame is large and seldom needed. */
+/* The saved error makes the frame large, so that this function is never inlined. */
 __attribute__((noinline)) static int destroy_beside_error(const char *call, acu_object *object) {
     acu_saved_record before;
     acu_record_save(&before);
-    int code = destroy_loudly(call, object);
+    int code = destroy_and_report(call, object);
     acu_record_restore(&before);
     return code;
 }
 
 int acu_object_destroy(const char *call, acu_object *object) {
     static const acu_saved_record none;
-    int code = destroy_loudly(call, object);
-    if (!ACU_LIKELY(acu_last_error() == 0)) /* also where it could be helped in the end */
+    int code = destroy_and_report(call, object);
+    /* A failure that was overcome leaves an error behind though the code is 0. */
+    if (!ACU_LIKELY(acu_last_error() == 0))
         acu_record_restore(&none);
     return code;
 }
 
-static int destroy_quietly(const char *call, acu_object *object) {
+static int destroy(const char *call, acu_object *object) {
     return acu_last_error() ? destroy_beside_error(call, object) : acu_object_destroy(call, object);
 }
 
 void acu_object_destroy_deferred(void) {
-    if (is_in_callback() || acu_capture_delays(NULL))
+    if (is_delayed(NULL))
         return;
     pthread_mutex_lock(&lock);
     acu_object *object = acu_watched.deferred;
@@ -265,22 +297,12 @@ void acu_object_destroy_deferred(void) {
     pthread_mutex_unlock(&lock);
     while (object) {
         acu_object *next = object->next;
-        (void)destroy_quietly("an earlier release", object);
+        (void)destroy("an earlier release", object);
         object = next;
     }
 }
 
-void *acu_object_retain(const char *call, void *handle, const acu_class *kind) {
-    acu_object *object = handle;
-    if (!acu_is(object, kind)) {
-        acu_object_refuse(call, handle, kind);
-        return NULL;
-    }
-    acu_object_add_owner(object);
-    return object;
-}
-
-/* Whoever owns it alone need not count down: nobody else is there to count at the same time. */
+/* The only owner need not count down, because nobody else is there to count at the same time. */
 static bool is_last_owner(acu_object *object) {
     return __atomic_load_n(&object->references, __ATOMIC_ACQUIRE) == 1 ||
            __atomic_sub_fetch(&object->references, 1, __ATOMIC_ACQ_REL) == 0;
@@ -294,10 +316,10 @@ int acu_object_release(const char *call, void *handle, const acu_class *kind) {
         return acu_object_refuse(call, handle, kind);
     if (!is_last_owner(object))
         return 0;
-    if (is_in_callback() || acu_capture_delays(object)) {
+    if (is_delayed(object)) {
         __atomic_store_n(&object->kind, NULL, __ATOMIC_RELAXED);
         defer(object);
         return 0;
     }
-    return call ? destroy_quietly(call, object) : destroy_object(object);
+    return call ? destroy(call, object) : destroy_object(object);
 }

@@ -1,9 +1,9 @@
 /*
- * What every handle of the safe layer begins with: its class, a count of references, a device.
+ * What every handle of the safe layer begins with: its class, a count of owners, a device.
  *
  * A handle is dead once its class is taken away. Its memory stays for a while in a quarantine, so
  * that a handle that was kept too long meets an error instead of another object: always in debug
- * builds, else by acu_quarantine().
+ * builds, else if acu_quarantine() was called.
  */
 #ifndef ACU_OBJECT_H
 #define ACU_OBJECT_H
@@ -13,7 +13,7 @@
 
 #include "core/error.h"
 
-/* Passed by most calls: the linker lays these together, away from what is seldom needed. */
+/* Most calls run through this function: the linker lays such functions together. */
 #define ACU_HOT __attribute__((hot))
 
 typedef struct acu_object acu_object;
@@ -22,67 +22,78 @@ enum { ACU_LATER = INT32_MIN };
 
 typedef struct acu_class {
     const char *name; /* "stream" */
-    /* Gives up what the object owns; its memory is the caller's business. Returns the first
-     * failure, recorded; or ACU_LATER, with nothing done, where it cannot be destroyed now. */
+    /* Gives up what the object owns, but not the object's memory. Returns 0, the first failure,
+     * which is recorded, or ACU_LATER, with nothing done, where the object cannot be destroyed
+     * now. */
     int (*destroy)(acu_object *object);
+    /* Writes what distinguishes the object to `text`; NULL if nothing does. */
     void (*describe)(const acu_object *object, char *text, size_t size);
 } acu_class;
 
-/* Small, so that what a class looks at often is in the same line of the cache. */
+/* This is small, so that what a class often reads is in the same line of the cache. */
 struct acu_object {
-    const acu_class *kind; /* atomic; NULL once it is dead */
-    const acu_class *was;  /* its class, alive or dead */
-    int references;        /* atomic */
-    short device;          /* -1: none; or ACU_EVERY_DEVICE */
-    bool embedded;         /* in another object; or destroy() buries it, too */
+    const acu_class *kind; /* atomic; NULL once the object is dead */
+    const acu_class *was;  /* the object's class, alive or dead */
+    int references;        /* owners; atomic */
+    short device;          /* ordinal; -1: of no device; or ACU_EVERY_DEVICE */
+    bool embedded;         /* the memory is part of another object, or destroy() frees it */
     bool busy;             /* atomic: a lock, for a class that needs one so small */
-    acu_object *next;      /* waiting to be destroyed, or in quarantine */
+    acu_object *next;      /* in the list of those to be destroyed later, or in the quarantine */
 };
 
 enum { ACU_CACHE_LINE = 64 };
 
 /*
- * What is looked at by most operations, and mostly says that there is nothing out of the ordinary:
- * together, so that it is one line of the cache. All of it is atomic.
+ * What most operations read first, and what mostly says that nothing unusual goes on. All of it is
+ * atomic, and in one line of the cache.
  */
 typedef struct acu_watch {
-    struct acu_capture *captures; /* under way */
-    acu_object *deferred;         /* to be destroyed later */
-    size_t quarantine;            /* how many dead objects it takes */
-    int callbacks;                /* of the host that run now, on any thread */
-    int devices;                  /* that there are; 0: nobody has asked yet */
-    bool unloading;               /* the runtime is */
+    struct acu_capture *captures; /* the captures under way; NULL: none */
+    acu_object *deferred;         /* the objects to be destroyed later; NULL: none */
+    size_t quarantine;            /* how many dead objects are kept */
+    int callbacks;                /* host callbacks that run now, on any thread */
+    int devices;                  /* number of devices; 0: nobody has asked yet */
+    bool unloading;               /* the runtime is being unloaded */
 } acu_watch;
 extern ACU_OURS acu_watch acu_watched;
 
 #define ACU_WATCHED(what) __atomic_load_n(&acu_watched.what, __ATOMIC_RELAXED)
 
-/* All of it at once. */
+/* Whether nothing unusual goes on: one look at all of acu_watched but the devices. */
 static inline bool acu_nothing_special(void) {
     return ACU_LIKELY(((uintptr_t)ACU_WATCHED(captures) | (uintptr_t)ACU_WATCHED(deferred) |
                        ACU_WATCHED(quarantine) | (unsigned)ACU_WATCHED(callbacks) |
                        ACU_WATCHED(unloading)) == 0);
 }
 
-/* Graphs may have something on each device, and CUDA does not tell on which. */
+/* ---- counting ---- */
+
+/* A graph may have nodes on every device, and CUDA does not report on which. */
 enum { ACU_COUNTED_DEVICES = 64, ACU_EVERY_DEVICE = -2 };
-/* Atomic: the objects of each device, and those of all. */
+/* The living objects of each device, and those of every device; atomic. */
 extern ACU_OURS int acu_object_counts[ACU_COUNTED_DEVICES], acu_object_count_everywhere;
+
+/* Returns the counter of a device; NULL if its objects are not counted. */
 static inline int *acu_object_counter(int device) {
     if (device >= 0 && device < ACU_COUNTED_DEVICES)
         return &acu_object_counts[device];
     return device == ACU_EVERY_DEVICE ? &acu_object_count_everywhere : NULL;
 }
 static inline void acu_object_count_up(int device) {
-    int *alive = acu_object_counter(device);
-    if (alive)
-        __atomic_add_fetch(alive, 1, __ATOMIC_RELAXED);
+    int *counter = acu_object_counter(device);
+    if (counter)
+        __atomic_add_fetch(counter, 1, __ATOMIC_RELAXED);
 }
 void acu_object_count_down(int device);
+/* Returns how many living objects are counted on a device, and on every device. */
+int acu_object_count(int device);
 
-/* Zeroed, with one reference; NULL and a recorded failure where the host has no memory. */
+/* ---- life ---- */
+
+/* Returns a zeroed object that the caller owns; NULL and a recorded failure where the host has no
+ * memory. */
 void *acu_object_new(const char *call, const acu_class *kind, size_t size, int device);
-/* The same of memory that need not be zeroed. */
+/* Makes an object of memory that need not be zeroed. */
 static inline void acu_object_init(acu_object *object, const acu_class *kind, int device) {
     object->was = kind;
     object->references = 1;
@@ -92,42 +103,99 @@ static inline void acu_object_init(acu_object *object, const acu_class *kind, in
     acu_object_count_up(device);
 }
 
-/* Nothing is zeroed, and the first fields share a line of the cache; NULL without a record. */
+/* Returns memory that begins with a line of the cache and is not zeroed; NULL without a record
+ * where the host has none. */
 void *acu_object_alloc(size_t size);
 
-/* Frees it, or puts it in quarantine. */
+/* Frees a dead object's memory, or puts it in quarantine. */
 void acu_object_free(acu_object *object);
 
-/* Frees one that acu_object_new made and whose construction failed: nothing is destroyed. */
+/* Frees an object of acu_object_new() whose construction failed; its class's destroy() is not
+ * called. */
 void acu_object_discard(acu_object *object);
 
-/* Records what is wrong with a handle that is not of this kind; returns the code. */
-int acu_object_refuse(const char *call, const void *handle, const acu_class *kind) ACU_COLD;
+/* Adds an owner and returns the object; NULL and a recorded failure if the handle is not alive or
+ * not of this class. */
+void *acu_object_retain(const char *call, void *handle, const acu_class *kind);
+/* Adds an owner to an object that is known to be alive, or does nothing if it is NULL. */
+static inline void acu_object_add_owner(void *handle) {
+    if (handle)
+        __atomic_add_fetch(&((acu_object *)handle)->references, 1, __ATOMIC_RELAXED);
+}
+/*
+ * Takes an owner away, and destroys the object if that was the last one: now, or later if the
+ * thread runs a host callback or a capture would break. NULL is fine.
+ *
+ * Returns the result of the destruction, 0 if there was none. A failure is kept for
+ * acu_release_error(), and the thread's last error is as before. `call` is NULL while another
+ * object is being destroyed: then the failure is that object's, and is only recorded.
+ */
+int acu_object_release(const char *call, void *handle, const acu_class *kind);
 
-/* Enumerators are signed. */
+/* Destroys an object that has lost its last owner; the thread had no error before. Returns as
+ * acu_object_release() does. */
+int acu_object_destroy(const char *call, acu_object *object);
+
+/* ---- destroying later ---- */
+
+/* A host callback must not call CUDA, so what the thread releases between these two is destroyed by
+ * a later call that creates, synchronises or releases something. */
+void acu_callback_begin(void);
+void acu_callback_end(void);
+
+/*
+ * Sets the test of whether destroying an object now would break a capture; the test of NULL is
+ * whether destroying anything would. Captures set it, before there is one: it is not called while
+ * acu_watched.captures is NULL.
+ */
+void acu_object_delay_by(bool (*breaks_a_capture)(const acu_object *object));
+
+/* Destroys what could not be destroyed when it was released, if that is possible now. */
+void acu_object_destroy_deferred(void) ACU_COLD;
+static inline void acu_destroy_deferred(void) {
+    if (!ACU_LIKELY(!ACU_WATCHED(deferred)))
+        acu_object_destroy_deferred();
+}
+
+/* Whether the runtime is being unloaded: no function of CUDA may be called any more. */
+static inline bool acu_is_unloading(void) {
+    return ACU_WATCHED(unloading);
+}
+/* Returns the result of a call of CUDA that releases something; 0 where the call failed because the
+ * runtime is being unloaded, which is noted for acu_is_unloading(). */
+int acu_forgive_unloading(int result);
+
+/* ---- checking ---- */
+
+/* Enumerators are signed, so that `flags & flag` alone would mix signs. */
 static inline bool acu_has(unsigned flags, unsigned flag) {
     return (flags & flag) != 0;
 }
 
+/* Whether the handle is a living object of this class. */
 static inline bool acu_is(const void *handle, const acu_class *kind) {
     return ACU_LIKELY(
         handle && __atomic_load_n(&((const acu_object *)handle)->kind, __ATOMIC_RELAXED) == kind);
 }
 
-/* Returns from a public function that was given something else than a live handle of the kind. */
+/* Records what is wrong with a handle that acu_is() not of this class; returns the code. */
+int acu_object_refuse(const char *call, const void *handle, const acu_class *kind) ACU_COLD;
+
+/* Returns from a public function if the handle is not a living object of the class. */
 #define ACU_NEED(handle, class)                                                                    \
     do {                                                                                           \
         if (!acu_is((handle), &(class)))                                                           \
             return acu_object_refuse(__func__, (handle), &(class));                                \
     } while (0)
-/* The same for any other condition; the rest is the failure's sentence. */
+/* Returns from a public function if the condition does not hold; the code and the failure's
+ * sentence follow. */
 #define ACU_REQUIRE(condition, code, ...)                                                          \
     do {                                                                                           \
         if (!(condition))                                                                          \
             return acu_fail(__func__, "", (code), __VA_ARGS__);                                    \
     } while (0)
 
-/* The same where an object is what it is about. */
+/* As ACU_REQUIRE; the failure names the object. */
 #define ACU_REQUIRE_OF(object, condition, code, ...)                                               \
     do {                                                                                           \
         if (!(condition))                                                                          \
@@ -137,88 +205,31 @@ static inline bool acu_is(const void *handle, const acu_class *kind) {
 #define ACU_NEED_POINTER(pointer)                                                                  \
     ACU_REQUIRE((pointer) != NULL, ACU_ERROR_ARGUMENT, "'" #pointer "' is NULL")
 
-void *acu_object_retain(const char *call, void *handle, const acu_class *kind);
-/* One more owner of what is known to be alive; nothing of NULL. */
-static inline void acu_object_add_owner(void *handle) {
-    if (handle)
-        __atomic_add_fetch(&((acu_object *)handle)->references, 1, __ATOMIC_RELAXED);
-}
-/*
- * The result of the destruction, 0 if there was none. A failure is kept for acu_release_error(),
- * and the thread's last error is as before. Without `call` another object's destruction goes on:
- * the failure is that one's, and recorded only.
- */
-int acu_object_release(const char *call, void *handle, const acu_class *kind);
+/* ---- results ---- */
 
-/* The end of a release by the last owner, before which the thread had no error. */
-int acu_object_destroy(const char *call, acu_object *object);
-
-/* "stream 0x55… on device 0", into `text`, which is returned; "" of no handle. */
+/* Writes "stream 0x55… on device 0" to `text`, or "" if the handle is NULL; returns `text`. */
 const char *acu_object_describe(const void *handle, char text[ACU_OBJECT_TEXT]) ACU_COLD;
 
-/* acu_fail with an object. */
+/* acu_fail() on a handle. */
 int acu_fail_on(const char *call, const void *handle, int code, const char *format, ...)
     __attribute__((format(printf, 4, 5), cold));
-/* acu_cuda_failed with an object; nothing on success. */
+/* acu_cuda_failed() on a handle. */
 int acu_cuda_failed_on(const char *call, const void *handle, int code) ACU_COLD;
+/* Returns the code of a call of CUDA that was made for `call` on a handle; a failure is completed
+ * by both. */
 static inline int acu_outcome(const char *call, const void *handle, int code) {
     return ACU_LIKELY(code == 0) ? 0 : acu_cuda_failed_on(call, handle, code);
 }
 
-/*
- * Host callbacks must not call CUDA, so what is released in one is destroyed by the next call that
- * creates, synchronises or releases something.
- */
-void acu_callback_begin(void);
-void acu_callback_end(void);
-void acu_object_destroy_deferred(void) ACU_COLD;
-static inline void acu_destroy_deferred(void) {
-    if (!ACU_LIKELY(!ACU_WATCHED(deferred)))
-        acu_object_destroy_deferred();
+/* Takes "not ready" out of CUDA's last error, where it would hide a real error from those who read
+ * that later. */
+void acu_forget_not_ready(void);
+/* acu_outcome() of a query, whose answer ACU_NOT_READY is not a failure. */
+static inline int acu_query_outcome(const char *call, const void *handle, int code) {
+    if (code != ACU_NOT_READY)
+        return acu_outcome(call, handle, code);
+    acu_forget_not_ready();
+    return code;
 }
-
-/* Destroying anything now would break a capture, except `object`, whose capture ends with it. */
-bool acu_a_capture_delays(const acu_object *object) ACU_COLD;
-static inline bool acu_capture_delays(const acu_object *object) {
-    return !ACU_LIKELY(!ACU_WATCHED(captures)) && acu_a_capture_delays(object);
-}
-/* 0, or ACU_ERROR_CAPTURE, recorded: before the thread waits, asks or makes what CUDA lets break
- * the captures that are under way; */
-int acu_capture_check(void);
-/* or before it waits for a whole device, which breaks even relaxed ones there. */
-int acu_capture_check_device(int device);
-
-/* The runtime is being unloaded: nothing of it may be called any more. */
-static inline bool acu_is_unloading(void) {
-    return ACU_WATCHED(unloading);
-}
-/* The result of a call that releases something: notes that the runtime is unloading, and forgives
- * it. */
-int acu_forgive_unloading(int result);
-
-/* Objects that are alive and of a device, or may be. */
-int acu_objects_alive(int device);
-
-/*
- * The thread's current device for a scope; `changed` is false where it was the right one. A device
- * that is alone is current; how many there are is as of the last time that somebody named one,
- * which whoever creates something does.
- */
-typedef struct acu_device_guard acu_guard;
-int acu_guard_change(acu_guard *guard, int device);
-static inline int acu_guard_enter(acu_guard *guard, int device) {
-    bool alone = ACU_WATCHED(devices) == 1 && (device == 0 || device == ACU_DEVICE_CURRENT);
-    guard->changed = false;
-    return alone ? 0 : acu_guard_change(guard, device);
-}
-/* The call that wanted the device has its result; a failure to go back is kept as a release's is.
- */
-static inline void acu_guard_leave(acu_guard *guard) {
-    if (guard->changed)
-        acu_device_guard_cleanup(guard);
-}
-
-/* 0, or a recorded failure if there is no such device; ACU_DEVICE_CURRENT is replaced. */
-int acu_device_resolve(const char *call, acu_device *device);
 
 #endif

@@ -1,6 +1,7 @@
 /* Captures: how they begin and end, and what is known of them meanwhile. */
 #include <anycuda/capture.h>
 
+#include "safe/base/active_capture.h"
 #include "safe/graph/graph.h"
 
 #include <assert.h>

@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include "safe/graph/exec.h"
 #include "cudart_abi.h"
+#include "safe/base/active_capture.h"
 
 #include <assert.h>
 #include <sched.h>

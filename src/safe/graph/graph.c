@@ -1,5 +1,6 @@
 /* Graphs: their life, their parts, what they keep, and what can be asked of them. */
 #include "safe/graph/graph.h"
+#include "safe/base/closure.h"
 
 #include <anycuda/cuda.h>
 

@@ -1,7 +1,9 @@
 /* Nodes: one function for each kind, which checks, lets the graph keep what is used, and adds. */
+#include "safe/base/closure.h"
 #include "safe/base/event.h"
 #include "safe/graph/graph.h"
 #include "safe/kernel/launch.h"
+#include "safe/memory/buffer.h"
 
 #include <assert.h>
 #include <stdlib.h>

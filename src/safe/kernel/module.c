@@ -1,6 +1,7 @@
 /* Modules: code that is loaded, and what is in it. */
 #include "safe/kernel/module.h"
 #include "safe/kernel/kernel.h"
+#include "safe/base/active_capture.h"
 #include "safe/memory/storage.h"
 
 #include <ctype.h>

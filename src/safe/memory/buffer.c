@@ -1,17 +1,15 @@
-/* Buffers: views of memory. What is done with their bytes is in copy.c. */
-#include <anycuda/buffer.h>
-
-#include "safe/memory/storage.h"
+/* Buffers: how they are made and released, their views, and the order of their uses. buffer_copy.c
+ * and its neighbours work with the bytes. */
+#include "safe/memory/buffer.h"
 
 #define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
 #define NEED_BUFFER(buffer)   ACU_NEED((buffer), acu_buffer_class)
 
 static const acu_buffer_options defaults;
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- making and releasing ---- */
 
-/* By others, of whom only CUDA knows. */
+/* Whether others capture the stream, which only CUDA knows. */
 ACU_COLD static bool is_captured_by_others(const acu_stream *stream) {
     acu_saved_record before;
     acu_record_save(&before);
@@ -25,16 +23,18 @@ static inline bool is_captured(const acu_stream *stream) {
                                           : acu_capture_of(stream) != NULL;
 }
 
-/* There is memory while a launch is under way, wherever the buffer is then. */
+/* In a capture there would be memory only during a launch of the graph, but a buffer is used
+ * outside of launches, too. */
 ACU_COLD static int refuse_in_capture(const char *call, const acu_stream *stream) {
     acu_fail_on(call, stream, ACU_ERROR_CAPTURE,
-                "memory allocated in a capture belongs to the graph");
-    acu_fail_hint("make the buffer before the capture: the graph keeps it; or make memory of the "
-                  "graph's own by acu_stream_capture_alloc()");
+                "a buffer cannot be made while its stream is being captured, because the "
+                "memory would belong to the graph");
+    acu_fail_hint("make the buffer before the capture, and the graph keeps it; or make memory "
+                  "of the graph's own by acu_stream_capture_alloc()");
     return ACU_ERROR_CAPTURE;
 }
 
-/* Flags that do not exist, or that say nothing of such memory, may be meant for another. */
+/* Refuses flags that do not exist, or that do not apply to this kind of memory. */
 static int check_flags(const char *call, const acu_buffer_options *o) {
     static const unsigned fit[] = {
         [ACU_MEMORY_PINNED] = ACU_BUFFER_WRITE_COMBINED + ACU_BUFFER_PORTABLE,
@@ -64,7 +64,8 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
     if (o->pool && !acu_is(o->pool, &acu_pool_class))
         return acu_object_refuse(call, o->pool, &acu_pool_class);
     if (o->pool && o->memory != ACU_MEMORY_POOL)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "a pool has no memory of kind %d",
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "a pool is given, but memory of kind %d does not come from pools",
                         (int)o->memory);
     if (o->pool)
         ACU_TRY(acu_pool_check_access(call, o->pool, stream->object.device));
@@ -72,7 +73,8 @@ static int create(const char *call, acu_stream *stream, acu_dtype dtype, size_t 
     return acu_storage_new(call, &request, buffer);
 }
 
-/* In a straight line where one was released on the stream before; else as any other. */
+/* Where a buffer was released on the stream before, its storage is used again, without a jump.
+ * Every other case is in create(). */
 ACU_HOT acu_result acu_buffer_create(acu_stream *stream, acu_dtype dtype, size_t count,
                                      acu_buffer **buffer) {
     bool usual = buffer && acu_nothing_special() && acu_is(stream, &acu_stream_class) &&
@@ -99,7 +101,7 @@ acu_result acu_buffer_create_with(acu_stream *stream, acu_dtype dtype, size_t co
 
 acu_result acu_buffer_create_from_typed(acu_stream *stream, acu_dtype dtype, const void *host,
                                         size_t count, acu_buffer **buffer) {
-    acu_saved_record said;
+    acu_saved_record failure;
     ACU_NEED_POINTER(buffer);
     *buffer = NULL;
     ACU_REQUIRE(host || count == 0, ACU_ERROR_ARGUMENT, "'host' is NULL");
@@ -108,22 +110,23 @@ acu_result acu_buffer_create_from_typed(acu_stream *stream, acu_dtype dtype, con
     if (!code)
         return 0;
     (void)acu_cuda_failed(__func__, "", code);
-    acu_record_save(&said);
+    acu_record_save(&failure);
     if (acu_buffer_release(*buffer))
         acu_record_release_error();
-    acu_record_restore(&said);
+    acu_record_restore(&failure);
     *buffer = NULL;
     return code;
 }
 
-/* Powers of two are aligned to themselves, up to what any type needs. */
+/* Returns the bytes that an address of such elements must be a multiple of: the largest power of
+ * two that divides their size; 1 of raw bytes. */
 static size_t alignment_of(acu_dtype dtype) {
     size_t size = acu_dtype_size(dtype), lowest = size & (~size + 1);
     bool raw = (dtype & 0xff000000u) == ACU_BYTES_KIND;
     return raw ? 1 : lowest;
 }
 
-/* Memory that is there already. */
+/* Makes a buffer on memory that is there already. */
 static int on_given(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
     if (!buffer)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'buffer' is NULL");
@@ -146,10 +149,11 @@ acu_result acu_buffer_register(acu_stream *stream, acu_dtype dtype, void *host, 
     return on_given(__func__, &request, buffer);
 }
 
-/* Only the host's own memory is registered, which is another function's business. */
+/* Makes a buffer on memory of CUDA's: acu_buffer_register() is for other memory of the host. */
 static int on_address(const char *call, const acu_storage_request *r, acu_buffer **buffer) {
     if (r->options.memory == ACU_MEMORY_REGISTERED)
-        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "host memory comes by acu_buffer_register()");
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT,
+                        "acu_buffer_register() makes a buffer of registered memory");
     if (acu_dtype_size(r->dtype) > 0 && (uintptr_t)r->given % alignment_of(r->dtype) != 0)
         return acu_fail(call, "", ACU_ERROR_DTYPE, "%p is not aligned for %s", r->given,
                         acu_dtype_name(r->dtype));
@@ -172,7 +176,8 @@ acu_buffer *acu_buffer_retain(acu_buffer *buffer) {
     return acu_object_retain(__func__, buffer, &acu_buffer_class);
 }
 
-/* Likewise. */
+/* Where the stream can keep the storage as its spare, it does, without a jump. Every other case is
+ * in acu_object_release(). */
 ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
     if (!ACU_LIKELY(acu_nothing_special() && acu_is(buffer, &acu_buffer_class) &&
                     acu_storage_is_simple(buffer->storage, buffer) && acu_last_error() == 0)) {
@@ -183,7 +188,7 @@ ACU_HOT acu_result acu_buffer_release(acu_buffer *buffer) {
     acu_stream *home = s->home;
     __atomic_store_n(&buffer->object.kind, NULL, __ATOMIC_RELAXED);
     int code = (int)cudaFreeAsync(s->pointer, home->raw);
-    if (ACU_LIKELY(code == 0 && acu_stream_keep_spare(home, s)))
+    if (ACU_LIKELY(code == 0 && acu_stream_keep_spare(home, &s->object)))
         return 0;
     return acu_storage_finish_release(__func__, s, code);
 }
@@ -192,9 +197,9 @@ void acu_buffer_cleanup(acu_buffer **buffer) {
     (void)acu_buffer_release(buffer ? *buffer : NULL);
 }
 
-/* ---- views -------------------------------------------------------------------------------------
- */
+/* ---- views ---- */
 
+/* Makes a buffer on the same memory; returns 0 or a recorded failure. */
 static int new_view(const char *call, acu_buffer *of, acu_buffer **view) {
     acu_buffer *made = acu_object_new(call, &acu_buffer_class, sizeof *made, of->object.device);
     if (!made)
@@ -210,7 +215,8 @@ static int new_view(const char *call, acu_buffer *of, acu_buffer **view) {
 int acu_buffer_check_range(const char *call, const acu_buffer *buffer, size_t at, size_t count) {
     if (at <= buffer->count && count <= buffer->count - at)
         return 0;
-    return acu_fail_on(call, buffer, ACU_ERROR_RANGE, "%zu elements from element %zu on, of %zu",
+    return acu_fail_on(call, buffer, ACU_ERROR_RANGE,
+                       "%zu elements from element %zu on are outside of the buffer, which has %zu",
                        count, at, buffer->count);
 }
 
@@ -243,8 +249,7 @@ acu_result acu_buffer_reinterpret(acu_buffer *buffer, acu_dtype dtype, acu_buffe
     return 0;
 }
 
-/* ---- what it is --------------------------------------------------------------------------------
- */
+/* ---- what a buffer is ---- */
 
 void *acu_buffer_raw(const acu_buffer *buffer) {
     return acu_is(buffer, &acu_buffer_class) ? buffer->pointer : NULL;
@@ -274,8 +279,7 @@ acu_stream *acu_buffer_stream(const acu_buffer *buffer) {
     return acu_is(buffer, &acu_buffer_class) ? buffer->storage->home : NULL;
 }
 
-/* ---- order -------------------------------------------------------------------------------------
- */
+/* ---- order ---- */
 
 acu_result acu_buffer_synchronize(acu_buffer *buffer) {
     acu_destroy_deferred();
@@ -300,7 +304,8 @@ int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_str
         *on = buffer->storage->home;
     if (!*on)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT,
-                        "a graph's memory belongs to no stream; name the one to use");
+                        "the buffer is memory of a graph, which belongs to no stream; name the "
+                        "stream to use");
     return acu_stream_check(call, *on);
 }
 

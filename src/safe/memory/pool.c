@@ -1,5 +1,6 @@
 /* Pools of device memory. */
 #include "safe/memory/pool.h"
+#include "safe/base/device.h"
 
 #include <assert.h>
 
@@ -17,8 +18,7 @@ SAME(ACU_ACCESS_READ_WRITE, cudaMemAccessFlagsProtReadWrite);
 
 #define OUTCOME(pool, code) acu_outcome(__func__, (pool), (int)(code))
 
-/* ---- life --------------------------------------------------------------------------------------
- */
+/* ---- life ---- */
 
 static int destroy_pool(acu_object *object) {
     acu_pool *pool = (acu_pool *)object;
@@ -94,8 +94,8 @@ acu_result acu_pool_set_current(acu_pool *pool) {
     return OUTCOME(pool, cudaDeviceSetMemPool(pool->object.device, pool->raw));
 }
 
-static int take_pool(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
-                     acu_pool **pool) {
+static int new_pool_of(const char *call, acu_device device, cudaMemPool_t raw, bool owned,
+                       acu_pool **pool) {
     if (!pool || !raw)
         return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'%s' is NULL", pool ? "raw" : "pool");
     *pool = NULL;
@@ -104,11 +104,11 @@ static int take_pool(const char *call, acu_device device, cudaMemPool_t raw, boo
 }
 
 acu_result acu_pool_wrap(acu_device device, struct CUmemPoolHandle_st *raw, acu_pool **pool) {
-    return take_pool(__func__, device, raw, false, pool);
+    return new_pool_of(__func__, device, raw, false, pool);
 }
 
 acu_result acu_pool_adopt(acu_device device, struct CUmemPoolHandle_st *raw, acu_pool **pool) {
-    return take_pool(__func__, device, raw, true, pool);
+    return new_pool_of(__func__, device, raw, true, pool);
 }
 
 struct CUmemPoolHandle_st *acu_pool_raw(const acu_pool *pool) {
@@ -132,10 +132,9 @@ acu_device acu_pool_device(const acu_pool *pool) {
     return acu_is(pool, &acu_pool_class) ? pool->object.device : ACU_DEVICE_CURRENT;
 }
 
-/* ---- attributes --------------------------------------------------------------------------------
- */
+/* ---- attributes ---- */
 
-/* The first three are ints to CUDA. */
+/* Whether the attribute is 0 or 1, which CUDA takes as an int. */
 static bool is_switch(acu_pool_attribute attribute) {
     return attribute >= ACU_POOL_REUSE_FOLLOWS_EVENTS &&
            attribute <= ACU_POOL_REUSE_ADDS_DEPENDENCIES;
@@ -149,7 +148,7 @@ acu_result acu_pool_get_attribute(acu_pool *pool, acu_pool_attribute attribute, 
     int on = 0;
     ACU_NEED_POINTER(value);
     ACU_NEED(pool, acu_pool_class);
-    ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "there is no attribute %d",
+    ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "a pool has no attribute %d",
                    (int)attribute);
     *value = 0;
     void *at = is_switch(attribute) ? (void *)&on : (void *)value;
@@ -162,7 +161,7 @@ acu_result acu_pool_get_attribute(acu_pool *pool, acu_pool_attribute attribute, 
 acu_result acu_pool_set_attribute(acu_pool *pool, acu_pool_attribute attribute, uint64_t value) {
     int on = value != 0;
     ACU_NEED(pool, acu_pool_class);
-    ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "there is no attribute %d",
+    ACU_REQUIRE_OF(pool, is_known(attribute), ACU_ERROR_ARGUMENT, "a pool has no attribute %d",
                    (int)attribute);
     ACU_REQUIRE_OF(pool, attribute != ACU_POOL_RESERVED && attribute != ACU_POOL_USED,
                    ACU_ERROR_ARGUMENT, "the attribute can only be read");
@@ -175,8 +174,7 @@ acu_result acu_pool_trim(acu_pool *pool, size_t keep) {
     return OUTCOME(pool, cudaMemPoolTrimTo(pool->raw, keep));
 }
 
-/* ---- access ------------------------------------------------------------------------------------
- */
+/* ---- access ---- */
 
 acu_result acu_pool_set_access(acu_pool *pool, acu_device device, acu_access access) {
     ACU_NEED(pool, acu_pool_class);
@@ -209,6 +207,6 @@ int acu_pool_check_access(const char *call, acu_pool *pool, int device) {
         return 0;
     acu_fail_on(call, pool, ACU_ERROR_DEVICE,
                 "the stream is on device %d, which cannot use the pool's memory", device);
-    acu_fail_hint("acu_pool_set_access() lets a device use another one's pool");
+    acu_fail_hint("acu_pool_set_access() lets a device use the pool of another one");
     return ACU_ERROR_DEVICE;
 }

@@ -1,3 +1,4 @@
+/* Pools as the rest of the safe layer sees them. */
 #ifndef ACU_SRC_POOL_H
 #define ACU_SRC_POOL_H
 
@@ -8,12 +9,12 @@
 struct acu_pool {
     acu_object object;
     cudaMemPool_t raw;
-    bool owned;
+    bool owned; /* the raw pool is destroyed with the handle */
 };
 
 extern ACU_OURS const acu_class acu_pool_class;
 
-/* 0, or ACU_ERROR_DEVICE where that device cannot use the pool's memory. */
+/* Returns 0, or the recorded ACU_ERROR_DEVICE if the device cannot use the pool's memory. */
 int acu_pool_check_access(const char *call, acu_pool *pool, int device);
 
 #endif

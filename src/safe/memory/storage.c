@@ -1,172 +1,13 @@
-/* Memory: where it comes from, who uses it, and when it may go. */
+/* Storage: where memory comes from, and when it is freed. storage_use.c knows its uses. */
 #include "safe/memory/storage.h"
+#include "safe/base/active_capture.h"
 
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- uses --------------------------------------------------------------------------------------
- */
-
-static acu_timeline *sole_of(const acu_storage *storage) {
-    return __atomic_load_n(&storage->sole, __ATOMIC_SEQ_CST);
-}
-
-static bool is_homes(const acu_storage *storage, const acu_timeline *timeline) {
-    return storage->home && storage->home->timeline == timeline;
-}
-
-static acu_timeline *hold(const acu_storage *storage, acu_timeline *timeline) {
-    return is_homes(storage, timeline) ? timeline : acu_timeline_retain(timeline);
-}
-
-static int let_go(const acu_storage *storage, acu_timeline *timeline) {
-    return is_homes(storage, timeline) ? 0 : acu_timeline_release(timeline);
-}
-
-static acu_use *find_use(acu_storage *storage, const acu_timeline *timeline) {
-    for (unsigned i = 0; i < storage->use_count; i++)
-        if (storage->uses[i].timeline == timeline)
-            return &storage->uses[i];
-    return NULL;
-}
-
-/* The only user becomes an entry like others. It may have written, last just now. */
-static void open_table(acu_storage *storage) {
-    acu_timeline *sole = sole_of(storage);
-    if (!sole)
-        return;
-    __atomic_store_n(&storage->sole, NULL, __ATOMIC_SEQ_CST);
-    __atomic_add_fetch(&sole->shared_count, 1,
-                       __ATOMIC_SEQ_CST); /* before its number is asked for */
-    storage->plain = false;
-    uint64_t version = ++storage->version;
-    storage->uses[0] = (acu_use){
-        .timeline = sole, /* with its reference */
-        .number = acu_timeline_now(sole),
-        .added = version,
-        .written = version,
-        .seen = version,
-    };
-    storage->use_count = 1;
-}
-
-static void drop_use(acu_storage *storage, unsigned index) {
-    if (let_go(storage, storage->uses[index].timeline))
-        acu_record_release_error();
-    storage->uses[index] = storage->uses[--storage->use_count];
-}
-
-static int wait_for_uses(acu_storage *storage, acu_stream *stream, bool writes) {
-    const acu_use *mine = find_use(storage, stream->timeline);
-    for (unsigned i = 0; i < storage->use_count; i++) {
-        const acu_use *use = &storage->uses[i];
-        bool seen = mine && use->written && mine->seen >= use->added;
-        if (use == mine || seen || (!writes && !use->written))
-            continue;
-        int code = acu_timeline_wait(use->timeline, use->number, stream);
-        if (code)
-            return code;
-    }
-    return 0;
-}
-
-int acu_storage_begin_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
-                               uint64_t *version) {
-    acu_capture *capture = acu_capture_of(stream);
-    if (capture)
-        return capture->use(capture, &storage->object, writes);
-    if (acu_has(storage->flags, ACU_BUFFER_UNORDERED))
-        return 0;
-    pthread_mutex_lock(&storage->lock);
-    open_table(storage);
-    int code = wait_for_uses(storage, stream, writes);
-    *version = storage->version;
-    pthread_mutex_unlock(&storage->lock);
-    return code;
-}
-
-/* The table is full: the stream waits for the oldest use of another one and stands for both, also
- * for what that one wrote. */
-static int fold_use(acu_storage *storage, acu_stream *stream, bool *writes) {
-    unsigned oldest = 0;
-    for (unsigned i = 1; i < storage->use_count; i++)
-        if (storage->uses[i].added < storage->uses[oldest].added)
-            oldest = i;
-    const acu_use *use = &storage->uses[oldest];
-    int code = acu_timeline_wait(use->timeline, use->number, stream);
-    if (code) /* rather wait here than forget it */
-        code = acu_timeline_synchronize(use->timeline, use->number);
-    *writes = *writes || use->written != 0;
-    drop_use(storage, oldest);
-    return code;
-}
-
-/* What the write came after need not be remembered; what slipped in since the beginning must be. */
-static void forget_older(acu_storage *storage, const acu_timeline *writer, uint64_t version) {
-    for (unsigned i = storage->use_count; i-- > 0;)
-        if (storage->uses[i].timeline != writer && storage->uses[i].added <= version)
-            drop_use(storage, i);
-}
-
-static int add_use(acu_storage *storage, acu_stream *stream, bool writes, uint64_t seen) {
-    int code = 0;
-    if (writes)
-        forget_older(storage, stream->timeline, seen);
-    acu_use *mine = find_use(storage, stream->timeline);
-    if (!mine) {
-        if (storage->use_count == ACU_USES)
-            code = fold_use(storage, stream, &writes);
-        mine = &storage->uses[storage->use_count++];
-        *mine = (acu_use){.timeline = hold(storage, stream->timeline)};
-    }
-    mine->number = acu_timeline_issue(stream->timeline);
-    mine->added = ++storage->version;
-    mine->seen = seen;
-    if (writes)
-        mine->written = mine->added;
-    return code;
-}
-
-int acu_storage_end_use_slow(acu_storage *storage, acu_stream *stream, bool writes,
-                             uint64_t version) {
-    if (acu_has(storage->flags, ACU_BUFFER_UNORDERED))
-        return 0;
-    pthread_mutex_lock(&storage->lock);
-    open_table(storage);
-    int code = add_use(storage, stream, writes, version);
-    if (storage->use_count == 1 && storage->uses[0].timeline == stream->timeline) {
-        storage->use_count = 0; /* its reference moves */
-        __atomic_store_n(&storage->sole, stream->timeline, __ATOMIC_SEQ_CST);
-    }
-    pthread_mutex_unlock(&storage->lock);
-    return code;
-}
-
-/* Not under the lock: what is waited for may wait for another thread that uses the memory, too. */
-int acu_storage_synchronize(acu_storage *storage) {
-    acu_use uses[ACU_USES];
-    int code = 0;
-    pthread_mutex_lock(&storage->lock);
-    open_table(storage);
-    const unsigned count = storage->use_count;
-    for (unsigned i = 0; i < count; i++) {
-        uses[i] = storage->uses[i];
-        (void)acu_timeline_retain(uses[i].timeline);
-    }
-    pthread_mutex_unlock(&storage->lock);
-    for (unsigned i = 0; i < count; i++) {
-        if (!code)
-            code = acu_timeline_synchronize(uses[i].timeline, uses[i].number);
-        if (acu_timeline_release(uses[i].timeline))
-            acu_record_release_error();
-    }
-    return code;
-}
-
-/* ---- allocating --------------------------------------------------------------------------------
- */
+/* ---- allocating ---- */
 
 static unsigned host_flags(unsigned flags, acu_memory memory) {
     return (acu_has(flags, ACU_BUFFER_PORTABLE) ? cudaHostAllocPortable : 0u) |
@@ -180,7 +21,7 @@ static unsigned register_flags(unsigned flags) {
            (acu_has(flags, ACU_BUFFER_READ_ONLY) ? cudaHostRegisterReadOnly : 0u);
 }
 
-/* The stream tells its device; only of a default stream it is the current one. */
+/* The stream implies the device, unless it is a default stream: those mean the current device. */
 static int allocate_from_pool(acu_storage *s, void **at) {
     acu_guard guard;
     cudaStream_t raw = s->home->raw;
@@ -192,7 +33,7 @@ static int allocate_from_pool(acu_storage *s, void **at) {
     return code;
 }
 
-/* The address by which the device sees the host's memory. */
+/* Replaces the host's address by the one that the device uses. */
 static int map_host(acu_storage *s, void **at) {
     s->host = *at;
     return (int)cudaHostGetDevicePointer(at, s->host, 0);
@@ -246,7 +87,8 @@ static int allocate_once(acu_storage *s, void **at) {
     return cudaErrorInvalidValue;
 }
 
-/* Frees before it may still be under way, and what an exec keeps, waits for its last launch. */
+/* Waits until memory that was released is free; returns false where the thread may not wait. What
+ * waited to be destroyed is destroyed after the first wait, and may free more. */
 static bool finish_frees(const acu_storage *s) {
     const bool later = ACU_WATCHED(deferred) != NULL;
     if (acu_stream_check_wait(s->home) || cudaStreamSynchronize(s->home->raw))
@@ -255,8 +97,8 @@ static bool finish_frees(const acu_storage *s) {
     return !later || !cudaStreamSynchronize(s->home->raw);
 }
 
-/* Gives back what pools keep; false where it may not wait. Failures do not matter: the allocation
- * is tried again anyway. */
+/* Lets the pools give back what they keep; returns false where the thread may not wait for earlier
+ * frees. Failures are ignored, because the allocation is tried again anyway. */
 static bool make_room(const acu_storage *s) {
     cudaMemPool_t pools[2] = {NULL, NULL};
     if (!finish_frees(s))
@@ -272,6 +114,7 @@ static bool make_room(const acu_storage *s) {
     return true;
 }
 
+/* Writes "1.0 GiB" to `text`, and returns it. */
 static const char *human(size_t bytes, char text[24]) {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double size = (double)bytes;
@@ -282,31 +125,33 @@ static const char *human(size_t bytes, char text[24]) {
     return text;
 }
 
-/* Says what there is, as far as that can be asked. The record of the failure stands. */
+/* Records how much memory was asked for and how much is free, if CUDA reports that. */
 static int explain_no_room(const acu_storage *s, bool trimmed) {
-    char want[24], left[24], all[24], said[ACU_OBJECT_TEXT];
+    char want[24], left[24], all[24], room[ACU_OBJECT_TEXT];
     size_t free_bytes = 0, total = 0;
     acu_saved_record failure;
     acu_record_save(&failure);
     bool asked = cudaMemGetInfo(&free_bytes, &total) == cudaSuccess;
     acu_record_restore(&failure);
     if (!asked)
-        return acu_record(cudaErrorMemoryAllocation, "no room for %zu bytes (%s) on device %d",
-                          acu_storage_bytes(s), human(acu_storage_bytes(s), want), s->device);
-    snprintf(said, sizeof said, "%zu bytes (%s) of %zu (%s) are free", free_bytes,
+        return acu_record(cudaErrorMemoryAllocation,
+                          "there is no room for %zu bytes (%s) on device %d", acu_storage_bytes(s),
+                          human(acu_storage_bytes(s), want), s->device);
+    snprintf(room, sizeof room, "%zu bytes (%s) of %zu (%s) are free", free_bytes,
              human(free_bytes, left), total, human(total, all));
     return acu_record(cudaErrorMemoryAllocation,
-                      "no room for %zu bytes (%s) on device %d: %s; pools %s trimmed",
-                      acu_storage_bytes(s), human(acu_storage_bytes(s), want), s->device, said,
+                      "there is no room for %zu bytes (%s) on device %d: %s; the pools %s trimmed",
+                      acu_storage_bytes(s), human(acu_storage_bytes(s), want), s->device, room,
                       trimmed ? "were" : "could not be");
 }
 
-/* Memory that is no pool's is allocated on the current device. */
+/* Memory that is not of a pool is allocated on the current device. */
 __attribute__((noinline)) static int allocate_on_device(acu_storage *s, void **at) {
     acu_guard guard;
     if (acu_capture_delays(NULL))
         return acu_record(ACU_ERROR_CAPTURE,
-                          "allocating such memory would break the capture that is under way");
+                          "allocating memory that is not of a pool would break the capture that is "
+                          "under way");
     int code = acu_guard_enter(&guard, s->device);
     if (!code)
         code = allocate_once(s, at);
@@ -336,28 +181,13 @@ static int allocate(acu_storage *s, void *given) {
     return code;
 }
 
-/* ---- freeing -----------------------------------------------------------------------------------
- */
-
-/* The home stream waits for uses elsewhere; where it cannot, the thread does. */
-__attribute__((noinline)) static int gather_uses(acu_storage *s) {
-    int code = 0;
-    pthread_mutex_lock(&s->lock);
-    open_table(s);
-    for (unsigned i = 0; i < s->use_count && !code; i++) {
-        const acu_use *use = &s->uses[i];
-        code = acu_timeline_wait(use->timeline, use->number, s->home);
-        if (code)
-            code = acu_timeline_synchronize(use->timeline, use->number);
-    }
-    pthread_mutex_unlock(&s->lock);
-    return code;
-}
+/* ---- freeing ---- */
 
 static int free_to_pool(acu_storage *s) {
     acu_guard guard;
     int code = acu_stream_enter(s->home, &guard);
-    /* Another thread's default stream is not known here; the legacy one comes after it. */
+    /* Another thread's default stream has no name here; the legacy default stream comes after it.
+     */
     cudaStream_t raw = acu_stream_is_foreign(s->home) ? cudaStreamLegacy : s->home->raw;
     if (!code)
         code = (int)cudaFreeAsync(s->pointer, raw);
@@ -375,7 +205,7 @@ static int free_now(acu_storage *s) {
     case ACU_MEMORY_POOL:
     case ACU_MEMORY_DEVICE:
     case ACU_MEMORY_MANAGED:
-    case ACU_MEMORY_GRAPH: /* a launch allocated it */
+    case ACU_MEMORY_GRAPH: /* a launch of the graph allocated it */
         break;
     }
     return (int)cudaFree(s->pointer);
@@ -389,57 +219,57 @@ static bool is_unordered(const acu_storage *s) {
     return acu_has(s->flags, ACU_BUFFER_UNORDERED);
 }
 
-/* `before`: what failed until now; the first failure is told, but for that to free it. */
-static int free_after_all(acu_storage *s, int before) {
-    int settled = acu_forgive_unloading(acu_storage_synchronize(s));
-    if (settled == ACU_ERROR_CAPTURE)
+/* Frees the memory after the thread has waited for all uses. `before` is an earlier failure, or 0.
+ * Returns the failure to free the memory, if there is one, else the first failure; ACU_LATER, with
+ * nothing freed, where the thread may not wait. */
+static int free_after_uses(acu_storage *s, int before) {
+    int waited = acu_forgive_unloading(acu_storage_synchronize(s));
+    if (waited == ACU_ERROR_CAPTURE)
         return ACU_LATER;
     int freed = s->owned && !acu_is_unloading() ? acu_forgive_unloading(free_now(s)) : 0;
-    return freed ? freed : before ? before : settled;
+    return freed ? freed : before ? before : waited;
 }
 
-ACU_COLD static int free_anyhow(acu_storage *s, int failed) {
+/* Frees the memory although that failed in the stream's order; returns as free_after_uses(). */
+ACU_COLD static int free_after_failure(acu_storage *s, int failed) {
     if (acu_forgive_unloading(failed) == 0)
         return 0;
-    return home_is_captured(s) ? ACU_LATER : free_after_all(s, failed);
+    return home_is_captured(s) ? ACU_LATER : free_after_uses(s, failed);
 }
 
-/*
- * Memory must not be lost: where it cannot be freed in order, it is freed after all uses; where a
- * capture forbids either, later.
- */
+/* Frees the memory in the home stream's order. Where that fails, it is freed after all uses, so
+ * that it is not lost; where a capture forbids both, ACU_LATER is returned. */
 static int free_in_order(acu_storage *s) {
-    int code = 0, was_asked = s->not_freed;
-    s->not_freed = 0; /* later it may be */
+    int code = 0, refused = s->not_freed;
+    s->not_freed = 0; /* it may be, at a later attempt */
     if (acu_capture_of(s->home))
         return ACU_LATER;
     if (!acu_storage_is_only_on(s, s->home->timeline) && !is_unordered(s))
-        code = gather_uses(s);
+        code = acu_storage_gather_uses(s);
     if (!code)
-        code = was_asked ? was_asked : free_to_pool(s);
-    return ACU_LIKELY(code == 0) ? 0 : free_anyhow(s, code);
+        code = refused ? refused : free_to_pool(s);
+    return ACU_LIKELY(code == 0) ? 0 : free_after_failure(s, code);
 }
 
 static int free_memory(acu_storage *s) {
     bool mine = s->pointer && s->memory != ACU_MEMORY_GRAPH && !acu_is_unloading();
     if (!mine)
         return 0;
-    return s->memory == ACU_MEMORY_POOL && s->owned ? free_in_order(s) : free_after_all(s, 0);
+    return s->memory == ACU_MEMORY_POOL && s->owned ? free_in_order(s) : free_after_uses(s, 0);
 }
 
-/* What only few have, besides their home. */
+/* Gives up what only few storages have. The lock was never used while the version is 0. */
 __attribute__((noinline)) static int release_rest(acu_storage *s) {
-    int gone = let_go(s, sole_of(s));
-    while (s->use_count > 0)
-        drop_use(s, s->use_count - 1);
+    int uses = acu_storage_forget_uses(s);
     int pool = acu_object_release(NULL, s->pool, &acu_pool_class);
     int owner = s->owner ? acu_object_release(NULL, s->owner, s->owner->was) : 0;
-    if (s->version > 0) /* else nobody has come to need it */
+    if (s->version > 0)
         pthread_mutex_destroy(&s->lock);
-    return gone ? gone : pool ? pool : owner;
+    return uses ? uses : pool ? pool : owner;
 }
 
-/* As it was before; its buffer, which whoever destroys it counts as dead, is counted with it. */
+/* Makes the storage the home stream's spare, alive again; returns false where it cannot be that.
+ * The caller is destroying the first buffer, and counts it as dead; here it is counted as alive. */
 static bool keep_as_spare(acu_storage *s) {
     if (!s->plain || !acu_storage_is_only_on(s, s->home->timeline) || ACU_WATCHED(quarantine) > 0)
         return false;
@@ -447,7 +277,7 @@ static bool keep_as_spare(acu_storage *s) {
     s->object.references = 1;
     __atomic_store_n(&s->object.kind, &acu_storage_class, __ATOMIC_RELAXED);
     acu_object_count_up(device);
-    bool kept = acu_stream_keep_spare(s->home, s);
+    bool kept = acu_stream_keep_spare(s->home, &s->object);
     if (!kept)
         acu_object_count_down(device);
     return kept;
@@ -468,8 +298,7 @@ static int destroy_storage(acu_object *object) {
 
 const acu_class acu_storage_class = {"memory", destroy_storage, NULL};
 
-/* ---- buffers on it -----------------------------------------------------------------------------
- */
+/* ---- making ---- */
 
 static int destroy_buffer(acu_object *object) {
     return acu_object_release(NULL, ((acu_buffer *)object)->storage, &acu_storage_class);
@@ -486,16 +315,17 @@ acu_storage *acu_storage_retain(acu_storage *storage) {
     return acu_object_retain(__func__, storage, &acu_storage_class);
 }
 
-/* Field by field, because most of it is not looked at before there are uses on other streams. */
+/* The fields are set one by one, because most are not read before there are uses on other streams.
+ * Returns NULL and a recorded failure where the host has no memory. */
 static acu_storage *new_storage(const char *call, const acu_storage_request *r, int device) {
     acu_storage *s = acu_object_alloc(sizeof *s);
     if (!s) {
-        acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "no memory for a buffer");
+        acu_fail(call, "", ACU_ERROR_HOST_MEMORY, "the host has no memory for a buffer");
         return NULL;
     }
     acu_object_init(&s->object, &acu_storage_class, -1);
     acu_object_init(&s->first.object, &acu_buffer_class, device);
-    s->object.embedded = true; /* it buries itself */
+    s->object.embedded = true; /* destroy_storage() frees it */
     s->first.object.embedded = true;
     s->first.storage = s;
     s->first.dtype = r->dtype;
@@ -519,8 +349,8 @@ static acu_storage *new_storage(const char *call, const acu_storage_request *r, 
     return s;
 }
 
-/* What is given is there already; its owner knows the host's address by the same name. */
-static int adopt(acu_storage *s, void *given) {
+/* Uses memory that is there already. Where the host can reach it, its address is the same there. */
+static int use_given(acu_storage *s, void *given) {
     bool for_host = s->memory == ACU_MEMORY_PINNED || s->memory == ACU_MEMORY_MAPPED ||
                     s->memory == ACU_MEMORY_MANAGED || s->memory == ACU_MEMORY_REGISTERED;
     s->pointer = given;
@@ -535,9 +365,11 @@ static bool is_there(const acu_storage_request *r) {
 ACU_COLD static int refuse_size(const char *call, acu_dtype dtype, size_t count, size_t size) {
     if (size == 0)
         return acu_fail(call, "", ACU_ERROR_DTYPE, "0x%x is no type of elements", dtype);
-    return acu_fail(call, "", ACU_ERROR_OVERFLOW, "%zu elements of %zu bytes", count, size);
+    return acu_fail(call, "", ACU_ERROR_OVERFLOW,
+                    "%zu elements of %zu bytes are more than can be addressed", count, size);
 }
 
+/* Computes the bytes of so many elements; returns 0 or a recorded failure. */
 static inline int size_of(const char *call, acu_dtype dtype, size_t count, size_t *bytes) {
     size_t size = acu_dtype_size(dtype);
     bool fits = !__builtin_mul_overflow(count, size, bytes) && *bytes <= PTRDIFF_MAX;
@@ -559,6 +391,7 @@ int acu_storage_new_for_graph(const char *call, int device, acu_dtype dtype, siz
     return 0;
 }
 
+/* Records that the allocation failed, and destroys the storage; returns the code. */
 ACU_COLD static int give_up(const char *call, acu_storage *s, int code) {
     char text[ACU_OBJECT_TEXT];
     snprintf(text, sizeof text, "%zu x %s on device %d", s->first.count,
@@ -569,7 +402,7 @@ ACU_COLD static int give_up(const char *call, acu_storage *s, int code) {
     return code;
 }
 
-/* What was put on its stream comes first: the allocation, or what filled it. */
+/* What is on the stream now comes before all uses: the allocation, or what filled given memory. */
 static void hand_out(acu_storage *s, acu_buffer **buffer) {
     if (!is_unordered(s)) {
         (void)acu_timeline_issue(s->home->timeline);
@@ -601,7 +434,7 @@ int acu_storage_new(const char *call, const acu_storage_request *r, acu_buffer *
     if (!s)
         return ACU_ERROR_HOST_MEMORY;
     if (is_there(r))
-        code = adopt(s, r->given); /* also of no elements: it may be owned */
+        code = use_given(s, r->given); /* also without elements: the memory may be owned */
     else if (bytes > 0)
         code = allocate(s, r->given);
     if (code)

@@ -1,9 +1,10 @@
-/* Which captures are under way, which streams are in them, and what must wait for their end. */
-#include "safe/base/stream.h"
+/* The captures under way: which streams are in them, and what would break them. */
+#include "safe/base/active_capture.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all of this */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of all captures and their streams */
 static uint64_t captures_begun;
 
+/* The list of captures is acu_watched.captures. */
 static acu_capture *find(uint64_t id) {
     acu_capture *capture = acu_watched.captures;
     while (capture && capture->id != id)
@@ -16,7 +17,10 @@ static void set_capture(acu_stream *stream, acu_capture *capture) {
     __atomic_store_n(&stream->timeline->capture, capture ? capture->id : 0, __ATOMIC_RELEASE);
 }
 
+/* ---- which streams ---- */
+
 void acu_capture_begin(acu_capture *capture, acu_stream *origin) {
+    acu_object_delay_by(acu_capture_delays_slow);
     pthread_mutex_lock(&lock);
     capture->id = ++captures_begun;
     capture->origin = origin;
@@ -62,6 +66,8 @@ bool acu_capture_is_active(uint64_t id) {
     return active;
 }
 
+/* ---- what would break them ---- */
+
 static int refuse(const char *what) {
     acu_record(ACU_ERROR_CAPTURE, "%s would break the capture that is under way", what);
     acu_fail_hint("do it before the capture begins or after its end");
@@ -69,7 +75,7 @@ static int refuse(const char *what) {
 }
 
 int acu_capture_check(void) {
-    return ACU_LIKELY(!acu_capture_delays(NULL)) ? 0 : refuse("this");
+    return ACU_LIKELY(!acu_capture_delays(NULL)) ? 0 : refuse("this call");
 }
 
 static bool is_on(const acu_capture *capture, int device) {
@@ -90,11 +96,11 @@ int acu_capture_check_device(int device) {
     return captured ? refuse("waiting for the device") : 0;
 }
 
-bool acu_a_capture_delays(const acu_object *object) {
+bool acu_capture_delays_slow(const acu_object *object) {
     bool delays = false;
     pthread_mutex_lock(&lock);
     for (const acu_capture *c = acu_watched.captures; c; c = c->next) {
-        if (&c->origin->object == object) { /* the capture goes with it */
+        if (&c->origin->object == object) { /* the capture ends with its stream */
             delays = false;
             break;
         }

@@ -1,0 +1,49 @@
+/* Devices: waiting for one, and resetting it. Both must know the streams and captures there. */
+#include "safe/base/active_capture.h"
+#include "safe/base/device.h"
+#include "safe/base/stream.h"
+
+#include <stdio.h>
+
+int acu_device_count_objects(acu_device device) {
+    int spares = acu_object_counter(device) ? acu_stream_count_spares(device) : 0;
+    return acu_object_count(device) - spares;
+}
+
+static int synchronize(acu_device device) {
+    int code = acu_capture_check_device(device);
+    if (code)
+        return code;
+    code = (int)cudaDeviceSynchronize();
+    if (code)
+        acu_stream_abandon_calls(device);
+    acu_destroy_deferred(); /* some of these objects were waiting for this work */
+    return code;
+}
+
+acu_result acu_device_synchronize(acu_device device) {
+    acu_guard guard;
+    int code = acu_guard_enter(&guard, device);
+    if (!code)
+        code = synchronize(device);
+    acu_guard_leave(&guard);
+    return acu_device_outcome(__func__, device, code);
+}
+
+acu_result acu_device_reset(acu_device device) {
+    acu_guard guard;
+    acu_destroy_deferred();
+    ACU_TRY(acu_device_resolve(__func__, &device));
+    int alive = acu_device_count_objects(device);
+    if (alive > 0 && acu_device_synchronize(device) == 0)
+        alive = acu_device_count_objects(device); /* what was released may have waited for work */
+    ACU_REQUIRE(alive == 0, ACU_ERROR_STATE,
+                "%d object%s of device %d %s still alive; release %s first", alive,
+                alive == 1 ? "" : "s", device, alive == 1 ? "is" : "are",
+                alive == 1 ? "it" : "them");
+    int code = acu_guard_enter(&guard, device);
+    if (!code)
+        code = (int)cudaDeviceReset();
+    acu_guard_leave(&guard);
+    return acu_device_outcome(__func__, device, code);
+}

@@ -1,0 +1,43 @@
+/* Buffers as the rest of the safe layer sees them: their checks, and operations on their bytes. */
+#ifndef ACU_SRC_BUFFER_H
+#define ACU_SRC_BUFFER_H
+
+#include "safe/memory/storage.h"
+
+/* ---- checks; each returns 0 or a failure recorded for `call` ---- */
+
+/* The buffer has these elements. */
+int acu_buffer_check_range(const char *call, const acu_buffer *buffer, size_t at, size_t count);
+/* The elements can be copied between the buffer and the host. */
+int acu_buffer_check_host_copy(const char *call, const acu_buffer *buffer, size_t at,
+                               acu_dtype dtype, const void *host, size_t count);
+/* Both are buffers, of types that fit. */
+int acu_buffer_check_types(const char *call, const acu_buffer *to, const acu_buffer *from);
+/* The elements can be copied from one buffer to the other. */
+int acu_buffer_check_copy(const char *call, const acu_buffer *to, size_t to_at,
+                          const acu_buffer *from, size_t from_at, size_t count);
+/* The stream can be used; `*on` becomes the buffer's own stream where it is NULL. Memory of a graph
+ * has none. */
+int acu_buffer_choose_stream(const char *call, const acu_buffer *buffer, acu_stream **on);
+
+/* ---- copies ---- */
+
+/* Returns how CUDA has to copy between two buffers. */
+enum cudaMemcpyKind acu_buffer_copy_kind(const acu_buffer *to, const acu_buffer *from);
+/* Whether the memory belongs to two devices, which CUDA wants to have named. */
+bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from);
+
+/* An operation on a stream that writes or reads buffers; the checks are done. */
+typedef struct acu_buffer_job {
+    acu_buffer *to, *from; /* NULL: the host */
+    acu_stream *on;
+    bool unordered; /* the stream need not wait for earlier uses of `from` */
+    int (*run)(const struct acu_buffer_job *job, const void *data); /* returns CUDA's code */
+    const void *data;                                               /* for `run` */
+} acu_buffer_job;
+
+/* Runs the job between the beginning and the end of the buffers' uses; returns 0 or a recorded
+ * failure. */
+int acu_buffer_run(const acu_buffer_job *job);
+
+#endif

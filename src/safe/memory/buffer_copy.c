@@ -1,0 +1,227 @@
+/* Buffers: copies between them, and from and to the host. */
+#include "safe/base/event.h"
+#include "safe/memory/buffer.h"
+
+#define OUTCOME(buffer, code) acu_outcome(__func__, (buffer), (int)(code))
+#define NEED_BUFFER(buffer)   ACU_NEED((buffer), acu_buffer_class)
+
+/* ---- jobs ---- */
+
+static int end_uses(const acu_buffer_job *job, uint64_t to, uint64_t from) {
+    int first = job->to ? acu_storage_end_use(job->to->storage, job->on, true, to) : 0;
+    bool both = job->from && (!job->to || job->from->storage != job->to->storage);
+    int second = both ? acu_storage_end_use(job->from->storage, job->on, false, from) : 0;
+    return first ? first : second;
+}
+
+/* Adds a hint that CUDA does not give: the stream's device may not reach the memory. */
+ACU_COLD static void hint_device(const acu_buffer_job *job) {
+    const acu_buffer *both[] = {job->to, job->from};
+    const acu_device there = job->on->object.device;
+    for (size_t i = 0; i < 2; i++)
+        if (both[i] && !acu_buffer_is_host_memory(both[i]) && both[i]->object.device != there)
+            acu_fail_hint(
+                "the memory is on device %d, the stream on device %d: use a stream of the "
+                "memory's device, or let the other one access it (acu_pool_set_access())",
+                both[i]->object.device, there);
+}
+
+/* A copy within one memory is one use of it, a write. */
+int acu_buffer_run(const acu_buffer_job *job) {
+    acu_guard guard;
+    uint64_t to = 0, from = 0;
+    int code = job->to ? acu_storage_begin_use(job->to->storage, job->on, true, &to) : 0;
+    bool both = job->from && (!job->to || job->from->storage != job->to->storage);
+    if (!code && both && !job->unordered) {
+        code = acu_storage_begin_use(job->from->storage, job->on, false, &from);
+        if (code && job->to)
+            (void)acu_storage_end_use(job->to->storage, job->on, true, to);
+    }
+    if (code)
+        return code;
+    code = acu_guard_enter(
+        &guard, job->on->object.device); /* the memory of its pools can be reached from there */
+    if (!code)
+        code = job->run(job, job->data);
+    if (code == cudaErrorInvalidValue)
+        hint_device(job);
+    acu_guard_leave(&guard);
+    int ended = end_uses(job, to, from);
+    return code ? code : ended;
+}
+
+/* ---- checks ---- */
+
+ACU_COLD static int refuse_type(const char *call, const acu_buffer *buffer, const char *what,
+                                const char *other, acu_dtype dtype) {
+    acu_fail_on(call, buffer, ACU_ERROR_DTYPE, "%s holds %s, %s %s", what,
+                acu_dtype_name(buffer->dtype), other, acu_dtype_name(dtype));
+    acu_fail_hint("acu_buffer_reinterpret() gives the same memory another type");
+    return ACU_ERROR_DTYPE;
+}
+
+int acu_buffer_check_host_copy(const char *call, const acu_buffer *buffer, size_t at,
+                               acu_dtype dtype, const void *host, size_t count) {
+    if (!acu_is(buffer, &acu_buffer_class))
+        return acu_object_refuse(call, buffer, &acu_buffer_class);
+    if (!host && count > 0)
+        return acu_fail(call, "", ACU_ERROR_ARGUMENT, "'host' is NULL");
+    if (!acu_dtype_fits(buffer->dtype, dtype))
+        return refuse_type(call, buffer, "the buffer", "the host", dtype);
+    ACU_TRY(acu_buffer_check_range(call, buffer, at, count));
+    return 0;
+}
+
+static int check_host_copy(const char *call, acu_buffer *buffer, size_t at, acu_dtype dtype,
+                           const void *host, size_t count, acu_stream **on) {
+    int code = acu_buffer_check_host_copy(call, buffer, at, dtype, host, count);
+    return code ? code : acu_buffer_choose_stream(call, buffer, on);
+}
+
+int acu_buffer_check_types(const char *call, const acu_buffer *to, const acu_buffer *from) {
+    if (!acu_is(to, &acu_buffer_class))
+        return acu_object_refuse(call, to, &acu_buffer_class);
+    if (!acu_is(from, &acu_buffer_class))
+        return acu_object_refuse(call, from, &acu_buffer_class);
+    if (!acu_dtype_fits(to->dtype, from->dtype))
+        return refuse_type(call, to, "the destination", "the source", from->dtype);
+    return 0;
+}
+
+int acu_buffer_check_copy(const char *call, const acu_buffer *to, size_t to_at,
+                          const acu_buffer *from, size_t from_at, size_t count) {
+    int code = acu_buffer_check_types(call, to, from);
+    if (code)
+        return code;
+    ACU_TRY(acu_buffer_check_range(call, to, to_at, count));
+    ACU_TRY(acu_buffer_check_range(call, from, from_at, count));
+    size_t size = acu_dtype_size(to->dtype), bytes = count * size;
+    if (to->storage == from->storage && bytes > 0) {
+        uintptr_t a = (uintptr_t)(to->pointer + to_at * size),
+                  b = (uintptr_t)(from->pointer + from_at * size);
+        if (a < b + bytes && b < a + bytes)
+            return acu_fail_on(call, to, ACU_ERROR_RANGE, "the two ranges overlap");
+    }
+    return 0;
+}
+
+/* ---- one run of bytes ---- */
+
+typedef struct plain_copy {
+    void *to;
+    const void *from;
+    size_t bytes;
+    enum cudaMemcpyKind kind;
+    int to_device, from_device; /* ordinals; equal where CUDA need not know them */
+} plain_copy;
+
+static int copy_plain(const acu_buffer_job *job, const void *data) {
+    const plain_copy *copy = data;
+    if (copy->to_device != copy->from_device)
+        return (int)cudaMemcpyPeerAsync(copy->to, copy->to_device, copy->from, copy->from_device,
+                                        copy->bytes, job->on->raw);
+    return (int)cudaMemcpyAsync(copy->to, copy->from, copy->bytes, copy->kind, job->on->raw);
+}
+
+/* Runs a copy from or to the host, and waits for it: nothing keeps the host's memory alive. */
+static int copy_and_wait(const acu_buffer_job *job) {
+    int code = acu_stream_check_wait(job->on);
+    if (!code)
+        code = acu_buffer_run(job);
+    if (code)
+        return code;
+    code = (int)cudaStreamSynchronize(job->on->raw);
+    if (code) /* the copy may still be under way, and the host may free its memory */
+        (void)cudaStreamSynchronize(job->on->raw);
+    return code;
+}
+
+/* ---- with the host ---- */
+
+acu_result acu_buffer_write_typed(acu_buffer *buffer, size_t at, acu_dtype dtype, const void *host,
+                                  size_t count, acu_stream *on) {
+    ACU_TRY(check_host_copy(__func__, buffer, at, dtype, host, count, &on));
+    if (count == 0)
+        return 0;
+    size_t size = acu_dtype_size(buffer->dtype);
+    plain_copy copy = {.to = buffer->pointer + at * size, .from = host, .bytes = count * size};
+    copy.kind = acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyHostToDevice;
+    acu_buffer_job job = {.to = buffer, .on = on, .run = copy_plain, .data = &copy};
+    return OUTCOME(buffer, copy_and_wait(&job));
+}
+
+static int read_elements(acu_buffer *buffer, size_t at, void *host, size_t count, acu_stream *on,
+                         bool unordered) {
+    size_t size = acu_dtype_size(buffer->dtype);
+    plain_copy copy = {.to = host, .from = buffer->pointer + at * size, .bytes = count * size};
+    copy.kind = acu_buffer_is_host_memory(buffer) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
+    acu_buffer_job job = {
+        .from = buffer, .on = on, .unordered = unordered, .run = copy_plain, .data = &copy};
+    return copy_and_wait(&job);
+}
+
+acu_result acu_buffer_read_typed(acu_buffer *buffer, size_t at, acu_dtype dtype, void *host,
+                                 size_t count, acu_stream *on) {
+    ACU_TRY(check_host_copy(__func__, buffer, at, dtype, host, count, &on));
+    return count == 0 ? 0 : OUTCOME(buffer, read_elements(buffer, at, host, count, on, false));
+}
+
+acu_result acu_buffer_read_after(acu_buffer *buffer, acu_event *event, size_t at, acu_dtype dtype,
+                                 void *host, size_t count, acu_stream *on) {
+    ACU_NEED(event, acu_event_class);
+    ACU_TRY(check_host_copy(__func__, buffer, at, dtype, host, count, &on));
+    int code = acu_stream_check_wait(on);
+    if (!code)
+        code = (int)cudaStreamWaitEvent(on->raw, event->raw, 0);
+    if (!code && count > 0)
+        code = read_elements(buffer, at, host, count, on, true);
+    return OUTCOME(buffer, code);
+}
+
+/* ---- between buffers ---- */
+
+enum cudaMemcpyKind acu_buffer_copy_kind(const acu_buffer *to, const acu_buffer *from) {
+    if (to->object.device != from->object.device) /* CUDA finds out from the addresses */
+        return cudaMemcpyDefault;
+    if (acu_buffer_is_host_memory(to))
+        return acu_buffer_is_host_memory(from) ? cudaMemcpyHostToHost : cudaMemcpyDeviceToHost;
+    return acu_buffer_is_host_memory(from) ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToDevice;
+}
+
+bool acu_buffer_copy_is_peer(const acu_buffer *to, const acu_buffer *from) {
+    return to->object.device != from->object.device && acu_buffer_is_device_memory(to) &&
+           acu_buffer_is_device_memory(from);
+}
+
+static int copy_range(const char *call, acu_buffer *to, size_t to_at, acu_buffer *from,
+                      size_t from_at, size_t count, acu_stream *on) {
+    int code = acu_buffer_check_copy(call, to, to_at, from, from_at, count);
+    if (!code)
+        code = acu_buffer_choose_stream(call, to, &on);
+    if (code)
+        return code;
+    size_t size = acu_dtype_size(to->dtype);
+    plain_copy copy = {.to = to->pointer + to_at * size,
+                       .from = from->pointer + from_at * size,
+                       .bytes = count * size,
+                       .kind = acu_buffer_copy_kind(to, from)};
+    if (acu_buffer_copy_is_peer(to, from)) {
+        copy.to_device = to->object.device;
+        copy.from_device = from->object.device;
+    }
+    acu_buffer_job job = {.to = to, .from = from, .on = on, .run = copy_plain, .data = &copy};
+    return count == 0 ? 0 : acu_outcome(call, to, acu_buffer_run(&job));
+}
+
+acu_result acu_buffer_copy_range(acu_buffer *to, size_t to_at, acu_buffer *from, size_t from_at,
+                                 size_t count, acu_stream *on) {
+    return copy_range(__func__, to, to_at, from, from_at, count, on);
+}
+
+acu_result acu_buffer_copy(acu_buffer *to, acu_buffer *from, acu_stream *on) {
+    NEED_BUFFER(to);
+    NEED_BUFFER(from);
+    ACU_REQUIRE_OF(to, to->count == from->count, ACU_ERROR_RANGE,
+                   "the destination has %zu elements, the source %zu", to->count, from->count);
+    return copy_range(__func__, to, 0, from, 0, to->count, on);
+}
